@@ -1,0 +1,23 @@
+// Tests run on the TypeScript sources: swc strips the types, workspace packages resolve to their `src`.
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/packages', '<rootDir>/tests'],
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript', decorators: true }, target: 'es2022', transform: { decoratorVersion: '2023-11' } },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  moduleNameMapper: {
+    '^@tsinductor/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
+    '^tsinductor$': '<rootDir>/packages/tsinductor/src/index.ts',
+  },
+  modulePathIgnorePatterns: ['/dist/', '<rootDir>/benchmarks/peers/'],
+  testTimeout: 60_000,
+};

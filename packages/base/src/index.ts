@@ -1,0 +1,8 @@
+// The public API of @tsinductor/base: re-exports only.
+export { at, get, invariant, unreachable } from './check.ts';
+export { allDTypes, dtypeInfo, isDType, isFloat, isInteger } from './dtype.ts';
+export type { DType, DTypeCategory, DTypeInfo } from './dtype.ts';
+export { InternalError, isTsInductorError, ToolchainError, TsInductorError, UserError } from './error.ts';
+export type { ErrorDetails, SourceLocation } from './error.ts';
+export { sha256, stableHash, stableStringify } from './hash.ts';
+export { Lines } from './lines.ts';

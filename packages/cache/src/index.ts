@@ -1,0 +1,2 @@
+// The public API of @tsinductor/cache: re-exports only.
+export {};

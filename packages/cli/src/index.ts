@@ -1,0 +1,2 @@
+// The public API of @tsinductor/cli: re-exports only.
+export {};

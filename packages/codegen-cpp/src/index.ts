@@ -1,0 +1,2 @@
+// The public API of @tsinductor/codegen-cpp: re-exports only.
+export {};

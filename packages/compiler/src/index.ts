@@ -1,0 +1,2 @@
+// The public API of @tsinductor/compiler: re-exports only.
+export {};

@@ -1,0 +1,2 @@
+// The public API of @tsinductor/config: re-exports only.
+export {};

@@ -1,0 +1,69 @@
+// The graph: FX's vocabulary. SSA, a list of nodes in topological order, plain JSON-able data.
+//
+// Two levels share the type. As traced, a `call` names any operator, composites (softmax, layerNorm) among them; after
+// the `decompose` pass only primitives are left, each of which lowering knows. Metas are always present.
+import type { DType, SourceLocation } from '@tsinductor/base';
+import type { Index } from '@tsinductor/ir';
+
+export type NodeId = number & { readonly brand?: 'NodeId' };
+
+/** What is known of a tensor value. Strides are in elements; sizes may be symbolic. */
+export interface Meta {
+  readonly shape: readonly Index[];
+  readonly strides: readonly Index[];
+  readonly dtype: DType;
+}
+
+/** Result `result` of node `node`. */
+export interface ValueRef {
+  readonly kind: 'value';
+  readonly node: NodeId;
+  readonly result: number;
+}
+
+/**
+ * A number, boolean or bigint where a tensor may stand: it takes part in promotion as a Python scalar does. A number
+ * is `int` if it was an integer (2), `float` if the user said so (see `Scalar` in tensor) or it has a fraction.
+ */
+export interface ScalarRef {
+  readonly kind: 'scalar';
+  readonly category: 'bool' | 'int' | 'float';
+  readonly value: number | boolean | 'NaN' | 'Infinity' | '-Infinity' | '-0' | { readonly bigint: string };
+}
+
+export type Arg = ValueRef | ScalarRef | null | readonly ValueRef[];
+
+/** An attribute's value: plain data; sizes may be symbolic. */
+export type Attr =
+  | null
+  | boolean
+  | number
+  | string
+  | { readonly bigint: string }
+  | { readonly size: Index }
+  | { readonly dtype: DType }
+  | readonly Attr[];
+export type Attrs = Readonly<Record<string, Attr>>;
+
+/** Where a node came from: the user's line, the composite operators it was decomposed from (outermost first). */
+export interface NodeOrigin {
+  readonly location?: SourceLocation;
+  readonly from: readonly string[];
+}
+
+export type GraphNode = { readonly id: NodeId; readonly results: readonly Meta[]; readonly origin: NodeOrigin } & (
+  | { readonly kind: 'placeholder'; readonly name: string }
+  /** A tensor constant: raw little-endian bytes in base64, contiguous. */
+  | { readonly kind: 'constant'; readonly data: string }
+  /** `args` in the order of the operator's tensor parameters; everything else in `attrs`, by parameter name. */
+  | { readonly kind: 'call'; readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs }
+);
+
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly outputs: readonly ValueRef[];
+  /** After the call, input `placeholder` (a position) holds the value of output `output` (a position). */
+  readonly mutations: readonly { readonly placeholder: number; readonly output: number }[];
+  /** Symbolic sizes used in the graph, each bound to an axis of a placeholder. */
+  readonly sizes: readonly { readonly name: string; readonly placeholder: number; readonly axis: number }[];
+}

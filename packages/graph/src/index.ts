@@ -1,0 +1,2 @@
+// The public API of @tsinductor/graph: re-exports only.
+export {};

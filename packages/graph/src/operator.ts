@@ -1,0 +1,83 @@
+// What an entry of the operator table says: the public signature, how to infer metas, and, for composites, the
+// decomposition. Methods, functions, docs, the conformance runner and eager execution all follow from it.
+import type { DType } from '@tsinductor/base';
+import type { Index } from '@tsinductor/ir';
+import type { Arg, Attr, Attrs, Meta, ScalarRef, ValueRef } from './graph.ts';
+import type { SizeEnvironment } from './size-environment.ts';
+
+/**
+ * tensor          a tensor
+ * operand         a tensor or a scalar that takes part in promotion (pointwise operands)
+ * tensors         a list of tensors
+ * indices         a list of index tensors, null where a dimension is not indexed
+ * int, float, bool, string, dtype   an attribute
+ * scalar          a number kept with its category (the attribute is a ScalarRef)
+ * dims            one dim or a list of them (null: all); sizes: a shape, whose entries may be -1 or symbolic
+ * any             plain data, checked by the operator (an index with slices, a padding)
+ */
+export type ParameterType =
+  | 'tensor' | 'operand' | 'tensors' | 'indices'
+  | 'int' | 'float' | 'bool' | 'string' | 'dtype' | 'scalar' | 'dims' | 'sizes' | 'ints' | 'any'; // prettier-ignore
+
+export interface Parameter {
+  /** torch's name in camelCase: input, dim, keepdim, storageOffset. */
+  readonly name: string;
+  readonly type: ParameterType;
+  /** Present: the parameter may be left out, and this is what it is then. */
+  readonly default?: Attr | ScalarRef;
+  /** A tensor parameter that may be null. */
+  readonly nullable?: boolean;
+  /** Only by name, never by position (`*` in torch's signature). */
+  readonly keywordOnly?: boolean;
+  /** Takes all remaining positional arguments, as in x.permute(0, 2, 1). */
+  readonly variadic?: boolean;
+  /** Allowed strings, where there are few. */
+  readonly choices?: readonly string[];
+}
+
+export type OperatorKind = 'pointwise' | 'reduction' | 'view' | 'creation' | 'primitive' | 'composite';
+
+/** What an operator builds with: calls on values, in whatever interpretation the builder gives them. */
+export interface Builder {
+  readonly sizes: SizeEnvironment;
+  meta(value: ValueRef): Meta;
+  /** The first result of `target`. */
+  call(target: string, args: readonly Arg[], attrs?: Attrs): ValueRef;
+  callAll(target: string, args: readonly Arg[], attrs?: Attrs): readonly ValueRef[];
+}
+
+export interface InferContext {
+  readonly sizes: SizeEnvironment;
+  /** Metas of the tensor arguments, in place of their refs. */
+  metaOf(arg: ValueRef): Meta;
+}
+
+/** Where a view's elements lie: strides and offset as functions of those of its base; undefined: it must copy. */
+export interface ViewLayout {
+  readonly shape: readonly Index[];
+  readonly strides: readonly Index[];
+  readonly offset: Index;
+}
+
+export interface Operator {
+  readonly name: string;
+  /** Dotted names under `torch.` by which a PyTorch user calls it; the first is the usual one. `Tensor.x` is a method. */
+  readonly torch: readonly string[];
+  readonly kind: OperatorKind;
+  readonly doc: string;
+  readonly parameters: readonly Parameter[];
+  /** Offered as a method of Tensor (the first tensor parameter is `this`), as a function, or both. */
+  readonly forms: readonly ('method' | 'function')[];
+  /** Also offered as name_ (writes the result into the first argument). */
+  readonly inPlace?: boolean;
+  /** Result metas. Throws UserError on shapes, dtypes or attributes that the operator rejects. */
+  infer(context: InferContext, args: readonly Arg[], attrs: Attrs): readonly Meta[];
+  /** Composites: the same function in simpler operators. */
+  decompose?(builder: Builder, args: readonly Arg[], attrs: Attrs): ValueRef | readonly ValueRef[];
+  /** Views: layout over the base's layout, or undefined where the result cannot share storage. */
+  view?(base: ViewLayout, attrs: Attrs, sizes: SizeEnvironment): ViewLayout | undefined;
+  /** Several results are returned as an array of this many, or `list` where it depends on the arguments. */
+  readonly results?: number | 'list';
+  /** The dtypes accepted as input; all if absent. */
+  readonly accepts?: readonly DType[];
+}

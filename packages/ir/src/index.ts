@@ -1,0 +1,2 @@
+// The public API of @tsinductor/ir: re-exports only.
+export {};

@@ -1,0 +1,126 @@
+// Loop IR: what lowering makes and the scheduler fuses. One LoopNode per buffer (or several that one pass fills), no
+// order beyond data dependence, no target. Every access is explicit: loads carry flat indices, stores are `writes`.
+import type { DType, SourceLocation } from '@tsinductor/base';
+import type { Axis, Index } from './index-expr.ts';
+import type { Body, BufferId } from './scalar.ts';
+
+/** What a node came from: for comments in generated code, errors and `explain`. */
+export interface Origin {
+  /** The operator, as the user knows it (`softmax`), or the pass that made the node. */
+  readonly op: string;
+  readonly location?: SourceLocation;
+}
+
+export interface BufferDecl {
+  readonly id: BufferId;
+  /** Readable and unique in the program, matching /^[a-z][a-z0-9_]*$/: generated, never a user's text. */
+  readonly name: string;
+  readonly dtype: DType;
+  /** Logical shape, and strides in elements: canonical row-major for what we allocate, the guard's for inputs. */
+  readonly shape: readonly Index[];
+  readonly strides: readonly Index[];
+  /** Elements from `offset` 0 to the last one reached, plus one: what must be allocated or may be read. */
+  readonly size: Index;
+  readonly role: 'input' | 'output' | 'temporary' | 'constant';
+  /** Where role is `constant`: raw little-endian bytes in base64. */
+  readonly data?: string;
+}
+
+interface LoopNodeBase {
+  readonly id: number;
+  readonly outs: readonly BufferId[];
+  /** The flat index in each out that a point of `axes` writes: injective over the axes. */
+  readonly writes: readonly Index[];
+  /** The iteration space of the outputs, outermost first. */
+  readonly axes: readonly Axis[];
+  readonly origins: readonly Origin[];
+}
+
+/** One value per out at every point. */
+export interface MapNode extends LoopNodeBase {
+  readonly kind: 'map';
+  readonly body: Body;
+}
+
+/**
+ * For every point of `axes`: state := init; for points of `over` in any order, and in any grouping, state := step
+ * (`carried` 0..n-1 is the state); partial states are joined by merge (`carried` 0..n-1 left, n..2n-1 right, both in
+ * ascending order of position); outs := finish (`carried` 0..n-1).
+ */
+export interface ReduceNode extends LoopNodeBase {
+  readonly kind: 'reduce';
+  readonly over: readonly Axis[];
+  readonly state: readonly DType[];
+  readonly init: Body;
+  readonly step: Body;
+  readonly merge: Body;
+  readonly finish: Body;
+}
+
+/**
+ * An inclusive scan along `over`, in order: like reduce, but outs are written at every step (so `writes` may use the
+ * `over` axis) with finish of the state after that step.
+ */
+export interface ScanNode extends LoopNodeBase {
+  readonly kind: 'scan';
+  readonly over: readonly [Axis];
+  readonly state: readonly DType[];
+  readonly init: Body;
+  readonly step: Body;
+  readonly merge: Body;
+  readonly finish: Body;
+}
+
+/**
+ * out := (a copy of) what the out holds, then for every point of `axes` in ascending order, out[writes[0]] :=
+ * combine(out[...], body). `writes` may contain indirect indices of `body`. The out is first filled by `initial` (a
+ * buffer of the same layout), or by zeros.
+ */
+export interface ScatterNode extends LoopNodeBase {
+  readonly kind: 'scatter';
+  readonly mode: 'set' | 'add' | 'multiply' | 'min' | 'max';
+  readonly initial?: BufferId;
+  readonly body: Body;
+}
+
+/** One operand of a contraction: element at `at`, an affine index over batch axes and two of m, n, k. */
+export interface ContractOperand {
+  readonly buffer: BufferId;
+  readonly at: Index;
+}
+
+/**
+ * out[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], accumulated in `accumulate`, rounded once to the
+ * out's dtype. `axes` = [...batch, m, n].
+ */
+export interface ContractNode extends LoopNodeBase {
+  readonly kind: 'contract';
+  readonly batch: readonly Axis[];
+  readonly m: Axis;
+  readonly n: Axis;
+  readonly k: Axis;
+  readonly a: ContractOperand;
+  readonly b: ContractOperand;
+  readonly accumulate: DType;
+}
+
+export type LoopNode = MapNode | ReduceNode | ScanNode | ScatterNode | ContractNode;
+
+/** A place in the user's program where a run-time check can fail. */
+export interface CheckSite {
+  readonly op: string;
+  readonly what: string;
+  readonly location?: SourceLocation;
+}
+
+export interface LoopProgram {
+  readonly buffers: readonly BufferDecl[];
+  /** Inputs in the order of the graph's placeholders, outputs in the order of its results. */
+  readonly inputs: readonly BufferId[];
+  readonly outputs: readonly BufferId[];
+  /** In an order that respects data dependence. */
+  readonly nodes: readonly LoopNode[];
+  /** The names of symbolic sizes, in the order in which they are passed to the entry. */
+  readonly sizes: readonly string[];
+  readonly sites: readonly CheckSite[];
+}

@@ -1,0 +1,83 @@
+// What the scheduler decides: which loop nodes share a nest, in which order groups run, where buffers live and when
+// they die, and why. A strategy only binds it to a target.
+import type { Axis, Index } from './index-expr.ts';
+import type { LoopNode, LoopProgram } from './loop.ts';
+import type { BufferId } from './scalar.ts';
+
+export type GroupId = number & { readonly brand?: 'GroupId' };
+
+/**
+ * A nest of a group. Its `loops` are shared by everything below; children run one after another within them. A
+ * NodeRef's own remaining axes (and `over` axes) are the loops of the LoopTree directly above it, so that several
+ * NodeRefs in one innermost tree share one loop.
+ */
+export interface LoopTree {
+  readonly kind: 'loops';
+  readonly loops: readonly LoopBand[];
+  readonly children: readonly (LoopTree | NodeRef)[];
+}
+
+export interface LoopBand {
+  readonly axis: Axis;
+  /** reduction: the loop carries a reduction's state for at least one node below it. */
+  readonly role: 'parallel' | 'reduction';
+}
+
+export interface NodeRef {
+  readonly kind: 'node';
+  /** Index into Group.nodes. */
+  readonly node: number;
+  /** reduce nodes: their finish runs where the reduction loops close. */
+}
+
+/** A buffer that lives within one iteration of the group's shared outer loops: a scalar or a small tile. */
+export interface LocalBuffer {
+  readonly buffer: BufferId;
+  /** scalar: one value per iteration of the loops around writer and readers. row: indexed by the inner axes. */
+  readonly kind: 'scalar' | 'row';
+  /** row: elements needed (the product of the inner extents), and the index to use instead of the buffer's own. */
+  readonly size: Index;
+}
+
+export interface Group {
+  readonly id: GroupId;
+  /** A readable name: fused_add_exp_sum. Matches /^[a-z][a-z0-9_]*$/, at most 60 characters. */
+  readonly name: string;
+  /** Nodes rewritten to the group's own axis names, in execution order. */
+  readonly nodes: readonly LoopNode[];
+  readonly nest: LoopTree;
+  readonly locals: readonly LocalBuffer[];
+  readonly reads: readonly BufferId[];
+  readonly writes: readonly BufferId[];
+}
+
+/** Where a buffer of the program lives. */
+export type BufferPlan = { readonly buffer: BufferId } & (
+  | { readonly kind: 'input'; readonly position: number }
+  | { readonly kind: 'output'; readonly position: number }
+  /** In the workspace, at `offset` bytes (a multiple of 64); lifetimes [first, last] are positions in `groups`. */
+  | {
+      readonly kind: 'workspace';
+      readonly offset: Index;
+      readonly bytes: Index;
+      readonly first: number;
+      readonly last: number;
+    }
+  | { readonly kind: 'constant' }
+  /** Never materialised: inlined, or local to a group. */
+  | { readonly kind: 'virtual' }
+);
+
+export type Decision =
+  | { readonly kind: 'inlined'; readonly producer: string; readonly consumers: readonly string[]; readonly reason: string }
+  | { readonly kind: 'fused'; readonly nodes: readonly string[]; readonly reason: string; readonly bytesSaved?: string }
+  | { readonly kind: 'rejected'; readonly nodes: readonly string[]; readonly reason: string }
+  | { readonly kind: 'reused'; readonly buffer: string; readonly of: string; readonly reason: string };
+
+export interface Schedule {
+  readonly program: LoopProgram;
+  readonly groups: readonly Group[];
+  readonly buffers: readonly BufferPlan[];
+  readonly workspaceBytes: Index;
+  readonly decisions: readonly Decision[];
+}

@@ -1,0 +1,2 @@
+// The public API of @tsinductor/lowering: re-exports only.
+export {};

@@ -1,0 +1,68 @@
+// What an entry of the pointwise table says. Everything else about an op follows from it.
+import type { DType } from '@tsinductor/base';
+import type { PointwiseName } from './names.ts';
+import type { Term } from './term.ts';
+
+/**
+ * How operand and result dtypes follow from the arguments (PyTorch's rules):
+ * promote          all operands are cast to the promoted dtype, which is the result's
+ * promoteToFloat   as promote, then integers and bool become the default float (f32)
+ * compare          operands as promote; the result is bool
+ * logical          operands are cast to bool (x != 0); the result is bool
+ * select           (condition, x, y): x and y as promote, the condition is cast to bool; the result is x's and y's
+ * predicate        one operand in its own dtype; the result is bool
+ */
+export type DTypeRule = 'promote' | 'promoteToFloat' | 'compare' | 'logical' | 'select' | 'predicate';
+
+export interface Traits {
+  readonly commutative?: boolean;
+  readonly associative?: boolean;
+  /** x op identity = x, bit for bit. */
+  readonly identity?: number;
+  readonly idempotent?: boolean;
+  /** For the scheduler's cost model: about how many machine operations at f32 (1 for add; about 12 for exp). */
+  readonly cost?: number;
+}
+
+/** C-like spelling of a primitive op; `dtypes` lists where it holds (all compute dtypes without it). */
+export type Spelling =
+  | { readonly kind: 'infix'; readonly operator: string; readonly level: number }
+  | { readonly kind: 'prefix'; readonly operator: string }
+  /** A function of the dialect's prelude, which has one for each compute dtype: max_(x, y), fma_(x, y, z). */
+  | { readonly kind: 'call'; readonly name: string };
+
+export interface PointwiseOp {
+  readonly name: PointwiseName;
+  readonly arity: 1 | 2 | 3;
+  readonly doc: string;
+  /** The formula, for docs. */
+  readonly formula?: string;
+  readonly rule: DTypeRule;
+  /** Dtypes that the op accepts as computed (after promotion); all if absent. */
+  readonly accepts?: readonly DType[];
+  readonly traits: Traits;
+  /** Primitive: has `c` and `evaluate`. Decomposed: has `decompose`. Never both at one dtype. */
+  readonly c?: Spelling;
+  /** Exact semantics of a primitive at a compute dtype (numbers; bigints at i64; bool as 0 and 1). */
+  readonly evaluate?: Evaluators;
+  /** The definition of a decomposed op at a compute dtype of its operands, or undefined where it is primitive. */
+  readonly decompose?: (dtype: DType) => Term | undefined;
+  /** For the ULP test of a decomposed op: the true value in double precision; and the bound that the op promises. */
+  readonly reference?: (...x: number[]) => number;
+  readonly ulp?: number;
+  /** Partial derivatives times g, in x, y, z order; undefined where not differentiable. */
+  readonly gradient?: readonly (Term | undefined)[];
+}
+
+export type NumberFunction = (...args: number[]) => number;
+export type BigintFunction = (...args: bigint[]) => bigint;
+
+/** `float` results are rounded to the dtype by the caller, `int` results are wrapped by the caller. */
+export interface Evaluators {
+  readonly float?: NumberFunction;
+  readonly int?: NumberFunction;
+  readonly bigint?: (...args: bigint[]) => bigint | boolean;
+  readonly bool?: NumberFunction;
+  /** Where f32 needs more than rounding the double result (fma). */
+  readonly f32?: NumberFunction;
+}

@@ -1,0 +1,2 @@
+// The public API of @tsinductor/ops: re-exports only.
+export {};

@@ -1,0 +1,2 @@
+// The public API of @tsinductor/runtime: re-exports only.
+export {};

@@ -1,0 +1,2 @@
+// The public API of @tsinductor/scheduler: re-exports only.
+export {};

@@ -1,0 +1,2 @@
+// The public API of @tsinductor/tensor: re-exports only.
+export {};

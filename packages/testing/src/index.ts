@@ -1,0 +1,2 @@
+// The public API of @tsinductor/testing: re-exports only.
+export {};

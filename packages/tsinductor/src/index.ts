@@ -1,0 +1,2 @@
+// The public API of tsinductor: re-exports only.
+export {};
