@@ -11,7 +11,8 @@ export const sha256 = (data: string | Uint8Array): string => createHash('sha256'
 export function stableStringify(value: unknown): string {
   if (typeof value === 'number') return stableNumber(value);
   if (typeof value === 'bigint') return `{"$bigint":"${String(value)}"}`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? '{"$undefined":1}';
+  if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return '{"$undefined":1}';
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`;
   const entries = Object.entries(value)
     .filter(([, member]) => member !== undefined)

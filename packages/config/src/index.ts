@@ -1,2 +1,12 @@
 // The public API of @tsinductor/config: re-exports only.
-export {};
+export type { Environment } from './computed.ts';
+export type { ConfigWarning } from './errors.ts';
+export { describeSource, explainConfig } from './explain.ts';
+export type { ExplainedSetting } from './explain.ts';
+export { fingerprint } from './fingerprint.ts';
+export type { ConfigPatch } from './patch.ts';
+export { provenanceOf, resolveConfig, valueOf, withConfig } from './resolve.ts';
+export type { Layer, Provenance, ResolveOptions } from './resolve.ts';
+export type { Affects, Setting, SettingValue } from './setting.ts';
+export { settingNames, settings, torchNameOf, variablesOf } from './settings.ts';
+export type { Config, SettingName } from './settings.ts';

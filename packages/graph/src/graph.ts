@@ -42,6 +42,7 @@ export type Attr =
   | { readonly bigint: string }
   | { readonly size: Index }
   | { readonly dtype: DType }
+  | ScalarRef
   | readonly Attr[];
 export type Attrs = Readonly<Record<string, Attr>>;
 

@@ -2,7 +2,7 @@
 // decomposition. Methods, functions, docs, the conformance runner and eager execution all follow from it.
 import type { DType } from '@tsinductor/base';
 import type { Index } from '@tsinductor/ir';
-import type { Arg, Attr, Attrs, Meta, ScalarRef, ValueRef } from './graph.ts';
+import type { Arg, Attr, Attrs, Meta, ValueRef } from './graph.ts';
 import type { SizeEnvironment } from './size-environment.ts';
 
 /**
@@ -13,19 +13,20 @@ import type { SizeEnvironment } from './size-environment.ts';
  * int, float, bool, string, dtype   an attribute
  * scalar          a number kept with its category (the attribute is a ScalarRef)
  * dims            one dim or a list of them (null: all); sizes: a shape, whose entries may be -1 or symbolic
- * any             plain data, checked by the operator (an index with slices, a padding)
+ * index           the items of a subscript: stands in `args` as the list of its tensors, and in `attrs` as SubscriptItems
+ * any             plain data, checked by the operator (a padding, a size or a list of them)
  */
 export type ParameterType =
   | 'tensor' | 'operand' | 'tensors' | 'indices'
-  | 'int' | 'float' | 'bool' | 'string' | 'dtype' | 'scalar' | 'dims' | 'sizes' | 'ints' | 'any'; // prettier-ignore
+  | 'int' | 'float' | 'bool' | 'string' | 'dtype' | 'scalar' | 'dims' | 'sizes' | 'ints' | 'index' | 'any'; // prettier-ignore
 
 export interface Parameter {
   /** torch's name in camelCase: input, dim, keepdim, storageOffset. */
   readonly name: string;
   readonly type: ParameterType;
   /** Present: the parameter may be left out, and this is what it is then. */
-  readonly default?: Attr | ScalarRef;
-  /** A tensor parameter that may be null. */
+  readonly default?: Attr;
+  /** May be null. */
   readonly nullable?: boolean;
   /** Only by name, never by position (`*` in torch's signature). */
   readonly keywordOnly?: boolean;
@@ -59,6 +60,13 @@ export interface ViewLayout {
   readonly offset: Index;
 }
 
+export interface CanonicalCall {
+  /** Another operator that does the work instead, for arguments which this one leaves to it. */
+  readonly target?: string;
+  readonly args: readonly Arg[];
+  readonly attrs: Attrs;
+}
+
 export interface Operator {
   readonly name: string;
   /** Dotted names under `torch.` by which a PyTorch user calls it; the first is the usual one. `Tensor.x` is a method. */
@@ -78,6 +86,15 @@ export interface Operator {
   view?(base: ViewLayout, attrs: Attrs, sizes: SizeEnvironment): ViewLayout | undefined;
   /** Several results are returned as an array of this many, or `list` where it depends on the arguments. */
   readonly results?: number | 'list';
+  /** Other forms of the call, tried in order by `bindArguments` where the arguments do not fit `parameters`. */
+  readonly overloads?: readonly string[];
+  /**
+   * Puts a call in its canonical form when it is built (dims counted from 0, sizes without -1, operands of one dtype):
+   * what a primitive's node in a graph always has. May add nodes.
+   */
+  canonical?(builder: Builder, args: readonly Arg[], attrs: Attrs): CanonicalCall;
+  /** Views of several results (split, unbind), as `view`: one layout per result. */
+  views?(base: ViewLayout, attrs: Attrs, sizes: SizeEnvironment): readonly ViewLayout[] | undefined;
   /** The dtypes accepted as input; all if absent. */
   readonly accepts?: readonly DType[];
 }

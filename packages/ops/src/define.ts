@@ -1,7 +1,8 @@
 // What an entry of the pointwise table says. Everything else about an op follows from it.
 import type { DType } from '@tsinductor/base';
 import type { PointwiseName } from './names.ts';
-import type { Term } from './term.ts';
+import { call, toTerm, wild } from './term.ts';
+import type { Term, TermLike } from './term.ts';
 
 /**
  * How operand and result dtypes follow from the arguments (PyTorch's rules):
@@ -15,16 +16,19 @@ import type { Term } from './term.ts';
 export type DTypeRule = 'promote' | 'promoteToFloat' | 'compare' | 'logical' | 'select' | 'predicate';
 
 export interface Traits {
+  /** x op y = y op x, bit for bit. (So not maximum: it may differ in the sign of a zero.) */
   readonly commutative?: boolean;
+  /** In exact arithmetic; on floats only up to rounding. */
   readonly associative?: boolean;
   /** x op identity = x, bit for bit. */
   readonly identity?: number;
+  /** x op x = x, bit for bit. */
   readonly idempotent?: boolean;
   /** For the scheduler's cost model: about how many machine operations at f32 (1 for add; about 12 for exp). */
   readonly cost?: number;
 }
 
-/** C-like spelling of a primitive op; `dtypes` lists where it holds (all compute dtypes without it). */
+/** C-like spelling of a primitive op. What `call` names is specified by `preludeFunctions`. */
 export type Spelling =
   | { readonly kind: 'infix'; readonly operator: string; readonly level: number }
   | { readonly kind: 'prefix'; readonly operator: string }
@@ -41,6 +45,8 @@ export interface PointwiseOp {
   /** Dtypes that the op accepts as computed (after promotion); all if absent. */
   readonly accepts?: readonly DType[];
   readonly traits: Traits;
+  /** A building block of decompositions, not offered to users. */
+  readonly internal?: boolean;
   /** Primitive: has `c` and `evaluate`. Decomposed: has `decompose`. Never both at one dtype. */
   readonly c?: Spelling;
   /** Exact semantics of a primitive at a compute dtype (numbers; bigints at i64; bool as 0 and 1). */
@@ -65,4 +71,70 @@ export interface Evaluators {
   readonly bool?: NumberFunction;
   /** Where f32 needs more than rounding the double result (fma). */
   readonly f32?: NumberFunction;
+}
+
+/** The parameters of an op, as terms. */
+export interface Parameters {
+  readonly x: Term;
+  readonly y: Term;
+  readonly z: Term;
+}
+
+/** In a gradient: also what flows in, and the op's own result. */
+export interface GradientParameters extends Parameters {
+  readonly g: Term;
+  readonly out: Term;
+}
+
+/** An entry as it is written: definitions and gradients are functions, because they name ops that are declared later. */
+export interface Spec extends Omit<PointwiseOp, 'name' | 'arity' | 'decompose' | 'gradient' | 'traits'> {
+  readonly traits?: Traits;
+  readonly decompose?: (parameters: Parameters, dtype: DType) => TermLike | undefined;
+  readonly gradient?: (parameters: GradientParameters) => readonly (TermLike | undefined)[];
+}
+
+/** An op of the table: called, it builds a term; `entry` makes its row. */
+interface OpOf<Args extends readonly TermLike[]> {
+  (...args: Args): Term;
+  readonly entry: () => PointwiseOp;
+}
+export type Unary = OpOf<[x: TermLike]>;
+export type Binary = OpOf<[x: TermLike, y: TermLike]>;
+export type Ternary = OpOf<[x: TermLike, y: TermLike, z: TermLike]>;
+
+export const unary = (name: PointwiseName, spec: Spec): Unary => defineOp<[TermLike]>(name, 1, spec);
+export const binary = (name: PointwiseName, spec: Spec): Binary => defineOp<[TermLike, TermLike]>(name, 2, spec);
+export const ternary = (name: PointwiseName, spec: Spec): Ternary =>
+  defineOp<[TermLike, TermLike, TermLike]>(name, 3, spec);
+
+const parameters: GradientParameters = {
+  x: wild('x'),
+  y: wild('y'),
+  z: wild('z'),
+  g: wild('g'),
+  out: wild('out'),
+};
+
+function defineOp<Args extends readonly TermLike[]>(name: PointwiseName, arity: 1 | 2 | 3, spec: Spec): OpOf<Args> {
+  const build = (...args: Args): Term => call(name, args);
+  return Object.assign(build, { entry: (): PointwiseOp => makeEntry(name, arity, spec) });
+}
+
+function makeEntry(name: PointwiseName, arity: 1 | 2 | 3, spec: Spec): PointwiseOp {
+  const { decompose, gradient, ...rest } = spec;
+  return {
+    ...rest,
+    name,
+    arity,
+    traits: spec.traits ?? {},
+    ...(decompose && {
+      decompose: (dtype: DType) => {
+        const term = decompose(parameters, dtype);
+        return term === undefined ? undefined : toTerm(term);
+      },
+    }),
+    ...(gradient && {
+      gradient: gradient(parameters).map((term) => (term === undefined ? undefined : toTerm(term))),
+    }),
+  };
 }

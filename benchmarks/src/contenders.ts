@@ -1,0 +1,152 @@
+// Who runs, and how each is run at its best: one row per contender. A row that cannot run says why, in its column.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from './child.ts';
+import type { Machine } from './machine.ts';
+
+export interface ContenderRow {
+  readonly name: string;
+  readonly doc: string;
+  readonly command: (place: Place) => Command | Missing;
+}
+/** Why a contender does not run here, and how to get it. */
+export interface Missing {
+  readonly missing: string;
+}
+export interface Place {
+  readonly root: string;
+  readonly machine: Machine;
+  /** The first interpreter that can import a module, or nothing. */
+  readonly pythonWith: (module: string) => string | undefined;
+}
+
+export const ours = 'tsinductor';
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+// Inherited tuning of OpenBLAS would make rows incomparable.
+const cleared: Variables = {
+  OPENBLAS_CORETYPE: undefined,
+  OPENBLAS_L2_SIZE: undefined,
+  OPENBLAS_NUM_THREADS: undefined,
+};
+// Freed blocks stay mapped: fresh pages cost more than most kernels, and only out-of-the-box settings pay them.
+const keepBlocks: Variables = {
+  MALLOC_MMAP_MAX_: '0',
+  MALLOC_TRIM_THRESHOLD_: '17179869184',
+  MALLOC_TOP_PAD_: '268435456',
+};
+const openMpThreads = ({ machine }: Place): Variables => ({ OMP_NUM_THREADS: String(machine.threads) });
+const openBlasOnOpenMp = '/usr/lib/x86_64-linux-gnu/openblas-openmp';
+
+const nodePeer =
+  (file: string, requires: string | undefined, env: Variables = {}, args: readonly string[] = []) =>
+  (place: Place): Command | Missing =>
+    requires === undefined || existsSync(join(place.root, 'peers', 'node_modules', requires))
+      ? {
+          program: process.execPath,
+          args: [join('peers', file), ...args],
+          env: { ...cleared, ...env },
+          cwd: place.root,
+        }
+      : { missing: `${requires} is not installed: npm run bench:setup` };
+
+const pythonPeer =
+  (file: string, module: string, variables: (place: Place) => Variables, args: readonly string[] = []) =>
+  (place: Place): Command | Missing => {
+    const program = place.pythonWith(module);
+    if (program === undefined)
+      return { missing: `no python3 with ${module}: on Debian, apt install python3-${module}` };
+    const env = { ...cleared, ...openMpThreads(place), ...variables(place) };
+    return { program, args: [join('peers', file), ...args], env, cwd: place.root };
+  };
+
+const nativePeer =
+  (name: string, header: string | undefined, install: string, env: Variables = {}) =>
+  (place: Place): Command | Missing => {
+    const program = join(place.root, 'dist', 'native', name);
+    if (!existsSync(program)) {
+      return {
+        missing:
+          header === undefined ? install : `not built (needs ${header}): apt install ${install}, npm run bench:setup`,
+      };
+    }
+    return { program, args: [], env: { ...cleared, ...openMpThreads(place), ...env }, cwd: place.root };
+  };
+
+const torchTuning = ({ machine }: Place): Variables => ({
+  ...keepBlocks,
+  ...(machine.flags.includes('avx512f') ? { ATEN_CPU_CAPABILITY: 'avx512' } : {}),
+});
+const torchOnOpenMp = (place: Place): Variables => ({
+  ...torchTuning(place),
+  ...(existsSync(openBlasOnOpenMp) ? { LD_LIBRARY_PATH: openBlasOnOpenMp } : {}),
+});
+const torchPassive = (place: Place): Variables => ({ ...torchTuning(place), OMP_WAIT_POLICY: 'passive' });
+
+/** Peers in the order of their columns. */
+export const peers: readonly ContenderRow[] = [
+  {
+    name: 'native_cpp',
+    doc: 'hand-fused C++ loops, g++ -Ofast -march=native -fopenmp: no peer, but what a fusing compiler can reach',
+    command: nativePeer('native_cpp', undefined, 'not built: npm run bench:setup (needs g++)'),
+  },
+  {
+    name: 'ort',
+    doc: 'onnxruntime-node, CPU provider, outputs preallocated',
+    command: nodePeer('ort.mjs', 'onnxruntime-node', keepBlocks),
+  },
+  {
+    name: 'torch',
+    doc: 'PyTorch eager, OpenBLAS on OpenMP',
+    command: pythonPeer('torch_peer.py', 'torch', torchOnOpenMp),
+  },
+  {
+    name: 'torch_passive',
+    doc: 'PyTorch eager, OpenBLAS on pthreads, OMP_WAIT_POLICY=passive',
+    command: pythonPeer('torch_peer.py', 'torch', torchPassive),
+  },
+  {
+    name: 'torch_jit',
+    doc: 'PyTorch, torch.jit.trace + freeze + optimize_for_inference',
+    command: pythonPeer('torch_peer.py', 'torch', torchOnOpenMp, ['jit']),
+  },
+  {
+    name: 'openblas',
+    doc: 'OpenBLAS cblas_sgemm from C++',
+    command: nativePeer('openblas', 'cblas.h', 'libopenblas-dev'),
+  },
+  { name: 'onednn', doc: 'oneDNN from C++', command: nativePeer('onednn', 'dnnl.hpp', 'libdnnl-dev') },
+  { name: 'numpy', doc: 'NumPy, with SciPy for erf', command: pythonPeer('numpy_peer.py', 'numpy', () => keepBlocks) },
+  {
+    name: 'tfjs',
+    doc: 'tfjs-backend-wasm, SIMD, one thread (it has no more under Node)',
+    command: nodePeer('tfjs.mjs', '@tensorflow/tfjs-backend-wasm'),
+  },
+  { name: 'jax', doc: '@jax-js/jax, wasm, jit, one thread', command: nodePeer('jax.mjs', '@jax-js/jax') },
+  {
+    name: 'jax_2t',
+    doc: '@jax-js/jax with a Worker shim, so that its thread pool runs',
+    command: nodePeer('jax.mjs', '@jax-js/jax', {}, ['workers']),
+  },
+  { name: 'js', doc: 'plain JavaScript loops over Float32Array', command: nodePeer('js.mjs', undefined) },
+];
+
+/** Our own contender, with a cache directory of its own, so that cold and warm starts can be told apart. */
+export const ourCommand = (place: Place, cacheDirectory: string): Command => ({
+  program: process.execPath,
+  args: [join('dist', 'tsinductor-contender.js')],
+  env: { ...cleared, TORCHINDUCTOR_CACHE_DIR: cacheDirectory },
+  cwd: place.root,
+});
+
+export const limitsCommand = (place: Place): Command | Missing =>
+  nativePeer('limits', undefined, 'not built: npm run bench:setup (needs g++)')(place);
+
+/** The first of the usual interpreters that imports a module. */
+export function findPython(module: string): string | undefined {
+  return ['python3', '/usr/bin/python3'].find(
+    (program) => spawnSync(program, ['-c', `import ${module}`], { stdio: 'ignore' }).status === 0,
+  );
+}

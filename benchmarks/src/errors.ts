@@ -1,0 +1,27 @@
+// Every error the harness makes, by name.
+
+/** Something that the person at the terminal can fix. */
+export class BenchmarkError extends Error {
+  override readonly name = 'BenchmarkError';
+}
+
+export const unknownSuite = (name: string, known: readonly string[]): BenchmarkError =>
+  new BenchmarkError(`there is no suite ${JSON.stringify(name)}; use one of ${known.join(', ')}`);
+
+export const unknownPeer = (name: string, known: readonly string[]): BenchmarkError =>
+  new BenchmarkError(`there is no peer ${JSON.stringify(name)}; use some of ${known.join(', ')}`);
+
+export const nothingToRun = (filter: string): BenchmarkError =>
+  new BenchmarkError(`no workload matches --filter ${filter}; run without it to see their names`);
+
+export const badPattern = (filter: string, cause: unknown): BenchmarkError =>
+  new BenchmarkError(`--filter ${filter} is not a regular expression`, { cause });
+
+export const childEnded = (name: string, detail: string): BenchmarkError =>
+  new BenchmarkError(`${name} ended unexpectedly${detail === '' ? '' : `: ${detail}`}`);
+
+export const childSilent = (name: string, seconds: number): BenchmarkError =>
+  new BenchmarkError(`${name} did not answer within ${String(seconds)} s`);
+
+export const childFailed = (name: string, detail: string): BenchmarkError =>
+  new BenchmarkError(`${name} failed: ${detail}`);

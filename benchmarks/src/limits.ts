@@ -1,0 +1,68 @@
+// What the machine can do, measured beside each workload by `peers/native/limits.cpp`: bandwidth with the workload's own
+// number of streams and bytes, peak arithmetic, and rates of transcendental functions within 4 ULP.
+import { Child } from './child.ts';
+import type { Command } from './child.ts';
+import { median } from './statistics.ts';
+import { bytesOf } from './workload.ts';
+import type { TranscendentalName, Work } from './workload.ts';
+
+/** One measurement of everything that bounds a workload. Each number is the best over thread counts. */
+export interface LimitSample {
+  /** GB/s with ordinary and with non-temporal stores. */
+  readonly ordinary: number;
+  readonly streaming: number;
+  /** GFLOP/s of float32 multiply-adds. */
+  readonly peak: number;
+  /** Million evaluations per second. */
+  readonly rates: Readonly<Record<TranscendentalName, number>>;
+}
+
+export class LimitProbe implements Disposable {
+  readonly #child: Child;
+  readonly #threads: number;
+
+  constructor(command: Command, threads: number) {
+    this.#child = new Child('limits', command);
+    this.#threads = threads;
+  }
+
+  /** Measures for about a quarter of a second. */
+  async measure(work: Work): Promise<LimitSample> {
+    const { reads, writes, streamBytes } = work;
+    const request = {
+      do: 'limits',
+      reads,
+      writes,
+      streamBytes: Math.max(streamBytes, 1 << 16),
+      threads: this.#threads,
+    };
+    return (await this.#child.ask(request, 60)) as LimitSample;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child[Symbol.dispose]();
+  }
+}
+
+export interface RowLimit {
+  readonly ms: number;
+  readonly boundBy: 'memory' | 'arithmetic';
+  readonly gbps: number;
+  readonly peakGflops: number;
+}
+
+/** The least time for some work under the median of several samples: memory or arithmetic, whichever is longer. */
+export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
+  const gbps = median(samples.map(({ ordinary, streaming }) => Math.max(ordinary, streaming)));
+  const peakGflops = median(samples.map(({ peak }) => peak));
+  const memoryMs = bytesOf(work) / gbps / 1e6;
+  const functions = Object.entries(work.transcendentals ?? {}) as [TranscendentalName, number][];
+  const functionMs = functions.map(([name, count]) => count / median(samples.map(({ rates }) => rates[name])) / 1e3);
+  const arithmeticMs = (work.flops ?? 0) / peakGflops / 1e6 + functionMs.reduce((sum, ms) => sum + ms, 0);
+  return {
+    ms: Math.max(memoryMs, arithmeticMs),
+    boundBy: memoryMs >= arithmeticMs ? 'memory' : 'arithmetic',
+    gbps,
+    peakGflops,
+  };
+}

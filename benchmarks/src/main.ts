@@ -1,0 +1,173 @@
+// `npm run bench`: picks workloads and contenders, measures them, prints the tables, writes the JSON.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { types } from 'node:util';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { findPython, limitsCommand, ourCommand, ours, peers } from './contenders.ts';
+import type { ContenderRow, Place } from './contenders.ts';
+import { badPattern, nothingToRun, unknownPeer, unknownSuite } from './errors.ts';
+import { readFileWorkloads } from './file-workloads.ts';
+import { LimitProbe } from './limits.ts';
+import { describeMachine } from './machine.ts';
+import type { AnyWorkload } from './prepare.ts';
+import { contenderTable, notes, reportOf, standingTable } from './report.ts';
+import { measureWorkload } from './rounds.ts';
+import type { Outcome, Session } from './rounds.ts';
+import { suites } from './suites.ts';
+
+interface Options {
+  readonly suite: string | undefined;
+  readonly filter: string | undefined;
+  readonly peers: string | undefined;
+  readonly workload: string | undefined;
+  readonly json: string | undefined;
+  readonly rounds: number;
+  readonly budget: number;
+  readonly patience: number;
+  readonly threads: number;
+}
+
+const root = join(import.meta.dirname, '..');
+
+function readOptions(): Options {
+  return yargs(hideBin(process.argv))
+    .scriptName('npm run bench --')
+    .usage('$0 [options]: how fast compiled functions are, beside what you would use instead')
+    .option('suite', { type: 'string', describe: `one or more of ${Object.keys(suites).join(', ')}; all by default` })
+    .option('filter', { type: 'string', describe: 'only workloads whose name matches this regular expression' })
+    .option('peers', {
+      type: 'string',
+      describe: `only these peers, or "none": ${peers.map(({ name }) => name).join(', ')}`,
+    })
+    .option('workload', { type: 'string', describe: 'a module that exports `workloads`, instead of the suites' })
+    .option('json', { type: 'string', describe: 'also write the results to this file' })
+    .option('rounds', { type: 'number', default: 5, describe: 'interleaved rounds' })
+    .option('budget', { type: 'number', default: 150, describe: 'milliseconds per contender and round' })
+    .option('patience', {
+      type: 'number',
+      default: 1500,
+      describe: 'milliseconds to wait for an idle machine before each measurement; 0 measures at once',
+    })
+    .option('threads', { type: 'number', default: availableParallelism(), describe: 'threads for everybody' })
+    .strict()
+    .version(false)
+    .parseSync() as unknown as Options;
+}
+
+const words = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+
+async function pickWorkloads(options: Options): Promise<readonly AnyWorkload[]> {
+  const known = Object.keys(suites);
+  const named = options.suite === undefined ? known : words(options.suite);
+  const unknown = named.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownSuite(unknown, known);
+  const candidates: readonly AnyWorkload[] =
+    options.workload === undefined
+      ? named.flatMap((name) => suites[name] ?? [])
+      : await readFileWorkloads(resolve(options.workload));
+  if (options.filter === undefined) return candidates;
+  const pattern = patternOf(options.filter);
+  const picked = candidates.filter(({ name }) => pattern.test(name));
+  if (picked.length === 0) throw nothingToRun(options.filter);
+  return picked;
+}
+
+function patternOf(text: string): RegExp {
+  try {
+    return new RegExp(text, 'i');
+  } catch (error) {
+    throw badPattern(text, error);
+  }
+}
+
+function pickContenders({ peers: text, workload }: Options): readonly ContenderRow[] {
+  const own: ContenderRow = { name: ours, doc: 'this project', command: (place) => ourCommand(place, '') };
+  if (workload !== undefined || text === 'none') return [own];
+  const known = peers.map(({ name }) => name);
+  const wanted = text === undefined ? known : words(text);
+  const unknown = wanted.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownPeer(unknown, known);
+  return [own, ...peers.filter(({ name }) => wanted.includes(name))];
+}
+
+function openProbe(place: Place): LimitProbe | undefined {
+  const command = limitsCommand(place);
+  if ('missing' in command) {
+    process.stderr.write(`no limits: ${command.missing}\n`);
+    return undefined;
+  }
+  return new LimitProbe(command, place.machine.threads);
+}
+
+/** A line that is redrawn on a terminal, and one line per step elsewhere. */
+function progressLine(count: number): { show: (index: number, text: string) => void; clear: () => void } {
+  const terminal = process.stderr.isTTY;
+  let last = '';
+  return {
+    show: (index, text) => {
+      const line = `[${String(index + 1)}/${String(count)}] ${text}`;
+      if (terminal) process.stderr.write(`\r\u001b[K${line.slice(0, 100)}`);
+      else if (!text.includes('round ') || text.includes('round 1 ')) {
+        if (line !== last) process.stderr.write(`${line}\n`);
+        last = line;
+      }
+    },
+    clear: () => {
+      if (terminal) process.stderr.write('\r\u001b[K');
+    },
+  };
+}
+
+async function measureAll(options: Options): Promise<readonly Outcome[]> {
+  const workloads = await pickWorkloads(options);
+  const contenders = pickContenders(options);
+  const known = new Map<string, string | undefined>();
+  const pythonWith = (module: string): string | undefined => {
+    if (!known.has(module)) known.set(module, findPython(module));
+    return known.get(module);
+  };
+  const place: Place = { root, machine: describeMachine(options.threads), pythonWith };
+  const progress = progressLine(workloads.length);
+  using probe = openProbe(place);
+  const session: Session = {
+    place,
+    contenders,
+    probe,
+    rounds: options.rounds,
+    budgetMs: options.budget,
+    patienceMs: options.patience,
+    progress: () => undefined,
+  };
+  const outcomes: Outcome[] = [];
+  for (const [index, workload] of workloads.entries()) {
+    outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
+  }
+  progress.clear();
+  return outcomes;
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const outcomes = await measureAll(options);
+  const machine = describeMachine(options.threads);
+  console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
+  console.log(standingTable(outcomes));
+  const names = pickContenders(options).map(({ name }) => name);
+  if (names.length > 1) console.log(contenderTable(outcomes, names));
+  for (const note of notes(outcomes)) console.log(note);
+  if (options.json !== undefined) {
+    mkdirSync(dirname(resolve(options.json)), { recursive: true });
+    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, outcomes), undefined, 1)}\n`);
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${types.isNativeError(error) ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,145 @@
+// The results as tables for people and as JSON for programs.
+import Table from 'cli-table3';
+import pc from 'picocolors';
+import { ours } from './contenders.ts';
+import type { Machine } from './machine.ts';
+import type { Outcome, Row } from './rounds.ts';
+import { digits, duration } from './statistics.ts';
+
+/** What `--json` writes. */
+export interface Report {
+  readonly machine: Machine;
+  readonly limits: readonly LimitEntry[];
+  readonly rows: readonly Row[];
+  readonly absent: readonly AbsentEntry[];
+}
+export interface LimitEntry {
+  readonly suite: string;
+  readonly workload: string;
+  readonly ms: number;
+  readonly boundBy: string;
+  readonly gbps: number;
+  readonly peakGflops: number;
+}
+export interface AbsentEntry {
+  readonly suite: string;
+  readonly workload: string;
+  readonly contender: string;
+  readonly reason: string;
+}
+
+export function reportOf(machine: Machine, outcomes: readonly Outcome[]): Report {
+  return {
+    machine,
+    limits: outcomes.flatMap(({ workload: { suite, name: workload }, limit }) =>
+      limit === undefined ? [] : [{ suite, workload, ...limit }],
+    ),
+    rows: outcomes.flatMap(({ rows }) => rows),
+    absent: outcomes.flatMap(({ workload: { suite, name: workload }, absent }) =>
+      absent.map((entry) => ({ suite, workload, ...entry })),
+    ),
+  };
+}
+
+// `native_cpp` is what a fusing compiler can reach, and no peer that anybody could use instead.
+const isPeer = ({ contender }: Row): boolean => contender !== ours && contender !== 'native_cpp';
+
+const fastest = (rows: readonly Row[]): Row | undefined =>
+  rows.reduce<Row | undefined>(
+    (best, row) => (best === undefined || row.medianMs < best.medianMs ? row : best),
+    undefined,
+  );
+
+/** How we stand: one line per workload. */
+export function standingTable(outcomes: readonly Outcome[]): string {
+  const head = [
+    'workload',
+    'limit',
+    ours,
+    '% of limit',
+    'rate',
+    'best peer',
+    'peer / ours',
+    'g++ / ours',
+    'kernels',
+    'cold',
+    'warm',
+  ];
+  const table = new Table({ head: head.map((text) => pc.bold(text)), style: { head: [], border: [] } });
+  for (const { workload, rows, limit, absent } of outcomes) {
+    const own = rows.find(({ contender }) => contender === ours);
+    const best = fastest(rows.filter(isPeer));
+    const native = rows.find(({ contender }) => contender === 'native_cpp');
+    const missing = absent.find(({ contender }) => contender === ours);
+    table.push([
+      workload.name,
+      limit === undefined ? '–' : `${duration(limit.ms)} ${limit.boundBy}`,
+      own === undefined ? pc.red(missing?.reason.slice(0, 60) ?? '–') : withSpread(own),
+      percent(own?.fractionOfLimit),
+      rateOf(own),
+      best === undefined ? '–' : `${best.contender} ${duration(best.medianMs)}`,
+      ratio(best, own),
+      ratio(native, own),
+      own?.kernels === undefined ? '–' : String(own.kernels),
+      duration(own?.compileColdMs ?? Number.NaN),
+      duration(own?.compileWarmMs ?? Number.NaN),
+    ]);
+  }
+  return table.toString();
+}
+
+/** Every contender's time, the fastest in bold, with a dash where it did not run. */
+export function contenderTable(outcomes: readonly Outcome[], names: readonly string[]): string {
+  const table = new Table({
+    head: ['workload', ...names].map((text) => pc.bold(text)),
+    style: { head: [], border: [] },
+  });
+  for (const { workload, rows } of outcomes) {
+    const best = fastest(rows);
+    const cells = names.map((name) => {
+      const row = rows.find(({ contender }) => contender === name);
+      if (row === undefined) return '–';
+      const text = `${duration(row.medianMs)} ${pc.dim(percent(row.fractionOfLimit))}`;
+      return row === best ? pc.bold(text) : text;
+    });
+    table.push([workload.name, ...cells]);
+  }
+  return table.toString();
+}
+
+/** Why contenders are missing from the table, each reason once, and whether the machine was quiet. */
+export function notes(outcomes: readonly Outcome[]): readonly string[] {
+  const reasons = new Map<string, string[]>();
+  for (const { workload, absent } of outcomes) {
+    for (const { contender, reason } of absent) {
+      if (reason === 'has no such operation') continue;
+      const key = `${contender}: ${reason}`;
+      reasons.set(key, [...(reasons.get(key) ?? []), workload.name]);
+    }
+  }
+  const absences = [...reasons].map(([reason, names]) =>
+    names.length === outcomes.length
+      ? reason
+      : `${reason} (${names.slice(0, 3).join('; ')}${names.length > 3 ? '; …' : ''})`,
+  );
+  const company = outcomes.reduce((sum, outcome) => sum + outcome.company, 0);
+  const measurements = outcomes.reduce((sum, outcome) => sum + outcome.measurements, 0);
+  const over = outcomes.flatMap(({ rows }) => rows.filter(({ fractionOfLimit }) => (fractionOfLimit ?? 0) > 1.02));
+  return [
+    ...absences,
+    ...over.map(({ contender, workload }) => `${contender} passes the limit of ${workload}: the limit is wrong there`),
+    `quiet: ${String(measurements - company)} of ${String(measurements)} measurements had the machine to themselves`,
+  ];
+}
+
+const percent = (fraction: number | undefined): string =>
+  fraction === undefined ? '–' : `${(fraction * 100).toFixed(0)} %`;
+const ratio = (other: Row | undefined, own: Row | undefined): string =>
+  other === undefined || own === undefined ? '–' : `${digits(other.medianMs / own.medianMs)}×`;
+const withSpread = ({ medianMs, spread }: Row): string =>
+  `${duration(medianMs)} ${pc.dim(`±${digits((spread - 1) * 100)} %`)}`;
+
+function rateOf(row: Row | undefined): string {
+  if (row?.gflops !== undefined) return `${digits(row.gflops)} GFLOP/s`;
+  return row?.gbps === undefined ? '–' : `${digits(row.gbps)} GB/s`;
+}

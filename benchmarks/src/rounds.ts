@@ -1,0 +1,155 @@
+// Interleaved rounds: every contender is timed once per round, in an order that rotates, and the machine's limits are
+// measured in every round beside them. Out: one row per contender that ran, and the reasons of those that did not.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ContenderRow, Place } from './contenders.ts';
+import { childFailed } from './errors.ts';
+import { limitOf } from './limits.ts';
+import type { LimitProbe, LimitSample, RowLimit } from './limits.ts';
+import { prepare } from './prepare.ts';
+import type { Absent, AnyWorkload, Ready } from './prepare.ts';
+import type { Failed, Prepared, Times } from './protocol.ts';
+import { observe, waitForQuiet } from './quiet.ts';
+import { median, spreadOf } from './statistics.ts';
+import { bytesOf } from './workload.ts';
+import type { Work } from './workload.ts';
+
+export interface Row {
+  readonly suite: string;
+  readonly workload: string;
+  readonly contender: string;
+  readonly medianMs: number;
+  /** Slowest round over fastest round. */
+  readonly spread: number;
+  readonly gbps?: number;
+  readonly gflops?: number;
+  readonly fractionOfLimit?: number;
+  readonly kernels?: number;
+  readonly compileColdMs?: number;
+  readonly compileWarmMs?: number;
+}
+
+export interface Outcome {
+  readonly workload: AnyWorkload;
+  readonly rows: readonly Row[];
+  readonly absent: readonly Absent[];
+  readonly limit: RowLimit | undefined;
+  /** Measurements during which somebody else used the CPUs, and of how many. */
+  readonly company: number;
+  readonly measurements: number;
+}
+
+export interface Session {
+  readonly place: Place;
+  readonly contenders: readonly ContenderRow[];
+  readonly probe: LimitProbe | undefined;
+  readonly rounds: number;
+  readonly budgetMs: number;
+  /** How long to wait for an idle machine before each measurement, and whether to repeat one that had company. */
+  readonly patienceMs: number;
+  readonly progress: (text: string) => void;
+}
+
+interface Ledger {
+  readonly medians: Map<string, number[]>;
+  readonly limits: LimitSample[];
+  company: number;
+  measurements: number;
+}
+
+/** Measures one workload with every contender of the session. */
+export async function measureWorkload(workload: AnyWorkload, session: Session): Promise<Outcome> {
+  const ready: Ready[] = [];
+  const absent: Absent[] = [];
+  try {
+    for (const row of session.contenders) {
+      session.progress(`${workload.name}: preparing ${row.name}`);
+      const result = await prepare(row, workload, session.place);
+      if ('reason' in result) absent.push(result);
+      else ready.push(result);
+    }
+    const work = workOf(workload, ready[0]?.prepared);
+    const ledger = await runRounds(workload, { ready, work }, session);
+    const limit = work === undefined || ledger.limits.length === 0 ? undefined : limitOf(work, ledger.limits);
+    const rows = ready.flatMap((contender) => {
+      const medians = ledger.medians.get(contender.contender) ?? [];
+      return medians.length === 0 ? [] : [rowOf(workload, contender, { medians, work, limit })];
+    });
+    return { workload, rows, absent, limit, company: ledger.company, measurements: ledger.measurements };
+  } finally {
+    for (const { child } of ready) child[Symbol.dispose]();
+  }
+}
+
+async function runRounds(
+  workload: AnyWorkload,
+  { ready, work }: { readonly ready: readonly Ready[]; readonly work: Work | undefined },
+  session: Session,
+): Promise<Ledger> {
+  const ledger: Ledger = { medians: new Map(), limits: [], company: 0, measurements: 0 };
+  for (let round = 0; round < session.rounds; round += 1) {
+    const order = ready.map((_, i) => ready[(i + round) % ready.length]).filter((it) => it !== undefined);
+    for (const contender of order) {
+      session.progress(
+        `${workload.name}: round ${String(round + 1)} of ${String(session.rounds)}, ${contender.contender}`,
+      );
+      const ms = await timeQuietly(contender, session, ledger);
+      ledger.medians.set(contender.contender, [...(ledger.medians.get(contender.contender) ?? []), ms]);
+    }
+    if (session.probe !== undefined && work !== undefined) {
+      await waitForQuiet(session.patienceMs);
+      ledger.limits.push(await session.probe.measure(work));
+    }
+  }
+  return ledger;
+}
+
+/** One timing; repeated up to twice, while it had company and patience is left, the quietest one counting. */
+async function timeQuietly({ contender, child }: Ready, session: Session, ledger: Ledger): Promise<number> {
+  let best = { others: Infinity, ms: Number.NaN };
+  for (let attempt = 0; attempt < (session.patienceMs > 0 ? 3 : 1) && best.others > 0.1; attempt += 1) {
+    // Spinning threads of the contender before come to rest meanwhile.
+    await sleep(5);
+    await waitForQuiet(session.patienceMs);
+    const ask = async (): Promise<Times | Failed> =>
+      (await child.ask({ do: 'time', budgetMs: session.budgetMs }, 120)) as Times | Failed;
+    const { result, others } = await observe(child.pid, ask);
+    if ('error' in result) throw childFailed(contender, result.error);
+    if (others < best.others) best = { others, ms: median(result.times) };
+  }
+  ledger.measurements += 1;
+  if (best.others > 0.1) ledger.company += 1;
+  return best.ms;
+}
+
+/** A workload's least work; that of a file's workload follows from what it says, or from its tensors. */
+function workOf(workload: AnyWorkload, prepared: Prepared | undefined): Work | undefined {
+  if (!('file' in workload)) return workload.work;
+  const bytes = workload.bytes ?? (prepared?.inputBytes ?? 0) + (prepared?.outputBytes ?? 0);
+  if (bytes < 1 << 18 && workload.flops === undefined) return undefined;
+  const flops = workload.flops === undefined ? {} : { flops: workload.flops };
+  const readOnly = (prepared?.outputBytes ?? 0) * 16 < (prepared?.inputBytes ?? 0);
+  return readOnly
+    ? { reads: 1, writes: 0, streamBytes: bytes, ...flops }
+    : { reads: 2, writes: 1, streamBytes: Math.ceil(bytes / 3), ...flops };
+}
+
+function rowOf(
+  workload: AnyWorkload,
+  { contender, prepared, compileColdMs, compileWarmMs }: Ready,
+  { medians, work, limit }: { medians: readonly number[]; work: Work | undefined; limit: RowLimit | undefined },
+): Row {
+  const medianMs = median(medians);
+  return {
+    suite: workload.suite,
+    workload: workload.name,
+    contender,
+    medianMs,
+    spread: spreadOf(medians),
+    ...(work === undefined ? {} : { gbps: bytesOf(work) / medianMs / 1e6 }),
+    ...(work?.flops === undefined ? {} : { gflops: work.flops / medianMs / 1e6 }),
+    ...(limit === undefined ? {} : { fractionOfLimit: limit.ms / medianMs }),
+    ...(prepared.kernels === undefined ? {} : { kernels: prepared.kernels }),
+    ...(compileColdMs === undefined ? {} : { compileColdMs }),
+    ...(compileWarmMs === undefined ? {} : { compileWarmMs }),
+  };
+}

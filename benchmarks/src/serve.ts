@@ -1,0 +1,93 @@
+// The contender's side of the protocol, for contenders in JavaScript: reads requests from stdin, prepares one workload,
+// times it, and hands out samples of its outputs. Only stdout lines that begin with `{` are answers.
+import { createInterface } from 'node:readline';
+import { types } from 'node:util';
+import type { Failed, PrepareRequest, Prepared, Request, Times, Unsupported, Values } from './protocol.ts';
+import { fillInput } from './random-input.ts';
+
+/** A workload that is ready to run. */
+export interface Runnable extends Partial<Prepared> {
+  /** One whole call, as a user makes it. */
+  readonly run: () => unknown;
+  /** The values of an output of the last call. */
+  readonly output: (index: number) => ArrayLike<number> | Promise<ArrayLike<number>>;
+}
+
+export interface Contender {
+  readonly version: () => string | Promise<string>;
+  /** Undefined where the contender has no such operation; a string says why it was left out. */
+  readonly prepare: (request: PrepareRequest) => Promise<Runnable | string | undefined> | Runnable | string | undefined;
+}
+
+type Answer = Prepared | Unsupported | Failed | Times | Values;
+
+/** Answers requests until stdin ends. */
+export async function serve(contender: Contender): Promise<void> {
+  let runnable: Runnable | undefined;
+  for await (const line of createInterface({ input: process.stdin })) {
+    const request = JSON.parse(line) as Request;
+    let answer: Answer;
+    try {
+      if (request.do === 'prepare') {
+        const prepared = await contender.prepare(request);
+        runnable = typeof prepared === 'object' ? prepared : undefined;
+        answer = await describePrepared(contender, prepared);
+      } else if (runnable === undefined) {
+        answer = { error: 'nothing is prepared' };
+      } else {
+        answer = request.do === 'time' ? await time(runnable, request.budgetMs) : await sample(runnable, request);
+      }
+    } catch (error) {
+      answer = { error: messageOf(error) };
+    }
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  }
+}
+
+/** The inputs of a request, as float32 arrays. */
+export const inputsOf = ({ sizes, seeds, lows, highs }: PrepareRequest): Float32Array<ArrayBuffer>[] =>
+  sizes.map((size, i) => fillInput({ size, seed: seeds[i] ?? 0, low: lows[i] ?? 0, high: highs[i] ?? 1 }));
+
+async function describePrepared(
+  contender: Contender,
+  prepared: Runnable | string | undefined,
+): Promise<Prepared | Unsupported> {
+  if (prepared === undefined) return { unsupported: 'has no such operation' };
+  if (typeof prepared === 'string') return { unsupported: prepared };
+  const { run, output, ...facts } = prepared;
+  await run();
+  await output(0);
+  return { version: await contender.version(), ...facts };
+}
+
+/** Repeats of a batch that takes at least half a millisecond, until the budget is spent. */
+async function time({ run }: Runnable, budgetMs: number): Promise<Times> {
+  const begin = performance.now();
+  const first = run();
+  const asynchronous = types.isPromise(first);
+  if (asynchronous) await first;
+  const once = Math.max(1e-5, performance.now() - begin);
+  const calls = Math.min(100_000, Math.max(1, Math.ceil(0.5 / once)));
+  const measure = async (): Promise<number> => {
+    const start = performance.now();
+    if (asynchronous) for (let i = 0; i < calls; i += 1) await run();
+    else for (let i = 0; i < calls; i += 1) void run();
+    return (performance.now() - start) / calls;
+  };
+  const times: number[] = [];
+  const warmUntil = performance.now() + Math.min(budgetMs / 4, 50);
+  do await measure();
+  while (performance.now() < warmUntil);
+  const until = performance.now() + budgetMs;
+  do times.push(await measure());
+  while ((performance.now() < until || times.length < 3) && times.length < 2000);
+  return { times };
+}
+
+async function sample({ output }: Runnable, request: { output: number; indices: readonly number[] }): Promise<Values> {
+  const values = await output(request.output);
+  return { values: request.indices.map((index) => values[index] ?? Number.NaN) };
+}
+
+const messageOf = (error: unknown): string =>
+  types.isNativeError(error) ? error.message : typeof error === 'string' ? error : JSON.stringify(error);

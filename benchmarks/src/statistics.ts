@@ -1,0 +1,26 @@
+// Medians and spreads.
+
+/** The median of some numbers; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}
+
+/** How far rounds are apart: slowest over fastest. */
+export const spreadOf = (values: readonly number[]): number => Math.max(...values) / Math.min(...values);
+
+/** A value in three significant digits. */
+export function digits(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  return value === 0 || Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
+
+/** Milliseconds in the unit that reads best. */
+export function duration(ms: number): string {
+  if (!Number.isFinite(ms)) return '–';
+  if (ms >= 1000) return `${digits(ms / 1000)} s`;
+  if (ms >= 1) return `${digits(ms)} ms`;
+  return ms >= 1e-3 ? `${digits(ms * 1e3)} µs` : `${digits(ms * 1e6)} ns`;
+}

@@ -1,0 +1,13 @@
+// All suites by name, in the order in which they run.
+import type { Workload } from './workload.ts';
+import { callWorkloads } from './suites/call.ts';
+import { gemmWorkloads } from './suites/gemm.ts';
+import { pointwiseWorkloads } from './suites/pointwise.ts';
+import { trainWorkloads } from './suites/train.ts';
+
+export const suites: Readonly<Record<string, readonly Workload[]>> = {
+  pointwise: pointwiseWorkloads,
+  gemm: gemmWorkloads,
+  call: callWorkloads,
+  train: trainWorkloads,
+};

@@ -1,0 +1,141 @@
+// Our own contender: each operation of the suites as a user would write it, compiled.
+import { compile, tensor } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { importWorkloads } from './file-workloads.ts';
+import type { Params, PrepareRequest } from './protocol.ts';
+import { inputsOf, serve } from './serve.ts';
+import type { Runnable } from './serve.ts';
+
+type Function = (...inputs: Tensor[]) => Tensor | Tensor[];
+interface Operation {
+  readonly shapes: readonly (readonly number[])[];
+  readonly fn: Function;
+}
+
+const value = (params: Params, name: string): number => params[name] ?? 0;
+const matrix = (params: Params): readonly number[] => [value(params, 'rows'), value(params, 'columns')];
+
+/** The inputs of a workload by position; every one is there, because the workload declares it. */
+type Named = (...inputs: readonly [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) => Tensor | Tensor[];
+const named = (fn: Named): Function => fn as unknown as Function;
+
+const operations: Readonly<Record<string, (params: Params) => Operation>> = {
+  add: ({ n = 0 }) => ({ shapes: [[n], [n]], fn: named((x, z) => x.add(z)) }),
+  geluSigmoid: ({ n = 0 }) => ({
+    shapes: [[n], [n]],
+    fn: named((x, z) => x.mul(1.25).add(0.5).gelu().mul(z.sigmoid())),
+  }),
+  softmax: (params) => ({ shapes: [matrix(params)], fn: named((x) => x.softmax(-1)) }),
+  layerNorm: (params) => {
+    const columns = value(params, 'columns');
+    return {
+      shapes: [matrix(params), [columns], [columns]],
+      fn: named((x, gamma, beta) => x.layerNorm([columns], gamma, beta)),
+    };
+  },
+  sumRows: (params) => ({ shapes: [matrix(params)], fn: named((x) => x.sum(1)) }),
+  sumColumns: (params) => ({ shapes: [matrix(params)], fn: named((x) => x.sum(0)) }),
+  transposeAdd: ({ side = 0 }) => ({
+    shapes: [
+      [side, side],
+      [side, side],
+    ],
+    fn: named((a, b) => a.t().add(b)),
+  }),
+  matmul: ({ m = 0, k = 0, n = 0 }) => ({
+    shapes: [
+      [m, k],
+      [k, n],
+    ],
+    fn: named((a, b) => a.matmul(b)),
+  }),
+  trainStep: trainStep,
+};
+
+function trainStep({ batch = 0, inner = 0, hidden = 0, classes = 0, rate = 0 }: Params): Operation {
+  return {
+    shapes: [[batch, inner], [batch, classes], [inner, hidden], [hidden], [hidden, classes], [classes]],
+    fn: named((x, targets, w1, b1, w2, b2) => {
+      const activation = x.matmul(w1).add(b1).relu();
+      const probabilities = activation.matmul(w2).add(b2).softmax(-1);
+      const gradient = probabilities.mul(targets.sum(-1, true)).sub(targets).div(batch);
+      const backward = gradient.matmul(w2.t()).mul(activation.gt(0));
+      return [
+        w1.sub(x.t().matmul(backward).mul(rate)),
+        b1.sub(backward.sum(0).mul(rate)),
+        w2.sub(activation.t().matmul(gradient).mul(rate)),
+        b2.sub(gradient.sum(0).mul(rate)),
+      ];
+    }),
+  };
+}
+
+const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
+
+/** Compiles, calls once, and hands out a call that frees the results of the call before it. */
+function runnable(fn: Function, inputs: readonly Tensor[]): Runnable {
+  const compiled = compile(fn);
+  const begin = performance.now();
+  let results = asList(compiled(...inputs));
+  const compileMs = performance.now() - begin;
+  return {
+    compileMs,
+    kernels: compiled.explain().kernels.length,
+    outputs: results.length,
+    run: () => {
+      for (const result of results) result.dispose();
+      results = asList(compiled(...inputs));
+    },
+    output: async (index) => Array.from((await results[index]?.data()) ?? [], Number),
+  };
+}
+
+function prepareOperation(request: PrepareRequest): Runnable | undefined {
+  const operation = operations[request.op]?.(request.params);
+  if (operation === undefined) return undefined;
+  const inputs = inputsOf(request).map((values, i) => tensor(values).reshape([...(operation.shapes[i] ?? [])]));
+  return runnable(operation.fn, inputs);
+}
+
+// Eager execution is exact but slow: above this many elements only the compiled result's shape would be worth the wait.
+const comparableElements = 1 << 21;
+
+async function prepareFile(file: string, index: number): Promise<Runnable | undefined> {
+  const workload = (await importWorkloads(file))[index];
+  if (workload === undefined) return undefined;
+  const inputs = workload.inputs();
+  const ready = runnable(workload.fn, inputs);
+  const elements = inputs.reduce((sum, input) => sum + input.numel(), 0);
+  const expected = elements > comparableElements ? [] : asList(workload.fn(...inputs));
+  const disagreement = await firstDifference(expected, ready);
+  const outputs = asList(compile(workload.fn)(...inputs));
+  return {
+    ...ready,
+    inputBytes: bytesOf(inputs),
+    outputBytes: bytesOf(outputs),
+    ...(disagreement === undefined ? {} : { disagreement }),
+  };
+}
+
+const bytesOf = (tensors: readonly Tensor[]): number =>
+  tensors.reduce((sum, item) => sum + item.numel() * item.itemsize, 0);
+
+async function firstDifference(expected: readonly Tensor[], { output }: Runnable): Promise<string | undefined> {
+  for (const [number, tensorValue] of expected.entries()) {
+    const wanted = Array.from(await tensorValue.data(), Number);
+    const got = await output(number);
+    const scale = wanted.reduce((largest, item) => Math.max(largest, Math.abs(item)), 0);
+    const wrong = wanted.findIndex(
+      (want, i) => !(Math.abs((got[i] ?? Number.NaN) - want) <= 1e-4 * scale) && !Object.is(got[i], want),
+    );
+    if (wrong >= 0)
+      return `output ${String(number)}[${String(wrong)}] is ${String(got[wrong])}, not ${String(wanted[wrong])}`;
+  }
+  return undefined;
+}
+
+await serve({
+  version: () => 'workspace',
+  prepare: (request) =>
+    request.file === undefined ? prepareOperation(request) : prepareFile(request.file, request.index ?? 0),
+});

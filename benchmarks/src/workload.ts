@@ -1,0 +1,67 @@
+// A workload: what is computed, on which inputs, what the machine must at least do for it, and what the answer is.
+import { elementOf } from './random-input.ts';
+import type { InputSpec } from './random-input.ts';
+import type { Params } from './protocol.ts';
+
+/** The least work: what the limit of a row is computed from. */
+export interface Work {
+  /** Arrays of the main size that must be read and written, and their bytes; the rest is too small to count. */
+  readonly reads: number;
+  readonly writes: number;
+  readonly streamBytes: number;
+  readonly flops?: number;
+  /** Evaluations of transcendental functions within 4 ULP. */
+  readonly transcendentals?: Readonly<Partial<Record<TranscendentalName, number>>>;
+}
+export type TranscendentalName = 'exp' | 'sigmoid' | 'erf';
+
+export interface Workload {
+  readonly suite: string;
+  readonly name: string;
+  readonly op: string;
+  readonly params: Params;
+  readonly inputs: readonly InputSpec[];
+  /** Elements of each output. */
+  readonly outputs: readonly number[];
+  /** Absent for small workloads, where the call is what is measured. */
+  readonly work?: Work;
+  /** The exact value of one element of an output, in double precision. */
+  readonly reference: (output: number, index: number) => number;
+  /** Largest difference, relative to the largest magnitude in the sample. */
+  readonly tolerance: number;
+}
+
+/** A workload from a user's module: only our own contender can run it. */
+export interface FileWorkload {
+  readonly suite: string;
+  readonly name: string;
+  readonly file: string;
+  readonly index: number;
+  readonly bytes?: number;
+  readonly flops?: number;
+}
+
+/** An input of `size` uniform values. */
+export const uniform = (size: number, seed: number, [low, high]: readonly [number, number] = [-1, 1]): InputSpec => ({
+  size,
+  seed,
+  low,
+  high,
+});
+
+/** A function from index to element, for references. */
+export const reader =
+  (spec: InputSpec): ((index: number) => number) =>
+  (index) =>
+    elementOf(spec, index);
+
+/** Bytes that a workload must move. */
+export const bytesOf = ({ reads, writes, streamBytes }: Work): number => (reads + writes) * streamBytes;
+
+/** Up to 128 indices of an output, ends included, at an odd stride that meets every column and lane. */
+export function sampleIndices(size: number): readonly number[] {
+  const count = Math.min(size, 128);
+  const stride = Math.max(1, Math.floor((size - 1) / Math.max(1, count - 1)) - 1) | 1;
+  const indices = Array.from({ length: count }, (_, i) => (i * stride) % size);
+  return [...new Set([...indices, size - 1])];
+}

@@ -1,0 +1,99 @@
+// A directory that only this user can have written to. What is cached is code that will run in this process, so whoever
+// can write to the cache can run code as us: the permissions are the real boundary, digests only detect damage.
+//
+// In: the wanted root. Out: that root, made and checked; or a private temporary directory and the reason. The rules: the
+// root is a directory and no symbolic link, ours, and closed to others; everything above it belongs to us or to the
+// system's root, and is writable to nobody else, unless sticky (as /tmp is).
+import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { noPlaceForCache } from './errors.ts';
+import type { Report } from './events.ts';
+import type { FileSystem } from './file-system.ts';
+
+export interface RootOptions {
+  readonly root: string;
+  /** Where a private directory is made if the root is unusable. */
+  readonly temporaryDirectory: string;
+  readonly fs: FileSystem;
+  readonly report: Report;
+}
+
+export interface OpenedRoot {
+  readonly root: string;
+  /** Whether it is a private directory that should be removed in the end. */
+  readonly temporary: boolean;
+}
+
+const writableToOthers = 0o022;
+const openToOthers = 0o077;
+const sticky = 0o1000;
+
+/** The root to use. Throws only where no private directory can be made either. */
+export function openRoot(options: RootOptions): OpenedRoot {
+  const { root, fs, report } = options;
+  const reason = attempt(() => prepareOwnDirectory(fs, root));
+  if (reason === undefined) return { root: resolve(root), temporary: false };
+  try {
+    const fallback = fs.mkdtempSync(join(options.temporaryDirectory, 'tsinductor-'));
+    const again = attempt(() => prepareOwnDirectory(fs, fallback));
+    if (again !== undefined) throw noPlaceForCache(`${reason}; ${again}`, undefined);
+    report({
+      kind: 'fallback',
+      root: fallback,
+      message: `the cache directory ${root} is not used: ${reason}; using ${fallback} for this process`,
+    });
+    return { root: fallback, temporary: true };
+  } catch (cause) {
+    throw noPlaceForCache(`${reason}; and no temporary one: ${String(cause)}`, cause);
+  }
+}
+
+function attempt(action: () => string | undefined): string | undefined {
+  try {
+    return action();
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** Makes a directory of our own, or says why the one that is there cannot be trusted. */
+export function prepareOwnDirectory(fs: FileSystem, path: string): string | undefined {
+  if (!isAbsolute(path) || path.includes('\0')) return `${JSON.stringify(path)} is not an absolute path`;
+  const above = checkAncestors(fs, dirname(resolve(path)));
+  if (above !== undefined) return above;
+  fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+  const status = fs.lstatSync(path);
+  if (!status.isDirectory()) return `${path} is not a directory of its own`;
+  if (!isOurs(status)) return `${path} belongs to another user`;
+  if ((status.mode & writableToOthers) !== 0) return `${path} is writable to others`;
+  if ((status.mode & openToOthers) !== 0) fs.chmodSync(path, 0o700);
+  fs.accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  return undefined;
+}
+
+const isOurs = (status: Stats): boolean => process.geteuid === undefined || status.uid === process.geteuid();
+
+/** Checks what exists of a path, from its nearest existing directory up. */
+function checkAncestors(fs: FileSystem, path: string): string | undefined {
+  const existing = nearestExisting(fs, path);
+  for (let current = fs.realpathSync(existing); ; current = dirname(current)) {
+    const status = fs.lstatSync(current);
+    if (!status.isDirectory()) return `${current} is not a directory`;
+    if (!isOurs(status) && status.uid !== 0) return `${current} belongs to another user`;
+    const shared = (status.mode & writableToOthers) !== 0 && (status.mode & sticky) === 0;
+    if (shared) return `${current} is writable to others`;
+    if (current === dirname(current)) return undefined;
+  }
+}
+
+function nearestExisting(fs: FileSystem, path: string): string {
+  for (let current = path; ; current = dirname(current)) {
+    try {
+      fs.lstatSync(current);
+      return current;
+    } catch (error) {
+      if (current === dirname(current)) throw error;
+    }
+  }
+}

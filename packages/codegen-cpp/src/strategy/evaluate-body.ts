@@ -1,0 +1,267 @@
+// A scalar body at a point of a nest becomes kernel values: for one element, or for the lanes of a vector where the
+// body depends on the lane axis. What does not depend on it stays scalar and is broadcast where a vector needs it.
+// Results are names or constants; everything they need has been written, as far out as it may stand.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { coefficientOf, freeAxes, int, rangeOf } from '@tsinductor/ir';
+import type { Access, Body, BufferId, Index, Scalar, ScalarId, Value } from '@tsinductor/ir';
+import { pointwise } from '@tsinductor/ops';
+import { hasIndirect, mapIndex, named } from './index-math.ts';
+import type { KernelWriter } from './kernel-writer.ts';
+
+export interface Lane {
+  /** The loop variable that runs over the lanes. */
+  readonly axis: string;
+  readonly lanes: number;
+  /** Lanes that exist, where the last vector is not full. */
+  readonly count?: Index;
+}
+
+/** Where a body is evaluated. */
+export interface Point {
+  /** What the group's axes are, in names of the kernel. */
+  readonly axes: ReadonlyMap<string, Index>;
+  readonly lane?: Lane;
+  readonly carried?: readonly Value[];
+}
+
+/** What a load finds: a value at hand, or a place in memory. */
+export type Source = { readonly kind: 'value'; readonly value: Value } | ({ readonly kind: 'memory' } & Place);
+
+export interface Place {
+  readonly name: string;
+  readonly at: Index;
+  /** The block outside which it must not be read. */
+  readonly floor: number;
+  readonly align: number;
+  /** The lanes of a vector lie side by side here, whatever the index says: a row of vectors. */
+  readonly packed: boolean;
+}
+
+export interface Evaluation {
+  readonly writer: KernelWriter;
+  readonly point: Point;
+  /** `position` is an index over the group's axes, which `resolve` turns into the kernel's names. */
+  source(buffer: BufferId, position: Index, resolve: (index: Index) => Index): Source;
+}
+
+/** Names or constants for the results of `body`. */
+export function evaluateBody(body: Body, evaluation: Evaluation): readonly Value[] {
+  const evaluator = new BodyEvaluator(body, evaluation);
+  return body.results.map((result) => evaluator.value(result));
+}
+
+/** An index over group axes, without loaded indices, in names of the kernel. */
+export const resolveIndex = (index: Index, point: Point): Index =>
+  mapIndex(index, {
+    axis: (axis) => point.axes.get(axis.name) ?? named(axis.name, axis.extent),
+    indirect: (value, extent) => ({ kind: 'indirect', value, extent }),
+  });
+
+/** `value` in `lanes` lanes. */
+export function widen(value: Value, lanes: number, writer: KernelWriter): Value {
+  if (value.type.lanes === lanes) return value;
+  const type = { dtype: value.type.dtype, lanes };
+  if (value.kind === 'constant') return { ...value, type };
+  const base = value.kind === 'name' ? `${value.name.replace(/_\d+$/, '')}_all` : 'all';
+  return writer.define({ kind: 'broadcast', type, value }, base);
+}
+
+export class BodyEvaluator {
+  readonly #body: Body;
+  readonly #evaluation: Evaluation;
+  readonly #values = new Map<ScalarId, Value>();
+  /** Names in indices that stand for vectors. */
+  readonly #vectors = new Map<string, Value>();
+
+  constructor(body: Body, evaluation: Evaluation) {
+    this.#body = body;
+    this.#evaluation = evaluation;
+  }
+
+  get #writer(): KernelWriter {
+    return this.#evaluation.writer;
+  }
+
+  value(id: ScalarId): Value {
+    const known = this.#values.get(id);
+    if (known !== undefined) return known;
+    const value = this.#compute(at(this.#body.nodes, id));
+    this.#values.set(id, value);
+    return value;
+  }
+
+  /** `index` over the kernel's names, loaded indices included. */
+  resolve(index: Index): Index {
+    const { point } = this.#evaluation;
+    return mapIndex(index, {
+      axis: (axis) => point.axes.get(axis.name) ?? named(axis.name, axis.extent),
+      indirect: (value, extent) => this.#indirect(value, extent),
+    });
+  }
+
+  /** Whether an index in the kernel's names differs between lanes. */
+  varies(index: Index): boolean {
+    const { lane } = this.#evaluation.point;
+    if (lane === undefined || lane.lanes === 1) return false;
+    return [...freeAxes(index)].some((name) => name === lane.axis || this.#vectors.has(name));
+  }
+
+  #indirect(id: ScalarId, extent: Index): Index {
+    const node = at(this.#body.nodes, id);
+    if (node.kind === 'index') return this.resolve(node.value);
+    const value = this.value(id);
+    if (value.kind === 'constant' && typeof value.value === 'number') return int(value.value);
+    const name = value.kind === 'name' ? value.name : this.#nameOfConstant(value);
+    if (value.type.lanes > 1) this.#vectors.set(name, value);
+    return named(name, extent);
+  }
+
+  #nameOfConstant(value: Value): string {
+    const name = this.#writer.fresh('position');
+    this.#writer.emit({ kind: 'let', name, value });
+    return name;
+  }
+
+  #compute(node: Scalar): Value {
+    const writer = this.#writer;
+    switch (node.kind) {
+      case 'constant':
+        return { kind: 'constant', value: node.value, type: { dtype: node.dtype, lanes: 1 } };
+      case 'carried':
+        return at(this.#evaluation.point.carried ?? [], node.slot);
+      case 'index':
+        return this.index(this.resolve(node.value), 'i64', 'index');
+      case 'load':
+        return this.#load(node);
+      case 'cast':
+      case 'bitcast': {
+        const value = node.kind === 'cast' ? this.#narrow(node.value) : this.value(node.value);
+        const type = { dtype: node.dtype, lanes: value.type.lanes };
+        return writer.define({ kind: node.kind, value, type }, castName(value, node.dtype));
+      }
+      case 'apply':
+        return this.#apply(node);
+      case 'check':
+        return this.#check(node);
+    }
+  }
+
+  /** An index value, as a vector where it varies. */
+  index(value: Index, dtype: 'i64' | 'i32', base: string): Value {
+    const { lane } = this.#evaluation.point;
+    if (value.kind === 'int') return { kind: 'constant', value: value.value, type: { dtype, lanes: 1 } };
+    if (lane === undefined || !this.varies(value))
+      return this.#writer.define({ kind: 'index', value, type: { dtype, lanes: 1 } }, base);
+    return this.#writer.define({ kind: 'index', value, lane: lane.axis, type: { dtype, lanes: lane.lanes } }, base);
+  }
+
+  /** An index value that 32 bits hold is given as i32: for comparisons of positions and casts of them. */
+  #narrow(id: ScalarId): Value {
+    const node = at(this.#body.nodes, id);
+    if (node.kind !== 'index' || !isNarrow(this.#body, id)) return this.value(id);
+    return this.index(this.resolve(node.value), 'i32', 'position');
+  }
+
+  #apply(node: Scalar & { readonly kind: 'apply' }): Value {
+    const op = pointwise[node.op];
+    const narrow = op.rule === 'compare' && node.args.every((id) => isNarrow(this.#body, id));
+    const args = node.args.map((id) => (narrow ? asNarrow(this.#narrow(id)) : this.value(id)));
+    const lanes = Math.max(...args.map((value) => value.type.lanes));
+    const wide = args.map((value) => widen(value, lanes, this.#writer));
+    return this.#writer.define(
+      { kind: 'apply', op: node.op, args: wide, type: { dtype: node.dtype, lanes } },
+      snakeCase(node.op),
+    );
+  }
+
+  #check(node: Scalar & { readonly kind: 'check' }): Value {
+    const { lane } = this.#evaluation.point;
+    const value = this.value(node.value);
+    const count = value.type.lanes > 1 && lane?.count !== undefined ? { count: lane.count } : {};
+    const extent = this.resolve(node.extent);
+    return this.#writer.defineCheck({ kind: 'check', name: '', value, extent, site: node.site, ...count });
+  }
+
+  #load(node: Scalar & { readonly kind: 'load' }): Value {
+    const mask = node.mask === undefined ? undefined : this.value(node.mask);
+    if (mask?.kind === 'constant' && mask.value === 0) return this.#otherwise(node);
+    const source = this.#evaluation.source(node.buffer, node.at, (index) => this.resolve(index));
+    if (source.kind === 'value') return this.#masked(source.value, node, mask);
+    const { lane } = this.#evaluation.point;
+    const varies = source.packed || this.varies(source.at) || (mask !== undefined && mask.type.lanes > 1);
+    const lanes = varies && lane !== undefined ? lane.lanes : 1;
+    const access: Access = {
+      buffer: source.name,
+      ...(source.packed ? { at: source.at, step: int(1) } : this.place(source.at)),
+      align: source.align,
+      ...(lanes > 1 && !source.packed && lane?.count !== undefined ? { count: lane.count } : {}),
+    };
+    const type = { dtype: node.dtype, lanes };
+    const other = node.other === undefined ? undefined : widen(this.value(node.other), lanes, this.#writer);
+    const guard = mask === undefined || isTrue(mask) ? {} : { mask: widen(mask, lanes, this.#writer) };
+    const value: Value = { kind: 'load', type, access, ...guard, ...(other === undefined ? {} : { other }) };
+    return this.#writer.define(value, source.name, source.floor);
+  }
+
+  /** How the lanes of a vector at `index` lie in memory. */
+  place(index: Index): Pick<Access, 'at' | 'step' | 'offsets'> {
+    const { lane } = this.#evaluation.point;
+    if (lane === undefined || !this.varies(index)) return { at: index, step: int(0) };
+    const direct = [...freeAxes(index)].every((name) => !this.#vectors.has(name));
+    const step = direct ? coefficientOf(index, named(lane.axis, int(1)), lane.axis) : undefined;
+    if (step !== undefined) return { at: index, step };
+    const wide = [...freeAxes(index)].some((name) => this.#vectors.has(name)) || !fitsI32(index);
+    return { at: int(0), step: int(0), offsets: this.index(index, wide ? 'i64' : 'i32', 'offsets') };
+  }
+
+  #otherwise(node: Scalar & { readonly kind: 'load' }): Value {
+    if (node.other !== undefined) return this.value(node.other);
+    return { kind: 'constant', value: 0, type: { dtype: node.dtype, lanes: 1 } };
+  }
+
+  #masked(value: Value, node: Scalar & { readonly kind: 'load' }, mask: Value | undefined): Value {
+    if (mask === undefined || isTrue(mask)) return value;
+    const other = this.#otherwise(node);
+    return select(mask, [value, other], this.#writer);
+  }
+}
+
+const isTrue = (mask: Value): boolean => mask.kind === 'constant' && mask.value === 1;
+
+/** where(mask, x, y), in the lanes of the widest of them. */
+export function select(mask: Value, [x, y]: readonly [Value, Value], writer: KernelWriter): Value {
+  const lanes = Math.max(mask.type.lanes, x.type.lanes, y.type.lanes);
+  const args = [mask, x, y].map((value) => widen(value, lanes, writer));
+  return writer.define({ kind: 'apply', op: 'where', args, type: { dtype: x.type.dtype, lanes } }, 'where');
+}
+
+export const fitsI32 = (index: Index): boolean => {
+  const { min, max } = rangeOf(index);
+  return min !== null && max !== null && min >= -(2 ** 31) && max < 2 ** 31;
+};
+
+/** Whether a node is a position or constant that i32 holds. */
+export function isNarrow(body: Body, id: ScalarId): boolean {
+  const node = at(body.nodes, id);
+  if (node.kind === 'index') return !hasIndirect(node.value) && fitsI32(node.value);
+  return node.kind === 'constant' && node.dtype === 'i64' && fitsNumber(node.value);
+}
+
+const fitsNumber = (value: unknown): boolean => {
+  const number = typeof value === 'object' && value !== null && 'bigint' in value ? Number(value.bigint) : value;
+  return typeof number === 'number' && Number.isInteger(number) && Math.abs(number) < 2 ** 31;
+};
+
+function asNarrow(value: Value): Value {
+  if (value.kind !== 'constant') return value;
+  const number = typeof value.value === 'object' ? Number(value.value.bigint) : value.value;
+  return { ...value, value: number, type: { ...value.type, dtype: 'i32' } };
+}
+
+const castName = (value: Value, dtype: string): string =>
+  value.kind === 'name' ? `${value.name.replace(/_(\d+|f32|f64|f16|bf16|i64|i32|i16|i8|u8|bool)$/, '')}_${dtype}` : dtype;
+
+/** A table's camelCase name as it is spelled in generated code. */
+export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export const bytesOf = (value: Value): number => dtypeInfo[value.type.dtype].bytes * value.type.lanes;

@@ -1,0 +1,126 @@
+// Index arithmetic as the strategies use it: rebuilding an expression over other names, rounding, static values.
+import {
+  add,
+  axisIndex,
+  ceilDivide,
+  coefficientOf,
+  floorDivide,
+  freeAxes,
+  int,
+  maximum,
+  minimum,
+  modulo,
+  multiply,
+  rangeOf,
+  subtract,
+} from '@tsinductor/ir';
+import type { Axis, Index, ScalarId } from '@tsinductor/ir';
+
+export interface IndexMap {
+  axis(axis: Axis): Index;
+  indirect(value: ScalarId, extent: Index): Index;
+}
+
+/** `index` with its axes and loaded indices replaced; canonical again. */
+export function mapIndex(index: Index, map: IndexMap): Index {
+  const items = (list: readonly Index[]): Index[] => list.map((item) => mapIndex(item, map));
+  switch (index.kind) {
+    case 'int':
+    case 'size':
+      return index;
+    case 'axis':
+      return map.axis(index.axis);
+    case 'indirect':
+      return map.indirect(index.value, mapIndex(index.extent, map));
+    case 'sum':
+      return items(index.items).reduce((left, right) => add(left, right));
+    case 'product':
+      return items(index.items).reduce((left, right) => multiply(left, right));
+    case 'min':
+      return items(index.items).reduce((left, right) => minimum(left, right));
+    case 'max':
+      return items(index.items).reduce((left, right) => maximum(left, right));
+    case 'floorDiv':
+      return floorDivide(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
+    case 'mod':
+      return modulo(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
+  }
+}
+
+/** Whether a loaded index occurs in `index`. */
+export function hasIndirect(index: Index): boolean {
+  switch (index.kind) {
+    case 'int':
+    case 'size':
+    case 'axis':
+      return false;
+    case 'indirect':
+      return true;
+    case 'sum':
+    case 'product':
+    case 'min':
+    case 'max':
+      return index.items.some(hasIndirect);
+    case 'floorDiv':
+    case 'mod':
+      return hasIndirect(index.dividend) || hasIndirect(index.divisor);
+  }
+}
+
+/** A kernel's name (of a loop, of a scalar) as an index. `extent` bounds it: 0 <= name < extent. */
+export const named = (name: string, extent: Index): Index => axisIndex({ name, extent });
+
+export const staticValue = (index: Index): number | undefined => (index.kind === 'int' ? index.value : undefined);
+
+/** What to reckon with for an index that may be symbolic. */
+export function typicalValue(index: Index): number {
+  if (index.kind === 'int') return index.value;
+  const { min, max } = rangeOf(index);
+  if (max !== null && max < 4096) return max;
+  return Math.max(min ?? 0, 256);
+}
+
+/** The step of `index` along an axis, where it is the same number everywhere; undefined where it is not. */
+export function strideAlong(index: Index, axis: string): number | undefined {
+  if (!freeAxes(index).has(axis)) return hasIndirect(index) ? undefined : 0;
+  const step = coefficientOf(index, axis);
+  return step?.kind === 'int' ? step.value : undefined;
+}
+
+/** The largest multiple of `unit` that is not above `index`. */
+export const roundDown = (index: Index, unit: number): Index =>
+  unit === 1 ? index : multiply(floorDivide(index, int(unit)), int(unit));
+
+export const roundUp = (index: Index, unit: number): Index =>
+  unit === 1 ? index : multiply(ceilDivide(index, int(unit)), int(unit));
+
+export const product = (items: readonly Index[]): Index =>
+  items.reduce((left, right) => multiply(left, right), int(1));
+
+/** Whether every value of `index` is a multiple of `unit`, as far as its form and what is known of names show. */
+export function isMultipleOf(index: Index, unit: number, units: ReadonlyMap<string, number> = new Map()): boolean {
+  const of = (item: Index): boolean => isMultipleOf(item, unit, units);
+  switch (index.kind) {
+    case 'int':
+      return index.value % unit === 0;
+    case 'axis':
+      return (units.get(index.axis.name) ?? 1) % unit === 0;
+    case 'sum':
+    case 'min':
+    case 'max':
+      return index.items.every(of);
+    case 'product': {
+      const constant = index.items.reduce((left, item) => left * (item.kind === 'int' ? item.value : 1), 1);
+      return constant % unit === 0 || index.items.some((item) => item.kind !== 'int' && of(item));
+    }
+    case 'size':
+    case 'indirect':
+    case 'floorDiv':
+    case 'mod':
+      return unit === 1;
+  }
+}
+
+export const nextPowerOfTwo = (value: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, value)));
+
+export const difference = (left: Index, right: Index): Index => subtract(left, right);

@@ -1,0 +1,158 @@
+// Writes the statements of one kernel: a stack of open blocks, fresh names, and values placed as far out as what they
+// depend on allows. Equal values in the same or an enclosing block are computed once.
+import { at, get, invariant } from '@tsinductor/base';
+import { freeAxes, printIndex, valueIndexes, valueOperands } from '@tsinductor/ir';
+import type { Index, Stmt, Value } from '@tsinductor/ir';
+
+interface Block {
+  readonly statements: Stmt[];
+  readonly known: Map<string, Value>;
+  /** Nothing defined outside is visible in it. */
+  readonly sealed: boolean;
+}
+
+export class KernelWriter {
+  readonly #blocks: Block[] = [{ statements: [], known: new Map(), sealed: true }];
+  readonly #depths = new Map<string, number>();
+  readonly #used = new Map<string, number>();
+  readonly #variables = new Set<string>();
+
+  /** How many blocks are open around the present statement; 0 is the kernel's own. */
+  get depth(): number {
+    return this.#blocks.length - 1;
+  }
+
+  /** A name that nothing else has, `base` if it is free. */
+  fresh(base: string): string {
+    const count = this.#used.get(base) ?? 0;
+    this.#used.set(base, count + 1);
+    if (count === 0) return base;
+    const name = `${base}_${String(count)}`;
+    return this.#used.has(name) ? this.fresh(base) : this.#claim(name);
+  }
+
+  #claim(name: string): string {
+    this.#used.set(name, 1);
+    return name;
+  }
+
+  /** Says that `name` is defined in the present block (a loop's variable, a chunk's ends). */
+  declare(name: string): void {
+    this.#depths.set(name, this.depth);
+  }
+
+  emit(statement: Stmt): void {
+    at(this.#blocks, this.depth).statements.push(statement);
+    if (statement.kind === 'var') this.#variables.add(statement.name);
+    if (statement.kind === 'set') this.#forget(` ${statement.name})`);
+    if (statement.kind === 'store') this.#forget(` @${statement.access.buffer}`);
+    if (statement.kind === 'transpose') this.#forget(` @${statement.to.buffer}`);
+    if (statement.kind === 'let' || statement.kind === 'var' || statement.kind === 'check' || statement.kind === 'scratch')
+      this.declare(statement.name);
+  }
+
+  /** The statements that `body` writes, in a block of their own in which `names` are defined. */
+  block(names: readonly string[], body: () => void): readonly Stmt[] {
+    return this.#block(names, body, false);
+  }
+
+  /** The same for a block that sees nothing of what is defined outside it: the body of a parallel loop. */
+  sealedBlock(names: readonly string[], body: () => void): readonly Stmt[] {
+    return this.#block(names, body, true);
+  }
+
+  #block(names: readonly string[], body: () => void, sealed: boolean): readonly Stmt[] {
+    const block: Block = { statements: [], known: new Map(), sealed };
+    this.#blocks.push(block);
+    for (const name of names) this.declare(name);
+    body();
+    this.#blocks.pop();
+    return block.statements;
+  }
+
+  finish(): readonly Stmt[] {
+    invariant(this.depth === 0, 'a block of the kernel is still open');
+    return at(this.#blocks, 0).statements;
+  }
+
+  /** A name (or constant) for `value`, defined as far out as possible but not outside block `floor`. */
+  define(value: Value, base: string, floor = 0): Value {
+    if (value.kind === 'name' || value.kind === 'constant') return value;
+    const key = valueKey(value);
+    const outermost = this.#outermost();
+    for (const block of this.#blocks.slice(outermost)) {
+      const known = block.known.get(key);
+      if (known !== undefined) return known;
+    }
+    const depth = Math.max(floor, outermost, this.depthOf(value));
+    const block = at(this.#blocks, depth);
+    const name = this.fresh(base);
+    const named: Value = { kind: 'name', name, type: value.type };
+    block.statements.push({ kind: 'let', name, value });
+    block.known.set(key, named);
+    this.#depths.set(name, depth);
+    return named;
+  }
+
+  /** The checked index of `check`, whose own name is not used: placed as `define` places a value. */
+  defineCheck(check: Stmt & { readonly kind: 'check' }): Value {
+    const { value, extent, site, count } = check;
+    const key = ['check', valueKey(value), printIndex(extent), site, count === undefined ? '' : printIndex(count)].join(' ');
+    const outermost = this.#outermost();
+    for (const block of this.#blocks.slice(outermost)) {
+      const known = block.known.get(key);
+      if (known !== undefined) return known;
+    }
+    const bounds = [extent, ...(count === undefined ? [] : [count])].map((index) => this.depthOfIndex(index));
+    const depth = Math.max(outermost, this.depthOf(value), ...bounds);
+    const block = at(this.#blocks, depth);
+    const name = this.fresh('checked');
+    const named: Value = { kind: 'name', name, type: value.type };
+    block.statements.push({ ...check, name });
+    block.known.set(key, named);
+    this.#depths.set(name, depth);
+    return named;
+  }
+
+  /** The block in which everything that `value` needs is defined. */
+  depthOf(value: Value): number {
+    const own = value.kind === 'name' ? [this.depthOfName(value.name)] : [];
+    return Math.max(
+      0,
+      ...own,
+      ...valueOperands(value).map((operand) => this.depthOf(operand)),
+      ...valueIndexes(value).map((index) => this.depthOfIndex(index)),
+    );
+  }
+
+  #outermost(): number {
+    return this.#blocks.findLastIndex((block) => block.sealed);
+  }
+
+  /** Forgets the values whose key contains `part`: what they were computed from has changed. */
+  #forget(part: string): void {
+    for (const { known } of this.#blocks) for (const key of [...known.keys()]) if (key.includes(part)) known.delete(key);
+  }
+
+  depthOfName(name: string): number {
+    if (this.#variables.has(name)) return this.depth;
+    return get(this.#depths, name);
+  }
+
+  depthOfIndex(index: Index): number {
+    return Math.max(0, ...[...freeAxes(index)].map((name) => this.depthOfName(name)));
+  }
+}
+
+/** Text that is equal for equal values. */
+export function valueKey(value: Value): string {
+  const type = `${value.type.dtype}x${String(value.type.lanes)}`;
+  const parts = [value.kind, type, ...valueIndexes(value).map(printIndex), ...valueOperands(value).map(valueKey)];
+  if (value.kind === 'name') parts.push(value.name);
+  if (value.kind === 'constant') parts.push(JSON.stringify(value.value));
+  if (value.kind === 'apply') parts.push(value.op);
+  if (value.kind === 'half') parts.push(value.part);
+  if (value.kind === 'index') parts.push(value.lane ?? '');
+  if (value.kind === 'load') parts.push(`@${value.access.buffer}`, value.mask === undefined ? '' : 'masked');
+  return `(${parts.join(' ')})`;
+}

@@ -1,0 +1,166 @@
+// Which axis of a nest becomes the lanes of vectors, and how many: an estimate of what each candidate costs per point,
+// from the strides of all accesses along it. Also what a point of a body costs, for the size of parallel chunks.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { freeAxes } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, LoopTree, Scalar, ScalarId } from '@tsinductor/ir';
+import { pointwise } from '@tsinductor/ops';
+import { lanesFor } from '../target.ts';
+import type { CpuTarget } from '../target.ts';
+import { fitsI32, isNarrow } from './evaluate-body.ts';
+import { hasIndirect, nextPowerOfTwo, staticValue, strideAlong, typicalValue } from './index-math.ts';
+
+export interface LaneChoice {
+  /** Undefined: scalar code. */
+  readonly axis: Axis | undefined;
+  readonly lanes: number;
+  /** Estimated cycles per point of the nest. */
+  readonly cycles: number;
+}
+
+/** The bodies of a node that run at every point, the innermost first. */
+export function pointBodies(node: LoopNode): readonly Body[] {
+  switch (node.kind) {
+    case 'map':
+    case 'scatter':
+      return [node.body];
+    case 'reduce':
+      return [node.step];
+    case 'scan':
+      return [node.step, node.finish];
+    case 'contract':
+      return [];
+  }
+}
+
+const isIndirectVarying = (body: Body, index: Index, varies: (id: ScalarId) => boolean): boolean => {
+  if (index.kind === 'indirect') return varies(index.value);
+  if (index.kind === 'sum' || index.kind === 'product' || index.kind === 'min' || index.kind === 'max')
+    return index.items.some((item) => isIndirectVarying(body, item, varies));
+  if (index.kind === 'floorDiv' || index.kind === 'mod')
+    return isIndirectVarying(body, index.dividend, varies) || isIndirectVarying(body, index.divisor, varies);
+  return false;
+};
+
+/** For each node of `body` whether its value differs along `axis`. */
+export function varyingNodes(body: Body, axis: string): readonly boolean[] {
+  const varying: boolean[] = [];
+  const of = (id: ScalarId): boolean => at(varying, id);
+  const index = (value: Index): boolean => freeAxes(value).has(axis) || isIndirectVarying(body, value, of);
+  for (const node of body.nodes) varying.push(variesNode(node, of, index));
+  return varying;
+}
+
+function variesNode(node: Scalar, of: (id: ScalarId) => boolean, index: (value: Index) => boolean): boolean {
+  switch (node.kind) {
+    case 'constant':
+      return false;
+    case 'carried':
+      return true;
+    case 'index':
+      return index(node.value);
+    case 'load':
+      return index(node.at) || (node.mask !== undefined && of(node.mask)) || (node.other !== undefined && of(node.other));
+    case 'cast':
+    case 'bitcast':
+      return of(node.value);
+    case 'apply':
+      return node.args.some(of);
+    case 'check':
+      return of(node.value);
+  }
+}
+
+/** The nodes of `body` that are used other than as positions in comparisons and casts. */
+function wideUses(body: Body): ReadonlySet<ScalarId> {
+  const wide = new Set<ScalarId>(body.results);
+  for (const node of body.nodes) {
+    if (node.kind === 'apply') {
+      const narrow = pointwise[node.op].rule === 'compare' && node.args.every((id) => isNarrow(body, id));
+      if (!narrow) for (const id of node.args) wide.add(id);
+    } else if (node.kind === 'check' || node.kind === 'bitcast') wide.add(node.value);
+    else if (node.kind === 'load') for (const id of [node.mask, node.other]) if (id !== undefined) wide.add(id);
+  }
+  return wide;
+}
+
+/** The widest element, in bytes, that the lanes along `axis` hold: 4 or 8. */
+export function laneBytes(nodes: readonly LoopNode[], axis: string): number {
+  for (const node of nodes) {
+    if ((node.kind === 'reduce' || node.kind === 'scan') && node.state.some((dtype) => dtypeInfo[dtype].bytes === 8))
+      return 8;
+    for (const body of pointBodies(node)) if (hasWideLanes(body, axis)) return 8;
+  }
+  return 4;
+}
+
+function hasWideLanes(body: Body, axis: string): boolean {
+  const varying = varyingNodes(body, axis);
+  const wide = wideUses(body);
+  return body.nodes.some((node, id) => {
+    if (varying[id] !== true) return false;
+    if (node.kind === 'load' && strideAlong(node.at, axis) === undefined && !(fitsI32(node.at) && !hasIndirect(node.at)))
+      return true;
+    return dtypeInfo[node.dtype].bytes === 8 && (node.kind !== 'index' || wide.has(id));
+  });
+}
+
+/** Every access of a node: where it reads, and where it writes. */
+export function accessesOf(node: LoopNode): readonly { readonly buffer: BufferId; readonly at: Index; readonly store: boolean }[] {
+  const loads = pointBodies(node).flatMap((body) =>
+    body.nodes.flatMap((scalar) => (scalar.kind === 'load' ? [{ buffer: scalar.buffer, at: scalar.at, store: false }] : [])),
+  );
+  const stores = node.kind === 'reduce' ? [] : node.writes.map((index, slot) => ({ buffer: at(node.outs, slot), at: index, store: true }));
+  return [...loads, ...stores];
+}
+
+/** About how many machine operations a point of `node` takes. */
+export function operationsOf(node: LoopNode): number {
+  const costs = pointBodies(node).flatMap((body) =>
+    body.nodes.map((scalar) => (scalar.kind === 'apply' ? (pointwise[scalar.op].traits.cost ?? 1) : scalar.kind === 'load' ? 0.5 : 0.1)),
+  );
+  return 0.5 + costs.reduce((left, right) => left + right, 0);
+}
+
+export const nodesBelow = (tree: LoopTree): readonly number[] =>
+  tree.children.flatMap((child) => (child.kind === 'node' ? [child.node] : nodesBelow(child)));
+
+export const bandsBelow = (tree: LoopTree): readonly LoopBand[] =>
+  tree.loops.concat(tree.children.flatMap((child) => (child.kind === 'node' ? [] : bandsBelow(child))));
+
+/** Lanes for `axis`: a full vector, or the next power of two where the axis is shorter than that. */
+export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], target: CpuTarget): number {
+  const full = lanesFor(target.isa, laneBytes(nodes, axis.name));
+  const extent = staticValue(axis.extent);
+  return extent === undefined ? full : Math.min(full, nextPowerOfTwo(extent));
+}
+
+/** What lanes along `axis` cost per point, in cycles. `reduced`: the axis is a reduction's. */
+export function cyclesAlong(band: LoopBand, nodes: readonly LoopNode[], target: CpuTarget): number {
+  const lanes = lanesAlong(band.axis, nodes, target);
+  const extent = Math.max(1, typicalValue(band.axis.extent));
+  const used = extent / (Math.ceil(extent / lanes) * lanes);
+  const accesses = nodes.flatMap(accessesOf).map(({ at: index, store }) => {
+    const step = strideAlong(index, band.axis.name);
+    if (step === 1) return 0.7;
+    if (step === 0) return store ? lanes : 0.3;
+    return lanes * (store ? 1.5 : 1);
+  });
+  const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
+  const cycles = (work + accesses.reduce((left, right) => left + right, 0)) / (lanes * used);
+  const merges = nodes.filter((node) => node.kind === 'reduce').length * Math.log2(lanes) * 4;
+  return cycles + (band.role === 'reduction' ? merges / extent : 0);
+}
+
+/** The best of `bands` to vectorise for `nodes`, all of which run below them. */
+export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode[], target: CpuTarget): LaneChoice {
+  const scans = new Set(nodes.flatMap((node) => (node.kind === 'scan' ? node.over.map((axis) => axis.name) : [])));
+  const work = nodes.reduce((sum, node) => sum + operationsOf(node) + accessesOf(node).length, 0);
+  let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work };
+  for (const band of bands.toReversed()) {
+    if (scans.has(band.axis.name) || lanesFor(target.isa, 4) === 1) continue;
+    const cycles = cyclesAlong(band, nodes, target);
+    const lanes = lanesAlong(band.axis, nodes, target);
+    if (lanes > 1 && cycles < best.cycles) best = { axis: band.axis, lanes, cycles };
+  }
+  return best;
+}

@@ -1,0 +1,209 @@
+// What the strategies for nests share: a frame (which axes are open, and as what), vector loops with their tails, and
+// writing a node's results to where they live.
+import { at, get } from '@tsinductor/base';
+import { int } from '@tsinductor/ir';
+import type { Axis, Group, Index, LoopNode, Schedule, Value } from '@tsinductor/ir';
+import { streamingBytes } from '../target.ts';
+import type { CpuTarget } from '../target.ts';
+import { dtypeInfo } from '@tsinductor/base';
+import { add } from '@tsinductor/ir';
+import { BodyEvaluator, evaluateBody, widen } from './evaluate-body.ts';
+import type { Evaluation, Lane } from './evaluate-body.ts';
+import type { GroupMemory } from './group-memory.ts';
+import { difference, isMultipleOf, named, roundDown, staticValue } from './index-math.ts';
+import type { KernelWriter } from './kernel-writer.ts';
+
+/** The kernel being written. */
+export interface Nest {
+  readonly target: CpuTarget;
+  readonly schedule: Schedule;
+  readonly group: Group;
+  readonly writer: KernelWriter;
+  readonly memory: GroupMemory;
+  readonly notes: string[];
+}
+
+/** A point of the nest: the axes that are open, by the kernel's names, and the lanes if an axis is vectorised. */
+export interface Frame {
+  readonly axes: ReadonlyMap<string, Index>;
+  readonly lane?: Lane;
+}
+
+export const emptyFrame: Frame = { axes: new Map() };
+
+/** `frame` without its lanes. */
+export const scalarFrame = (frame: Frame): Frame => ({ axes: frame.axes });
+
+export const bindAxis = (frame: Frame, axis: string, value: Index): Frame => ({
+  ...frame,
+  axes: new Map(frame.axes).set(axis, value),
+});
+
+export const evaluationAt = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
+  writer: nest.writer,
+  point: { ...frame, ...(carried === undefined ? {} : { carried }) },
+  source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
+});
+
+/** A loop over an axis, one point at a time. */
+export function scalarLoop(nest: Nest, range: Range, body: (value: Index) => void): void {
+  const { writer } = nest;
+  const name = writer.fresh(range.axis.name);
+  const block = writer.block([name], () => {
+    nest.memory.scoped(() => {
+      body(named(name, range.axis.extent));
+    });
+  });
+  writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: 1, body: block });
+}
+
+/** A part of an axis. `from` is a multiple of the lanes (and instances) that the loop will have. */
+export interface Range {
+  readonly axis: Axis;
+  readonly from: Index;
+  readonly to: Index;
+}
+
+export const wholeRange = (axis: Axis): Range => ({ axis, from: int(0), to: axis.extent });
+
+export interface VectorLoop extends Range {
+  readonly lanes: number;
+  /** Vectors per iteration, each with statements of its own. */
+  readonly instances: number;
+  /** Iterations that the C++ compiler may unroll. */
+  readonly unroll: number;
+}
+
+/** One vector of an iteration: where its lane 0 is, and which lanes there are. */
+export interface Vector {
+  readonly at: Index;
+  readonly lane: Lane;
+}
+
+/** Loops over a range by vectors: `instances` at a time, then one at a time, then the rest in a partial vector. */
+export function vectorLoop(nest: Nest, loop: VectorLoop, body: (vectors: readonly Vector[]) => void): void {
+  const { lanes, instances, from, to } = loop;
+  const wide = lanes * instances;
+  const wideEnd = roundedEnd(nest, to, wide);
+  const fullEnd = roundedEnd(nest, to, lanes);
+  if (instances > 1) vectorPart(nest, { ...loop, to: wideEnd }, body);
+  vectorPart(nest, { ...loop, from: instances > 1 ? wideEnd : from, to: fullEnd, instances: 1 }, body);
+  if (!isMultipleOf(to, lanes, nest.memory.multiples)) tailPart(nest, { ...loop, from: fullEnd }, body);
+}
+
+const roundedEnd = (nest: Nest, to: Index, unit: number): Index =>
+  isMultipleOf(to, unit, nest.memory.multiples) ? to : roundDown(to, unit);
+
+function vectorPart(nest: Nest, loop: VectorLoop, body: (vectors: readonly Vector[]) => void): void {
+  const { axis, from, to, lanes, instances } = loop;
+  const first = staticValue(from);
+  if (first !== undefined && first === staticValue(to)) return;
+  const { writer, memory } = nest;
+  const name = writer.fresh(axis.name);
+  memory.multiples.set(name, lanes);
+  const block = writer.block([name], () => {
+    memory.scoped(() => {
+      const here = named(name, axis.extent);
+      const vectors = Array.from({ length: instances }, (_, index) => ({
+        at: add(here, int(index * lanes)),
+        lane: { axis: name, lanes },
+      }));
+      body(vectors);
+    });
+  });
+  const unroll = loop.unroll > 1 ? { unroll: loop.unroll } : {};
+  writer.emit({ kind: 'for', name, from, to, step: lanes * instances, ...unroll, body: block });
+}
+
+/** The last, partial vector. A loop of at most one iteration: it is empty where the range is. */
+function tailPart(nest: Nest, loop: VectorLoop, body: (vectors: readonly Vector[]) => void): void {
+  const { axis, from, to, lanes } = loop;
+  const { writer, memory } = nest;
+  const name = writer.fresh(axis.name);
+  memory.multiples.set(name, lanes);
+  const block = writer.block([name], () => {
+    memory.scoped(() => {
+      const here = named(name, axis.extent);
+      const [first, last] = [staticValue(from), staticValue(to)];
+      const count = first !== undefined && last !== undefined ? int(last - first) : difference(to, here);
+      body([{ at: here, lane: { axis: name, lanes, count } }]);
+    });
+  });
+  writer.emit({ kind: 'for', name, from, to, step: lanes, body: block });
+}
+
+export const vectorFrame = (frame: Frame, axis: string, vector: Vector): Frame => ({
+  ...bindAxis(frame, axis, vector.at),
+  lane: vector.lane,
+});
+
+/** Runs a map node at a point and writes its results. */
+export function writeMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, frame: Frame): void {
+  const values = evaluateBody(node.body, evaluationAt(nest, frame));
+  values.forEach((value, slot) => {
+    writeResult(nest, { node, slot, value }, frame);
+  });
+}
+
+export interface Result {
+  readonly node: LoopNode;
+  readonly slot: number;
+  readonly value: Value;
+}
+
+/** Writes one result of a node at a point: to a value at hand, a row of scratch or memory. */
+export function writeResult(nest: Nest, { node, slot, value }: Result, frame: Frame): void {
+  const { memory, writer, group } = nest;
+  const buffer = at(node.outs, slot);
+  const position = at(node.writes, slot);
+  const local = group.locals.find((candidate) => candidate.buffer === buffer);
+  const row = memory.row(buffer);
+  memory.keep(buffer, local?.kind === 'scalar' && row === undefined ? undefined : position, value);
+  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
+  const lanes = frame.lane?.lanes ?? 1;
+  const count = lanes > 1 && frame.lane?.count !== undefined ? { count: frame.lane.count } : {};
+  const dtype = memory.decl(buffer).dtype;
+  const { bytes } = dtypeInfo[dtype];
+  if (row !== undefined) {
+    const place = memory.rowIndex(row, position, (index) => evaluator.resolve(index));
+    const packed = row.lanes > 1;
+    const wide = packed || evaluator.varies(place) ? lanes : 1;
+    const access = packed ? { at: place, step: int(1) } : { ...evaluator.place(place), ...(wide > 1 ? count : {}) };
+    writer.emit({
+      kind: 'store',
+      access: { buffer: row.name, ...access, align: bytes },
+      value: widen(value, wide, writer),
+    });
+    return;
+  }
+  if (memory.isVirtual(buffer)) return;
+  const index = evaluator.resolve(position);
+  const place = evaluator.place(index);
+  const wide = evaluator.varies(index) ? lanes : 1;
+  const align = staticValue(place.step) === 1 ? memory.alignment(buffer, index, wide) : bytes;
+  const stream = streams(nest, { dtype, size: memory.decl(buffer).size, wide, align }) && frame.lane?.count === undefined;
+  writer.emit({
+    kind: 'store',
+    access: { buffer: memory.parameter(buffer).name, ...place, align, ...(wide > 1 ? count : {}) },
+    value: widen(value, wide, writer),
+    ...(stream ? { hint: 'stream' as const } : {}),
+  });
+}
+
+interface Written {
+  readonly dtype: keyof typeof dtypeInfo;
+  readonly size: Index;
+  readonly wide: number;
+  readonly align: number;
+}
+
+/** Whether whole vectors of a result should go past the caches: far larger than they are, and aligned. */
+function streams(nest: Nest, { dtype, size, wide, align }: Written): boolean {
+  const { bytes } = dtypeInfo[dtype];
+  const elements = staticValue(size);
+  if (elements === undefined || elements * bytes < streamingBytes) return false;
+  return wide * bytes >= 16 && align >= wide * bytes && nest.target.isa !== 'scalar';
+}
+
+export const nodeAt = (nest: Nest, index: number): LoopNode => at(nest.group.nodes, index);
+export const axisValue = (frame: Frame, axis: string): Index => get(frame.axes, axis);

@@ -1,0 +1,237 @@
+// The loops of reductions and scans at a point of their outer axes: states in variables, several of them where a vector
+// loop would wait for its own sums; then the states of accumulators, then of lanes, are merged in a fixed order.
+import { at } from '@tsinductor/base';
+import type { LoopBand, LoopNode, Value } from '@tsinductor/ir';
+import { evaluateBody, select, widen } from './evaluate-body.ts';
+import type { Point } from './evaluate-body.ts';
+import { staticValue } from './index-math.ts';
+import { bindAxis, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap, writeResult } from './nest.ts';
+import type { Frame, Nest, Range } from './nest.ts';
+
+export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
+
+/** Reductions (and what shares their loops) below some open axes. */
+export interface Site {
+  /** In execution order. */
+  readonly nodes: readonly LoopNode[];
+  readonly over: readonly LoopBand[];
+  /** The band of `over` whose points are lanes. */
+  readonly lane?: { readonly axis: string; readonly lanes: number };
+  /** The part of one band's axis that is reduced here. */
+  readonly part?: Range;
+  /** Takes a node's final states instead of finishing it. */
+  readonly deliver?: (result: Delivery) => void;
+}
+
+/** A node's final states at a point. */
+export interface Delivery {
+  readonly node: Carrying;
+  readonly states: readonly Value[];
+  readonly frame: Frame;
+}
+
+/** The variables that hold one state of a node: one per result of its init. */
+type State = readonly Value[];
+
+interface Carried {
+  readonly node: Carrying;
+  /** By frame, by accumulator. */
+  readonly states: readonly (readonly State[])[];
+}
+
+/** Runs a site once for each of `frames`, which differ in their lanes: columns that share the loops over rows. */
+export function writeSite(nest: Nest, site: Site, frames: readonly Frame[]): void {
+  const accumulators = accumulatorsOf(site);
+  const carried = site.nodes
+    .filter((node): node is Carrying => node.kind === 'reduce' || node.kind === 'scan')
+    .map((node) => declareStates(nest, { node, site, accumulators }, frames));
+  nest.memory.scoped(() => {
+    writeLoops(nest, { site, carried, accumulators, depth: 0 }, frames);
+  });
+  for (const { node, states } of carried) {
+    if (node.kind === 'scan') continue;
+    frames.forEach((frame, index) => {
+      const state = mergeAccumulators(nest, node, { frame, states: at(states, index) });
+      const merged = mergeLanes(nest, node, { state, keep: frame.lane?.lanes ?? 1, frame });
+      const result: Delivery = { node, states: merged, frame };
+      if (site.deliver !== undefined) site.deliver(result);
+      else finish(nest, result);
+    });
+  }
+}
+
+/** More than one where a vector loop is long enough to be bound by the latency of its own results. */
+function accumulatorsOf(site: Site): number {
+  if (site.lane === undefined || site.nodes.some((node) => node.kind !== 'reduce')) return 1;
+  const axis = site.over.find((band) => band.axis.name === site.lane?.axis)?.axis;
+  const extent = axis === undefined ? undefined : staticValue(axis.extent);
+  const states = site.nodes.reduce((sum, node) => sum + (node.kind === 'reduce' ? node.state.length : 0), 0);
+  const most = states > 2 ? 2 : 4;
+  return extent === undefined || extent >= 2 * most * site.lane.lanes ? most : 1;
+}
+
+interface Declaring {
+  readonly node: Carrying;
+  readonly site: Site;
+  readonly accumulators: number;
+}
+
+function declareStates(nest: Nest, { node, site, accumulators }: Declaring, frames: readonly Frame[]): Carried {
+  const { writer } = nest;
+  const states = frames.map((frame) => {
+    const lanes = frame.lane?.lanes ?? site.lane?.lanes ?? 1;
+    return Array.from({ length: accumulators }, (): State => {
+      const initial = evaluateBody(node.init, evaluationAt(nest, frame));
+      return initial.map((value): Value => {
+        const wide = widen(value, lanes, writer);
+        const name = writer.fresh('state');
+        writer.emit({ kind: 'var', name, value: wide });
+        return { kind: 'name', name, type: wide.type };
+      });
+    });
+  });
+  return { node, states };
+}
+
+interface Looping {
+  readonly site: Site;
+  readonly carried: readonly Carried[];
+  readonly accumulators: number;
+  readonly depth: number;
+}
+
+/** The loops over the bands, the lanes' band last. */
+function writeLoops(nest: Nest, looping: Looping, frames: readonly Frame[]): void {
+  const { site, depth, accumulators } = looping;
+  const order = [
+    ...site.over.filter((band) => band.axis.name !== site.lane?.axis),
+    ...site.over.filter((band) => band.axis.name === site.lane?.axis),
+  ];
+  const band = order[depth];
+  if (band === undefined) {
+    step(nest, looping, frames.map((frame) => [frame]));
+    return;
+  }
+  const range = site.part?.axis.name === band.axis.name ? site.part : wholeRange(band.axis);
+  if (site.lane?.axis !== band.axis.name) {
+    scalarLoop(nest, range, (value) => {
+      const inner = frames.map((frame) => bindAxis(frame, band.axis.name, value));
+      writeLoops(nest, { ...looping, depth: depth + 1 }, inner);
+    });
+    return;
+  }
+  vectorLoop(nest, { ...range, lanes: site.lane.lanes, instances: accumulators, unroll: 1 }, (vectors) => {
+    step(nest, looping, frames.map((frame) => vectors.map((vector) => vectorFrame(frame, band.axis.name, vector))));
+  });
+}
+
+/** One iteration of the innermost loop: for each frame, each of its vectors advances an accumulator of its own. */
+function step(nest: Nest, { site, carried }: Looping, points: readonly (readonly Frame[])[]): void {
+  points.forEach((vectors, frameIndex) => {
+    vectors.forEach((frame, accumulator) => {
+      for (const node of site.nodes) {
+        if (node.kind === 'map') writeMap(nest, node, frame);
+        const entry = carried.find((candidate) => candidate.node === node);
+        if (entry !== undefined) advance(nest, { node: entry.node, state: at(at(entry.states, frameIndex), accumulator), frame });
+      }
+    });
+  });
+}
+
+interface Advance {
+  readonly node: Carrying;
+  readonly state: State;
+  readonly frame: Frame;
+}
+
+function advance(nest: Nest, { node, state, frame }: Advance): void {
+  const { writer } = nest;
+  const results = evaluateBody(node.step, evaluationAt(nest, frame, state));
+  const next = results.map((value, slot) => advanced(nest, { value, old: at(state, slot) }, frame));
+  if (node.kind === 'scan') {
+    evaluateBody(node.finish, evaluationAt(nest, frame, next)).forEach((value, slot) => {
+      writeResult(nest, { node, slot, value }, frame);
+    });
+  }
+  const names = new Set(state.map((value) => nameOf(value)));
+  const safe = next.map((value, slot) => {
+    const name = nameOf(value);
+    if (name === undefined || !names.has(name) || name === nameOf(at(state, slot))) return value;
+    const copy = writer.fresh('previous');
+    writer.emit({ kind: 'let', name: copy, value });
+    return { kind: 'name' as const, name: copy, type: value.type };
+  });
+  safe.forEach((value, slot) => {
+    const name = nameOf(at(state, slot));
+    if (name !== undefined && name !== nameOf(value)) writer.emit({ kind: 'set', name, value });
+  });
+}
+
+const nameOf = (value: Value): string | undefined => (value.kind === 'name' ? value.name : undefined);
+
+/** The new state in the lanes that exist, the old one in the others. */
+function advanced(nest: Nest, { value, old }: { readonly value: Value; readonly old: Value }, frame: Frame): Value {
+  const { writer } = nest;
+  const wide = widen(value, old.type.lanes, writer);
+  const count = frame.lane?.count;
+  if (count === undefined || wide.type.lanes === 1) return wide;
+  const mask: Value = { kind: 'first', count, type: { dtype: 'bool', lanes: wide.type.lanes } };
+  return select(writer.define(mask, 'present'), [wide, old], writer);
+}
+
+interface Accumulated {
+  readonly frame: Frame;
+  readonly states: readonly State[];
+}
+
+/** Joins accumulators pairwise, neighbours first. */
+function mergeAccumulators(nest: Nest, node: Carrying, { frame, states }: Accumulated): State {
+  let level = states;
+  while (level.length > 1) {
+    const next: State[] = [];
+    for (let index = 0; index < level.length; index += 2) {
+      const [left, right] = [at(level, index), level[index + 1]];
+      next.push(right === undefined ? left : merge(nest, node, { left, right, point: frame }));
+    }
+    level = next;
+  }
+  return at(level, 0);
+}
+
+export interface Merging {
+  readonly left: State;
+  readonly right: State;
+  readonly point: Pick<Point, 'axes'>;
+}
+
+export function merge(nest: Nest, node: Carrying, { left, right, point }: Merging): State {
+  const results = evaluateBody(node.merge, evaluationAt(nest, { axes: point.axes }, [...left, ...right]));
+  return results.map((value, slot) => widen(value, at(left, slot).type.lanes, nest.writer));
+}
+
+/** Joins the lanes of a reduction's vector, halves with halves; states of columns keep theirs. */
+function mergeLanes(nest: Nest, node: Carrying, { state, keep, frame }: Lanes): State {
+  let level = state;
+  while (at(level, 0).type.lanes > keep) {
+    const half = (part: 'low' | 'high'): State =>
+      level.map((value) => {
+        const type = { dtype: value.type.dtype, lanes: value.type.lanes / 2 };
+        return nest.writer.define({ kind: 'half', value, part, type }, part);
+      });
+    level = merge(nest, node, { left: half('low'), right: half('high'), point: frame });
+  }
+  return level;
+}
+
+interface Lanes {
+  readonly state: State;
+  readonly keep: number;
+  readonly frame: Frame;
+}
+
+/** The outputs of a node from its final states. */
+export function finish(nest: Nest, { node, states, frame }: Delivery): void {
+  evaluateBody(node.finish, evaluationAt(nest, frame, states)).forEach((value, slot) => {
+    writeResult(nest, { node, slot, value }, frame);
+  });
+}

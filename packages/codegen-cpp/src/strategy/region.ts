@@ -1,0 +1,287 @@
+// A tree of loops as one region of a kernel: its outer parallel loops are distributed over threads, then the tree is
+// walked, and the innermost loops are vectorised along the axis that the accesses favour.
+import { dtypeInfo, invariant } from '@tsinductor/base';
+import { add, axisIndex, ceilDivide, floorDivide, int, maximum, minimum, modulo, multiply } from '@tsinductor/ir';
+import type { Axis, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
+import { chunksPerThread, cyclesPerChunk, stackScratchBytes } from '../target.ts';
+import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow, operationsOf } from './lane-choice.ts';
+import type { LaneChoice } from './lane-choice.ts';
+import { named, product, roundUp, staticValue, typicalValue } from './index-math.ts';
+import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
+import type { Frame, Nest, Range } from './nest.ts';
+import { writeSite } from './reduce.ts';
+
+/** How the outermost tree is laid out. */
+interface RegionPlan {
+  readonly tree: LoopTree;
+  /** The axis whose lanes everything below shares; undefined where each innermost tree has its own. */
+  readonly shared: LaneChoice;
+  /** Elements of the shared axis that one unit has, where that axis is distributed. */
+  readonly block: number | undefined;
+  readonly cycles: number;
+}
+
+export const isLeaf = (tree: LoopTree): boolean => tree.children.every((child) => child.kind === 'node');
+
+const leavesOf = (tree: LoopTree): readonly LoopTree[] =>
+  isLeaf(tree) ? [tree] : tree.children.flatMap((child) => (child.kind === 'node' ? [] : leavesOf(child)));
+
+export const nodesOf = (nest: Nest, tree: LoopTree): readonly LoopNode[] =>
+  nodesBelow(tree).map((index) => nodeAt(nest, index));
+
+export const parallelBands = (tree: LoopTree): readonly LoopBand[] => tree.loops.filter((band) => band.role === 'parallel');
+
+/** The lanes of the whole region: of the tree itself if it is innermost, else of a shared axis if that is cheaper. */
+export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
+  const nodes = nodesOf(nest, tree);
+  if (isLeaf(tree)) return chooseLanes(tree.loops, nodes, nest.target);
+  const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
+  let best = none;
+  let cost = 0;
+  for (const leaf of leavesOf(tree)) cost += chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles;
+  best = { ...none, cycles: cost };
+  if (nodes.some((node) => node.kind === 'scan')) return best;
+  for (const band of parallelBands(tree)) {
+    const lanes = lanesAlong(band.axis, nodes, nest.target);
+    const cycles = leavesOf(tree).reduce((sum, leaf) => sum + cyclesAlong(band, nodesOf(nest, leaf), nest.target), 0);
+    if (lanes > 1 && cycles < best.cycles * 0.9) best = { axis: band.axis, lanes, cycles };
+  }
+  return best;
+}
+
+function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
+  const shared = chooseShared(nest, tree);
+  const inner = leavesOf(tree).map((leaf) => {
+    const own = leaf === tree ? leaf.loops.filter((band) => band.role === 'reduction') : leaf.loops;
+    const points = own.reduce((left, band) => left * Math.max(1, typicalValue(band.axis.extent)), 1);
+    return points * (leaf === tree ? shared.cycles : chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles);
+  });
+  const cycles = 4 + inner.reduce((left, right) => left + right, 0);
+  const bands = parallelBands(tree);
+  const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
+  return { tree, shared, cycles, block: distributed ? blockSize(nest, { tree, shared, cycles }) : undefined };
+}
+
+/** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */
+function blockSize(nest: Nest, { tree, shared, cycles }: Omit<RegionPlan, 'block'>): number | undefined {
+  const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
+  const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
+  const { threads } = nest.target;
+  if (shared.axis === undefined || (others.length > 0 && units >= threads * chunksPerThread)) return undefined;
+  const wide = shared.lanes * 4;
+  const enough = Math.ceil(cyclesPerChunk / cycles / 4 / wide) * wide;
+  const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
+  return Math.max(wide, Math.min(enough, spread, 4096));
+}
+
+/** Writes `tree` as a region of its own: a parallel loop, or plain loops where that does not pay. */
+export function writeRegion(nest: Nest, tree: LoopTree): void {
+  const plan = planRegion(nest, tree);
+  const bands = parallelBands(tree);
+  note(nest, plan);
+  const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
+  const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
+  const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * cyclesPerChunk);
+  if (worthwhile) writeParallel(nest, plan);
+  else writeSerial(nest, plan, bands);
+}
+
+function note(nest: Nest, { shared, tree }: RegionPlan): void {
+  const axes = tree.loops.map((band) => band.axis.name).join(' ');
+  nest.notes.push(shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`);
+}
+
+function writeSerial(nest: Nest, plan: RegionPlan, bands: readonly LoopBand[], frame: Frame = emptyFrame): void {
+  const outer = bands.filter((band) => band.axis.name !== plan.shared.axis?.name);
+  const open = (depth: number, inner: Frame): void => {
+    const band = outer[depth];
+    if (band === undefined) {
+      writeInside(nest, plan, { frame: inner });
+      return;
+    }
+    scalarLoop(nest, wholeRange(band.axis), (value) => {
+      open(depth + 1, bindAxis(inner, band.axis.name, value));
+    });
+  };
+  open(0, frame);
+}
+
+/** One factor of the units that are distributed. */
+interface UnitAxis {
+  readonly axis: Axis;
+  readonly count: Index;
+  /** Elements per unit; undefined: one, and the axis is bound to it. */
+  readonly block: number | undefined;
+}
+
+function writeParallel(nest: Nest, plan: RegionPlan): void {
+  const { writer, memory } = nest;
+  const unitAxes = parallelBands(plan.tree).flatMap((band): UnitAxis[] => {
+    const { axis } = band;
+    if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
+    return plan.block === undefined ? [] : [{ axis, count: ceilDivide(axis.extent, int(plan.block)), block: plan.block }];
+  });
+  const total = product(unitAxes.map(({ count }) => count));
+  const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
+  const lanesOutside = plan.block === undefined && parallelBands(plan.tree).some((band) => band.axis === plan.shared.axis);
+  const perUnit = plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
+  const body = writer.sealedBlock([begin, end], () => {
+    memory.scoped(() => {
+      writeUnits(nest, plan, { unitAxes, begin: named(begin, total), end: named(end, add(total, int(1))) });
+    });
+  });
+  writer.emit({ kind: 'parallel', begin, end, total, grain: grainOf(nest, total, perUnit), body });
+}
+
+/** Units per chunk: work that pays for a thread, and no more chunks than balance needs. */
+export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index {
+  const least = Math.max(1, Math.ceil(cyclesPerChunk / cyclesPerUnit));
+  return maximum(int(least), ceilDivide(total, int(nest.target.threads * chunksPerThread)));
+}
+
+interface Units {
+  readonly unitAxes: readonly UnitAxis[];
+  readonly begin: Index;
+  readonly end: Index;
+}
+
+function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Units): void {
+  const { writer } = nest;
+  const only = unitAxes.length === 1 ? unitAxes[0] : undefined;
+  if (only?.block !== undefined) {
+    const range = blockRange(nest, only, { begin, end });
+    writeInside(nest, plan, { frame: emptyFrame, range });
+    return;
+  }
+  const axis = only?.axis ?? { name: 'unit', extent: product(unitAxes.map(({ count }) => count)) };
+  scalarLoop(nest, { axis, from: begin, to: end }, (unit) => {
+    let frame = emptyFrame;
+    let range: Range | undefined;
+    let below = unit;
+    for (const unitAxis of unitAxes.toReversed()) {
+      const last = unitAxis === unitAxes[0];
+      const here = last ? below : modulo(below, unitAxis.count);
+      below = floorDivide(below, unitAxis.count);
+      const value = only === undefined ? nameIndex(nest, unitAxis, here) : here;
+      if (unitAxis.block === undefined) frame = bindAxis(frame, unitAxis.axis.name, value);
+      else range = blockRange(nest, unitAxis, { begin: value, end: add(value, int(1)) });
+    }
+    writeInside(nest, plan, { frame, ...(range === undefined ? {} : { range }) });
+  });
+  writer.emit({ kind: 'comment', text: '' });
+}
+
+/** A name for a part of the unit's number. */
+function nameIndex(nest: Nest, { axis, block, count }: UnitAxis, value: Index): Index {
+  const base = block === undefined ? axis.name : `${axis.name}_block`;
+  const value64 = nest.writer.define({ kind: 'index', value, type: { dtype: 'i64', lanes: 1 } }, base, nest.writer.depth);
+  return value64.kind === 'name' ? axisIndex({ name: value64.name, extent: count }) : value;
+}
+
+const blockRange = (
+  nest: Nest,
+  { axis, block = 1 }: UnitAxis,
+  { begin, end }: { readonly begin: Index; readonly end: Index },
+): Range => {
+  const to = multiply(end, int(block));
+  return { axis, from: multiply(begin, int(block)), to: minimum(to, axis.extent) };
+};
+
+interface Inside {
+  readonly frame: Frame;
+  /** The part of the shared lane axis to run over; all of it without. */
+  readonly range?: Range;
+}
+
+/** What is inside the outer loops of a region: the loop over the shared lanes, if there is one, then the tree. */
+function writeInside(nest: Nest, plan: RegionPlan, { frame, range }: Inside): void {
+  const { tree, shared } = plan;
+  const { axis } = shared;
+  const isParallel = parallelBands(tree).some((band) => band.axis.name === axis?.name);
+  if (axis === undefined || !isParallel) {
+    writeBelow(nest, { tree, lanes: shared }, [frame]);
+    return;
+  }
+  const loop = { ...(range ?? wholeRange(axis)), lanes: shared.lanes };
+  const reduces = tree.loops.some((band) => band.role === 'reduction');
+  const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
+  const instances = reduces && work < 8 ? 4 : 1;
+  const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
+  vectorLoop(nest, { ...loop, instances, unroll }, (vectors) => {
+    writeBelow(nest, { tree, lanes: shared }, vectors.map((vector) => vectorFrame(frame, axis.name, vector)));
+  });
+}
+
+interface Below {
+  readonly tree: LoopTree;
+  readonly lanes: LaneChoice;
+}
+
+/** A tree whose parallel loops are open. Several frames (columns side by side) only where the tree is innermost. */
+function writeBelow(nest: Nest, { tree, lanes }: Below, frames: readonly Frame[]): void {
+  const over = tree.loops.filter((band) => band.role === 'reduction');
+  if (isLeaf(tree)) {
+    const own = over.find((band) => band.axis.name === lanes.axis?.name);
+    const lane = own === undefined ? {} : { lane: { axis: own.axis.name, lanes: lanes.lanes } };
+    writeSite(nest, { nodes: nodesOf(nest, tree), over, ...lane }, frames);
+    return;
+  }
+  invariant(over.length === 0, `group ${nest.group.name}: a reduction loop has loops of its own below it`);
+  for (const frame of frames) writeChildren(nest, tree, frame);
+}
+
+function writeChildren(nest: Nest, tree: LoopTree, frame: Frame): void {
+  for (const local of nest.group.locals) if (local.kind === 'row' && belongsTo(nest, tree, local)) declareRow(nest, local, frame);
+  for (const child of tree.children) {
+    if (child.kind === 'loops') {
+      writeTree(nest, child, frame);
+      continue;
+    }
+    const node = nodeAt(nest, child.node);
+    if (node.kind === 'map') writeMap(nest, node, frame);
+    else writeSite(nest, { nodes: [node], over: [] }, [frame]);
+  }
+}
+
+/** A tree inside a region: plain loops, the innermost with lanes unless the frame has them already. */
+function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
+  const inherits = frame.lane !== undefined;
+  const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
+  const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest.target);
+  writeSerial(nest, { tree, shared: choice, block: undefined, cycles: 0 }, parallelBands(tree), frame);
+}
+
+/** Whether all users of a local are below `tree`, and not all below one of its children. */
+function belongsTo(nest: Nest, tree: LoopTree, local: LocalBuffer): boolean {
+  if (nest.memory.row(local.buffer) !== undefined) return false;
+  const users = nest.group.nodes.flatMap((node, index) => (touches(node, local) ? [index] : []));
+  const has = (candidate: LoopTree): boolean => {
+    const below = new Set(nodesBelow(candidate));
+    return users.every((index) => below.has(index));
+  };
+  return has(tree) && !tree.children.some((child) => child.kind === 'loops' && has(child));
+}
+
+function touches(node: LoopNode, local: LocalBuffer): boolean {
+  if (node.outs.includes(local.buffer)) return true;
+  const bodies = node.kind === 'map' || node.kind === 'scatter' ? [node.body] : node.kind === 'contract' ? [] : [node.init, node.step, node.finish];
+  return bodies.some((body) => body.nodes.some((scalar) => scalar.kind === 'load' && scalar.buffer === local.buffer));
+}
+
+function declareRow(nest: Nest, local: LocalBuffer, frame: Frame): void {
+  const { memory, writer } = nest;
+  const { dtype, name } = memory.decl(local.buffer);
+  const lanes = frame.lane?.lanes ?? 1;
+  const elements = staticValue(local.size);
+  const outside = new Set(frame.axes.keys());
+  const bytes = dtypeInfo[dtype].bytes * lanes;
+  invariant(
+    elements !== undefined && elements * bytes <= stackScratchBytes,
+    `group ${nest.group.name}: a row of ${name} does not fit into ${String(stackScratchBytes)} bytes of scratch`,
+  );
+  const row = writer.fresh(`${name}_row`);
+  writer.emit({ kind: 'scratch', name: row, dtype, size: elements * lanes });
+  memory.setRow(local.buffer, { name: row, lanes, outside, base: int(0) });
+}
+
+export { roundUp };

@@ -1,0 +1,48 @@
+// What the strategies know of the machine: vector width, threads, caches. All constants that steer a choice are here.
+import type { DType } from '@tsinductor/base';
+
+export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
+
+export interface CpuTarget {
+  readonly isa: Isa;
+  readonly threads: number;
+  /** Into how many compilation units the kernels of a graph are spread; 1 if absent. */
+  readonly units?: number;
+}
+
+export interface CpuModel {
+  /** Bytes of a vector register; 0: scalar code. */
+  readonly vectorBytes: number;
+  /** Rows and vectors of the register tile of a matrix product. */
+  readonly tileRows: number;
+  readonly tileVectors: number;
+}
+
+export const cpuModels: Readonly<Record<Isa, CpuModel>> = {
+  avx512: { vectorBytes: 64, tileRows: 6, tileVectors: 4 },
+  avx2: { vectorBytes: 32, tileRows: 6, tileVectors: 2 },
+  neon: { vectorBytes: 16, tileRows: 6, tileVectors: 4 },
+  scalar: { vectorBytes: 0, tileRows: 4, tileVectors: 4 },
+};
+
+/** Lanes of a full vector of elements with `bytes` bytes. */
+export const lanesFor = (isa: Isa, bytes: number): number =>
+  Math.max(1, Math.floor(cpuModels[isa].vectorBytes / bytes));
+
+/** Results of at least this many bytes are written past the caches. */
+export const streamingBytes: number = 24 * 1024 * 1024;
+
+/** Work, in cycles, that pays for waking another thread. */
+export const cyclesPerChunk: number = 4000;
+
+/** Chunks per thread, so that a thread which is held up does not stall the rest. */
+export const chunksPerThread: number = 4;
+
+/** Scratch that lives on a thread's stack at most. */
+export const stackScratchBytes: number = 64 * 1024;
+
+/** Elements per chunk of a reduction to few results: fixed, so that the order of a sum depends on sizes only. */
+export const reductionChunk: number = 32 * 1024;
+
+/** The stored form of a dtype that a register holds as bits. */
+export const isHalf = (dtype: DType): boolean => dtype === 'f16' || dtype === 'bf16';

@@ -1,0 +1,133 @@
+// What a target language answers so that the shared printer can write a kernel in it. A record without defaults:
+// composition, never inheritance. Text that needs a prelude function or type carries its definition along, so that a
+// unit has exactly the definitions it uses.
+import type { DType } from '@tsinductor/base';
+import type { ScalarConstant, ValueType } from '@tsinductor/ir';
+import type { PointwiseName } from '@tsinductor/ops';
+
+/** A type or function of the prelude. `text` may be empty where the name is built in. */
+export interface Definition {
+  readonly name: string;
+  readonly text: string;
+  readonly needs: readonly Definition[];
+}
+
+/** An expression as text. `primary`: it needs no parentheses, wherever it stands. */
+export interface Expression {
+  readonly text: string;
+  readonly primary: boolean;
+  readonly needs: readonly Definition[];
+}
+
+/** An access with everything printed. */
+export interface AccessText {
+  readonly buffer: string;
+  readonly at: string;
+  readonly layout: 'contiguous' | 'strided' | 'gather';
+  /** strided: the distance; gather: the vector of offsets. */
+  readonly step: string;
+  readonly offsets: ValueType | undefined;
+  readonly align: number;
+  readonly count: string | undefined;
+  readonly mask: string | undefined;
+}
+
+export interface ApplyText {
+  readonly op: PointwiseName;
+  readonly type: ValueType;
+  readonly operands: readonly ValueType[];
+  readonly args: readonly Expression[];
+}
+
+export interface TransposeText {
+  readonly dtype: DType;
+  readonly from: string;
+  readonly fromStep: string;
+  readonly to: string;
+  readonly toStep: string;
+  readonly rows: string;
+  readonly columns: string;
+  readonly tile: number;
+  /** The tile is known to be whole. */
+  readonly whole: boolean;
+}
+
+export interface CheckText {
+  readonly type: ValueType;
+  readonly value: string;
+  readonly extent: string;
+  readonly site: number;
+  readonly count: string | undefined;
+}
+
+export interface Dialect {
+  readonly name: string;
+  /** Words that cannot be a name. */
+  readonly reserved: ReadonlySet<string>;
+  readonly type: (type: ValueType) => Expression;
+  /** An element in memory. */
+  readonly element: (dtype: DType) => Expression;
+  readonly constant: (type: ValueType, value: ScalarConstant) => Expression;
+  /** A primitive op (one without decomposition at this dtype). */
+  readonly apply: (apply: ApplyText) => Expression;
+  readonly cast: (value: Expression, from: ValueType, to: ValueType) => Expression;
+  readonly bitcast: (value: Expression, from: ValueType, to: ValueType) => Expression;
+  readonly broadcast: (value: Expression, to: ValueType) => Expression;
+  readonly half: (value: Expression, from: ValueType, part: 'low' | 'high') => Expression;
+  readonly first: (count: string, type: ValueType) => Expression;
+  /** 0, 1, 2 ... in the lanes of an integer type. */
+  readonly ramp: (type: ValueType) => Expression;
+  /** Index arithmetic that no operator has, on scalars or vectors of i64 and i32. */
+  readonly indexCall: (name: 'minimum' | 'maximum' | 'floorDivide' | 'modulo', args: readonly string[], type: ValueType) => Expression;
+  /** A scalar index beside vectors of `type`. */
+  readonly indexScalar: (text: string, type: ValueType) => string;
+  readonly load: (access: AccessText, type: ValueType, other: Expression | undefined) => Expression;
+  readonly store: (access: AccessText, type: ValueType, value: StoreValue) => Expression;
+  readonly check: (check: CheckText) => Expression;
+  readonly transpose: (transpose: TransposeText) => Expression;
+  readonly fence: () => Expression;
+  readonly prefetch: (address: string, intent: 'read' | 'write') => Expression;
+  /** A declaration of scratch memory. */
+  readonly scratch: (name: string, dtype: DType, size: number) => Expression;
+  /** What stands in front of a loop that may be unrolled. */
+  readonly unrollHint: (times: number) => string;
+  /** How a function that is inlined wherever it is called begins: `static inline float32x16 exp_f32x16`. */
+  readonly inlineFunction: (signature: string) => string;
+  readonly parallelCall: (call: ParallelText) => Expression;
+}
+
+export interface StoreValue {
+  readonly text: string;
+  readonly hint: 'stream' | undefined;
+}
+
+export interface ParallelText {
+  readonly body: string;
+  readonly context: string;
+  readonly total: string;
+  readonly grain: string;
+}
+
+/** Collects definitions in an order in which each comes after what it needs. */
+export class Definitions {
+  readonly #ordered = new Map<string, Definition>();
+
+  add(definitions: readonly Definition[]): void {
+    for (const definition of definitions) {
+      if (this.#ordered.has(definition.name)) continue;
+      this.add(definition.needs);
+      this.#ordered.set(definition.name, definition);
+    }
+  }
+
+  get list(): readonly Definition[] {
+    return [...this.#ordered.values()];
+  }
+}
+
+export const primary = (text: string, needs: readonly Definition[] = []): Expression => ({ text, primary: true, needs });
+export const compound = (text: string, needs: readonly Definition[] = []): Expression => ({ text, primary: false, needs });
+
+/** The text of an expression where an operator stands beside it. */
+export const operand = (expression: Expression): string =>
+  expression.primary ? expression.text : `(${expression.text})`;

@@ -1,0 +1,89 @@
+// Kernel values as text. The printer walks; every spelling is the dialect's answer.
+import { at } from '@tsinductor/base';
+import { pointwise } from '@tsinductor/ops';
+import type { Access, Index, Value, ValueType } from '@tsinductor/ir';
+import { decomposedFunction } from './decomposed-function.ts';
+import type { AccessText, Definition, Dialect, Expression } from './dialect.ts';
+import { primary } from './dialect.ts';
+import { safeName } from './names.ts';
+import { printIndexText } from './print-index.ts';
+
+export interface ValueContext {
+  readonly dialect: Dialect;
+  /** Takes note of what the text needs. */
+  readonly use: (needs: readonly Definition[]) => void;
+  /** Whether a name stands for a vector. */
+  readonly isVector: (name: string) => boolean;
+}
+
+const scalarIndex: ValueType = { dtype: 'i64', lanes: 1 };
+
+export const printScalarIndex = (index: Index, context: ValueContext): string =>
+  printIndexText(index, { ...context, type: scalarIndex });
+
+/** The text of `value`; what it needs has been noted. */
+export function printValue(value: Value, context: ValueContext): Expression {
+  const expression = spell(value, context);
+  context.use(expression.needs);
+  return expression;
+}
+
+function spell(value: Value, context: ValueContext): Expression {
+  const { dialect } = context;
+  switch (value.kind) {
+    case 'name':
+      return primary(safeName(value.name, dialect.reserved));
+    case 'constant':
+      return dialect.constant(value.type, value.value);
+    case 'index':
+      return spellIndex(value, context);
+    case 'first':
+      return dialect.first(printScalarIndex(value.count, context), value.type);
+    case 'apply':
+      return spellApply(value, context);
+    case 'cast':
+      return dialect.cast(printValue(value.value, context), value.value.type, value.type);
+    case 'bitcast':
+      return dialect.bitcast(printValue(value.value, context), value.value.type, value.type);
+    case 'broadcast':
+      return dialect.broadcast(printValue(value.value, context), value.type);
+    case 'half':
+      return dialect.half(printValue(value.value, context), value.value.type, value.part);
+    case 'load': {
+      const other = value.other === undefined ? undefined : printValue(value.other, context);
+      return dialect.load(printAccess(value.access, value.mask, context), value.type, other);
+    }
+  }
+}
+
+function spellIndex(value: Value & { readonly kind: 'index' }, context: ValueContext): Expression {
+  const text = printIndexText(value.value, { ...context, type: value.type, lane: value.lane });
+  const simple = /^\w+$/.test(text);
+  if (value.type.dtype === 'i64' || value.type.lanes > 1) return { text, primary: simple, needs: [] };
+  return context.dialect.cast({ text, primary: simple, needs: [] }, scalarIndex, value.type);
+}
+
+function spellApply(value: Value & { readonly kind: 'apply' }, context: ValueContext): Expression {
+  const args = value.args.map((arg) => printValue(arg, context));
+  const operands = value.args.map((arg) => arg.type);
+  const entry = pointwise[value.op];
+  const dtype = at(operands, entry.rule === 'select' ? 1 : 0).dtype;
+  if (entry.decompose?.(dtype) === undefined)
+    return context.dialect.apply({ op: value.op, type: value.type, operands, args });
+  const definition = decomposedFunction({ op: value.op, operands, type: value.type }, context.dialect);
+  return primary(`${definition.name}(${args.map((arg) => arg.text).join(', ')})`, [definition]);
+}
+
+export function printAccess(access: Access, mask: Value | undefined, context: ValueContext): AccessText {
+  const contiguous = access.step.kind === 'int' && access.step.value === 1;
+  return {
+    buffer: safeName(access.buffer, context.dialect.reserved),
+    at: printScalarIndex(access.at, context),
+    layout: access.offsets !== undefined ? 'gather' : contiguous ? 'contiguous' : 'strided',
+    step: access.offsets === undefined ? printScalarIndex(access.step, context) : printValue(access.offsets, context).text,
+    offsets: access.offsets?.type,
+    align: access.align,
+    count: access.count === undefined ? undefined : printScalarIndex(access.count, context),
+    mask: mask === undefined ? undefined : printValue(mask, context).text,
+  };
+}

@@ -1,0 +1,280 @@
+// One compiled function: its specialisations, and what happens when none of them fits.
+//
+// A call looks for an entry whose guards hold, newest first, and runs it. Otherwise the function is traced again for
+// these arguments. What cannot be traced (a value read while tracing, a write to an argument's property) makes the
+// function run eagerly from then on, with one report; under `fullgraph` it is an error at the user's line.
+import { isTsInductorError } from '@tsinductor/base';
+import type { SourceLocation } from '@tsinductor/base';
+import { isRecording } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import { findOuterWrites } from './closure.ts';
+import { graphBreak, recompileLimit } from './errors.ts';
+import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
+import type { GuardFailure, GuardNode, TensorGuard } from './guard.ts';
+import { ObservedWrite } from './observe.ts';
+import type { CompileOptions } from './options.ts';
+import { makeExplanation } from './report.ts';
+import type { Break, Explanation, GraphReport } from './report.ts';
+import { putTogether } from './result.ts';
+import type { ResultTemplate } from './result.ts';
+import type { Executable } from './executable.ts';
+import { traceCall } from './trace-call.ts';
+import type { SizeGuard, TracedCall } from './trace-call.ts';
+import type { Session } from './session.ts';
+
+export type AnyFunction = (this: never, ...args: never[]) => unknown;
+type Callable = (this: unknown, ...args: unknown[]) => unknown;
+
+/** A specialisation: what it requires, and what runs when that holds. */
+interface Entry {
+  readonly nodes: readonly GuardNode[];
+  /** Tensors that the function closes over, by reference, and what is required of them. */
+  readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
+  readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
+  readonly sizeGuards: readonly SizeGuard[];
+  /** Position in the graph's inputs of each leaf, or -1 where the graph does not use it; then of each capture. */
+  readonly inputs: readonly number[];
+  readonly template: ResultTemplate;
+  readonly executable: Executable;
+  /** Slot 0: kept so that a call allocates nothing. */
+  readonly self: { this: unknown };
+  readonly slots: unknown[];
+  readonly leaves: Tensor[];
+}
+
+export interface CacheInfo {
+  readonly entries: number;
+  readonly calls: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly recompiles: number;
+}
+
+export class CompiledCode {
+  readonly name: string;
+  readonly #fn: Callable;
+  readonly #options: CompileOptions;
+  readonly #session: () => Session;
+  #entries: Entry[] = [];
+  #eager = false;
+  #calls = 0;
+  #misses = 0;
+  readonly #dynamicAxes = new Map<string, Set<number>>();
+  readonly #recompiles: string[] = [];
+  readonly #breaks: Break[] = [];
+  readonly #notes: string[] = [];
+  #inspected = false;
+
+  constructor(fn: AnyFunction, options: CompileOptions, session: () => Session) {
+    this.#fn = fn as unknown as Callable;
+    this.#options = options;
+    this.#session = session;
+    this.name = options.name ?? (fn.name === '' ? 'anonymous function' : fn.name);
+    this.#eager = options.disable === true || options.backend === 'eager';
+  }
+
+  call(thisArg: unknown, args: readonly unknown[]): unknown {
+    this.#calls += 1;
+    // Inside another function's trace, this one is part of that graph.
+    if (this.#eager || isRecording()) return this.#fn.apply(thisArg, args as unknown[]);
+    const scope = this.#scopeOf(args);
+    for (const entry of this.#entries) {
+      if (this.#fits(entry, thisArg, scope)) return this.#run(entry);
+    }
+    const entry = this.#specialise(thisArg, args, scope);
+    return entry === undefined ? this.#fn.apply(thisArg, args as unknown[]) : this.#run(entry);
+  }
+
+  /** Compiles for these arguments without blocking, and without running. */
+  async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
+    const scope = this.#scopeOf(args);
+    if (this.#eager || this.#entries.some((entry) => this.#fits(entry, thisArg, scope))) return;
+    const traced = this.#trace(thisArg, args);
+    if (traced === undefined) return;
+    const executable = await this.#session().prepareAsync(traced.graph, this.#request(traced));
+    this.#install(traced, executable);
+  }
+
+  reset(): void {
+    this.#entries = [];
+    this.#dynamicAxes.clear();
+    this.#recompiles.length = 0;
+    this.#breaks.length = 0;
+    this.#eager = this.#options.disable === true || this.#options.backend === 'eager';
+  }
+
+  cacheInfo(): CacheInfo {
+    return {
+      entries: this.#entries.length,
+      calls: this.#calls,
+      hits: this.#calls - this.#misses,
+      misses: this.#misses,
+      recompiles: this.#recompiles.length,
+    };
+  }
+
+  graphs(): readonly GraphReport[] {
+    return this.#entries.map((entry) => ({ ...entry.executable.report, guards: guardsOf(entry) }));
+  }
+
+  explain(): Explanation {
+    return makeExplanation({
+      name: this.name,
+      calls: this.#calls,
+      graphs: this.graphs(),
+      recompiles: [...this.#recompiles],
+      breaks: [...this.#breaks],
+      notes: [...this.#notes],
+    });
+  }
+
+  /** What guards read: the arguments, and what `captures` gives now. */
+  #scopeOf(args: readonly unknown[]): readonly unknown[] {
+    const { captures } = this.#options;
+    return captures === undefined ? args : [...args, captures()];
+  }
+
+  #fits(entry: Entry, thisArg: unknown, args: readonly unknown[]): boolean {
+    entry.self.this = thisArg;
+    entry.slots[1] = args;
+    if (checkGuards(entry.nodes, entry.slots, entry.leaves) !== -1) return false;
+    for (const { tensor, guard } of entry.captured) if (!meetsTensor(tensor, guard)) return false;
+    return entry.sizeHolds === undefined || entry.sizeHolds(entry.leaves);
+  }
+
+  #run(entry: Entry): unknown {
+    const inputs: Tensor[] = [];
+    entry.inputs.forEach((position, index) => {
+      if (position < 0) return;
+      const tensor = entry.leaves[index] ?? entry.captured[index - entry.leaves.length]?.tensor;
+      if (tensor !== undefined) inputs[position] = tensor;
+    });
+    return putTogether(entry.template, entry.executable.run(inputs));
+  }
+
+  #specialise(thisArg: unknown, args: readonly unknown[], scope: readonly unknown[]): Entry | undefined {
+    this.#misses += 1;
+    this.#explainMiss(thisArg, scope);
+    if (this.#eager) return undefined;
+    const traced = this.#trace(thisArg, args);
+    if (traced === undefined) return undefined;
+    const executable = this.#session().prepare(traced.graph, this.#request(traced));
+    return this.#install(traced, executable);
+  }
+
+  #request(traced: TracedCall): Parameters<Session['prepare']>[1] {
+    const { backend, mode, options } = this.#options;
+    return {
+      name: this.name,
+      backend: backend ?? 'inductor',
+      examples: traced.inputs,
+      ...(options === undefined ? {} : { patch: options }),
+      ...(mode === undefined ? {} : { mode }),
+    };
+  }
+
+  #install(traced: TracedCall, executable: Executable): Entry {
+    const self = { this: undefined };
+    const entry: Entry = {
+      ...traced,
+      inputs: traced.positions,
+      executable,
+      self,
+      slots: [self],
+      leaves: [...traced.leaves],
+    };
+    this.#entries.unshift(entry);
+    return entry;
+  }
+
+  /** Says which guard of the newest entry failed, makes changing sizes symbolic, and stops at the limit. */
+  #explainMiss(thisArg: unknown, scope: readonly unknown[]): void {
+    const [newest] = this.#entries;
+    if (newest === undefined) return;
+    const reason = this.#whyMissed(newest, thisArg, scope);
+    this.#recompiles.push(reason);
+    const { recompileLimit: limit } = this.#session().config;
+    this.#session().log('recompiles', `${this.name}: ${reason}`);
+    if (this.#entries.length < limit) return;
+    const error = recompileLimit(this.name, limit, reason);
+    if (this.#options.fullgraph === true) throw error;
+    this.#session().warnOnce(error.code, error.message);
+    this.#eager = true;
+  }
+
+  #whyMissed(entry: Entry, thisArg: unknown, scope: readonly unknown[]): string {
+    entry.self.this = thisArg;
+    entry.slots[1] = scope;
+    const failed = checkGuards(entry.nodes, entry.slots, entry.leaves);
+    const node = entry.nodes[failed];
+    if (node === undefined) {
+      const captured = entry.captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
+      return captured === undefined
+        ? `sizes: ${entry.sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`
+        : `a captured tensor is no longer ${printTensorGuard(captured.guard)}`;
+    }
+    const failure = explainFailure(node, entry.slots);
+    if (failure.sizes !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
+    return `${failure.path} was ${failure.found}, expected ${failure.expected}`;
+  }
+
+  #makeDynamic({ path, sizes }: GuardFailure): void {
+    const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
+    for (const axis of sizes?.axes ?? []) axes.add(axis);
+    this.#dynamicAxes.set(path, axes);
+  }
+
+  #dynamic(): boolean | undefined {
+    return this.#options.dynamic ?? this.#session().config.dynamic ?? undefined;
+  }
+
+  #trace(thisArg: unknown, args: readonly unknown[]): TracedCall | undefined {
+    this.#inspectSource();
+    const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(args) };
+    const isDynamic = (path: string, axis: number): boolean =>
+      this.#dynamic() ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
+    try {
+      return traceCall(call, isDynamic);
+    } catch (error) {
+      const reason = breakReason(error);
+      if (reason === undefined) throw error;
+      if (this.#options.fullgraph === true) throw graphBreak(reason.reason, reason.location, error);
+      this.#breakGraph(reason.reason, reason.location);
+      return undefined;
+    }
+  }
+
+  #breakGraph(reason: string, location: SourceLocation | undefined): void {
+    this.#eager = true;
+    this.#breaks.push({ reason, ...(location === undefined ? {} : { file: location.file, line: location.line }) });
+    const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
+    this.#session().warnOnce(`GRAPH_BREAK ${this.name}`, `${this.name} runs eagerly: ${reason}${where}`);
+  }
+
+  /** Reports writes to closed-over variables, once: a trace would do them once only. */
+  #inspectSource(): void {
+    if (this.#inspected) return;
+    this.#inspected = true;
+    for (const { name, line } of findOuterWrites(this.#fn)) {
+      const note = `line ${String(line)} of ${this.name} writes to ${name}, which is outside the function: this happens once, when it is traced; return the value instead`;
+      this.#notes.push(note);
+      this.#session().warnOnce(`CLOSURE_WRITE ${this.name} ${name}`, note);
+    }
+  }
+}
+
+const guardsOf = (entry: Entry): string[] => [
+  ...entry.nodes.map(printGuard),
+  ...entry.captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
+  ...entry.sizeGuards.map(({ text }) => text),
+];
+
+/** Why an error means that the function cannot be one graph; undefined if it is an error of the user's own. */
+function breakReason(error: unknown): { reason: string; location: SourceLocation | undefined } | undefined {
+  if (error instanceof ObservedWrite) {
+    return { reason: `it writes to ${error.path}, which a compiled call would not repeat`, location: undefined };
+  }
+  if (!isTsInductorError(error)) return undefined;
+  const breaking = ['DATA_DEPENDENT', 'TRACE_UNSUPPORTED', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
+  return breaking.includes(error.code) ? { reason: error.message, location: error.location } : undefined;
+}

@@ -1,0 +1,63 @@
+// Every error the compiler package makes, by name.
+import { InternalError, UserError } from '@tsinductor/base';
+import type { SourceLocation } from '@tsinductor/base';
+
+export const unknownOption = (name: string, known: readonly string[]): UserError =>
+  new UserError('OPTION_UNKNOWN', `compile() has no option ${JSON.stringify(name)}`, {
+    hint: `use one of ${known.join(', ')}`,
+  });
+
+export const badOption = (name: string, value: unknown, allowed: string): UserError =>
+  new UserError('OPTION_VALUE', `compile() option ${name} is ${describe(value)}`, { hint: `give ${allowed}` });
+
+export const notAFunction = (value: unknown): UserError =>
+  new UserError('COMPILE_TARGET', `compile() was given ${describe(value)}`, {
+    hint: 'give it a function over tensors, or use it as a method decorator',
+  });
+
+export const unsupportedArgument = (path: string, value: unknown): UserError =>
+  new UserError('ARGUMENT_UNSUPPORTED', `argument ${path} is ${describe(value)}, which compiled functions cannot take`, {
+    hint: 'pass tensors, plain values, arrays, plain objects or class instances that hold them',
+  });
+
+export const unsupportedResult = (path: string, value: unknown): UserError =>
+  new UserError('RESULT_UNSUPPORTED', `the compiled function returned ${describe(value)} at ${path}`, {
+    hint: 'return tensors, plain values, or arrays and plain objects of them',
+  });
+
+export const argumentTooDeep = (path: string): UserError =>
+  new UserError('ARGUMENT_DEPTH', `argument ${path} is nested more than 64 levels deep, or contains itself`, {
+    hint: 'pass a flatter structure',
+  });
+
+export const graphBreak = (reason: string, location: SourceLocation | undefined, cause: unknown): UserError =>
+  new UserError('GRAPH_BREAK', `fullgraph: ${reason}`, {
+    location,
+    cause,
+    hint: 'compute with tensors (where, gather) instead, or drop fullgraph to run this function eagerly',
+  });
+
+export const recompileLimit = (name: string, limit: number, reason: string): UserError =>
+  new UserError('RECOMPILE_LIMIT', `${name} was compiled ${String(limit)} times; the last guard to fail was: ${reason}`, {
+    hint: 'mark changing sizes dynamic, pass changing numbers as tensors, or raise recompileLimit',
+  });
+
+export const checkFailed = (what: string, location: SourceLocation | undefined): UserError =>
+  new UserError('INDEX_OUT_OF_RANGE', what, { location, hint: 'check the index tensor against the size it indexes' });
+
+export const workerFailed = (cause: unknown): InternalError =>
+  new InternalError('COMPILE_WORKER', 'the compile worker ended unexpectedly', {
+    cause,
+    hint: 'run again; if it repeats, report it with the output of `tsinductor doctor`',
+  });
+
+/** A short, safe description of any value for messages. */
+export function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') return `the string ${JSON.stringify(value.slice(0, 40))}`;
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'symbol') return 'a symbol';
+  if (typeof value !== 'object') return `${typeof value} ${String(value)}`;
+  const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
+  return typeof name === 'string' && name !== 'Object' ? `a ${name}` : Array.isArray(value) ? 'an array' : 'an object';
+}

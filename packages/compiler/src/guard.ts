@@ -1,0 +1,174 @@
+// Guards: what a trace read is what a call checks.
+//
+// In: `this` and the arguments of a call. Out: the tensors that the compiled graph takes, or the first check that fails,
+// with expected and found values. A guard tree is a flat list in which each check reads one property of an object that
+// an earlier check put in a slot, so that running it is one loop without allocation.
+import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { isTensor } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+
+/** What is required of a tensor. `null` in shape: a symbolic size of at least 2, which need not be the traced one. */
+export interface TensorGuard {
+  readonly dtype: DType;
+  readonly shape: readonly (number | null)[];
+  /** Exact strides; `contiguous` where sizes are symbolic. */
+  readonly strides: readonly number[] | 'contiguous';
+}
+
+export type Expectation =
+  | { readonly kind: 'tensor'; readonly leaf: number; readonly tensor: TensorGuard }
+  /** A plain value, a function, or any object that is compared by identity. */
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'array'; readonly length: number }
+  | { readonly kind: 'object'; readonly keys: readonly string[] }
+  | { readonly kind: 'instance'; readonly prototype: object | null }
+  /** The same tensor as an earlier leaf. */
+  | { readonly kind: 'alias'; readonly leaf: number };
+
+export interface GuardNode {
+  /** Slot of the object read from; 0 holds `{ this }`, 1 the list of arguments. */
+  readonly parent: number;
+  readonly key: string | number;
+  readonly expect: Expectation;
+  /** As a user would write it: `this.layers[0].weight`, `arguments[1]`. */
+  readonly path: string;
+}
+
+export interface GuardFailure {
+  readonly path: string;
+  readonly expected: string;
+  readonly found: string;
+  /** Set if only sizes of a tensor differ: which leaf, which axes. */
+  readonly sizes?: { readonly leaf: number; readonly axes: readonly number[] };
+}
+
+/** Slots before the first node's: `this` and the arguments. */
+export const firstSlot = 2;
+
+/**
+ * Reads and checks everything that the trace read. On success `leaves` holds the tensors; otherwise the index of the
+ * node that failed is returned. `slots` is scratch space, kept between calls.
+ */
+export function checkGuards(nodes: readonly GuardNode[], slots: unknown[], leaves: Tensor[]): number {
+  for (let index = 0; index < nodes.length; index += 1) {
+    const node = at(nodes, index);
+    const value = (slots[node.parent] as Record<string | number, unknown>)[node.key];
+    if (!meets(value, node.expect, leaves)) return index;
+    slots[firstSlot + index] = value;
+  }
+  return -1;
+}
+
+function meets(value: unknown, expect: Expectation, leaves: Tensor[]): boolean {
+  switch (expect.kind) {
+    case 'tensor':
+      if (!isTensor(value) || !meetsTensor(value, expect.tensor)) return false;
+      leaves[expect.leaf] = value;
+      return true;
+    case 'value':
+      return Object.is(value, expect.value);
+    case 'array':
+      return Array.isArray(value) && value.length === expect.length;
+    case 'object':
+      return isPlainObject(value) && sameKeys(value, expect.keys);
+    case 'instance':
+      return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === expect.prototype;
+    case 'alias':
+      return value === leaves[expect.leaf];
+  }
+}
+
+export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
+  const { shape, strides } = tensor;
+  if (tensor.dtype !== guard.dtype || shape.length !== guard.shape.length) return false;
+  for (let axis = 0; axis < shape.length; axis += 1) {
+    const expected = guard.shape[axis];
+    const found = shape[axis] ?? 0;
+    if (expected === null ? found < 2 : found !== expected) return false;
+  }
+  if (guard.strides === 'contiguous') return isContiguous(shape, strides);
+  for (let axis = 0; axis < strides.length; axis += 1) if (strides[axis] !== guard.strides[axis]) return false;
+  return true;
+}
+
+/** Whether strides are exactly the row-major ones. */
+export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
+  let expected = 1;
+  for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
+    if (strides[axis] !== expected) return false;
+    expected *= shape[axis] ?? 1;
+  }
+  return true;
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null) return true;
+  // A plain object of another realm (jest, vm) has another Object.prototype, whose own prototype is null all the same.
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf');
+}
+
+function sameKeys(value: Record<string, unknown>, keys: readonly string[]): boolean {
+  const found = Object.keys(value);
+  return found.length === keys.length && found.every((key, index) => key === keys[index]);
+}
+
+/** Explains why the node at `failed` was not met. */
+export function explainFailure(node: GuardNode, slots: readonly unknown[]): GuardFailure {
+  const value = (slots[node.parent] as Record<string | number, unknown>)[node.key];
+  const failure = { path: node.path, expected: printExpectation(node.expect), found: printFound(value) };
+  if (node.expect.kind !== 'tensor' || !isTensor(value)) return failure;
+  const axes = differingSizes(value, node.expect.tensor);
+  return axes === undefined ? failure : { ...failure, sizes: { leaf: node.expect.leaf, axes } };
+}
+
+/** The axes at which sizes differ, if nothing else keeps `tensor` from meeting the guard. */
+function differingSizes(tensor: Tensor, guard: TensorGuard): number[] | undefined {
+  if (tensor.dtype !== guard.dtype || tensor.shape.length !== guard.shape.length) return undefined;
+  const axes: number[] = [];
+  for (const [axis, expected] of guard.shape.entries()) {
+    const found = tensor.shape[axis] ?? 0;
+    // 0 and 1 mean something else than other sizes do: broadcasting, empty loops. They are never made symbolic.
+    if (expected === null ? found < 2 : found !== expected && (found < 2 || expected < 2)) return undefined;
+    if (expected !== null && found !== expected) axes.push(axis);
+  }
+  return axes.length > 0 ? axes : undefined;
+}
+
+export function printTensorGuard({ dtype, shape, strides }: TensorGuard): string {
+  const sizes = shape.map((size) => (size === null ? '≥2' : String(size))).join(', ');
+  return `${dtype}[${sizes}]${strides === 'contiguous' ? '' : ` strides [${strides.join(', ')}]`}`;
+}
+
+function printExpectation(expect: Expectation): string {
+  switch (expect.kind) {
+    case 'tensor':
+      return printTensorGuard(expect.tensor);
+    case 'value':
+      return printFound(expect.value);
+    case 'array':
+      return `an array of ${String(expect.length)}`;
+    case 'object':
+      return `an object with keys ${expect.keys.join(', ')}`;
+    case 'instance':
+      return 'an instance of the same class';
+    case 'alias':
+      return 'the same tensor as another argument';
+  }
+}
+
+function printFound(value: unknown): string {
+  if (isTensor(value)) {
+    return printTensorGuard({ dtype: value.dtype, shape: value.shape, strides: value.strides });
+  }
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
+  if (typeof value === 'function') return `function ${value.name}`;
+  if (Array.isArray(value)) return `an array of ${String(value.length)}`;
+  if (typeof value === 'object' && value !== null) return `an object with keys ${Object.keys(value).join(', ')}`;
+  return String(value);
+}
+
+/** One line for a guard, for `explain`. */
+export const printGuard = (node: GuardNode): string => `${node.path}: ${printExpectation(node.expect)}`;

@@ -1,0 +1,59 @@
+// What compile() may be told, checked when it is called.
+import type { ConfigPatch } from '@tsinductor/config';
+import type { Graph } from '@tsinductor/graph';
+import type { Tensor } from '@tsinductor/tensor';
+import { badOption, unknownOption } from './errors.ts';
+
+/** A user's own backend: takes the traced graph and example inputs, gives what runs it. */
+export type CustomBackend = (graph: Graph, exampleInputs: readonly Tensor[]) => (inputs: readonly Tensor[]) => Tensor[];
+
+export type Mode = 'default' | 'reduce-overhead' | 'max-autotune' | 'max-autotune-no-cudagraphs';
+const modes: readonly Mode[] = ['default', 'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'];
+
+export interface CompileOptions {
+  /** What the compiler may spend: as torch.compile's. On the CPU the modes differ in tuning only. */
+  readonly mode?: Mode;
+  /** Require one graph: a data-dependent read is an error rather than a reason to run eagerly. */
+  readonly fullgraph?: boolean;
+  /** true: sizes are symbolic from the start; false: never; unset: the second distinct size of an axis makes it so. */
+  readonly dynamic?: boolean;
+  /** `inductor` compiles; `eager` runs the function as it is; `aot_eager` runs the decomposed graph on the interpreter. */
+  readonly backend?: 'inductor' | 'eager' | 'aot_eager' | CustomBackend;
+  /** A patch over the configuration: camelCase or torch's names. */
+  readonly options?: ConfigPatch;
+  /** A label for logs and `explain`. */
+  readonly name?: string;
+  /** Leave the function as it is: for bisecting. */
+  readonly disable?: boolean;
+  /** Values that the function closes over, re-read and guarded at every call. */
+  readonly captures?: () => Readonly<Record<string, unknown>>;
+  readonly device?: 'cpu';
+}
+
+type Check = readonly [allowed: string, accepts: (value: unknown) => boolean];
+const isBoolean: Check = ['true or false', (value) => typeof value === 'boolean'];
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+
+const checks: Readonly<Record<keyof CompileOptions, Check>> = {
+  mode: [modes.map((mode) => `'${mode}'`).join(', '), (value) => (modes as readonly unknown[]).includes(value)],
+  fullgraph: isBoolean,
+  dynamic: isBoolean,
+  backend: [
+    "'inductor', 'eager', 'aot_eager' or a function (graph, exampleInputs) => callable",
+    (value) => ['inductor', 'eager', 'aot_eager'].includes(value as string) || isFunction(value),
+  ],
+  options: ['an object of configuration settings', (value) => typeof value === 'object' && value !== null],
+  name: ['a string', (value) => typeof value === 'string'],
+  disable: isBoolean,
+  captures: ['a function that returns an object', isFunction],
+  device: ["'cpu'", (value) => value === 'cpu'],
+};
+
+/** Throws UserError OPTION_UNKNOWN or OPTION_VALUE on anything compile() does not understand. */
+export function checkOptions(options: CompileOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(checks, name)) throw unknownOption(name, Object.keys(checks));
+    const [allowed, accepts] = checks[name as keyof CompileOptions];
+    if (value !== undefined && !accepts(value)) throw badOption(name, value, allowed);
+  }
+}

@@ -1,0 +1,73 @@
+// The plan: everything beside the machine code that a call of a compiled graph needs, as plain JSON. It lies in the
+// cache with the shared object, so that a warm start reads two files and plans nothing.
+import { invariant } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { CppProgram } from '@tsinductor/codegen-cpp';
+import type { Graph } from '@tsinductor/graph';
+import { evaluateIndex } from '@tsinductor/ir';
+import type { BufferDecl, Decision, Index, LoopProgram, Schedule } from '@tsinductor/ir';
+import type { KernelReport } from './report.ts';
+
+export const planFormat = 1;
+
+export interface PlannedTensor {
+  readonly dtype: DType;
+  readonly shape: readonly Index[];
+  readonly strides: readonly Index[];
+  /** Elements to allocate. */
+  readonly size: Index;
+}
+
+export interface Plan {
+  readonly format: typeof planFormat;
+  /** The entry's symbol. */
+  readonly entry: string;
+  readonly inputs: number;
+  readonly outputs: readonly PlannedTensor[];
+  readonly workspaceBytes: Index;
+  /** The constants' block in base64; empty without constants. */
+  readonly constants: string;
+  readonly sizes: Graph['sizes'];
+  readonly mutations: Graph['mutations'];
+  readonly kernels: readonly KernelReport[];
+  readonly decisions: readonly Decision[];
+  readonly loopNodes: number;
+}
+
+export function makePlan(graph: Graph, schedule: Schedule, program: CppProgram): Plan {
+  const { program: loops } = schedule;
+  return {
+    format: planFormat,
+    entry: program.entry,
+    inputs: loops.inputs.length,
+    outputs: loops.outputs.map((id) => plannedTensor(bufferOf(loops, id))),
+    workspaceBytes: program.workspaceBytes,
+    constants: program.constants,
+    sizes: graph.sizes,
+    mutations: graph.mutations,
+    kernels: program.kernels.map(({ name, notes }) => ({ name, description: notes.join('; ') })),
+    decisions: schedule.decisions,
+    loopNodes: loops.nodes.length,
+  };
+}
+
+function bufferOf(program: LoopProgram, id: number): BufferDecl {
+  const buffer = program.buffers.find((candidate) => candidate.id === id);
+  invariant(buffer !== undefined, `no buffer ${String(id)} in the loop program`);
+  return buffer;
+}
+
+const plannedTensor = ({ dtype, shape, strides, size }: BufferDecl): PlannedTensor => ({ dtype, shape, strides, size });
+
+/** Whether a plan read from disk is one that this version wrote. */
+export const isPlan = (value: unknown): value is Plan =>
+  typeof value === 'object' && value !== null && (value as { format?: unknown }).format === planFormat;
+
+/** A function that gives an index's value for the sizes of a call; constant ones are evaluated once. */
+export function sizeFunction(index: Index): (sizes: ReadonlyMap<string, number>) => number {
+  if (index.kind === 'int') {
+    const { value } = index;
+    return () => value;
+  }
+  return (sizes) => evaluateIndex(index, { sizes });
+}

@@ -1,0 +1,111 @@
+// What `explain` shows: for each compiled graph its kernels, its guards, and every decision with its reason. Plain data
+// with one rendering as text.
+import { Lines } from '@tsinductor/base';
+import type { Decision } from '@tsinductor/ir';
+
+export interface KernelReport {
+  readonly name: string;
+  /** What one call reads and writes, in bytes; undefined where it depends on symbolic sizes. */
+  readonly bytes?: number;
+  readonly description: string;
+}
+
+export interface GraphReport {
+  /** How it runs: native code, or the interpreter with the reason. */
+  readonly runsOn: string;
+  readonly guards: readonly string[];
+  /** The traced graph as text. */
+  readonly graph: string;
+  /** Loop nodes before fusion. */
+  readonly loopNodes: number;
+  readonly kernels: readonly KernelReport[];
+  readonly decisions: readonly Decision[];
+  /** Generated C++; undefined when it runs on the interpreter. */
+  readonly source?: string;
+  readonly cacheKey?: string;
+  /** Where the native code came from, and how long that took. */
+  readonly origin?: 'built' | 'disk' | 'memory';
+  readonly milliseconds?: number;
+  readonly workspaceBytes?: number;
+}
+
+export interface Break {
+  readonly reason: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+export interface Explanation {
+  readonly name: string;
+  readonly calls: number;
+  readonly graphs: readonly GraphReport[];
+  /** Why a call was recompiled: the guard that failed, what it expected and what it found. */
+  readonly recompiles: readonly string[];
+  readonly breaks: readonly Break[];
+  readonly notes: readonly string[];
+  toString(): string;
+}
+
+export function makeExplanation(parts: Omit<Explanation, 'toString'>): Explanation {
+  return { ...parts, toString: () => printExplanation(parts) };
+}
+
+function printExplanation(parts: Omit<Explanation, 'toString'>): string {
+  const lines = new Lines();
+  lines.line(`${parts.name}: ${count(parts.graphs.length, 'graph')}, ${count(parts.calls, 'call')}`);
+  for (const [index, graph] of parts.graphs.entries()) {
+    lines.block(`graph ${String(index)}: ${graph.runsOn}`, () => {
+      printGraphReport(lines, graph);
+    }, ''); // prettier-ignore
+  }
+  list(lines, 'recompiled because', parts.recompiles);
+  list(
+    lines,
+    'run eagerly because',
+    parts.breaks.map(({ reason, file, line }) => (file === undefined ? reason : `${reason}, at ${file}:${String(line)}`)),
+  );
+  list(lines, 'notes', parts.notes);
+  return lines.toString();
+}
+
+function printGraphReport(lines: Lines, graph: GraphReport): void {
+  const source = graph.origin === undefined ? '' : `, ${graph.origin}`;
+  const time = graph.milliseconds === undefined ? '' : ` in ${graph.milliseconds.toFixed(1)} ms`;
+  lines.line(`${count(graph.loopNodes, 'loop node')} became ${count(graph.kernels.length, 'kernel')}${source}${time}`);
+  if (graph.workspaceBytes !== undefined) lines.line(`workspace: ${String(graph.workspaceBytes)} bytes`);
+  list(
+    lines,
+    'kernels',
+    graph.kernels.map(({ name, bytes, description }) => {
+      const traffic = bytes === undefined ? '' : ` (${(bytes / 1e6).toFixed(3)} MB)`;
+      return `${name}${traffic}: ${description}`;
+    }),
+  );
+  list(lines, 'guards', graph.guards);
+  list(lines, 'decisions', graph.decisions.map(printDecision));
+  lines.block('graph', () => {
+    lines.line(graph.graph.trimEnd());
+  }, ''); // prettier-ignore
+}
+
+function printDecision(decision: Decision): string {
+  switch (decision.kind) {
+    case 'inlined':
+      return `inlined ${decision.producer} into ${decision.consumers.join(', ')}: ${decision.reason}`;
+    case 'fused':
+      return `fused ${decision.nodes.join(', ')}: ${decision.reason}`;
+    case 'rejected':
+      return `kept apart ${decision.nodes.join(', ')}: ${decision.reason}`;
+    case 'reused':
+      return `${decision.buffer} takes the memory of ${decision.of}: ${decision.reason}`;
+  }
+}
+
+function list(lines: Lines, title: string, items: readonly string[]): void {
+  if (items.length === 0) return;
+  lines.block(title, () => {
+    for (const item of items) lines.line(`- ${item}`);
+  }, ''); // prettier-ignore
+}
+
+const count = (number: number, noun: string): string => `${String(number)} ${noun}${number === 1 ? '' : 's'}`;

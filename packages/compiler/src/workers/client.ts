@@ -1,0 +1,107 @@
+// The caller's side of compiling: one coordinator thread, started when first needed, which hosts the piscina pool.
+//
+// A call is synchronous: the caller posts its job and waits with Atomics.wait, so that tensor code needs no await. The
+// coordinator has its own event loop, so builds run in parallel meanwhile. `submit` is the same without blocking. The
+// thread is unref'd: it never keeps a process alive.
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { InternalError, ToolchainError, UserError } from '@tsinductor/base';
+import { workerFailed } from '../errors.ts';
+import { sharedAnswers, sharedHeartbeat, sharedLength } from './protocol.ts';
+import type { BuildJob, Failure, Request, Response } from './protocol.ts';
+
+/** How long a coordinator may show no sign of life before it is given up, in milliseconds. */
+const patience = 30_000;
+
+export class CompileClient implements Disposable {
+  readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
+  readonly #worker: Worker;
+  readonly #blockingPort: MessagePort;
+  readonly #pending = new Map<number, (failure: Failure | undefined) => void>();
+  #nextId = 1;
+
+  constructor(threads: number) {
+    const { port1, port2 } = new MessageChannel();
+    this.#blockingPort = port1;
+    // Built by tsc beside this file; sources run by a test runner find the built one as well.
+    this.#worker = new Worker(new URL('../../dist/workers/coordinator.js', import.meta.url), {
+      workerData: { port: port2, shared: this.#shared, threads },
+      transferList: [port2],
+      execArgv: [],
+      stdout: false,
+      stderr: false,
+    });
+    this.#worker.on('message', ({ id, failure }: Response) => {
+      this.#pending.get(id)?.(failure);
+      this.#settle(id);
+    });
+    const fail = (cause: unknown): void => {
+      for (const [id, finish] of this.#pending) {
+        finish({ name: 'InternalError', code: 'COMPILE_WORKER', message: String(cause) });
+        this.#settle(id);
+      }
+    };
+    this.#worker.on('error', fail);
+    this.#worker.on('exit', () => {
+      fail('the coordinator thread ended');
+    });
+    this.#worker.unref();
+    port1.unref();
+  }
+
+  /** Builds `job`, blocking this thread until it is done. Throws what the build threw. */
+  run(job: BuildJob): void {
+    const id = this.#nextId++;
+    let answers = Atomics.load(this.#shared, sharedAnswers);
+    this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
+    let heartbeat = Atomics.load(this.#shared, sharedHeartbeat);
+    let lastSign = performance.now();
+    for (;;) {
+      Atomics.wait(this.#shared, sharedAnswers, answers, 1000);
+      answers = Atomics.load(this.#shared, sharedAnswers);
+      const received = receiveMessageOnPort(this.#blockingPort) as { message: Response } | undefined;
+      if (received?.message.id === id) {
+        if (received.message.failure !== undefined) throw toError(received.message.failure);
+        return;
+      }
+      const beat = Atomics.load(this.#shared, sharedHeartbeat);
+      if (beat !== heartbeat) lastSign = performance.now();
+      heartbeat = beat;
+      if (performance.now() - lastSign > patience) throw workerFailed('the coordinator thread does not answer');
+    }
+  }
+
+  /** Builds `job` without blocking. */
+  async submit(job: BuildJob): Promise<void> {
+    const id = this.#nextId++;
+    this.#worker.ref();
+    const failure = await new Promise<Failure | undefined>((resolve) => {
+      this.#pending.set(id, resolve);
+      this.#worker.postMessage({ id, job, blocking: false } satisfies Request);
+    });
+    if (failure !== undefined) throw toError(failure);
+  }
+
+  #settle(id: number): void {
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#worker.unref();
+  }
+
+  [Symbol.dispose](): void {
+    void this.#worker.terminate();
+  }
+}
+
+/** An error that crossed threads, made whole again. */
+function toError(failure: Failure): Error {
+  const { name, code, message, hint, stderr, command } = failure;
+  const details = { ...(hint === undefined ? {} : { hint }) };
+  if (name === 'ToolchainError') {
+    return new ToolchainError(code, message, {
+      ...details,
+      ...(stderr === undefined ? {} : { stderr }),
+      ...(command === undefined ? {} : { command }),
+    });
+  }
+  return name === 'UserError' ? new UserError(code, message, details) : new InternalError(code, message, details);
+}

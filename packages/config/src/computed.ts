@@ -1,0 +1,20 @@
+// Defaults that depend on the machine. In: the environment as a value. Out: one value per `ComputedDefault`.
+import { availableParallelism, homedir, tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { ComputedDefault, SettingValue } from './setting.ts';
+
+/** A set of environment variables, as `process.env` is. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const computedDefaults: Readonly<Record<ComputedDefault, (environment: Environment) => SettingValue>> = {
+  cacheDirectory: (environment) => join(userCacheDirectory(environment), 'tsinductor'),
+  usableCores: () => Math.min(32, availableParallelism()),
+};
+
+/** Where the platform keeps caches of a user: XDG's rule, and the temporary directory for a user without a home. */
+function userCacheDirectory(environment: Environment): string {
+  const xdg = environment['XDG_CACHE_HOME'];
+  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
+  const home = environment['HOME'] ?? homedir();
+  return isAbsolute(home) ? join(home, '.cache') : tmpdir();
+}

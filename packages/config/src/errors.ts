@@ -1,0 +1,52 @@
+// Every error and warning the config package makes, by name.
+import { UserError } from '@tsinductor/base';
+
+/** Something worth telling once: the caller decides where. `code` and `subject` identify it. */
+export interface ConfigWarning {
+  readonly code: 'ENVIRONMENT_UNKNOWN';
+  readonly subject: string;
+  readonly message: string;
+}
+
+export const unknownSetting = (name: string, nearest: string | undefined): UserError =>
+  new UserError('SETTING_UNKNOWN', `there is no setting ${JSON.stringify(name.slice(0, 80))}`, {
+    hint:
+      nearest === undefined
+        ? '`tsinductor config` lists all settings'
+        : `did you mean ${nearest}? \`tsinductor config\` lists all settings`,
+  });
+
+export const badSettingValue = (name: string, value: unknown, allowed: string): UserError =>
+  new UserError('SETTING_VALUE', `setting ${name} was given ${describe(value)}`, { hint: `give ${allowed}` });
+
+export const badEnvironmentValue = (variable: string, text: string, allowed: string): UserError =>
+  new UserError('ENVIRONMENT_VALUE', `environment variable ${variable} is ${describe(text)}`, {
+    hint: `set it to ${allowed}, or unset it`,
+  });
+
+export const settingGivenTwice = (name: string, first: string, second: string): UserError =>
+  new UserError('SETTING_TWICE', `setting ${name} is given twice, as ${first} and as ${second}`, {
+    hint: 'keep one of the two',
+  });
+
+export const notAPatch = (path: string, value: unknown): UserError =>
+  new UserError('SETTING_PATCH', `${path} is ${describe(value)}`, {
+    hint: 'give a plain object from setting names to values',
+  });
+
+export const unknownVariable = (variable: string, nearest: string | undefined): ConfigWarning => ({
+  code: 'ENVIRONMENT_UNKNOWN',
+  subject: variable,
+  message:
+    `environment variable ${variable} is not one that tsinductor reads, so it has no effect` +
+    (nearest === undefined ? '' : `; did you mean ${nearest}?`),
+});
+
+/** A short, safe description of any value for messages. */
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  if (Array.isArray(value)) return `an array of ${String(value.length)} items`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value === 'function') return 'a function';
+  return String(value);
+}

@@ -1,0 +1,223 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  explainConfig,
+  fingerprint,
+  provenanceOf,
+  resolveConfig,
+  settingNames,
+  settings,
+  valueOf,
+  withConfig,
+} from './index.ts';
+import type { ConfigPatch, ConfigWarning, Setting, SettingName, SettingValue } from './index.ts';
+import { torchNameOf, variablesOf } from './settings.ts';
+
+const empty = { env: {} };
+const rows = settingNames.map((name) => [name, settings[name] as Setting] as const);
+
+/** A legal value of a setting that is not `present`, and its text in an environment variable. */
+function otherValue(setting: Setting, present: SettingValue): { value: SettingValue; text: string } {
+  switch (setting.type) {
+    case 'bool':
+      return { value: present !== true, text: present === true ? '0' : '1' };
+    case 'int':
+    case 'float': {
+      const value = typeof present === 'number' ? present + 1 : (setting.min ?? 0) + 1;
+      return { value, text: String(value) };
+    }
+    case 'string':
+      return { value: '/somewhere/else', text: '/somewhere/else' };
+    case 'stringList':
+      return { value: ['one', 'two'], text: 'one,two' };
+    case 'choice': {
+      const value = setting.values.find((candidate) => candidate !== present) ?? '';
+      return { value, text: value };
+    }
+  }
+}
+
+const illegal: Readonly<Record<Setting['type'], { value: unknown; text: string | undefined }>> = {
+  bool: { value: 'yes', text: 'true' },
+  int: { value: 1.5, text: '1.5' },
+  float: { value: Number.NaN, text: 'one' },
+  string: { value: 7, text: undefined },
+  stringList: { value: [''], text: undefined },
+  choice: { value: 'no such choice', text: 'no such choice' },
+};
+
+const patchOf = (name: SettingName, value: unknown): ConfigPatch => ({ [name]: value });
+const caught = (run: () => unknown): { code?: unknown; message?: unknown } => {
+  try {
+    run();
+  } catch (error) {
+    return error as { code?: unknown; message?: unknown };
+  }
+  return {};
+};
+
+describe.each(rows)('setting %s', (name, setting) => {
+  const base = resolveConfig(empty);
+  const other = otherValue(setting, valueOf(base, name));
+
+  test('has its default, a sentence of documentation, and a place in the config', () => {
+    expect(provenanceOf(base, name)).toEqual({ layer: 'default' });
+    if (setting.computed === undefined) expect(valueOf(base, name)).toEqual(setting.default);
+    expect(valueOf(base, name)).not.toBeUndefined();
+    expect(setting.doc).toMatch(/^[A-Z].{20,}\.|^[A-Z].{20,}/);
+  });
+
+  test('is set by its key and by torch’s name', () => {
+    expect(valueOf(withConfig(base, patchOf(name, other.value)), name)).toEqual(other.value);
+    expect(valueOf(withConfig(base, { [torchNameOf(name)]: other.value }), name)).toEqual(other.value);
+  });
+
+  test('rejects a bad value by name', () => {
+    const error = caught(() => withConfig(base, patchOf(name, illegal[setting.type].value)));
+    expect(error).toMatchObject({ code: 'SETTING_VALUE' });
+    expect(error.message).toContain(name);
+  });
+
+  test('is read from each of its variables', () => {
+    for (const variable of variablesOf(setting)) {
+      const config = resolveConfig({ env: { [variable]: other.text } });
+      expect(valueOf(config, name)).toEqual(other.value);
+      expect(provenanceOf(config, name)).toMatchObject({ variable });
+      expect(valueOf(resolveConfig({ env: { [variable]: '' } }), name)).toEqual(valueOf(base, name));
+      const { text } = illegal[setting.type];
+      if (text === undefined) continue;
+      const error = caught(() => resolveConfig({ env: { [variable]: text } }));
+      expect(error).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
+      expect(error.message).toContain(variable);
+    }
+  });
+
+  test('changes the fingerprint exactly if it affects code', () => {
+    const changed = fingerprint(withConfig(base, patchOf(name, other.value))) !== fingerprint(base);
+    expect(changed).toBe(setting.affects === 'code');
+  });
+});
+
+describe('layers', () => {
+  test('a later layer wins, and each value says where it came from', () => {
+    const env = { TORCHINDUCTOR_SIZE_ASSERTS: '0', TORCHINDUCTOR_COMPILE_THREADS: '3' };
+    const config = resolveConfig({
+      env,
+      program: { sizeAsserts: true, maxFusionSize: 10, debug: true },
+      patch: { maxFusionSize: 11, debug: false },
+      options: { max_fusion_size: 12 },
+    });
+    expect(config.sizeAsserts).toBe(true);
+    expect(config.maxFusionSize).toBe(12);
+    expect(provenanceOf(config, 'compileThreads')).toEqual({
+      layer: 'environment',
+      variable: 'TORCHINDUCTOR_COMPILE_THREADS',
+    });
+    expect(provenanceOf(config, 'sizeAsserts')).toEqual({ layer: 'program' });
+    expect(provenanceOf(config, 'debug')).toEqual({ layer: 'patch' });
+    expect(provenanceOf(config, 'maxFusionSize')).toEqual({ layer: 'options' });
+  });
+
+  test('a force variable beats the program, a default variable loses to it', () => {
+    const forced = resolveConfig({ env: { TORCHINDUCTOR_FX_GRAPH_CACHE: '0' }, program: { fxGraphCache: true } });
+    expect(forced.fxGraphCache).toBe(false);
+    expect(withConfig(forced, { fxGraphCache: true }).fxGraphCache).toBe(false);
+    const fallback = { TORCHINDUCTOR_FX_GRAPH_CACHE_DEFAULT: '0' };
+    expect(resolveConfig({ env: fallback }).fxGraphCache).toBe(false);
+    expect(resolveConfig({ env: fallback, program: { fxGraphCache: true } }).fxGraphCache).toBe(true);
+  });
+
+  test('sections are given nested or dotted, in either spelling', () => {
+    const base = resolveConfig(empty);
+    const spellings: ConfigPatch[] = [
+      { cpp: { minChunkSize: 7 } },
+      { cpp: { min_chunk_size: 7 } },
+      { 'cpp.minChunkSize': 7 },
+      { 'cpp.min_chunk_size': 7 },
+    ];
+    for (const patch of spellings) expect(withConfig(base, patch).cpp.minChunkSize).toBe(7);
+    expect(caught(() => withConfig(base, { maxFusionSize: 1, max_fusion_size: 2 }))).toMatchObject({
+      code: 'SETTING_TWICE',
+    });
+  });
+
+  test('undefined means not given', () => {
+    expect(withConfig(resolveConfig(empty), { maxFusionSize: undefined }).maxFusionSize).toBe(64);
+  });
+
+  test('the result is deeply frozen and keeps its sources to itself', () => {
+    const config = resolveConfig({ ...empty, program: { torchLogs: ['recompiles'] } });
+    expect([config, config.cpp, config.trace, config.torchLogs].every((part) => Object.isFrozen(part))).toBe(true);
+    expect(Object.keys(config)).toContain('cpp');
+    expect(JSON.stringify(config)).not.toContain('layer');
+    expect(fingerprint(structuredClone(config))).toBe(fingerprint(config));
+  });
+
+  test('a frozen copy is made of a list that the program keeps', () => {
+    const given = ['recompiles'];
+    const config = withConfig(resolveConfig(empty), { torchLogs: given });
+    given.push('guards');
+    expect(config.torchLogs).toEqual(['recompiles']);
+  });
+});
+
+describe('names that are wrong', () => {
+  const base = resolveConfig(empty);
+  const message = (patch: unknown): unknown => caught(() => withConfig(base, patch as ConfigPatch)).message;
+
+  test('the nearest name is offered in the style that was used', () => {
+    expect(message({ maxFusionSise: 1 })).toContain('did you mean maxFusionSize');
+    expect(message({ max_fuson_size: 1 })).toContain('did you mean max_fusion_size');
+    expect(message({ cpp: { thread: 1 } })).toContain('did you mean cpp.threads');
+    expect(message({ 'triton.cudagraphs': true })).toContain('`tsinductor config` lists all settings');
+  });
+
+  test('what is no patch is said to be none', () => {
+    for (const patch of [null, 3, 'debug', [1]]) {
+      expect(caught(() => withConfig(base, patch as unknown as ConfigPatch))).toMatchObject({ code: 'SETTING_PATCH' });
+    }
+    expect(caught(() => withConfig(base, { cpp: 3 } as unknown as ConfigPatch))).toMatchObject({
+      code: 'SETTING_PATCH',
+    });
+  });
+
+  test('names of prototypes are names like any other', () => {
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      const patch = JSON.parse(`{"${name}": 1}`) as ConfigPatch;
+      expect(caught(() => withConfig(base, patch))).toMatchObject({ code: 'SETTING_UNKNOWN' });
+    }
+  });
+
+  test('an unknown variable is a warning that names the nearest known one', () => {
+    const warnings: ConfigWarning[] = [];
+    const env = { TORCHINDUCTOR_SIZE_ASSERT: '1', TORCHINDUCTOR_SIZE_ASSERTS: '1', HOME: '/home/a' };
+    resolveConfig({ env, report: (warning) => warnings.push(warning) });
+    expect(warnings.map(({ subject }) => subject)).toEqual(['TORCHINDUCTOR_SIZE_ASSERT']);
+    expect(warnings[0]?.message).toContain('did you mean TORCHINDUCTOR_SIZE_ASSERTS?');
+  });
+});
+
+describe('computed defaults', () => {
+  test('the cache lives in the user’s cache directory', () => {
+    expect(resolveConfig({ env: { HOME: '/home/a' } }).cacheDir).toBe('/home/a/.cache/tsinductor');
+    expect(resolveConfig({ env: { HOME: '/home/a', XDG_CACHE_HOME: '/x' } }).cacheDir).toBe('/x/tsinductor');
+    expect(resolveConfig({ env: { HOME: '/home/a', XDG_CACHE_HOME: 'relative' } }).cacheDir).toMatch(/^\/home\/a/);
+  });
+});
+
+test('explainConfig lists every setting once, with value and source', () => {
+  const config = resolveConfig({ env: { TORCH_LOGS: '+recompiles, guards' } });
+  const explained = explainConfig(config);
+  expect(explained.map(({ name }) => name)).toEqual([...settingNames].sort());
+  expect(explained.find(({ name }) => name === 'torchLogs')).toMatchObject({
+    torchName: 'torch_logs',
+    value: ['+recompiles', 'guards'],
+    source: { layer: 'environment', variable: 'TORCH_LOGS' },
+  });
+});
+
+test('no two settings share a name or a variable, whatever the spelling', () => {
+  const names = settingNames.flatMap((name) => [...new Set([name as string, torchNameOf(name)])]);
+  expect(new Set(names).size).toBe(names.length);
+  const variables = rows.flatMap(([, setting]) => variablesOf(setting));
+  expect(new Set(variables).size).toBe(variables.length);
+});

@@ -1,0 +1,58 @@
+// What one row of the settings table says. A row is plain data; everything else about a setting follows from it: its
+// place in `Config`, how its environment variables and values are read, whether it enters the cache key, its documentation.
+
+/** What a change of the setting changes: generated code (and so the cache key), how code runs, or only what is reported. */
+export type Affects = 'code' | 'runtime' | 'diagnostics';
+
+/** Defaults that depend on the machine; `computed.ts` has a function for each. */
+export type ComputedDefault = 'cacheDirectory' | 'usableCores';
+
+interface Row {
+  readonly doc: string;
+  readonly affects: Affects;
+  /** Torch's dotted name where it is not simply the key in snake_case. */
+  readonly torchName?: string;
+  /** Ordinary variables, first set one wins: they beat the default and lose to what the program sets. */
+  readonly env?: readonly string[];
+  /** Variables that beat everything, also what the program sets. */
+  readonly forceEnv?: readonly string[];
+  /** Variables that stand in for an ordinary one when none of those is set. */
+  readonly aliasEnv?: readonly string[];
+  /** Variables that only replace the built-in default, and lose to every other source. */
+  readonly defaultEnv?: readonly string[];
+  /** Whether null is a value (usually: decide automatically). */
+  readonly nullable?: true;
+  /** The default is found at load time; `default` is then what documentation shows where it cannot be. */
+  readonly computed?: ComputedDefault;
+}
+
+interface NumberRow extends Row {
+  readonly default: number | null;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+export type Setting =
+  | (Row & { readonly type: 'bool'; readonly default: boolean | null })
+  | (NumberRow & { readonly type: 'int' | 'float' })
+  | (Row & { readonly type: 'string'; readonly default: string | null })
+  /** `pattern` is a regular expression that each item must match; in an environment variable the items are separated by commas. */
+  | (Row & { readonly type: 'stringList'; readonly default: readonly string[]; readonly pattern?: string })
+  | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] });
+
+/** A value that some setting may have. */
+export type SettingValue = boolean | number | string | readonly string[] | null;
+
+interface ValueByType {
+  readonly bool: boolean;
+  readonly int: number;
+  readonly float: number;
+  readonly string: string;
+  readonly stringList: readonly string[];
+}
+
+/** The type of a setting's value, from its row. */
+export type ValueOf<S extends Setting> =
+  | (S extends { readonly type: 'choice'; readonly values: readonly (infer V)[] } ? V : never)
+  | (S['type'] extends keyof ValueByType ? ValueByType[S['type']] : never)
+  | (S extends { readonly nullable: true } ? null : never);

@@ -1,0 +1,39 @@
+// Settings of compiled functions: when they are compiled again, what they check, what happens where compiling fails.
+
+export const execution = {
+  sizeAsserts: {
+    type: 'bool',
+    default: true,
+    env: ['TORCHINDUCTOR_SIZE_ASSERTS'],
+    affects: 'runtime',
+    doc: 'Check sizes and strides of the buffers that a compiled graph is given before it runs.',
+  },
+  suppressErrors: {
+    type: 'bool',
+    default: false,
+    env: ['TORCHDYNAMO_SUPPRESS_ERRORS'],
+    affects: 'runtime',
+    doc: 'Run a function eagerly, with a report, where compiling it fails with an internal or toolchain error.',
+  },
+  dynamic: {
+    type: 'bool',
+    default: null,
+    nullable: true,
+    affects: 'runtime',
+    doc: 'Make sizes symbolic: always (true), never (false), or those axes that were seen with two sizes (null).',
+  },
+  recompileLimit: {
+    type: 'int',
+    default: 8,
+    min: 1,
+    affects: 'runtime',
+    doc: 'How often one function is compiled again for failed guards before it runs eagerly, with a warning.',
+  },
+  accumulatedRecompileLimit: {
+    type: 'int',
+    default: 256,
+    min: 1,
+    affects: 'runtime',
+    doc: 'The same limit over all specialisations of one function, whatever guard failed.',
+  },
+} as const;

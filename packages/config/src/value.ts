@@ -1,0 +1,101 @@
+// From text or an unchecked value to a setting's value, and the sentence that says what is allowed.
+import type { Setting, SettingValue } from './setting.ts';
+
+/** Whether a value was acceptable. */
+export type Checked =
+  { readonly kind: 'value'; readonly value: SettingValue } | { readonly kind: 'rejected'; readonly allowed: string };
+
+/** Checks a value that a program gave. */
+export function checkValue(setting: Setting, value: unknown): Checked {
+  const accepted = value === null ? setting.nullable === true : accepts(setting, value);
+  if (!accepted) return { kind: 'rejected', allowed: allowedValues(setting) };
+  return {
+    kind: 'value',
+    value: Array.isArray(value) ? Object.freeze(value.map(String)) : (value as SettingValue),
+  };
+}
+
+/** Reads and checks the text of an environment variable. Of booleans only 0 and 1 are values, as for PyTorch. */
+export function parseText(setting: Setting, text: string): Checked {
+  const trimmed = text.trim();
+  const parsed = setting.nullable === true && trimmed === 'none' ? null : parseAs(setting, trimmed);
+  const checked: Checked = parsed === undefined ? { kind: 'rejected', allowed: '' } : checkValue(setting, parsed);
+  return checked.kind === 'value' ? checked : { kind: 'rejected', allowed: allowedText(setting) };
+}
+
+function parseAs(setting: Setting, text: string): SettingValue | undefined {
+  switch (setting.type) {
+    case 'bool':
+      return text === '1' ? true : text === '0' ? false : undefined;
+    case 'int':
+      return /^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined;
+    case 'float':
+      return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+    case 'string':
+    case 'choice':
+      return text;
+    case 'stringList':
+      return text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+  }
+}
+
+function accepts(setting: Setting, value: unknown): boolean {
+  switch (setting.type) {
+    case 'bool':
+      return typeof value === 'boolean';
+    case 'int':
+      return Number.isSafeInteger(value) && inRange(setting, value as number);
+    case 'float':
+      return Number.isFinite(value) && inRange(setting, value as number);
+    case 'string':
+      return typeof value === 'string' && value !== '' && !value.includes('\0');
+    case 'stringList':
+      return Array.isArray(value) && value.every((item) => isListItem(item, setting.pattern));
+    case 'choice':
+      return typeof value === 'string' && setting.values.includes(value);
+  }
+}
+
+const isListItem = (item: unknown, pattern: string | undefined): boolean =>
+  typeof item === 'string' &&
+  item !== '' &&
+  !item.includes('\0') &&
+  (pattern === undefined || new RegExp(pattern).test(item));
+
+const inRange = ({ min, max }: { readonly min?: number; readonly max?: number }, value: number): boolean =>
+  value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+
+function allowedValues(setting: Setting): string {
+  const orNull = setting.nullable === true ? ' or null' : '';
+  switch (setting.type) {
+    case 'bool':
+      return `true${setting.nullable === true ? ',' : ' or'} false${orNull}`;
+    case 'int':
+      return `an integer${range(setting)}${orNull}`;
+    case 'float':
+      return `a number${range(setting)}${orNull}`;
+    case 'string':
+      return `a string that is not empty${orNull}`;
+    case 'stringList':
+      return `an array of strings${matching(setting.pattern)}`;
+    case 'choice':
+      return `one of ${setting.values.join(', ')}${orNull}`;
+  }
+}
+
+function allowedText(setting: Setting): string {
+  if (setting.type === 'bool') return setting.nullable === true ? '0, 1 or none' : '0 or 1';
+  if (setting.type === 'stringList') return `words separated by commas${matching(setting.pattern)}`;
+  return allowedValues(setting).replace(/ or null$/, ' or none');
+}
+
+const matching = (pattern: string | undefined): string => (pattern === undefined ? '' : ` that match ${pattern}`);
+
+function range({ min, max }: { readonly min?: number; readonly max?: number }): string {
+  if (min !== undefined && max !== undefined) return ` from ${String(min)} to ${String(max)}`;
+  if (min !== undefined) return ` of at least ${String(min)}`;
+  return max === undefined ? '' : ` of at most ${String(max)}`;
+}

@@ -1,0 +1,131 @@
+// How entries of the operator table are written: a signature, a sentence, and one function. A composite gives its
+// decomposition, and its metas follow from it; a primitive gives its metas; a view gives its layout, and its metas
+// follow from that. Entries are completed to Operators by `operator-table.ts`, which knows all of them.
+import type { DType } from '@tsinductor/base';
+import { ArgumentReader } from './argument-reader.ts';
+import { Composer } from './composer.ts';
+import type { Meta, ValueRef } from './graph.ts';
+import type { Builder, CanonicalCall, InferContext, Operator, OperatorKind, ViewLayout } from './operator.ts';
+import { contiguousStrides, zero } from './shape.ts';
+import { signature } from './signature.ts';
+import type { SizeEnvironment } from './size-environment.ts';
+
+/** An Operator whose `infer` and `view` may still be missing, as they follow from its decomposition. */
+export type Entry = Omit<Operator, 'infer'> & Partial<Pick<Operator, 'infer'>> & {
+  /** In the table of primitives, of public operators, or both. */
+  readonly levels: readonly ('primitive' | 'public')[];
+};
+
+export interface Description {
+  readonly signature: string;
+  readonly doc: string;
+  /** Default: the name in snake_case. */
+  readonly torch?: string | readonly string[];
+  readonly kind?: OperatorKind;
+  readonly forms?: Operator['forms'];
+  readonly inPlace?: boolean;
+  readonly results?: number | 'list';
+  readonly overloads?: readonly string[];
+  readonly accepts?: readonly DType[];
+}
+
+export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
+export const numbers: readonly DType[] = [...floats, 'i64', 'i32', 'i16', 'i8', 'u8'];
+export const integers: readonly DType[] = ['i64', 'i32', 'i16', 'i8', 'u8', 'bool'];
+
+export const snakeCase = (name: string): string => name.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`);
+
+type Base = Omit<Entry, 'kind' | 'levels'>;
+
+function base(name: string, description: Description): Base {
+  const { torch = snakeCase(name), forms = ['method', 'function'] } = description;
+  const { inPlace, results, overloads, accepts } = description;
+  return {
+    name,
+    torch: typeof torch === 'string' ? [torch] : torch,
+    doc: description.doc,
+    parameters: signature(description.signature),
+    forms,
+    ...(inPlace === undefined ? {} : { inPlace }),
+    ...(results === undefined ? {} : { results }),
+    ...(overloads === undefined ? {} : { overloads }),
+    ...(accepts === undefined ? {} : { accepts }),
+  };
+}
+
+export type Decomposition = (c: Composer, a: ArgumentReader) => ValueRef | readonly ValueRef[];
+
+/** An operator in terms of others. */
+export function composite(name: string, description: Description, decomposition: Decomposition): Entry {
+  const entry = base(name, description);
+  return {
+    ...entry,
+    kind: description.kind ?? 'composite',
+    levels: ['public'],
+    decompose: (builder, args, attrs) => decomposition(new Composer(builder), new ArgumentReader(entry, args, attrs)),
+  };
+}
+
+/** What a primitive needs to say beyond its description. */
+export interface PrimitiveRules {
+  infer(context: InferContext, a: ArgumentReader): Meta | readonly Meta[];
+  canonical?(builder: Builder, a: ArgumentReader): CanonicalCall;
+  readonly levels?: Entry['levels'];
+}
+
+/** An operator that lowering knows. */
+export function primitive(name: string, description: Description, rules: PrimitiveRules): Entry {
+  const entry = base(name, description);
+  const { canonical } = rules;
+  return {
+    ...entry,
+    kind: description.kind ?? 'primitive',
+    levels: rules.levels ?? ['primitive', 'public'],
+    infer: (context, args, attrs) => {
+      const metas = rules.infer(context, new ArgumentReader(entry, args, attrs));
+      return Array.isArray(metas) ? (metas as readonly Meta[]) : [metas as Meta];
+    },
+    ...(canonical === undefined
+      ? {}
+      : { canonical: (builder, args, attrs) => canonical(builder, new ArgumentReader(entry, args, attrs)) }),
+  };
+}
+
+export interface ViewRules {
+  /** Layout over the base's, or undefined where it must copy: then `shape` says what comes out. */
+  layout(base: ViewLayout, a: ArgumentReader, sizes: SizeEnvironment): ViewLayout | undefined;
+  shape?(base: ViewLayout, a: ArgumentReader, sizes: SizeEnvironment): ViewLayout['shape'];
+  canonical?: PrimitiveRules['canonical'];
+  readonly levels?: Entry['levels'];
+}
+
+/** A primitive whose elements are those of its first argument. */
+export function view(name: string, description: Description, rules: ViewRules): Entry {
+  const entry = base(name, description);
+  const { canonical, levels } = rules;
+  const infer: PrimitiveRules['infer'] = (context, a) => {
+    const input = context.metaOf(a.tensor('input'));
+    const layout = { shape: input.shape, strides: input.strides, offset: zero };
+    const result = rules.layout(layout, a, context.sizes);
+    const shape = result?.shape ?? rules.shape?.(layout, a, context.sizes) ?? layout.shape;
+    return { shape, strides: result?.strides ?? contiguousStrides(shape), dtype: input.dtype };
+  };
+  return {
+    ...primitive(name, { kind: 'view', ...description }, { infer, ...(canonical && { canonical }), ...(levels && { levels }) }),
+    view: (layout, attrs, sizes) => rules.layout(layout, new ArgumentReader(entry, [], attrs), sizes),
+  };
+}
+
+/** The same operator under another name. */
+export function alias(name: string, of: Entry, torch: string | readonly string[] = snakeCase(name)): Entry {
+  const { canonical: _canonical, infer: _infer, view: _view, views: _views, overloads: _overloads, ...rest } = of;
+  return {
+    ...rest,
+    name,
+    torch: typeof torch === 'string' ? [torch] : torch,
+    kind: of.kind === 'view' ? 'view' : 'composite',
+    doc: `Alias of ${of.name}.`,
+    levels: ['public'],
+    decompose: (builder, args, attrs) => builder.callAll(of.name, args, attrs),
+  };
+}

@@ -1,0 +1,101 @@
+// Every error of this package: named constructors with a stable code. Locations are added by GraphBuilder, which knows
+// where the user's call stands; messages say what and what to do.
+import { InternalError, UserError, isTsInductorError } from '@tsinductor/base';
+import type { DType, SourceLocation } from '@tsinductor/base';
+import { printIndex } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+
+export const printShape = (shape: readonly Index[]): string => `[${shape.map(printIndex).join(', ')}]`;
+
+export const shapeMismatch = (message: string, hint?: string): UserError =>
+  new UserError('SHAPE_MISMATCH', message, hint === undefined ? {} : { hint });
+
+export const cannotBroadcast = (a: readonly Index[], b: readonly Index[], axis: string): UserError =>
+  shapeMismatch(`cannot broadcast ${printShape(a)} with ${printShape(b)}: ${axis}`, 'insert a reshape or an expand');
+
+export const dtypeUnsupported = (operator: string, dtype: DType, remedy = 'cast it first, as in x.to(f32)'): UserError =>
+  new UserError('DTYPE_UNSUPPORTED', `${operator} does not accept ${dtype}`, { hint: remedy });
+
+export const dtypeMismatch = (operator: string, what: string): UserError =>
+  new UserError('DTYPE_MISMATCH', `${operator}: ${what}`, { hint: 'cast one of them to the dtype of the other' });
+
+export const dimOutOfRange = (dim: number, rank: number): UserError =>
+  new UserError('DIM_OUT_OF_RANGE', `dim ${String(dim)} of a tensor of rank ${String(rank)}`, {
+    hint: rank === 0 ? 'a 0-d tensor has dims -1 and 0 only' : `use ${String(-rank)} to ${String(rank - 1)}`,
+  });
+
+export const duplicateDim = (dim: number): UserError =>
+  new UserError('DIM_REPEATED', `dim ${String(dim)} appears more than once`, { hint: 'name each dim once' });
+
+export const indexOutOfRange = (index: string, dim: number, size: string): UserError =>
+  new UserError('INDEX_OUT_OF_RANGE', `index ${index} of dim ${String(dim)}, whose size is ${size}`, {
+    hint: 'use an index in [-size, size)',
+  });
+
+export const emptyReduction = (operator: string): UserError =>
+  new UserError('EMPTY_REDUCTION', `${operator} of no elements has no value`, {
+    hint: 'reduce over dims whose size is not 0',
+  });
+
+export const argumentType = (operator: string, parameter: string, wanted: string): UserError =>
+  new UserError('ARGUMENT_TYPE', `${operator}: ${parameter} must be ${wanted}`);
+
+export const argumentValue = (operator: string, what: string, hint?: string): UserError =>
+  new UserError('ARGUMENT_VALUE', `${operator}: ${what}`, hint === undefined ? {} : { hint });
+
+export const argumentMissing = (operator: string, parameter: string, signature: string): UserError =>
+  new UserError('ARGUMENT_MISSING', `${operator}: argument ${parameter} is missing`, { hint: `call ${signature}` });
+
+export const argumentUnknown = (operator: string, name: string, signature: string): UserError =>
+  new UserError('ARGUMENT_UNKNOWN', `${operator} has no argument ${name}`, { hint: `call ${signature}` });
+
+export const argumentRepeated = (operator: string, name: string): UserError =>
+  new UserError('ARGUMENT_REPEATED', `${operator}: argument ${name} is given by position and by name`, {
+    hint: 'give it once',
+  });
+
+export const tooManyArguments = (operator: string, given: number, signature: string): UserError =>
+  new UserError('ARGUMENT_COUNT', `${operator} takes fewer than ${String(given)} positional arguments`, {
+    hint: `call ${signature}`,
+  });
+
+export const unsupported = (what: string, remedy: string): UserError =>
+  new UserError('UNSUPPORTED', `${what} is not supported`, { hint: remedy });
+
+export const dataDependent = (operator: string, what: string, remedy: string): UserError =>
+  new UserError('DATA_DEPENDENT', `${operator}: ${what} depends on the values of a tensor`, { hint: remedy });
+
+export const viewImpossible = (shape: readonly Index[], strides: readonly Index[], wanted: readonly Index[]): UserError =>
+  new UserError(
+    'VIEW_IMPOSSIBLE',
+    `view of ${printShape(shape)} with strides ${printShape(strides)} as ${printShape(wanted)} needs a copy`,
+    { hint: 'use reshape, which copies where it must' },
+  );
+
+export const layoutUnknown = (operator: string, strides: readonly Index[]): UserError =>
+  new UserError('LAYOUT_UNKNOWN', `${operator} of a tensor with strides ${printShape(strides)} reads its storage, which is not known here`, {
+    hint: 'call contiguous() first',
+  });
+
+export const unknownOperator = (name: string): UserError =>
+  new UserError('UNKNOWN_OPERATOR', `there is no operator ${name}`, { hint: 'see the list of operators' });
+
+export function invalidReference(value: { readonly node: number; readonly result: number }): never {
+  throw brokenGraph(`no value %${String(value.node)}.${String(value.result)}`);
+}
+
+export const brokenGraph = (what: string): InternalError =>
+  new InternalError('GRAPH_INVALID', what, { hint: 'this is a bug: please report it' });
+
+/** The same error with the user's location, if it has none yet. Other errors come back as they are. */
+export function withLocation(error: unknown, location: SourceLocation | undefined): unknown {
+  if (location === undefined || !isTsInductorError(error) || error.name !== 'UserError') return error;
+  if (error.location !== undefined) return error;
+  const tail = error.hint === undefined ? '' : `; ${error.hint}`;
+  const message = error.message.endsWith(tail) ? error.message.slice(0, error.message.length - tail.length) : error.message;
+  return new UserError(error.code, message, {
+    location,
+    cause: error,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  });
+}

@@ -1,0 +1,155 @@
+// Tensors from nothing, and casts. Sizes, values and counts are attributes, so that every result is `full`, `iota` or
+// arithmetic on them.
+import { isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { int } from '@tsinductor/ir';
+import type { ArgumentReader } from '../argument-reader.ts';
+import { isScalar, scalarNumber } from '../argument-reader.ts';
+import { float } from '../composer.ts';
+import type { Composer } from '../composer.ts';
+import { composite } from '../define.ts';
+import type { Entry } from '../define.ts';
+import { argumentValue } from '../errors.ts';
+import type { ScalarRef, ValueRef } from '../graph.ts';
+import { range } from '../shape.ts';
+import type { Shape } from '../shape.ts';
+
+const CATEGORY_DTYPE: Readonly<Record<ScalarRef['category'], DType>> = { bool: 'bool', int: 'i64', float: 'f32' };
+
+const OPTIONS = '*, dtype: dtype = null';
+const LIKE = `${OPTIONS}, memoryFormat: any = null`;
+
+/** zeros, ones, empty: by size, like a tensor, or from a tensor (`new`). */
+function filled(name: string, value: number): readonly Entry[] {
+  const doc = value === 1 ? 'Ones.' : name === 'empty' ? 'Zeros: memory is never handed out with old contents.' : 'Zeros.';
+  const upper = name.slice(0, 1).toUpperCase() + name.slice(1);
+  return [
+    composite(name, { signature: `...size: sizes, ${OPTIONS}`, doc, kind: 'creation', forms: ['function'] }, (c, a) => c.full(value, nonNegative(a), a.dtype() ?? 'f32')),
+    composite(`${name}Like`, { signature: `input: tensor, ${LIKE}`, doc: `${doc} In the shape and dtype of a tensor.`, kind: 'creation' }, (c, a) =>
+      c.full(value, c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input')))),
+    composite(`new${upper}`, { signature: `input: tensor, ...size: sizes, ${OPTIONS}`, doc: `${doc} In the dtype of a tensor.`, kind: 'creation', torch: `Tensor.new_${name}`, forms: ['method'] }, (c, a) =>
+      c.full(value, nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input')))),
+  ];
+}
+
+function nonNegative(a: ArgumentReader): Shape {
+  const shape = a.sizes('size');
+  const negative = shape.find((size) => size.kind === 'int' && size.value < 0);
+  if (negative !== undefined) throw argumentValue(a.operator.name, 'a size is negative', 'sizes are 0 or more');
+  return shape;
+}
+
+interface Progression {
+  readonly start: number;
+  readonly end: number;
+  readonly step: number;
+}
+
+/** The number of steps, in the arithmetic that PyTorch uses for the dtype. */
+function arangeLength({ start, end, step }: Progression): number {
+  if (step === 0) throw argumentValue('arange', 'step is 0', 'use another step');
+  if (![start, end, step].every(Number.isFinite)) throw argumentValue('arange', 'a bound is not finite', 'use finite bounds');
+  if ((step > 0 && end < start) || (step < 0 && end > start)) throw argumentValue('arange', `from ${String(start)} to ${String(end)} by ${String(step)}`, 'the step has the wrong sign');
+  return Math.ceil((end - start) / step);
+}
+
+function arange(c: Composer, a: ArgumentReader): ValueRef {
+  const given = ['start', 'end', 'step'].map((name) => a.attr(name)).filter(isScalar);
+  const dtype = a.dtype() ?? (given.some(({ category }) => category === 'float') ? 'f32' : 'i64');
+  const number = (name: string): number | undefined => (a.attr(name) === null ? undefined : scalarNumber(a.scalar(name)));
+  const [first, second] = [number('start'), number('end')];
+  if (first === undefined && second === undefined) throw argumentValue('arange', 'no end', 'give an end');
+  const asked = { start: second === undefined ? 0 : (first ?? 0), end: second ?? first ?? 0, step: number('step') ?? 1 };
+  const truncated = { start: Math.trunc(asked.start), end: Math.trunc(asked.end), step: Math.trunc(asked.step) };
+  const length = arangeLength(dtype === 'i64' ? truncated : asked);
+  return c.iota(int(length), dtype, isFloat(dtype) ? asked : truncated);
+}
+
+/** Evenly spaced values in a dtype wide enough; the second half counts back from the end, so that both ends are exact. */
+function spaced(c: Composer, a: ArgumentReader, dtype: DType): ValueRef {
+  const steps = a.int('steps');
+  if (steps < 0) throw argumentValue(a.operator.name, `${String(steps)} steps`, 'steps is 0 or more');
+  const [start, end] = [a.float('start'), a.float('end')];
+  if (steps === 1) return c.full(float(start), [int(1)], dtype);
+  const step = (end - start) / (steps - 1);
+  const index = c.iota(int(steps), dtype);
+  const [up, down] = [c.op('add', c.op('mul', index, float(step)), float(start)), c.op('sub', float(end), c.op('mul', c.op('sub', float(steps - 1), index), float(step)))];
+  return c.where(c.op('lt', index, float(Math.floor(steps / 2))), up, down);
+}
+
+/** f32 for the floats that it holds, f64 for f64 and for integers. */
+const spacing = (dtype: DType): DType => (isFloat(dtype) && dtype !== 'f64' ? 'f32' : 'f64');
+
+function eye(c: Composer, a: ArgumentReader): ValueRef {
+  const [n, m] = [a.int('n'), a.optionalInt('m') ?? a.int('n')];
+  if (n < 0 || m < 0) throw argumentValue('eye', 'a size is negative', 'sizes are 0 or more');
+  return c.cast(c.op('eq', c.unsqueeze(c.iota(int(n)), 1), c.iota(int(m))), a.dtype() ?? 'f32');
+}
+
+/** Row and column numbers of a triangle, row by row. */
+function triangle(name: 'trilIndices' | 'triuIndices'): Entry {
+  return composite(name, { signature: `row: int, col: int, offset: int = 0, ${OPTIONS}`, doc: `Row and column numbers of the ${name === 'trilIndices' ? 'lower' : 'upper'} triangle.`, kind: 'creation', forms: ['function'] }, (c, a) => {
+    const [rows, columns, offset] = [a.int('row'), a.int('col'), a.int('offset')];
+    const dtype = a.dtype() ?? 'i64';
+    const spans = range(rows).map((row) => {
+      const diagonal = Math.min(Math.max(row + offset, -1), columns);
+      return name === 'trilIndices' ? { row, start: 0, end: Math.min(diagonal + 1, columns) } : { row, start: Math.max(diagonal, 0), end: columns };
+    });
+    const kept = spans.filter(({ start, end }) => end > start);
+    if (kept.length === 0) return c.full(0, [int(2), int(0)], dtype);
+    const rowNumbers = c.cat(kept.map(({ row, start, end }) => c.full(row, [int(end - start)], dtype)), 0);
+    const columnNumbers = c.cat(kept.map(({ start, end }) => c.iota(int(end - start), dtype, { start })), 0);
+    return c.call('stack', [[rowNumbers, columnNumbers]], { dim: 0 });
+  });
+}
+
+const CASTS: Readonly<Record<string, DType>> = { float: 'f32', double: 'f64', half: 'f16', bfloat16: 'bf16', long: 'i64', int: 'i32', short: 'i16', char: 'i8', byte: 'u8', bool: 'bool' };
+
+const casts: readonly Entry[] = Object.entries(CASTS).map(([name, dtype]) =>
+  composite(name, { signature: 'input: tensor, *, memoryFormat: any = null', doc: `The elements as ${dtype}.`, torch: `Tensor.${name}`, forms: ['method'] }, (c, a) => c.cast(a.tensor('input'), dtype)),
+);
+
+const convert = (c: Composer, a: ArgumentReader, dtype: DType): ValueRef =>
+  a.bool('copy') ? c.call('cast', [a.tensor('input')], { dtype: { dtype } }) : c.cast(a.tensor('input'), dtype);
+
+const COPYING = 'nonBlocking: bool = false, copy: bool = false, *, memoryFormat: any = null';
+
+/** A value in x's dtype: a number, or a tensor without dims. */
+export function valueLike(c: Composer, operator: string, x: ValueRef, value: ValueRef | ScalarRef): ValueRef {
+  if (isScalar(value)) return c.full(value, [], c.dtype(x));
+  if (c.rank(value) > 0) throw argumentValue(operator, 'the value is a tensor with dims', 'give a number or a 0-d tensor');
+  return c.cast(value, c.dtype(x));
+}
+
+export const creationEntries: readonly Entry[] = [
+  ...filled('zeros', 0),
+  ...filled('ones', 1),
+  ...filled('empty', 0),
+  composite('full', { signature: `size: sizes, fillValue: scalar, ${OPTIONS}`, doc: 'One value.', kind: 'creation', forms: ['function'] }, (c, a) =>
+    c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? CATEGORY_DTYPE[a.scalar('fillValue').category])),
+  composite('fullLike', { signature: `input: tensor, fillValue: scalar, ${LIKE}`, doc: 'One value, in the shape and dtype of a tensor.', kind: 'creation' }, (c, a) =>
+    c.full(a.scalar('fillValue'), c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input')))),
+  composite('newFull', { signature: `input: tensor, size: sizes, fillValue: scalar, ${OPTIONS}`, doc: 'One value, in the dtype of a tensor.', kind: 'creation', torch: 'Tensor.new_full', forms: ['method'] }, (c, a) =>
+    c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input')))),
+  composite('arange', { signature: `start: scalar? = null, end: scalar? = null, step: scalar = 1, ${OPTIONS}`, doc: 'start, start + step ... before end. One bound alone is the end.', kind: 'creation', forms: ['function'] }, arange),
+  composite('linspace', { signature: `start: scalar, end: scalar, steps: int, ${OPTIONS}`, doc: 'Evenly spaced values, both ends included.', kind: 'creation', forms: ['function'] }, (c, a) => {
+    const dtype = a.dtype() ?? 'f32';
+    return c.cast(spaced(c, a, spacing(dtype)), dtype);
+  }),
+  composite('logspace', { signature: `start: scalar, end: scalar, steps: int, base: float = 10.0, ${OPTIONS}`, doc: 'base to the power of evenly spaced values.', kind: 'creation', forms: ['function'] }, (c, a) => {
+    const dtype = a.dtype() ?? 'f32';
+    return c.cast(c.op('pow', float(a.float('base')), spaced(c, a, spacing(dtype))), dtype);
+  }),
+  composite('eye', { signature: `n: int, m: int? = null, ${OPTIONS}`, doc: 'Ones on the diagonal.', kind: 'creation', forms: ['function'] }, eye),
+  triangle('trilIndices'),
+  triangle('triuIndices'),
+  ...casts,
+  composite('to', { signature: `input: tensor, dtype: dtype, ${COPYING}`, doc: 'The elements in another dtype.', torch: 'Tensor.to', forms: ['method'], overloads: ['toOther'] }, (c, a) => convert(c, a, a.dtype() ?? c.dtype(a.tensor('input')))),
+  composite('toOther', { signature: `input: tensor, other: tensor, ${COPYING}`, doc: 'The elements in the dtype of another tensor.', torch: [], forms: [] }, (c, a) => convert(c, a, c.dtype(a.tensor('other')))),
+  composite('clone', { signature: 'input: tensor, *, memoryFormat: any = null', doc: 'A copy.' }, (c, a) => c.call('cast', [a.tensor('input')], { dtype: { dtype: c.dtype(a.tensor('input')) } })),
+  composite('fill', { signature: 'input: tensor, value: operand', doc: 'One value everywhere; fill_ writes it.', torch: ['Tensor.fill_', 'fill'], inPlace: true }, (c, a) => {
+    const [x, value] = [a.tensor('input'), a.operand('value')];
+    return isScalar(value) ? c.full(value, c.shape(x), c.dtype(x)) : c.expand(valueLike(c, 'fill', x, value), c.shape(x));
+  }),
+  composite('zero', { signature: 'input: tensor', doc: 'Zeros everywhere; zero_ writes them.', torch: ['Tensor.zero_'], forms: [], inPlace: true }, (c, a) => c.full(0, c.shape(a.tensor('input')), c.dtype(a.tensor('input')))),
+];

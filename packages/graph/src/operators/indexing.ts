@@ -1,0 +1,154 @@
+// Reading by index: gather and its relatives, and subscripts. Reads by tensors end in the primitives `gather`,
+// `indexSelect` and `index`, which check every index at run time.
+import { at } from '@tsinductor/base';
+import type { ArgumentReader } from '../argument-reader.ts';
+import type { Composer } from '../composer.ts';
+import { composite } from '../define.ts';
+import type { Entry } from '../define.ts';
+import { dataDependent, dtypeMismatch, shapeMismatch } from '../errors.ts';
+import type { Attr, ValueRef } from '../graph.ts';
+import { broadcastShapes, one, range } from '../shape.ts';
+import { size } from '../composer.ts';
+import { valueLike } from './creation.ts';
+
+/** A 0-d tensor counts as a vector of one element. */
+export const atLeastVector = (c: Composer, x: ValueRef): ValueRef => (c.rank(x) === 0 ? c.reshape(x, [one]) : x);
+
+/** An index in i64: i32 is accepted where PyTorch does so. */
+export function asIndex(c: Composer, operator: string, index: ValueRef): ValueRef {
+  const dtype = c.dtype(index);
+  if (dtype === 'bool' || dtype === 'u8') {
+    throw dataDependent(operator, 'the number of elements a mask selects', 'use where or maskedFill, or integer indices');
+  }
+  if (dtype !== 'i64' && dtype !== 'i32') throw dtypeMismatch(operator, `an index is ${dtype}, it must be i64`);
+  return c.cast(index, 'i64');
+}
+
+/** Elements at indices, broadcast together, of the named axes (ascending); the result's axes stand as in PyTorch. */
+export function advancedIndex(c: Composer, x: ValueRef, indices: ReadonlyMap<number, ValueRef>): ValueRef {
+  const dims = [...indices.keys()].sort((a, b) => a - b);
+  const rest = range(c.rank(x)).filter((axis) => !dims.includes(axis));
+  const values = dims.map((dim) => indices.get(dim)).filter((value) => value !== undefined);
+  const result = c.index(c.permute(x, [...dims, ...rest]), values, range(dims.length));
+  const isRun = dims.every((dim, i) => dim === at(dims, 0) + i);
+  const before = isRun ? at(dims, 0) : 0;
+  const width = c.rank(result) - rest.length;
+  return c.permute(result, [...range(width + before, width), ...range(width), ...range(c.rank(result), width + before)]);
+}
+
+/** A subscript's place: which axis comes next, and the axes that tensors index. */
+interface Cursor {
+  readonly x: ValueRef;
+  readonly dim: number;
+  readonly indices: ReadonlyMap<number, ValueRef>;
+}
+
+function subscript(c: Composer, a: ArgumentReader): ValueRef {
+  const x = a.tensor('input');
+  const items = a.attr('index') as readonly Attr[];
+  const tensors = a.tensors('index');
+  const used = items.filter((item) => item !== null && item !== 'ellipsis').length;
+  if (used > c.rank(x)) throw shapeMismatch(`${String(used)} indices for a tensor of rank ${String(c.rank(x))}`, 'use fewer indices');
+  const skipped = c.rank(x) - used;
+  const end = items.reduce<Cursor>((cursor, item) => step(c, cursor, { item, tensors, skipped }), { x, dim: 0, indices: new Map() });
+  return end.indices.size === 0 ? end.x : advancedIndex(c, end.x, end.indices);
+}
+
+function step(c: Composer, { x, dim, indices }: Cursor, { item, tensors, skipped }: { item: Attr; tensors: readonly ValueRef[]; skipped: number }): Cursor {
+  if (item === null) return { x: c.unsqueeze(x, dim), dim: dim + 1, indices };
+  if (item === 'ellipsis') return { x, dim: dim + skipped, indices };
+  if (typeof item === 'number') return { x: c.call('select', [x], { dim, index: item }), dim, indices };
+  const [kind, ...parts] = item as readonly Attr[];
+  if (kind === 'slice') {
+    const [start = null, end = null, stride = null] = parts;
+    return { x: c.call('slice', [x], { dim, start, end, step: stride ?? 1 }), dim: dim + 1, indices };
+  }
+  const index = kind === 'tensor' ? at(tensors, parts[0] as number) : indexList(c, parts as readonly number[]);
+  return { x, dim: dim + 1, indices: new Map([...indices, [dim, asIndex(c, 'index', index)]]) };
+}
+
+/** Given numbers as an index tensor. */
+function indexList(c: Composer, items: readonly number[]): ValueRef {
+  if (items.length === 0) return c.full(0, [size(0)], 'i64');
+  return c.cat(items.map((item) => c.full(item, [one], 'i64')), 0);
+}
+
+function gather(c: Composer, a: ArgumentReader): ValueRef {
+  const [x, index] = [a.tensor('input'), a.tensor('index')];
+  const dim = c.dim(x, a.int('dim'));
+  if (c.dtype(index) !== 'i64') throw dtypeMismatch('gather', `the index is ${c.dtype(index)}, it must be i64`);
+  if (c.rank(x) > 0 && c.rank(index) > 0) return c.gather(x, dim, index);
+  return c.reshape(c.gather(atLeastVector(c, x), dim, atLeastVector(c, index)), c.shape(index));
+}
+
+function takeAlongDim(c: Composer, a: ArgumentReader): ValueRef {
+  const [x, index] = [a.tensor('input'), a.tensor('indices')];
+  const given = a.optionalInt('dim');
+  if (given === undefined) return c.gather(c.flatten(x), 0, c.flatten(index));
+  if (c.rank(x) !== c.rank(index)) throw shapeMismatch('takeAlongDim: the ranks differ', 'give the index the rank of the tensor');
+  const dim = c.dim(x, given);
+  const together = broadcastShapes(c.sizes, [c.shape(x).with(dim, one), c.shape(index).with(dim, one)]);
+  const expanded = (v: ValueRef): ValueRef => c.expand(v, together.with(dim, c.size(v, dim)));
+  return c.gather(expanded(x), dim, expanded(index));
+}
+
+function maskedFill(c: Composer, a: ArgumentReader): ValueRef {
+  const [x, mask] = [a.tensor('input'), a.tensor('mask')];
+  if (c.dtype(mask) !== 'bool') throw dtypeMismatch('maskedFill', `the mask is ${c.dtype(mask)}, it must be bool`);
+  return c.where(mask, valueLike(c, 'maskedFill', x, a.operand('value')), x);
+}
+
+function embedding(c: Composer, a: ArgumentReader): ValueRef {
+  const [index, weight, limit] = [a.tensor('input'), a.tensor('weight'), a.optionalFloat('maxNorm')];
+  if (c.rank(weight) !== 2) throw shapeMismatch('embedding: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
+  const table = limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
+  return c.index(table, [asIndex(c, 'embedding', index)], [0]);
+}
+
+function oneHot(c: Composer, a: ArgumentReader): ValueRef {
+  const [x, classes] = [a.tensor('input'), a.int('numClasses')];
+  if (c.dtype(x) !== 'i64') throw dtypeMismatch('oneHot', `the tensor is ${c.dtype(x)}, it must be i64`);
+  if (classes < 1) throw dataDependent('oneHot', 'the number of classes', 'give numClasses');
+  return c.cast(c.op('eq', c.unsqueeze(x, -1), c.iota(size(classes))), 'i64');
+}
+
+/** How many of the sorted values are below each value (or equal, from the right). */
+function countBelow(c: Composer, sorted: ValueRef, values: ValueRef, right: boolean): ValueRef {
+  const below = c.op(right ? 'le' : 'lt', sorted, c.unsqueeze(values, -1));
+  return c.reduce('sum', below, [c.rank(below) - 1]);
+}
+
+const SEARCH = '*, outInt32: bool = false, right: bool = false';
+
+function searchsorted(c: Composer, a: ArgumentReader): ValueRef {
+  const [given, values, sorter] = [a.tensor('sortedSequence'), a.operand('input'), a.optionalTensor('sorter')];
+  const sorted = sorter === undefined ? given : c.gather(given, -1, sorter);
+  const side = a.optionalString('side');
+  const right = a.bool('right') || side === 'right';
+  const wanted = values.kind === 'scalar' ? c.full(values, [], c.dtype(given)) : values;
+  const rows = c.rank(sorted) === 1 ? sorted : c.unsqueeze(sorted, -2);
+  return c.cast(countBelow(c, rows, wanted, right), a.bool('outInt32') ? 'i32' : 'i64');
+}
+
+export const indexingEntries: readonly Entry[] = [
+  composite('getItem', { signature: 'input: tensor, index: index', doc: 'x[index]: integers, slices, null (a new axis), ellipsis and index tensors.', torch: 'Tensor.__getitem__', forms: ['method'] }, subscript),
+  composite('gather', { signature: 'input: tensor, dim: int, index: tensor, *, sparseGrad: bool = false', doc: 'out[i][j] = input[index[i][j]][j], for dim 0.' }, gather),
+  composite('indexSelectScalar', { signature: 'input: tensor, index: tensor', doc: 'indexSelect of a 0-d tensor.', torch: [], forms: [] }, (c, a) => {
+    const picked = c.index(c.reshape(a.tensor('input'), [one]), [asIndex(c, 'indexSelect', atLeastVector(c, a.tensor('index')))], [0]);
+    if (!c.sizes.isOne(c.count(picked))) throw shapeMismatch('indexSelect of a 0-d tensor by several indices', 'give one index');
+    return c.reshape(picked, []);
+  }),
+  composite('takeAlongDim', { signature: 'input: tensor, indices: tensor, dim: int? = null', doc: 'gather, with broadcasting; without dim of the flattened tensor.' }, takeAlongDim),
+  composite('take', { signature: 'input: tensor, index: tensor', doc: 'Elements of the flattened tensor.' }, (c, a) => c.index(c.flatten(a.tensor('input')), [asIndex(c, 'take', a.tensor('index'))], [0])),
+  composite('maskedFill', { signature: 'input: tensor, mask: tensor, value: operand', doc: 'The value where the mask is true.', inPlace: true }, maskedFill),
+  composite('embedding', { signature: 'input: tensor, weight: tensor, paddingIdx: int? = null, maxNorm: float? = null, normType: float = 2.0, scaleGradByFreq: bool = false, sparse: bool = false', doc: 'Rows of a table. The table is not changed by maxNorm.', torch: 'nn.functional.embedding', forms: ['function'] }, embedding),
+  composite('oneHot', { signature: 'input: tensor, numClasses: int = -1', doc: 'A new last axis with a 1 at the index.', torch: 'nn.functional.one_hot' }, oneHot),
+  composite('isin', { signature: 'elements: tensor, testElements: tensor, *, assumeUnique: bool = false, invert: bool = false', doc: 'Whether elements are among others.', forms: ['function'] }, (c, a) => {
+    const hits = c.op('eq', c.unsqueeze(a.tensor('elements'), -1), c.flatten(a.tensor('testElements')));
+    const found = c.reduce('any', hits, [c.rank(hits) - 1]);
+    return a.bool('invert') ? c.op('logicalNot', found) : found;
+  }),
+  composite('searchsorted', { signature: `sortedSequence: tensor, input: operand, ${SEARCH}, side: string? = null, sorter: tensor? = null`, doc: 'Where values belong in sorted rows.', forms: ['function'] }, searchsorted),
+  composite('bucketize', { signature: `input: tensor, boundaries: tensor, ${SEARCH}`, doc: 'In which interval between boundaries values lie.' }, (c, a) =>
+    c.cast(countBelow(c, a.tensor('boundaries'), a.tensor('input'), a.bool('right')), a.bool('outInt32') ? 'i32' : 'i64')),
+];

@@ -1,0 +1,115 @@
+// Symbolic sizes with hints. Every question about sizes that has no canonical answer is answered for the hints, and
+// the answer is recorded as a guard, to be checked against the actual sizes at call time.
+//
+// Invariants: two environments that are asked the same questions in the same order record the same guards; a guard is
+// recorded once; questions about sizes that are known record nothing.
+import { equal, evaluateIndex, freeSizes, int, printIndex, rangeOf, sizeSymbol } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import { argumentValue } from './errors.ts';
+
+/** What was assumed: `left relation right`, on actual sizes. */
+export interface SizeGuard {
+  readonly relation: '==' | '!=' | '<=' | '>';
+  readonly left: Index;
+  readonly right: Index;
+}
+
+export class SizeEnvironment {
+  readonly #hints = new Map<string, number>();
+  readonly #guards = new Map<string, SizeGuard>();
+
+  /** A symbolic size. Sizes 0 and 1 change what operators do, so that a symbol is at least 2 unless told otherwise. */
+  declare(name: string, hint: number, range: { readonly min?: number; readonly max?: number | null } = {}): Index {
+    this.#hints.set(name, hint);
+    return sizeSymbol(name, range.min ?? 2, range.max ?? null);
+  }
+
+  hints(): ReadonlyMap<string, number> {
+    return this.#hints;
+  }
+
+  /** The value for the hints. Records nothing: for heuristics and messages only. */
+  hint(index: Index): number {
+    if (index.kind === 'int') return index.value;
+    return evaluateIndex(index, { sizes: this.#hints });
+  }
+
+  same(left: Index, right: Index): boolean {
+    if (equal(left, right)) return true;
+    if (isStatic(left) && isStatic(right)) return this.hint(left) === this.hint(right);
+    if (apart(left, right)) return false;
+    const answer = this.hint(left) === this.hint(right);
+    this.#record({ relation: answer ? '==' : '!=', left, right });
+    return answer;
+  }
+
+  /** left <= right. */
+  atMost(left: Index, right: Index): boolean {
+    const [low, high] = [rangeOf(left), rangeOf(right)];
+    if (low.max !== null && high.min !== null && low.max <= high.min) return true;
+    if (low.min !== null && high.max !== null && low.min > high.max) return false;
+    if (equal(left, right)) return true;
+    const answer = this.hint(left) <= this.hint(right);
+    this.#record({ relation: answer ? '<=' : '>', left, right });
+    return answer;
+  }
+
+  isOne(index: Index): boolean {
+    return this.same(index, int(1));
+  }
+
+  isZero(index: Index): boolean {
+    return this.same(index, int(0));
+  }
+
+  /** The size two axes have together when broadcast, or undefined where they do not fit. */
+  broadcast(left: Index, right: Index): Index | undefined {
+    if (equal(left, right) || this.isOne(right)) return left;
+    if (this.isOne(left)) return right;
+    if (!this.same(left, right)) return undefined;
+    return left.kind === 'int' ? left : right.kind === 'int' ? right : left;
+  }
+
+  /** Specialises: the size becomes the number it is now, and the guard says so. */
+  toNumber(index: Index): number {
+    const value = this.hint(index);
+    if (!isStatic(index)) this.#record({ relation: '==', left: index, right: int(value) });
+    return value;
+  }
+
+  /** What was assumed so far, in the order of the questions. */
+  guards(): readonly SizeGuard[] {
+    return [...this.#guards.values()];
+  }
+
+  /** Whether a guard holds for actual sizes. */
+  static holds(guard: SizeGuard, sizes: ReadonlyMap<string, number>): boolean {
+    const [left, right] = [evaluateIndex(guard.left, { sizes }), evaluateIndex(guard.right, { sizes })];
+    switch (guard.relation) {
+      case '==':
+        return left === right;
+      case '!=':
+        return left !== right;
+      case '<=':
+        return left <= right;
+      case '>':
+        return left > right;
+    }
+  }
+
+  #record(guard: SizeGuard): void {
+    for (const name of [...freeSizes(guard.left), ...freeSizes(guard.right)]) {
+      if (!this.#hints.has(name)) throw argumentValue('SizeEnvironment', `size ${name} was not declared`);
+    }
+    const key = `${printIndex(guard.left)} ${guard.relation} ${printIndex(guard.right)}`;
+    if (!this.#guards.has(key)) this.#guards.set(key, guard);
+  }
+}
+
+export const isStatic = (index: Index): boolean => index.kind === 'int';
+
+/** Known to differ whatever the sizes are. */
+function apart(left: Index, right: Index): boolean {
+  const [a, b] = [rangeOf(left), rangeOf(right)];
+  return (a.max !== null && b.min !== null && a.max < b.min) || (a.min !== null && b.max !== null && a.min > b.max);
+}

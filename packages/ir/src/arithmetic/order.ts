@@ -1,0 +1,63 @@
+// The total order of index expressions, by structure: what keeps sums and products canonical. Axes come first, by name,
+// then what is computed from them, sizes, and numbers last.
+import type { Index } from '../index-expr.ts';
+
+const rank: Readonly<Record<Index['kind'], number>> = {
+  axis: 0,
+  indirect: 1,
+  floorDiv: 2,
+  mod: 3,
+  min: 4,
+  max: 5,
+  product: 6,
+  sum: 7,
+  size: 8,
+  int: 9,
+};
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Lexicographic, where a list sorts before its own beginnings: i * s0 before i, and everything before nothing. */
+export function compareLists(a: readonly Index[], b: readonly Index[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let position = 0; position < length; position += 1) {
+    const [left, right] = [a[position], b[position]];
+    const order = left === undefined || right === undefined ? 0 : compareIndex(left, right);
+    if (order !== 0) return order;
+  }
+  return b.length - a.length;
+}
+
+/** Negative, zero or positive: zero exactly for equal expressions. */
+export function compareIndex(a: Index, b: Index): number {
+  if (a === b) return 0;
+  if (a.kind !== b.kind) return rank[a.kind] - rank[b.kind];
+  switch (a.kind) {
+    case 'int':
+      return a.value - (b as typeof a).value;
+    case 'size':
+      return compareText(a.name, (b as typeof a).name);
+    case 'axis': {
+      const other = (b as typeof a).axis;
+      if (a.axis === other) return 0;
+      return compareText(a.axis.name, other.name) || compareIndex(a.axis.extent, other.extent);
+    }
+    case 'indirect': {
+      const other = b as typeof a;
+      return a.value - other.value || compareIndex(a.extent, other.extent);
+    }
+    case 'sum':
+    case 'product':
+    case 'min':
+    case 'max':
+      return compareLists(a.items, (b as typeof a).items);
+    case 'floorDiv':
+    case 'mod': {
+      const other = b as typeof a;
+      return compareIndex(a.dividend, other.dividend) || compareIndex(a.divisor, other.divisor);
+    }
+  }
+}
+
+/** Whether two expressions are the same: canonical form makes this the question whether they are equal as polynomials. */
+export const equal = (a: Index, b: Index): boolean => compareIndex(a, b) === 0;

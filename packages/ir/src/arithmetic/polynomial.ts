@@ -1,0 +1,176 @@
+// Sums and products: polynomials with integer coefficients over atoms (everything that is neither sum nor product).
+// A sum is a list of terms in the order of their factors, each with its own factors; products are distributed over
+// sums, so that two polynomials are equal exactly if their expressions are. Also here: the leaves, and the one law that
+// joins atoms in a sum, x / d * d + x % d = x.
+import { at } from '@tsinductor/base';
+import { badIndex, sizeOverflow } from '../errors.ts';
+import type { Axis, Index } from '../index-expr.ts';
+import type { ScalarId } from '../scalar.ts';
+import { compareIndex, compareLists, equal } from './order.ts';
+
+/** A coefficient (never 0) times atoms in canonical order; no atoms for a number. */
+export interface Term {
+  readonly coefficient: number;
+  readonly factors: readonly Index[];
+}
+
+const none: readonly Index[] = [];
+
+function safe(value: number): number {
+  if (!Number.isSafeInteger(value)) throw sizeOverflow(`an index term of ${String(value)}`);
+  return value === 0 ? 0 : value;
+}
+
+/** The number `value`, which must be an integer. */
+export function int(value: number): Index {
+  if (!Number.isInteger(value)) throw badIndex(`${String(value)} is not an integer`);
+  return { kind: 'int', value: safe(value) };
+}
+
+/** A symbolic size in [min, max]. All occurrences of a name have the same bounds. */
+export function sizeSymbol(name: string, min = 0, max: number | null = null): Index {
+  return max === min ? int(min) : { kind: 'size', name, min, max };
+}
+
+/** The value of a loop's axis; 0 for an axis of size 1. */
+export const axisIndex = (axis: Axis): Index =>
+  axis.extent.kind === 'int' && axis.extent.value === 1 ? int(0) : { kind: 'axis', axis };
+
+/** A loaded index in [0, extent): `value` is an i64 node of the body in which the expression stands. */
+export const indirect = (value: ScalarId, extent: Index): Index => ({ kind: 'indirect', value, extent });
+
+export function termOf(index: Index): Term {
+  if (index.kind === 'int') return { coefficient: index.value, factors: none };
+  if (index.kind !== 'product') return { coefficient: 1, factors: [index] };
+  const first = at(index.items, 0);
+  return first.kind === 'int'
+    ? { coefficient: first.value, factors: index.items.slice(1) }
+    : { coefficient: 1, factors: index.items };
+}
+
+/** The terms of a polynomial in canonical order; none for 0. */
+export function termsOf(index: Index): readonly Term[] {
+  if (index.kind === 'sum') return index.items.map(termOf);
+  return index.kind === 'int' && index.value === 0 ? [] : [termOf(index)];
+}
+
+export function fromTerm({ coefficient, factors }: Term): Index {
+  if (coefficient === 0) return int(0);
+  const [first] = factors;
+  if (first === undefined) return int(coefficient);
+  if (coefficient === 1) return factors.length === 1 ? first : { kind: 'product', items: factors };
+  return { kind: 'product', items: [int(coefficient), ...factors] };
+}
+
+/** The polynomial with terms that are canonical already: ordered, distinct, no zeros. */
+function fromOrdered(terms: readonly Term[]): Index {
+  if (terms.length === 0) return int(0);
+  return terms.length === 1 ? fromTerm(at(terms, 0)) : { kind: 'sum', items: terms.map(fromTerm) };
+}
+
+/** The polynomial with these terms, in any order and with repetitions. */
+export function fromTerms(terms: readonly Term[]): Index {
+  if (terms.length < 2) return fromOrdered(terms.filter(({ coefficient }) => coefficient !== 0));
+  const sorted = [...terms].sort((a, b) => compareLists(a.factors, b.factors));
+  const joined: Term[] = [];
+  for (const term of sorted) {
+    const last = joined.at(-1);
+    if (last === undefined || compareLists(last.factors, term.factors) !== 0) {
+      joined.push(term);
+      continue;
+    }
+    joined[joined.length - 1] = { coefficient: safe(last.coefficient + term.coefficient), factors: last.factors };
+  }
+  return fromOrdered(joinDivisions(joined.filter(({ coefficient }) => coefficient !== 0)));
+}
+
+export function add(a: Index, b: Index): Index {
+  if (a.kind === 'int' && a.value === 0) return b;
+  if (b.kind === 'int' && b.value === 0) return a;
+  if (a.kind === 'int' && b.kind === 'int') return int(a.value + b.value);
+  return fromTerms([...termsOf(a), ...termsOf(b)]);
+}
+
+export const negate = (a: Index): Index => multiply(int(-1), a);
+
+export const subtract = (a: Index, b: Index): Index => (a === b ? int(0) : add(a, negate(b)));
+
+/** The sum of many, ordered once. */
+export const sum = (items: readonly Index[]): Index => fromTerms(items.flatMap(termsOf));
+
+export function multiply(a: Index, b: Index): Index {
+  if (a.kind === 'int' && b.kind === 'int') return int(a.value * b.value);
+  if (a.kind === 'int' && a.value === 1) return b;
+  if (b.kind === 'int' && b.value === 1) return a;
+  const right = termsOf(b);
+  const products = termsOf(a).flatMap((x) => right.map((y) => multiplyTerms(x, y)));
+  return fromTerms(products);
+}
+
+export const product = (items: readonly Index[]): Index => items.reduce(multiply, int(1));
+
+export function multiplyTerms(a: Term, b: Term): Term {
+  const coefficient = safe(a.coefficient * b.coefficient);
+  if (a.factors.length === 0) return { coefficient, factors: b.factors };
+  if (b.factors.length === 0) return { coefficient, factors: a.factors };
+  return { coefficient, factors: [...a.factors, ...b.factors].sort(compareIndex) };
+}
+
+/** a / b where b divides a as monomials, else undefined. */
+export function divideTerm(a: Term, b: Term): Term | undefined {
+  if (b.coefficient === 0 || a.coefficient % b.coefficient !== 0) return undefined;
+  const factors = withoutFactors(a.factors, b.factors);
+  return factors && { coefficient: safe(a.coefficient / b.coefficient), factors };
+}
+
+/** `factors` less `taken`, each as often as it occurs there; undefined where one is missing. */
+function withoutFactors(factors: readonly Index[], taken: readonly Index[]): readonly Index[] | undefined {
+  if (taken.length === 0) return factors;
+  const left = [...factors];
+  for (const item of taken) {
+    const position = left.findIndex((factor) => equal(factor, item));
+    if (position < 0) return undefined;
+    left.splice(position, 1);
+  }
+  return left;
+}
+
+/** Applies x / d * d + x % d = x (times any factor) as often as it fits. */
+function joinDivisions(terms: readonly Term[]): readonly Term[] {
+  const hasKind = (kind: Index['kind']): boolean =>
+    terms.some(({ factors }) => factors.some((factor) => factor.kind === kind));
+  if (terms.length < 2 || !hasKind('mod') || !hasKind('floorDiv')) return terms;
+  for (const [position, term] of terms.entries()) {
+    for (const factor of term.factors) {
+      if (factor.kind !== 'mod') continue;
+      const partner = terms.findIndex((other) => completes(other, term, factor));
+      if (partner < 0) continue;
+      const cofactor = divideTerm(term, termOf(factor)) ?? term;
+      const whole = termsOf(factor.dividend).map((part) => multiplyTerms(part, cofactor));
+      const others = terms.filter((_, index) => index !== position && index !== partner);
+      return termsOf(fromTerms([...others, ...whole]));
+    }
+  }
+  return terms;
+}
+
+/** Whether `other` = term / (y % d) * d * (y / d). */
+function completes(other: Term, term: Term, remainder: Index & { readonly kind: 'mod' }): boolean {
+  const { dividend, divisor } = remainder;
+  return other.factors.some((factor) => {
+    if (factor.kind !== 'floorDiv' || !isQuotient(factor, dividend, divisor)) return false;
+    const rest = divideTerm(other, termOf(factor));
+    const cofactor = divideTerm(term, termOf(remainder));
+    return rest !== undefined && cofactor !== undefined && equal(fromTerm(rest), multiply(fromTerm(cofactor), divisor));
+  });
+}
+
+/** Whether `quotient` is dividend / divisor, where the dividend may be a division that it merged with. */
+function isQuotient(quotient: Index & { readonly kind: 'floorDiv' }, dividend: Index, divisor: Index): boolean {
+  if (equal(quotient.dividend, dividend)) return equal(quotient.divisor, divisor);
+  return (
+    dividend.kind === 'floorDiv' &&
+    equal(quotient.dividend, dividend.dividend) &&
+    equal(quotient.divisor, multiply(dividend.divisor, divisor))
+  );
+}

@@ -1,0 +1,161 @@
+// Kernel IR: what a strategy makes of a group and a printer turns into text. Imperative, and explicit to the last lane:
+// vector widths, unrolled copies, tails, masks, scratch memory and parallel loops are statements here, so that a printer
+// decides nothing.
+//
+// Laws: values are pure (their only effect is to read memory), statements are not. Every name is defined once, before
+// its use, and is visible to the end of the block that defines it. Names of loops, chunks and of i64 or i32 scalars may
+// stand in an Index (as an axis of that name). Operands of one value have the lanes of the value; `broadcast` widens. A
+// lane that `count` or `mask` excludes touches no memory.
+import type { DType } from '@tsinductor/base';
+import type { PointwiseName } from '@tsinductor/ops';
+import type { Index } from '../index-expr.ts';
+import type { Origin } from '../loop.ts';
+import type { BufferId, ScalarConstant } from '../scalar.ts';
+
+/** One element (lanes 1) or a vector of them. f16 and bf16 occur between a load or store and a cast only. */
+export interface ValueType {
+  readonly dtype: DType;
+  readonly lanes: number;
+}
+
+/** Where `lanes` elements lie in memory. */
+export interface Access {
+  /** A KernelBuffer's or scratch's name. */
+  readonly buffer: string;
+  /** The element of lane 0; with `offsets`, what their values are added to. */
+  readonly at: Index;
+  /** Elements from one lane to the next (1: contiguous). Unused with `offsets` and for one lane. */
+  readonly step: Index;
+  /** For each lane its own distance from `at`: an i64 or i32 vector. */
+  readonly offsets?: Value;
+  /** What the address of lane 0 is known to be a multiple of, in bytes. */
+  readonly align: number;
+  /** Only the first `count` lanes are there: the others read as zero, and are not written. */
+  readonly count?: Index;
+}
+
+export type Value = { readonly type: ValueType } & (
+  | { readonly kind: 'name'; readonly name: string }
+  /** The same constant in every lane. */
+  | { readonly kind: 'constant'; readonly value: ScalarConstant }
+  /**
+   * An index as i64 or i32. With several lanes, lane l is its value where the axis `lane` is l further on, and names of
+   * vectors stand for their lane l.
+   */
+  | { readonly kind: 'index'; readonly value: Index; readonly lane?: string }
+  /** bool: true in the first `count` lanes. */
+  | { readonly kind: 'first'; readonly count: Index }
+  | { readonly kind: 'apply'; readonly op: PointwiseName; readonly args: readonly Value[] }
+  | { readonly kind: 'cast' | 'bitcast' | 'broadcast'; readonly value: Value }
+  /** The lower or upper half of the lanes. */
+  | { readonly kind: 'half'; readonly value: Value; readonly part: 'low' | 'high' }
+  | { readonly kind: 'load'; readonly access: Access; readonly mask?: Value; readonly other?: Value }
+);
+
+export type Stmt =
+  | { readonly kind: 'let'; readonly name: string; readonly value: Value }
+  /** A variable, which `set` may assign. */
+  | { readonly kind: 'var'; readonly name: string; readonly value: Value }
+  | { readonly kind: 'set'; readonly name: string; readonly value: Value }
+  /** `stream`: past the caches; `align` is at least the bytes stored. */
+  | {
+      readonly kind: 'store';
+      readonly access: Access;
+      readonly value: Value;
+      readonly mask?: Value;
+      readonly hint?: 'stream';
+    }
+  /** for (name = from; name < to; name += step), `unroll` times unrolled by the target's compiler. */
+  | {
+      readonly kind: 'for';
+      readonly name: string;
+      readonly from: Index;
+      readonly to: Index;
+      readonly step: number;
+      readonly unroll?: number;
+      readonly body: readonly Stmt[];
+    }
+  | { readonly kind: 'if'; readonly test: Condition; readonly then: readonly Stmt[]; readonly otherwise?: readonly Stmt[] }
+  /**
+   * The units 0 <= unit < total in chunks [begin, end) of at least `grain` units (the last may be smaller), in any order
+   * and at the same time. Occurs in a kernel's own block only; its body sees the kernel's buffers and sizes and nothing
+   * that statements before it defined.
+   */
+  | {
+      readonly kind: 'parallel';
+      readonly begin: string;
+      readonly end: string;
+      readonly total: Index;
+      readonly grain: Index;
+      readonly body: readonly Stmt[];
+    }
+  /** Memory of the block, undefined at first, 64-byte aligned. */
+  | { readonly kind: 'scratch'; readonly name: string; readonly dtype: DType; readonly size: number }
+  /**
+   * name := the user's index `value` (i64), wrapped once if negative and put to 0 where it is then outside [0, extent).
+   * In that case the run fails with `site`. Lanes from `count` on, and lanes that `mask` excludes, never fail.
+   */
+  | {
+      readonly kind: 'check';
+      readonly name: string;
+      readonly value: Value;
+      readonly extent: Index;
+      readonly site: number;
+      readonly count?: Index;
+    }
+  /** to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. */
+  | {
+      readonly kind: 'transpose';
+      readonly dtype: DType;
+      readonly from: TileCorner;
+      readonly to: TileCorner;
+      readonly rows: Index;
+      readonly columns: Index;
+      /** Rows and columns of a whole tile, for which there is a fast path; the counts above are at most this. */
+      readonly tile: number;
+    }
+  /** Streaming stores before it are visible after it. */
+  | { readonly kind: 'fence' }
+  | { readonly kind: 'prefetch'; readonly buffer: string; readonly at: Index; readonly intent: 'read' | 'write' }
+  | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
+
+export interface TileCorner {
+  readonly buffer: string;
+  readonly at: Index;
+  /** Elements from one row of this side to the next. */
+  readonly step: Index;
+}
+
+/** left < right, and so on: what a kernel branches on. */
+export interface Condition {
+  readonly kind: 'less' | 'equal' | 'notEqual';
+  readonly left: Index;
+  readonly right: Index;
+}
+
+export interface KernelBuffer {
+  /** Unique in the kernel. */
+  readonly name: string;
+  readonly dtype: DType;
+  readonly role: 'read' | 'write' | 'readWrite';
+  /** The program's buffer, or workspace that this kernel alone uses. */
+  readonly storage:
+    | { readonly kind: 'buffer'; readonly buffer: BufferId }
+    | { readonly kind: 'workspace'; readonly elements: Index };
+  /** Elements that may be touched. */
+  readonly size: Index;
+  /** What the address is known to be a multiple of, in bytes. */
+  readonly align: number;
+}
+
+export interface Kernel {
+  /** Readable: fused_add_exp_sum. */
+  readonly name: string;
+  readonly buffers: readonly KernelBuffer[];
+  /** The symbolic sizes that occur in it. */
+  readonly sizes: readonly string[];
+  readonly body: readonly Stmt[];
+  readonly origins: readonly Origin[];
+  /** How it was bound, for `explain`: "map, 16 lanes of j, 4096 units". */
+  readonly notes: readonly string[];
+}

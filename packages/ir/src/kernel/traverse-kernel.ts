@@ -1,0 +1,136 @@
+// Traversal of the Kernel IR, written once: the parts of a value, the parts of a statement.
+import type { Index } from '../index-expr.ts';
+import type { Access, Stmt, Value } from './kernel.ts';
+
+/** The values that `value` is computed from. */
+export function valueOperands(value: Value): readonly Value[] {
+  switch (value.kind) {
+    case 'name':
+    case 'constant':
+    case 'index':
+    case 'first':
+      return [];
+    case 'apply':
+      return value.args;
+    case 'cast':
+    case 'bitcast':
+    case 'broadcast':
+    case 'half':
+      return [value.value];
+    case 'load':
+      return [
+        ...(value.access.offsets === undefined ? [] : [value.access.offsets]),
+        ...(value.mask === undefined ? [] : [value.mask]),
+        ...(value.other === undefined ? [] : [value.other]),
+      ];
+  }
+}
+
+/** Visits `value` and everything below it, operands first. */
+export function visitValue(value: Value, visit: (value: Value) => void): void {
+  for (const operand of valueOperands(value)) visitValue(operand, visit);
+  visit(value);
+}
+
+/** The values that stand directly in a statement (not those of statements inside it). */
+export function statementValues(statement: Stmt): readonly Value[] {
+  switch (statement.kind) {
+    case 'let':
+    case 'var':
+    case 'set':
+    case 'check':
+      return [statement.value];
+    case 'store':
+      return [
+        statement.value,
+        ...(statement.access.offsets === undefined ? [] : [statement.access.offsets]),
+        ...(statement.mask === undefined ? [] : [statement.mask]),
+      ];
+    case 'for':
+    case 'if':
+    case 'parallel':
+    case 'scratch':
+    case 'transpose':
+    case 'fence':
+    case 'prefetch':
+    case 'comment':
+      return [];
+  }
+}
+
+/** The blocks inside a statement. */
+export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
+  switch (statement.kind) {
+    case 'for':
+    case 'parallel':
+      return [statement.body];
+    case 'if':
+      return statement.otherwise === undefined ? [statement.then] : [statement.then, statement.otherwise];
+    case 'let':
+    case 'var':
+    case 'set':
+    case 'store':
+    case 'scratch':
+    case 'check':
+    case 'transpose':
+    case 'fence':
+    case 'prefetch':
+    case 'comment':
+      return [];
+  }
+}
+
+/** Visits every statement of a block, outer before inner. */
+export function visitStatements(block: readonly Stmt[], visit: (statement: Stmt) => void): void {
+  for (const statement of block) {
+    visit(statement);
+    for (const inner of statementBlocks(statement)) visitStatements(inner, visit);
+  }
+}
+
+const accessIndexes = (access: Access): readonly Index[] => [
+  access.at,
+  access.step,
+  ...(access.count === undefined ? [] : [access.count]),
+];
+
+/** The index expressions that stand directly in a value. */
+export function valueIndexes(value: Value): readonly Index[] {
+  if (value.kind === 'index') return [value.value];
+  if (value.kind === 'first') return [value.count];
+  return value.kind === 'load' ? accessIndexes(value.access) : [];
+}
+
+/** The index expressions that stand directly in a statement, its values' apart. */
+export function statementIndexes(statement: Stmt): readonly Index[] {
+  switch (statement.kind) {
+    case 'store':
+      return accessIndexes(statement.access);
+    case 'for':
+      return [statement.from, statement.to];
+    case 'if':
+      return [statement.test.left, statement.test.right];
+    case 'parallel':
+      return [statement.total, statement.grain];
+    case 'check':
+      return statement.count === undefined ? [statement.extent] : [statement.extent, statement.count];
+    case 'transpose':
+      return [
+        statement.from.at,
+        statement.from.step,
+        statement.to.at,
+        statement.to.step,
+        statement.rows,
+        statement.columns,
+      ];
+    case 'prefetch':
+      return [statement.at];
+    case 'let':
+    case 'var':
+    case 'set':
+    case 'scratch':
+    case 'fence':
+    case 'comment':
+      return [];
+  }
+}

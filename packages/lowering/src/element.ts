@@ -1,0 +1,30 @@
+// Elements of values within a body. Memory holds any dtype, arithmetic is done in compute dtypes: f16 and bf16 are widened
+// to f32 where they are read, and rounded where they are stored.
+import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
+import type { View } from './view.ts';
+
+/** A scalar of a body, with its dtype. */
+export interface Element {
+  readonly id: ScalarId;
+  readonly dtype: DType;
+}
+
+/** The element at `index`, in its compute dtype; where `mask` is false, nothing is read. */
+export function load(body: BodyBuilder, view: View, place: { readonly at: Index; readonly mask?: ScalarId }): Element {
+  const { at, ...masked } = place;
+  const id = body.load(view.buffer, view.dtype, at, masked);
+  return convert(body, { id, dtype: view.dtype }, dtypeInfo[view.dtype].compute);
+}
+
+/** In another dtype; to f16 and bf16 always by way of f32, as PyTorch's conversions do. */
+export function convert(body: BodyBuilder, element: Element, dtype: DType): Element {
+  if (element.dtype === dtype) return element;
+  const { compute } = dtypeInfo[dtype];
+  if (compute === dtype || compute === element.dtype) return { id: body.cast(element.id, dtype), dtype };
+  return convert(body, convert(body, element, compute), dtype);
+}
+
+/** As the result of a body whose out has this dtype. */
+export const stored = (body: BodyBuilder, element: Element, dtype: DType): ScalarId => convert(body, element, dtype).id;

@@ -1,0 +1,144 @@
+// Primitives that make or rearrange data: full, iota, pad, cat. Elements are moved in their own dtype, and computed in
+// its compute dtype.
+import { at, dtypeInfo, isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { ScalarRef } from '@tsinductor/graph';
+import { add, int, multiply, rangeOf, subtract } from '@tsinductor/ir';
+import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
+import { constantOf, isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
+import { convert, load, stored } from './element.ts';
+import type { Element } from './element.ts';
+import type { Rule } from './lowering.ts';
+import type { ProgramBuilder, Target } from './program-builder.ts';
+import { isInt, locate, shapeOf, zero } from './view.ts';
+import type { Shape, View } from './view.ts';
+
+/** Pieces that one concatenation reads; more are first joined in parts. */
+const MAX_PIECES = 8;
+
+function constant(body: BodyBuilder, value: ScalarRef | Index, dtype: DType): Element {
+  if (isIndex(value)) return convert(body, { id: body.index(value), dtype: 'i64' }, dtype);
+  return { id: body.constant(constantOf(value, dtype), dtype), dtype };
+}
+
+const fullRule: Rule = (lowering, node) => {
+  const target = lowering.target(node);
+  const value = operandArg(node, 0);
+  return lowering.program.map(target, (body) => {
+    if (value.kind === 'scalar') return stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
+    const view = lowering.view(value);
+    return stored(body, load(body, view, { at: locate(view, view.axes.map(() => zero)) }), target.dtype); // prettier-ignore
+  });
+};
+
+/** start + step * i: on integers where all are integers, else in double precision and rounded once, as PyTorch does. */
+const iotaRule: Rule = (lowering, node) => {
+  const target = lowering.target(node);
+  const [start, step] = [scalarAttr(node, 'start'), scalarAttr(node, 'step')];
+  return lowering.program.map(target, (body, coordinates) => {
+    const position = at(coordinates, 0);
+    if (isIndex(start) && isIndex(step)) {
+      const value = add(start, multiply(position, step));
+      return stored(body, { id: body.index(value), dtype: 'i64' }, target.dtype);
+    }
+    const dtype = isFloat(target.dtype) ? 'f64' : 'i64';
+    const i = convert(body, { id: body.index(position), dtype: 'i64' }, dtype);
+    const offset = body.apply('mul', [i.id, constant(body, step, dtype).id]);
+    const id = body.apply('add', [constant(body, start, dtype).id, offset]);
+    return stored(body, { id, dtype }, target.dtype);
+  });
+};
+
+/** lower <= coordinate < upper, or undefined where ranges say so already. */
+function within(body: BodyBuilder, coordinate: Index, bounds: { lower: Index; upper: Index }): ScalarId | undefined {
+  const tests: ScalarId[] = [];
+  if (!isAtMost(bounds.lower, coordinate)) tests.push(body.apply('ge', [body.index(coordinate), body.index(bounds.lower)]));
+  if (!isAtMost(add(coordinate, int(1)), bounds.upper)) {
+    tests.push(body.apply('lt', [body.index(coordinate), body.index(bounds.upper)]));
+  }
+  return all(body, tests);
+}
+
+const isAtMost = (left: Index, right: Index): boolean => (rangeOf(subtract(right, left)).min ?? -1) >= 0;
+
+const all = (body: BodyBuilder, tests: readonly (ScalarId | undefined)[]): ScalarId | undefined =>
+  tests.reduce((left, right) => (left === undefined ? right : right === undefined ? left : body.apply('logicalAnd', [left, right])), undefined);
+
+const padRule: Rule = (lowering, node) => {
+  const source = lowering.argument(node, 0);
+  const padding = pairsAttr(node, 'padding');
+  const value = scalarAttr(node, 'value');
+  return lowering.program.map(lowering.target(node), (body, coordinates) => {
+    const inner = coordinates.map((coordinate, axis) => subtract(coordinate, at(at(padding, axis), 0)));
+    const mask = all(
+      body,
+      inner.map((coordinate, axis) => within(body, coordinate, { lower: zero, upper: at(source.axes, axis).extent })),
+    );
+    const place = locate(source, inner);
+    if (mask === undefined) return body.load(source.buffer, source.dtype, place);
+    const other = stored(body, constant(body, value, dtypeInfo[source.dtype].compute), source.dtype);
+    return body.load(source.buffer, source.dtype, place, { mask, other });
+  });
+};
+
+const catRule: Rule = (lowering, node) => {
+  const dim = numberAttr(node, 'dim');
+  const pieces = valuesArg(node, 0).map((value) => lowering.view(value));
+  const kept = pieces.filter((piece) => !isInt(at(piece.axes, dim).extent, 0));
+  return concatenate(lowering.program, { target: lowering.target(node), pieces: kept, dim });
+};
+
+interface Concatenation {
+  readonly target: Target;
+  readonly pieces: readonly View[];
+  readonly dim: number;
+}
+
+function concatenate(program: ProgramBuilder, { target, pieces, dim }: Concatenation): View {
+  if (pieces.length > MAX_PIECES) {
+    const size = Math.ceil(pieces.length / MAX_PIECES);
+    const parts = Array.from({ length: Math.ceil(pieces.length / size) }, (_, part) => pieces.slice(part * size, (part + 1) * size));
+    const joined = parts.map((part) => concatenate(program, { target: { ...target, shape: joinedShape(part, dim) }, pieces: part, dim }));
+    return concatenate(program, { target, pieces: joined, dim });
+  }
+  return program.map(target, (body, coordinates) => pickPiece(body, { target, pieces, dim }, coordinates));
+}
+
+const joinedShape = (pieces: readonly View[], dim: number): Shape => {
+  const extent = pieces.reduce((sum, piece) => add(sum, at(piece.axes, dim).extent), zero);
+  return shapeOf(at(pieces, 0)).with(dim, extent);
+};
+
+/** The element of the piece in whose part of the axis the coordinate lies; the others are not read. */
+function pickPiece(body: BodyBuilder, { target, pieces, dim }: Concatenation, coordinates: Shape): ScalarId {
+  const coordinate = at(coordinates, dim);
+  const elements: { readonly element: Element; readonly upper: Index }[] = [];
+  let lower = zero;
+  pieces.forEach((piece, position) => {
+    const upper = add(lower, at(piece.axes, dim).extent);
+    const isLast = position === pieces.length - 1;
+    const tests = [position > 0 ? body.apply('ge', [body.index(coordinate), body.index(lower)]) : undefined];
+    if (!isLast) tests.push(body.apply('lt', [body.index(coordinate), body.index(upper)]));
+    const mask = all(body, tests);
+    const place = locate(piece, coordinates.with(dim, subtract(coordinate, lower)));
+    const element = load(body, piece, { at: place, ...(mask === undefined ? {} : { mask }) });
+    elements.push({ element, upper });
+    lower = upper;
+  });
+  const last = elements.pop();
+  if (last === undefined) return emptyElement(body, target.dtype);
+  const picked = elements.reduceRight<Element>((rest, { element, upper }) => {
+    const isHere = body.apply('lt', [body.index(coordinate), body.index(upper)]);
+    return { id: body.apply('where', [isHere, element.id, rest.id]), dtype: element.dtype };
+  }, last.element);
+  return stored(body, picked, target.dtype);
+}
+
+/** The body of a map over no points at all. */
+function emptyElement(body: BodyBuilder, dtype: DType): ScalarId {
+  const { compute } = dtypeInfo[dtype];
+  const zeroConstant = constantOf({ kind: 'scalar', category: 'int', value: 0 }, compute);
+  return stored(body, { id: body.constant(zeroConstant, compute), dtype: compute }, dtype);
+}
+
+export const dataRules: Readonly<Record<string, Rule>> = { full: fullRule, iota: iotaRule, pad: padRule, cat: catRule };

@@ -1,0 +1,70 @@
+// Pointwise ops and casts: one map node, operands by broadcasting, dtypes by the op's rule.
+import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { ScalarRef, ValueRef } from '@tsinductor/graph';
+import type { BodyBuilder } from '@tsinductor/ir';
+import { resolveDTypes } from '@tsinductor/ops';
+import type { Operand, PointwiseOp } from '@tsinductor/ops';
+import { constantOf, dtypeAttr, operandArg } from './attributes.ts';
+import { convert, load, stored } from './element.ts';
+import type { Element } from './element.ts';
+import type { Lowering, Rule } from './lowering.ts';
+import { locate, locateBroadcast } from './view.ts';
+import type { Shape } from './view.ts';
+
+type Argument = ValueRef | ScalarRef;
+
+/** The dtypes that numbers without one have in promotion. */
+const SCALAR_DTYPES: Readonly<Record<ScalarRef['category'], DType>> = { bool: 'bool', int: 'i64', float: 'f32' };
+
+export const pointwiseRule =
+  (op: PointwiseOp): Rule =>
+  (lowering, node) => {
+    const args = Array.from({ length: op.arity }, (_, position) => operandArg(node, position));
+    const operands = args.map((arg) => operandOf(lowering, arg));
+    const { operands: dtypes, result } = resolveDTypes(op, operands);
+    const target = lowering.target(node);
+    return lowering.program.map(target, (body, coordinates) => {
+      const read = new OperandReader(lowering, body, { shape: target.shape, coordinates });
+      const ids = args.map((arg, position) => read.operand(arg, at(dtypes, position)).id);
+      const id = body.apply(op.name, ids);
+      return stored(body, { id, dtype: dtypeInfo[result].compute }, target.dtype);
+    });
+  };
+
+function operandOf(lowering: Lowering, arg: Argument): Operand {
+  if (arg.kind === 'scalar') return { dtype: SCALAR_DTYPES[arg.category], rank: 'scalar' };
+  const { dtype, axes } = lowering.view(arg);
+  return { dtype, rank: axes.length === 0 ? 'zeroDim' : 'tensor' };
+}
+
+/** Reads the operands of one point of a map. */
+class OperandReader {
+  readonly #lowering: Lowering;
+  readonly #body: BodyBuilder;
+  readonly #point: { readonly shape: Shape; readonly coordinates: Shape };
+
+  constructor(lowering: Lowering, body: BodyBuilder, point: { readonly shape: Shape; readonly coordinates: Shape }) {
+    this.#lowering = lowering;
+    this.#body = body;
+    this.#point = point;
+  }
+
+  /** In the compute dtype of `dtype`. Tensors with axes are first rounded to it; numbers and 0-d tensors are not. */
+  operand(arg: Argument, dtype: DType): Element {
+    const { compute } = dtypeInfo[dtype];
+    if (arg.kind === 'scalar') return { id: this.#body.constant(constantOf(arg, compute), compute), dtype: compute };
+    const view = this.#lowering.view(arg);
+    const { shape, coordinates } = this.#point;
+    const element = load(this.#body, view, { at: locateBroadcast(view, shape, coordinates) });
+    const isRounded = view.axes.length > 0 && view.dtype !== dtype;
+    return convert(this.#body, isRounded ? convert(this.#body, element, dtype) : element, compute);
+  }
+}
+
+export const castRule: Rule = (lowering, node) => {
+  const source = lowering.argument(node, 0);
+  return lowering.program.map(lowering.target(node), (body, coordinates) =>
+    stored(body, load(body, source, { at: locate(source, coordinates) }), dtypeAttr(node, 'dtype')),
+  );
+};

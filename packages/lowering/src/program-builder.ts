@@ -1,0 +1,161 @@
+// Collects a LoopProgram: buffers, nodes and check sites, with the names that lowering gives them.
+//
+// Invariants: axis names are unique in the program, and loops have no axes of size 1; every buffer that is made here is
+// row-major; a buffer's name is its operator's and its number (`add_3`), never a text of the user.
+import { at, invariant } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { add, axisIndex, BodyBuilder, equal, subtract } from '@tsinductor/ir';
+import type { Axis, BufferDecl, BufferId, CheckSite, Index, LoopNode, LoopProgram, Origin, ScalarId } from '@tsinductor/ir';
+import { dot, isInt, isRowMajor, linearize, locate, one, product, rowMajorStrides, shapeOf, zero } from './view.ts';
+import type { Shape, View } from './view.ts';
+
+/** What a new buffer is for. */
+export interface Target {
+  /** The operator, which names the buffer. */
+  readonly name: string;
+  readonly origin: Origin;
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+/** The loops of a node that is being built. */
+export interface Space {
+  readonly axes: readonly Axis[];
+  /** One coordinate per axis of the value: 0 where its size is 1. */
+  readonly coordinates: Shape;
+}
+
+/** The loops over a value, in two parts. */
+export interface SplitSpace {
+  readonly axes: readonly Axis[];
+  readonly over: readonly Axis[];
+  readonly coordinates: Shape;
+}
+
+/** A node but for its number, and for what follows from its out. */
+type NodeParts<T> = T extends LoopNode ? Omit<T, 'id' | 'outs' | 'writes' | 'origins'> & { readonly write?: Index } : never;
+export type NewNode = NodeParts<LoopNode>;
+
+const LETTERS = 'ijklmn';
+
+export class ProgramBuilder {
+  readonly #buffers: BufferDecl[] = [];
+  readonly #nodes: LoopNode[] = [];
+  readonly #sites: CheckSite[] = [];
+  /** The node that fills a buffer. */
+  readonly #makers = new Map<BufferId, LoopNode>();
+  #viewAxes = 0;
+
+  /** Axes of a view: placeholders, which a loop's coordinates replace. */
+  viewAxes(shape: Shape): readonly Axis[] {
+    return shape.map((extent) => ({ name: `v${String(this.#viewAxes++)}`, extent }));
+  }
+
+  /** A loop for each axis of `shape`, for the node that is appended next. */
+  space(shape: Shape): Space {
+    const { axes, coordinates } = this.splitSpace(shape, []);
+    return { axes, coordinates };
+  }
+
+  /** As `space`; the loops over `dims` come apart from the others. */
+  splitSpace(shape: Shape, dims: readonly number[]): SplitSpace {
+    const number = this.#nodes.length;
+    const named = shape.map((extent, dim) => ({ name: `${LETTERS[dim] ?? `a${String(dim)}_`}${String(number)}`, extent }));
+    const looped = named.filter((axis) => !isInt(axis.extent, 1));
+    const isOver = (axis: Axis): boolean => dims.includes(named.indexOf(axis));
+    return {
+      axes: looped.filter((axis) => !isOver(axis)),
+      over: looped.filter(isOver),
+      coordinates: named.map((axis) => (isInt(axis.extent, 1) ? zero : axisIndex(axis))),
+    };
+  }
+
+  /** A buffer that the caller provides, with its own strides. */
+  input(target: Target & { readonly strides: Shape }): View {
+    const { shape, strides } = target;
+    const isEmpty = shape.some((extent) => isInt(extent, 0));
+    const axes = this.viewAxes(shape);
+    const last = dot(shape.map((extent) => subtract(extent, one)), strides); // prettier-ignore
+    const size = isEmpty ? zero : add(last, one);
+    const buffer = this.#declare({ dtype: target.dtype, shape, strides, size, role: 'input' }, target.name);
+    return { buffer, dtype: target.dtype, axes, at: dot(axes.map(axisIndex), strides) };
+  }
+
+  /** A buffer whose contents are known. */
+  constant(target: Target, data: string): View {
+    return this.#wholeBuffer(target, { role: 'constant', data });
+  }
+
+  /** Appends a node that fills a new buffer: everywhere in row-major order, unless it says otherwise by `write`. */
+  append(target: Target, node: NewNode, coordinates: Shape): View {
+    const view = this.#wholeBuffer(target, { role: 'temporary' });
+    const { write = linearize(target.shape, coordinates), ...rest } = node;
+    const base = { id: this.#nodes.length, outs: [view.buffer], writes: [write], origins: [target.origin] };
+    const complete: LoopNode = { ...rest, ...base };
+    this.#nodes.push(complete);
+    this.#makers.set(view.buffer, complete);
+    return view;
+  }
+
+  /** Appends a map node: `element` builds the value at the coordinates, in the target's dtype. */
+  map(target: Target, element: (body: BodyBuilder, coordinates: Shape) => ScalarId): View {
+    const { axes, coordinates } = this.space(target.shape);
+    const body = new BodyBuilder();
+    const result = element(body, coordinates);
+    return this.append(target, { kind: 'map', axes, body: body.finish([result]) }, coordinates);
+  }
+
+  /** The value in a buffer of its own. */
+  copy(view: View, origin: Origin): View {
+    const target: Target = { name: 'copy', origin, dtype: view.dtype, shape: shapeOf(view) };
+    return this.map(target, (body, coordinates) => body.load(view.buffer, view.dtype, locate(view, coordinates)));
+  }
+
+  /** The value as a buffer in row-major order: itself if it is one, else a copy. */
+  rowMajor(view: View, origin: Origin): View {
+    return isRowMajor(view) && equal(this.decl(view.buffer).size, product(shapeOf(view))) ? view : this.copy(view, origin);
+  }
+
+  decl(buffer: BufferId): BufferDecl {
+    return at(this.#buffers, buffer);
+  }
+
+  maker(buffer: BufferId): LoopNode | undefined {
+    return this.#makers.get(buffer);
+  }
+
+  /** A new place where a check can fail. */
+  site(site: CheckSite): number {
+    return this.#sites.push(site) - 1;
+  }
+
+  /** The program, without nodes whose results nobody reads. Each of `outputs` gets a buffer of its own. */
+  finish(outputs: readonly View[], io: { readonly inputs: readonly BufferId[]; readonly sizes: readonly string[] }): LoopProgram {
+    const results = outputs.map((view) => this.#output(view));
+    return { buffers: this.#buffers, inputs: io.inputs, outputs: results, nodes: this.#nodes, sizes: io.sizes, sites: this.#sites };
+  }
+
+  #output(view: View): BufferId {
+    const shape = shapeOf(view);
+    const known = this.decl(view.buffer);
+    const isOwn = known.role === 'temporary' && isRowMajor(view) && equal(known.size, product(shape));
+    const { buffer } = isOwn ? view : this.copy(view, this.maker(view.buffer)?.origins[0] ?? { op: 'copy' });
+    this.#buffers[buffer] = { ...this.decl(buffer), role: 'output', shape, strides: rowMajorStrides(shape) };
+    return buffer;
+  }
+
+  #wholeBuffer({ name, dtype, shape }: Target, storage: Pick<BufferDecl, 'role' | 'data'>): View {
+    const axes = this.viewAxes(shape);
+    const layout = { dtype, shape, strides: rowMajorStrides(shape), size: product(shape) };
+    const buffer = this.#declare({ ...layout, ...storage }, name);
+    return { buffer, dtype, axes, at: linearize(shape, axes.map(axisIndex)) };
+  }
+
+  #declare(decl: Omit<BufferDecl, 'id' | 'name'>, operator: string): BufferId {
+    const id: BufferId = this.#buffers.length;
+    invariant(/^[a-z][A-Za-z0-9_]*$/.test(operator), `operator ${operator} cannot name a buffer`);
+    const base = operator.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`);
+    this.#buffers.push({ id, name: `${base}_${String(id)}`, ...decl });
+    return id;
+  }
+}

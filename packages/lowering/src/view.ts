@@ -1,0 +1,88 @@
+// Values as lowering sees them: a buffer and where in it each element lies. A View is plain data: an Index over its own
+// axes, one per axis of the value. Taking a view of a view substitutes those axes, so nothing is ever copied; loading an
+// element substitutes the coordinates of the loop.
+//
+// Invariants: `axes` have the value's extents, outermost first; `at` is free of every other axis.
+import { at, invariant } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { add, axisIndex, equal, freeAxes, int, minimum, multiply, rangeOf, substitute, subtract } from '@tsinductor/ir';
+import type { Axis, BufferId, Index } from '@tsinductor/ir';
+
+export type Shape = readonly Index[];
+
+export interface View {
+  readonly buffer: BufferId;
+  readonly dtype: DType;
+  readonly axes: readonly Axis[];
+  readonly at: Index;
+}
+
+export const zero: Index = int(0);
+export const one: Index = int(1);
+
+export const isInt = (index: Index, value: number): boolean => index.kind === 'int' && index.value === value;
+export const product = (items: Shape): Index => items.reduce((total, item) => multiply(total, item), one);
+export const shapeOf = (view: View): Shape => view.axes.map((axis) => axis.extent);
+
+/** Row-major strides, in elements. */
+export function rowMajorStrides(shape: Shape): Shape {
+  const strides: Index[] = [];
+  let stride = one;
+  for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
+    strides.unshift(stride);
+    stride = multiply(stride, at(shape, axis));
+  }
+  return strides;
+}
+
+/** The row-major position of `coordinates` in `shape`. */
+export const linearize = (shape: Shape, coordinates: Shape): Index => dot(coordinates, rowMajorStrides(shape));
+
+export const dot = (coordinates: Shape, strides: Shape): Index =>
+  coordinates.reduce((sum, coordinate, axis) => add(sum, multiply(coordinate, at(strides, axis))), zero);
+
+/** The index of the element at `coordinates`. */
+export function locate(view: View, coordinates: Shape): Index {
+  invariant(coordinates.length === view.axes.length, `${String(coordinates.length)} coordinates of a value of rank ${String(view.axes.length)}`);
+  return substitute(view.at, new Map(view.axes.map((axis, position) => [axis.name, at(coordinates, position)])));
+}
+
+/**
+ * The index of the element that stands at `coordinates` of the larger `shape` when the value is broadcast to it, aligned
+ * at the right.
+ */
+export function locateBroadcast(view: View, shape: Shape, coordinates: Shape): Index {
+  const lead = shape.length - view.axes.length;
+  return locate(
+    view,
+    view.axes.map(({ extent }, axis) => clamp(at(coordinates, lead + axis), extent, at(shape, lead + axis))),
+  );
+}
+
+/** Coordinate 0 of an axis of size 1, which stands for all of `whole`; the coordinate itself elsewhere. */
+function clamp(coordinate: Index, extent: Index, whole: Index): Index {
+  if (isInt(extent, 1)) return zero;
+  // A symbolic size that differs from its partner equals it or is 1, as a guard of the trace says.
+  const range = rangeOf(extent);
+  const mayBeOne = extent.kind !== 'int' && (range.min ?? 0) <= 1 && !equal(extent, whole);
+  return mayBeOne ? minimum(coordinate, subtract(extent, one)) : coordinate;
+}
+
+/** Whether the value is a whole buffer from its start, in row-major order. */
+export const isRowMajor = (view: View): boolean => equal(view.at, linearize(shapeOf(view), view.axes.map(axisIndex)));
+
+/** Whether `index` is a constant plus a multiple of each of `axes`, and free of other axes. */
+export function isAffine(index: Index, axes: readonly Axis[]): boolean {
+  const named = new Set(axes.map((axis) => axis.name));
+  if ([...freeAxes(index)].some((axis) => !named.has(axis.name))) return false;
+  const origin = substitute(index, new Map(axes.map((axis) => [axis.name, zero])));
+  return equal(index, add(origin, dot(axes.map(axisIndex), axes.map((axis) => strideOf(index, axis)))));
+}
+
+/** What a step along `axis` from the origin adds: the stride, where the index is affine. */
+function strideOf(index: Index, axis: Axis): Index {
+  const others = new Map([...freeAxes(index)].filter((other) => other.name !== axis.name).map((other) => [other.name, zero]));
+  const alone = substitute(index, others);
+  const [first, second] = [zero, one].map((value) => substitute(alone, new Map([[axis.name, value]])));
+  return subtract(second ?? zero, first ?? zero);
+}

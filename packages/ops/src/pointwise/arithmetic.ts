@@ -1,0 +1,383 @@
+// Arithmetic of two and three arguments, and the sign functions. At bool, sums and products are `or` and `and`.
+import { isFloat } from '@tsinductor/base';
+import { binary, ternary, unary } from '../define.ts';
+import type { Binary, Ternary, Unary } from '../define.ts';
+import { fma32, fma64 } from '../fused.ts';
+import { infix, levels, prefix, prelude } from '../prelude.ts';
+import { bitwiseAnd, bitwiseOr } from './bitwise.ts';
+import { eq, ge, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt, ne, where } from './comparison.ts';
+import { floats, integers, numbers } from './dtype-sets.ts';
+import { log } from './exponential.ts';
+import { pow } from './power.ts';
+import { floor, trunc } from './rounding.ts';
+
+export const add: Binary = binary('add', {
+  doc: 'Sum of two tensors, with broadcasting.',
+  formula: 'x + y',
+  rule: 'promote',
+  traits: { commutative: true, associative: true, identity: -0, cost: 1 },
+  c: infix('+', levels.add),
+  evaluate: { float: (x = 0, y = 0) => x + y, int: (x = 0, y = 0) => x + y, bigint: (x = 0n, y = 0n) => x + y },
+  decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, y) : undefined),
+  gradient: ({ g }) => [g, g],
+});
+
+export const sub: Binary = binary('sub', {
+  doc: 'Difference of two tensors, with broadcasting.',
+  formula: 'x - y',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 1, identity: 0 },
+  c: infix('-', levels.add),
+  evaluate: { float: (x = 0, y = 0) => x - y, int: (x = 0, y = 0) => x - y, bigint: (x = 0n, y = 0n) => x - y },
+  gradient: ({ g }) => [g, neg(g)],
+});
+
+export const mul: Binary = binary('mul', {
+  doc: 'Product of two tensors, with broadcasting.',
+  formula: 'x * y',
+  rule: 'promote',
+  traits: { commutative: true, associative: true, identity: 1, cost: 1 },
+  c: infix('*', levels.multiply),
+  evaluate: { float: (x = 0, y = 0) => x * y, int: Math.imul, bigint: (x = 0n, y = 0n) => x * y },
+  decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(x, y) : undefined),
+  gradient: ({ g, x, y }) => [mul(g, y), mul(g, x)],
+});
+
+export const div: Binary = binary('div', {
+  doc: 'True quotient of two tensors, with broadcasting; integers are divided as floats.',
+  formula: 'x / y',
+  rule: 'promoteToFloat',
+  traits: { identity: 1, cost: 8 },
+  c: infix('/', levels.multiply),
+  evaluate: { float: (x = 0, y = 0) => x / y },
+  gradient: ({ g, x, y }) => [div(g, y), mul(neg(g), div(div(x, y), y))],
+});
+
+export const divTrunc: Binary = binary('divTrunc', {
+  doc: 'Quotient rounded towards zero. Integer division by zero gives 0.',
+  formula: 'trunc(x / y)',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 9 },
+  c: prelude('div_'),
+  evaluate: {
+    int: (x = 0, y = 0) => (y === 0 ? 0 : Math.trunc(x / y)),
+    bigint: (x = 0n, y = 0n) => (y === 0n ? 0n : x / y),
+  },
+  decompose: ({ x, y }, dtype) => (isFloat(dtype) ? trunc(div(x, y)) : undefined),
+  gradient: () => [0, 0],
+});
+
+export const divFloor: Binary = binary('divFloor', {
+  doc: 'Quotient rounded down, as // in Python. Integer division by zero gives 0.',
+  formula: 'floor(x / y)',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 20 },
+  decompose: ({ x, y }, dtype) => {
+    const remains = fmod(x, y);
+    const adjust = logicalAnd(ne(remains, 0), ne(lt(remains, 0), lt(y, 0)));
+    if (!isFloat(dtype)) return where(adjust, sub(divTrunc(x, y), 1), divTrunc(x, y));
+    const near = div(sub(x, remains), y);
+    const quotient = where(adjust, sub(near, 1), near);
+    const down = floor(quotient);
+    const corrected = where(gt(sub(quotient, down), 0.5), add(down, 1), down);
+    const signedZero = copysign(0, div(x, y));
+    return where(eq(y, 0), div(x, y), where(eq(quotient, 0), signedZero, corrected));
+  },
+  gradient: () => [0, 0],
+});
+
+export const fmod: Binary = binary('fmod', {
+  doc: 'Remainder with the sign of the dividend, exact. An integer modulo zero is 0.',
+  formula: 'x - trunc(x / y) * y',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 20 },
+  c: prelude('rem_'),
+  evaluate: {
+    float: (x = 0, y = 0) => x % y,
+    int: (x = 0, y = 0) => (y === 0 ? 0 : x % y),
+    bigint: (x = 0n, y = 0n) => (y === 0n ? 0n : x % y),
+  },
+  gradient: ({ g, x, y }) => [g, mul(neg(g), divTrunc(x, y))],
+});
+
+export const remainder: Binary = binary('remainder', {
+  doc: 'Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0.',
+  formula: 'x - floor(x / y) * y',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 24 },
+  decompose: ({ x, y }) => {
+    const remains = fmod(x, y);
+    const adjust = logicalAnd(ne(remains, 0), ne(lt(remains, 0), lt(y, 0)));
+    return where(adjust, add(remains, y), remains);
+  },
+  gradient: ({ g, x, y }) => [g, mul(neg(g), divFloor(x, y))],
+});
+
+export const fma: Ternary = ternary('fma', {
+  doc: 'Product and sum with one rounding.',
+  formula: 'x * y + z',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 1 },
+  c: prelude('fma_'),
+  evaluate: { float: fma64, f32: fma32 },
+  decompose: ({ x, y, z }, dtype) => (isFloat(dtype) ? undefined : add(mul(x, y), z)),
+  gradient: ({ g, x, y }) => [mul(g, y), mul(g, x), g],
+});
+
+export const neg: Unary = unary('neg', {
+  doc: 'Negation.',
+  formula: '-x',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 1 },
+  c: prefix('-'),
+  evaluate: { float: (x = 0) => -x, int: (x = 0) => -x, bigint: (x = 0n) => -x },
+  gradient: ({ g }) => [neg(g)],
+});
+
+export const positive: Unary = unary('positive', {
+  doc: 'The tensor itself.',
+  formula: 'x',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 0 },
+  decompose: ({ x }) => x,
+  gradient: ({ g }) => [g],
+});
+
+export const abs: Unary = unary('abs', {
+  doc: 'Absolute value. The lowest integer stays as it is.',
+  formula: '|x|',
+  rule: 'promote',
+  accepts: numbers,
+  traits: { cost: 1 },
+  c: prelude('abs_'),
+  evaluate: { float: Math.abs, int: Math.abs, bigint: (x = 0n) => (x < 0n ? -x : x) },
+  decompose: ({ x }, dtype) => (dtype === 'u8' ? x : undefined),
+  gradient: ({ g, x }) => [mul(g, sign(x))],
+});
+
+export const sign: Unary = unary('sign', {
+  doc: '-1, 0 or 1; 0 for NaN.',
+  rule: 'promote',
+  traits: { cost: 3 },
+  decompose: ({ x }, dtype) =>
+    dtype === 'bool' ? x : where(gt(x, 0), 1, dtype === 'u8' ? 0 : where(lt(x, 0), -1, 0)),
+  gradient: () => [0],
+});
+
+export const sgn: Unary = unary('sgn', {
+  doc: 'The same as sign: they differ on complex numbers only.',
+  rule: 'promote',
+  traits: { cost: 3 },
+  decompose: ({ x }) => sign(x),
+  gradient: () => [0],
+});
+
+export const copysign: Binary = binary('copysign', {
+  doc: 'The magnitude of x with the sign of y.',
+  rule: 'promoteToFloat',
+  traits: { cost: 1 },
+  c: prelude('copysign_'),
+  evaluate: {
+    float: (x = 0, y = 0) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x)),
+  },
+  gradient: ({ g, x, out }) => [where(eq(x, 0), 0, mul(g, mul(sign(x), sign(out)))), 0],
+});
+
+export const square: Unary = unary('square', {
+  doc: 'x times x.',
+  formula: 'x^2',
+  rule: 'promote',
+  traits: { cost: 1 },
+  decompose: ({ x }) => mul(x, x),
+  gradient: ({ g, x }) => [mul(g, mul(2, x))],
+});
+
+export const reciprocal: Unary = unary('reciprocal', {
+  doc: '1 divided by x.',
+  formula: '1 / x',
+  rule: 'promoteToFloat',
+  traits: { cost: 8 },
+  decompose: ({ x }) => div(1, x),
+  gradient: ({ g, out }) => [mul(neg(g), mul(out, out))],
+});
+
+export const sqrt: Unary = unary('sqrt', {
+  doc: 'Square root, correctly rounded.',
+  rule: 'promoteToFloat',
+  traits: { cost: 8 },
+  c: prelude('sqrt_'),
+  evaluate: { float: Math.sqrt },
+  gradient: ({ g, out }) => [div(g, mul(2, out))],
+});
+
+export const rsqrt: Unary = unary('rsqrt', {
+  doc: 'Reciprocal of the square root.',
+  formula: '1 / sqrt(x)',
+  rule: 'promoteToFloat',
+  traits: { cost: 16 },
+  decompose: ({ x }) => div(1, sqrt(x)),
+  reference: (x = 0) => 1 / Math.sqrt(x),
+  ulp: 2,
+  gradient: ({ g, out }) => [mul(mul(-0.5, g), mul(out, mul(out, out)))],
+});
+
+/** Half of g to each where both are equal, else all to the one that was chosen. */
+const shareOfTies = (g: Parameters<Binary>[0], chosen: ReturnType<Binary>, tie: ReturnType<Binary>) =>
+  where(tie, mul(0.5, g), where(chosen, g, 0));
+
+export const maximum: Binary = binary('maximum', {
+  doc: 'The larger of two values; NaN if either is.',
+  rule: 'promote',
+  traits: { associative: true, idempotent: true, cost: 2 },
+  c: prelude('max_'),
+  evaluate: {
+    float: (x = 0, y = 0) => (y !== y || y > x ? y : x),
+    int: (x = 0, y = 0) => (y > x ? y : x),
+    bigint: (x = 0n, y = 0n) => (y > x ? y : x),
+  },
+  decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, y) : undefined),
+  gradient: ({ g, x, y }) => [shareOfTies(g, gt(x, y), eq(x, y)), shareOfTies(g, gt(y, x), eq(x, y))],
+});
+
+export const minimum: Binary = binary('minimum', {
+  doc: 'The smaller of two values; NaN if either is.',
+  rule: 'promote',
+  traits: { associative: true, idempotent: true, cost: 2 },
+  c: prelude('min_'),
+  evaluate: {
+    float: (x = 0, y = 0) => (y !== y || y < x ? y : x),
+    int: (x = 0, y = 0) => (y < x ? y : x),
+    bigint: (x = 0n, y = 0n) => (y < x ? y : x),
+  },
+  decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(x, y) : undefined),
+  gradient: ({ g, x, y }) => [shareOfTies(g, lt(x, y), eq(x, y)), shareOfTies(g, lt(y, x), eq(x, y))],
+});
+
+export const fmax: Binary = binary('fmax', {
+  doc: 'The larger of two values; NaN only if both are.',
+  rule: 'promote',
+  traits: { associative: true, idempotent: true, cost: 4 },
+  decompose: ({ x, y }, dtype) =>
+    isFloat(dtype) ? where(logicalOr(gt(y, x), isnan(x)), y, x) : maximum(x, y),
+  gradient: ({ g, x, y }) => {
+    const first = logicalOr(ge(x, y), isnan(y));
+    return [where(first, g, 0), where(first, 0, g)];
+  },
+});
+
+export const fmin: Binary = binary('fmin', {
+  doc: 'The smaller of two values; NaN only if both are.',
+  rule: 'promote',
+  traits: { associative: true, idempotent: true, cost: 4 },
+  decompose: ({ x, y }, dtype) =>
+    isFloat(dtype) ? where(logicalOr(lt(y, x), isnan(x)), y, x) : minimum(x, y),
+  gradient: ({ g, x, y }) => {
+    const first = logicalOr(le(x, y), isnan(y));
+    return [where(first, g, 0), where(first, 0, g)];
+  },
+});
+
+export const atLeast: Binary = binary('atLeast', {
+  doc: 'y > x ? y : x. NaN of x comes through, NaN of y gives x: one machine operation where y is a constant.',
+  rule: 'promote',
+  accepts: floats,
+  internal: true,
+  traits: { idempotent: true, cost: 1 },
+  c: prelude('atleast_'),
+  evaluate: { float: (x = 0, y = 0) => (y > x ? y : x) },
+  gradient: ({ g, x, y }) => [where(gt(y, x), 0, g), where(gt(y, x), g, 0)],
+});
+
+export const atMost: Binary = binary('atMost', {
+  doc: 'y < x ? y : x. NaN of x comes through, NaN of y gives x: one machine operation where y is a constant.',
+  rule: 'promote',
+  accepts: floats,
+  internal: true,
+  traits: { idempotent: true, cost: 1 },
+  c: prelude('atmost_'),
+  evaluate: { float: (x = 0, y = 0) => (y < x ? y : x) },
+  gradient: ({ g, x, y }) => [where(lt(y, x), 0, g), where(lt(y, x), g, 0)],
+});
+
+export const clampMin: Binary = binary('clampMin', {
+  doc: 'x, but at least y; NaN if either is.',
+  rule: 'promote',
+  traits: { idempotent: true, cost: 2 },
+  decompose: ({ x, y }) => maximum(x, y),
+  gradient: ({ g, x, y }) => [where(ge(x, y), g, 0), where(lt(x, y), g, 0)],
+});
+
+export const clampMax: Binary = binary('clampMax', {
+  doc: 'x, but at most y; NaN if either is.',
+  rule: 'promote',
+  traits: { idempotent: true, cost: 2 },
+  decompose: ({ x, y }) => minimum(x, y),
+  gradient: ({ g, x, y }) => [where(le(x, y), g, 0), where(gt(x, y), g, 0)],
+});
+
+export const lerp: Ternary = ternary('lerp', {
+  doc: 'Linear interpolation from x to y by the weight z, exact at both ends.',
+  formula: 'x + z (y - x)',
+  rule: 'promote',
+  accepts: floats,
+  traits: { cost: 7 },
+  decompose: ({ x, y, z }) =>
+    where(lt(abs(z), 0.5), add(x, mul(z, sub(y, x))), sub(y, mul(sub(y, x), sub(1, z)))),
+  gradient: ({ g, x, y, z }) => [mul(g, sub(1, z)), mul(g, z), mul(g, sub(y, x))],
+});
+
+export const heaviside: Binary = binary('heaviside', {
+  doc: '0 where x is negative, y where x is 0, else 1; 0 for NaN.',
+  rule: 'promote',
+  traits: { cost: 4 },
+  decompose: ({ x, y }, dtype) =>
+    dtype === 'bool' ? bitwiseOr(x, y) : where(eq(x, 0), y, where(gt(x, 0), 1, 0)),
+});
+
+export const gcd: Binary = binary('gcd', {
+  doc: 'Greatest common divisor.',
+  rule: 'promote',
+  accepts: integers,
+  traits: { commutative: true, associative: true, idempotent: false, cost: 100 },
+  c: prelude('gcd_'),
+  evaluate: {
+    int: (x = 0, y = 0) => {
+      let [a, b] = [Math.abs(x), Math.abs(y)];
+      while (b !== 0) [a, b] = [b, a % b];
+      return a;
+    },
+    bigint: (x = 0n, y = 0n) => {
+      let [a, b] = [x < 0n ? -x : x, y < 0n ? -y : y];
+      while (b !== 0n) [a, b] = [b, a % b];
+      return a;
+    },
+  },
+});
+
+export const lcm: Binary = binary('lcm', {
+  doc: 'Least common multiple; 0 if either is 0.',
+  rule: 'promote',
+  accepts: integers,
+  traits: { commutative: true, cost: 110 },
+  decompose: ({ x, y }) => abs(mul(divTrunc(x, gcd(x, y)), y)),
+});
+
+export const hypot: Binary = binary('hypot', {
+  doc: 'Length of the vector (x, y), without undue overflow.',
+  formula: 'sqrt(x^2 + y^2)',
+  rule: 'promote',
+  accepts: floats,
+  traits: { cost: 30 },
+  decompose: ({ x, y }, dtype) => hypotenuse(x, y, dtype),
+  reference: Math.hypot,
+  ulp: 2,
+  gradient: ({ g, x, y, out }) => [mul(g, div(x, out)), mul(g, div(y, out))],
+});

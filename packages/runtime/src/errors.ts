@@ -1,0 +1,135 @@
+// Every error of this package, as a named constructor. What the machine or its compiler did wrong is a ToolchainError;
+// what the caller can change is a UserError.
+import { ToolchainError, UserError, InternalError } from '@tsinductor/base';
+
+/** What a failed command leaves for the one who has to find out why. */
+export interface CommandTrace {
+  readonly command: readonly string[];
+  readonly stderr: string;
+  /** Where the text that was being compiled is kept. */
+  readonly sourcePath: string | undefined;
+}
+
+const keptAt = (trace: CommandTrace): string =>
+  trace.sourcePath === undefined ? '' : ` (source kept at ${trace.sourcePath})`;
+
+const firstLines = (text: string): string => text.trim().split('\n').slice(0, 4).join('\n');
+
+const withTrace = (
+  trace: CommandTrace,
+  hint: string,
+): { command: readonly string[]; stderr: string; hint: string } => ({
+  command: trace.command,
+  stderr: trace.stderr,
+  hint,
+});
+
+export const compilerNotFound = (searched: string): ToolchainError =>
+  new ToolchainError('COMPILER_NOT_FOUND', `no C++ compiler that works was found: ${searched}`, {
+    hint: 'install g++ or clang++ (Debian, Ubuntu: apt install g++), or name one in the `cxx` setting or in CXX',
+  });
+
+export const compilerFailed = (trace: CommandTrace, status: number): ToolchainError =>
+  new ToolchainError(
+    'COMPILER_FAILED',
+    `the C++ compiler ended with status ${String(status)}${keptAt(trace)}: ${firstLines(trace.stderr)}`,
+    withTrace(trace, 'if it is generated code that does not compile, please report it with that source'),
+  );
+
+export const compilerCrashed = (trace: CommandTrace, how: string): ToolchainError =>
+  new ToolchainError(
+    'COMPILER_CRASHED',
+    `the C++ compiler crashed (${how})${keptAt(trace)}: ${firstLines(trace.stderr)}`,
+    withTrace(trace, 'check the free memory, lower the number of compile threads, or use another compiler'),
+  );
+
+export const compilerTimeout = (trace: CommandTrace, milliseconds: number): ToolchainError =>
+  new ToolchainError(
+    'COMPILER_TIMEOUT',
+    `the C++ compiler was stopped after ${String(milliseconds)} ms${keptAt(trace)}`,
+    withTrace(trace, 'raise the compile time-out, or check whether the compiler hangs on this machine'),
+  );
+
+export const compilerNotStarted = (trace: CommandTrace, reason: string): ToolchainError =>
+  new ToolchainError(
+    'COMPILER_NOT_STARTED',
+    `the C++ compiler could not be started: ${reason}`,
+    withTrace(trace, 'check that it exists, is executable and made for this machine'),
+  );
+
+export const compileAborted = (trace: CommandTrace): ToolchainError =>
+  new ToolchainError('COMPILE_ABORTED', 'the compilation was aborted by its caller', withTrace(trace, 'call it again'));
+
+export const outputMissing = (trace: CommandTrace): ToolchainError =>
+  new ToolchainError(
+    'OUTPUT_MISSING',
+    `the C++ compiler reported success but wrote no output${keptAt(trace)}`,
+    withTrace(trace, 'check that the compiler is a real one, and that the disk is not full'),
+  );
+
+export const outputNotWritten = (path: string, cause: unknown): ToolchainError =>
+  new ToolchainError('OUTPUT_NOT_WRITTEN', `cannot write ${path}: ${String(cause)}`, {
+    hint: 'check that the directory exists, is writable and has free space',
+    cause,
+  });
+
+export const isaProbeFailed = (compiler: string, detail: string): ToolchainError =>
+  new ToolchainError('COMPILER_UNUSABLE', `${compiler} builds no program that runs here: ${detail}`, {
+    hint: 'check the compiler with a small program of your own, or name another one in the `cxx` setting',
+  });
+
+export const platformUnsupported = (platform: string): ToolchainError =>
+  new ToolchainError('PLATFORM_UNSUPPORTED', `native code is not supported on ${platform}`, {
+    hint: 'run on Linux, or use the eager backend, which needs no compiler',
+  });
+
+export const bridgeNotLoaded = (path: string, cause: unknown): ToolchainError =>
+  new ToolchainError('BRIDGE_NOT_LOADED', `cannot load the native bridge ${path}: ${String(cause)}`, {
+    hint: 'remove its directory, so that it is built anew',
+    cause,
+  });
+
+export const libraryNotLoaded = (path: string, detail: string): ToolchainError =>
+  new ToolchainError('LIBRARY_NOT_LOADED', `cannot load ${path}: ${detail}`, {
+    hint: 'clear the cache, so that it is built anew',
+  });
+
+export const symbolNotFound = (path: string, symbol: string): ToolchainError =>
+  new ToolchainError('SYMBOL_NOT_FOUND', `${path} has no function ${symbol}`, {
+    hint: 'clear the cache, so that it is built anew',
+  });
+
+export const floatEnvironmentChanged = (path: string): ToolchainError =>
+  new ToolchainError('FLOAT_ENVIRONMENT_CHANGED', `loading ${path} changed how this process rounds numbers; undone`, {
+    hint: 'build it without -ffast-math, at link time too',
+  });
+
+export const badAllocation = (bytes: number): UserError =>
+  new UserError('ALLOCATION_SIZE', `cannot allocate ${String(bytes)} bytes: not a whole number from 0 to 2^53 - 1`, {
+    hint: 'check the shape for NaN, negative or enormous sizes',
+  });
+
+export const allocationTooLarge = (bytes: number, limit: number, what: string): UserError =>
+  new UserError('OUT_OF_MEMORY', `cannot allocate ${String(bytes)} bytes: ${what} is ${String(limit)} bytes`, {
+    hint: 'use smaller tensors, free some with dispose() or scope(), or run with more memory',
+  });
+
+export const outOfMemory = (bytes: number, cause: unknown): UserError =>
+  new UserError('OUT_OF_MEMORY', `the system has no memory left for ${String(bytes)} bytes`, {
+    hint: 'free tensors with dispose() or scope(), or run with more memory',
+    cause,
+  });
+
+export const externalBuffersRefused = (cause: unknown): ToolchainError =>
+  new ToolchainError('EXTERNAL_BUFFERS_REFUSED', 'this JavaScript engine refuses memory that is not its own', {
+    hint: 'run under plain Node.js (engines with pointer compression cannot share native memory)',
+    cause,
+  });
+
+export const notInUse = (): InternalError =>
+  new InternalError('POOL_NOT_IN_USE', 'a block was released that is not in use', {
+    hint: 'this is a bug: a storage was released twice, or to another pool',
+  });
+
+export const badBinding = (detail: string): InternalError =>
+  new InternalError('BRIDGE_BINDING', `cannot bind: ${detail}`, { hint: 'this is a bug: please report it' });

@@ -1,0 +1,151 @@
+// Which instruction set generated code may use. In: a compiler. Out: the best of those that this compiler emits with
+// the flags of generated code and that this CPU really executes: each candidate is a small program that is built and run
+// in a process of its own, so an illegal instruction is an answer and not the end of this process.
+//
+// The answer is kept on disk under compiler, CPU model and CPU features; a warm start runs nothing.
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sha256, stableHash } from '@tsinductor/base';
+import { isaProbeFailed } from './errors.ts';
+import { codeFlags, sourceOnInput } from './flags.ts';
+import { readText } from './host.ts';
+import { readRecord, writeRecord } from './json-record.ts';
+import { runCommandSync } from './run-command.ts';
+import type { CommandOutcome } from './run-command.ts';
+import { makeStage, removeQuietly } from './staging.ts';
+import type { Toolchain } from './toolchain.ts';
+
+export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
+
+export interface ProbedIsa {
+  readonly isa: Isa;
+  readonly outcome: 'runs' | 'not compiled' | 'not executed' | 'wrong result';
+  readonly detail: string;
+}
+
+export interface IsaReport {
+  readonly isa: Isa;
+  /** Identifies the CPU in cache keys, since `-march=native` depends on it. */
+  readonly cpu: string;
+  readonly probed: readonly ProbedIsa[];
+}
+
+export interface ProbeOptions {
+  /** Where the answer is kept; nothing is kept without it. */
+  readonly directory?: string;
+  readonly milliseconds?: number;
+}
+
+interface Probe {
+  readonly isa: Isa;
+  /** Macros that the compiler must define. */
+  readonly macros: readonly string[];
+  /** A statement that uses the instructions and leaves 42 in `result`. */
+  readonly statement: string;
+}
+
+const vectorSum = (bytes: number): string => `
+  typedef int v __attribute__((vector_size(${String(bytes)})));
+  volatile int one = 1;
+  v x = (v){} + one;
+  x = (x << 5) + x * 10;
+  result = x[${String(bytes / 4 - 1)}];`;
+
+const zmm = `${vectorSum(64)}
+  asm volatile("vpternlogd $255, %%zmm16, %%zmm16, %%zmm16\\n\\tvpmullq %%xmm16, %%xmm16, %%xmm17\\n\\t"
+               "vpaddb %%zmm16, %%zmm16, %%zmm18\\n\\tkmovq %%rax, %%k1" ::: "xmm16", "xmm17", "xmm18", "k1");`;
+
+const fma = `${vectorSum(32)}
+  double a = 6, b = 7, c = 0;
+  asm volatile("vfmadd231sd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+  result = result == (int)c ? result : 0;`;
+
+/** For each architecture the instruction sets to try, best first. */
+const probes: Readonly<Partial<Record<NodeJS.Architecture, readonly Probe[]>>> = {
+  x64: [
+    { isa: 'avx512', macros: ['__AVX512F__', '__AVX512BW__', '__AVX512DQ__', '__AVX512VL__'], statement: zmm },
+    { isa: 'avx2', macros: ['__AVX2__', '__FMA__'], statement: fma },
+  ],
+  arm64: [{ isa: 'neon', macros: ['__ARM_NEON'], statement: vectorSum(16) }],
+};
+const scalarProbe: Probe = { isa: 'scalar', macros: [], statement: 'volatile int six = 6; result = six * 7;' };
+
+/** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
+export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
+  const cpu = cpuIdentity();
+  const key = stableHash({ format: 1, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
+  const place = { directory: options.directory, name: `isa-${key.slice(0, 16)}.json` };
+  const known = readRecord(place, key, isIsaReport);
+  if (known !== undefined) return known;
+  const { isa, probed } = probeAll(toolchain, options.milliseconds ?? 30_000);
+  const report = { isa, cpu, probed };
+  writeRecord(place, key, report);
+  return report;
+}
+
+/** Model and features of the CPU, as a digest. */
+export function cpuIdentity(): string {
+  const info = readText('/proc/cpuinfo') ?? '';
+  // x86 says "flags" and "model name", ARM "Features" and "CPU part"; clock and bogomips change and stay out.
+  const stable =
+    /^(vendor_id|cpu family|model|model name|stepping|flags|Features|CPU (implementer|part|variant))\s*:.*$/gm;
+  const lines = [...new Set(info.match(stable) ?? [])].sort();
+  return sha256([process.arch, cpus()[0]?.model ?? '', ...lines].join('\n'));
+}
+
+function probeAll(toolchain: Toolchain, milliseconds: number): { isa: Isa; probed: ProbedIsa[] } {
+  const probed: ProbedIsa[] = [];
+  for (const probe of [...(probes[process.arch] ?? []), scalarProbe]) {
+    const result = runProbe(toolchain, probe, milliseconds);
+    probed.push(result);
+    if (result.outcome === 'runs') return { isa: probe.isa, probed };
+  }
+  throw isaProbeFailed(toolchain.command.join(' '), probed.map(({ isa, detail }) => `${isa}: ${detail}`).join('; '));
+}
+
+function runProbe(toolchain: Toolchain, probe: Probe, milliseconds: number): ProbedIsa {
+  const directory = makeStage(tmpdir(), 'tsinductor-probe-');
+  try {
+    const program = join(directory, 'probe');
+    const environment = { ...toolchain.environment, TMPDIR: directory };
+    const built = runCommandSync(
+      [...toolchain.command, ...codeFlags(toolchain.family), ...sourceOnInput, '-o', program],
+      { input: probeSource(probe), milliseconds, environment },
+    );
+    if (!succeeded(built)) return { isa: probe.isa, outcome: 'not compiled', detail: describe(built) };
+    const ran = runCommandSync([program], { milliseconds, environment });
+    if (succeeded(ran)) return { isa: probe.isa, outcome: 'runs', detail: '' };
+    const wrong = ran.end.kind === 'exited' && ran.end.status === 1;
+    return { isa: probe.isa, outcome: wrong ? 'wrong result' : 'not executed', detail: describe(ran) };
+  } finally {
+    removeQuietly(directory);
+  }
+}
+
+const probeSource = ({ macros, statement }: Probe): string =>
+  [
+    ...macros.flatMap((macro) => [`#ifndef ${macro}`, `#error ${macro} is not defined`, '#endif']),
+    `int main() {\n  int result = 0;\n  {${statement}\n  }\n  return result == 42 ? 0 : 1;\n}`,
+    '',
+  ].join('\n');
+
+const succeeded = ({ end }: CommandOutcome): boolean => end.kind === 'exited' && end.status === 0;
+
+function describe({ end, stderr }: CommandOutcome): string {
+  const message = stderr.trim().split('\n')[0] ?? '';
+  switch (end.kind) {
+    case 'exited':
+      return `status ${String(end.status)}${message === '' ? '' : `, ${message}`}`;
+    case 'signalled':
+      return `ended with ${end.signal}`;
+    case 'timedOut':
+      return 'timed out';
+    case 'aborted':
+      return 'aborted';
+    case 'notStarted':
+      return end.reason;
+  }
+}
+
+const isIsaReport = (value: unknown): value is IsaReport =>
+  typeof value === 'object' && value !== null && typeof (value as { isa?: unknown }).isa === 'string';

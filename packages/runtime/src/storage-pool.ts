@@ -1,0 +1,176 @@
+// Memory for tensors, reused. In: a bridge for native memory, or none (then plain ArrayBuffers, for a machine without a
+// compiler). Out: blocks of at least the size asked for, of any content.
+//
+// Fresh pages cost more than most kernels do, so a released block keeps its memory and waits, in a free list per size
+// class, for the next one who asks. Classes are eight per power of two: at most an eighth is wasted. What waits is
+// bounded; beyond that the classes that were used longest ago are given back to the system.
+import { isTsInductorError } from '@tsinductor/base';
+import type { Bridge } from './bridge.ts';
+import { allocationTooLarge, badAllocation, notInUse, outOfMemory } from './errors.ts';
+import { hostResources } from './host.ts';
+
+/** A piece of memory. It is in use until it is released to its pool, after which nobody may touch it. */
+export interface Block {
+  /** Where it lies; 0 for memory of the JavaScript heap, which has no address of its own. */
+  readonly address: number;
+  readonly buffer: ArrayBuffer;
+  readonly bytes: number;
+}
+
+export interface MemoryStats {
+  /** Bytes the pool holds: in use and waiting. */
+  readonly allocated: number;
+  readonly inUse: number;
+  readonly pooled: number;
+  /** The most bytes that were ever in use at once. */
+  readonly peak: number;
+  /** Blocks in use. */
+  readonly blocks: number;
+}
+
+export interface StoragePool {
+  acquire(bytes: number): Block;
+  release(block: Block): void;
+  memoryStats(): MemoryStats;
+  /** Gives everything that waits back to the system; returns how many bytes. */
+  trim(): number;
+}
+
+export interface StoragePoolOptions {
+  /** The most bytes that may wait for reuse; a quarter of the memory by default. */
+  readonly maxPooled?: number;
+}
+
+interface PoolBlock extends Block {
+  inUse: boolean;
+}
+
+interface SizeClass {
+  readonly waiting: PoolBlock[];
+  lastUse: number;
+}
+
+type Allocator = Pick<Bridge, 'allocate' | 'free'>;
+
+/** The capacity that serves a request: the next of eight steps per power of two, at least 64. */
+export function sizeClassOf(bytes: number): number {
+  if (bytes <= 512) return Math.max(64, Math.ceil(bytes / 64) * 64);
+  const step = 2 ** (Math.floor(Math.log2(bytes - 1)) - 3);
+  return Math.ceil(bytes / step) * step;
+}
+
+export function createStoragePool(bridge: Allocator | undefined, options: StoragePoolOptions = {}): StoragePool {
+  return new FreeListPool(bridge ?? heapAllocator(), options.maxPooled ?? hostResources().totalMemory / 4);
+}
+
+/** Plain ArrayBuffers; the collector frees them. */
+function heapAllocator(): Allocator {
+  const limit = hostResources().totalMemory;
+  return {
+    allocate: (bytes) => {
+      if (bytes > limit) throw allocationTooLarge(bytes, limit, 'the memory this process may use');
+      try {
+        return { address: 0, buffer: new ArrayBuffer(bytes), bytes };
+      } catch (cause) {
+        throw outOfMemory(bytes, cause);
+      }
+    },
+    free: () => undefined,
+  };
+}
+
+class FreeListPool implements StoragePool {
+  readonly #allocator: Allocator;
+  readonly #maxPooled: number;
+  readonly #classes = new Map<number, SizeClass>();
+  #tick = 0;
+  #inUse = 0;
+  #pooled = 0;
+  #peak = 0;
+  #blocks = 0;
+
+  constructor(allocator: Allocator, maxPooled: number) {
+    this.#allocator = allocator;
+    this.#maxPooled = maxPooled;
+  }
+
+  acquire(bytes: number): Block {
+    if (!Number.isSafeInteger(bytes) || bytes < 0) throw badAllocation(bytes);
+    const capacity = sizeClassOf(bytes);
+    const sizeClass = this.#classes.get(capacity);
+    const waiting = sizeClass?.waiting.pop();
+    if (sizeClass !== undefined) sizeClass.lastUse = this.#tick += 1;
+    if (waiting !== undefined) this.#pooled -= capacity;
+    const block = waiting ?? this.#allocate(capacity);
+    block.inUse = true;
+    this.#inUse += capacity;
+    this.#blocks += 1;
+    if (this.#inUse > this.#peak) this.#peak = this.#inUse;
+    return block;
+  }
+
+  release(block: Block): void {
+    const own = block as PoolBlock;
+    if (!own.inUse) throw notInUse();
+    own.inUse = false;
+    this.#inUse -= own.bytes;
+    this.#blocks -= 1;
+    if (own.bytes > this.#maxPooled) {
+      this.#allocator.free(own);
+      return;
+    }
+    if (this.#pooled + own.bytes > this.#maxPooled) this.#evict(this.#maxPooled - own.bytes);
+    const sizeClass = this.#classOf(own.bytes);
+    sizeClass.waiting.push(own);
+    sizeClass.lastUse = this.#tick += 1;
+    this.#pooled += own.bytes;
+  }
+
+  memoryStats(): MemoryStats {
+    return {
+      allocated: this.#inUse + this.#pooled,
+      inUse: this.#inUse,
+      pooled: this.#pooled,
+      peak: this.#peak,
+      blocks: this.#blocks,
+    };
+  }
+
+  trim(): number {
+    const before = this.#pooled;
+    this.#evict(0);
+    return before;
+  }
+
+  #classOf(bytes: number): SizeClass {
+    const known = this.#classes.get(bytes);
+    if (known !== undefined) return known;
+    const created: SizeClass = { waiting: [], lastUse: 0 };
+    this.#classes.set(bytes, created);
+    return created;
+  }
+
+  /** A fresh block; where memory is short, once more after giving back what waits. */
+  #allocate(capacity: number): PoolBlock {
+    try {
+      return { ...this.#allocator.allocate(capacity), inUse: false };
+    } catch (error) {
+      if (!isTsInductorError(error) || error.code !== 'OUT_OF_MEMORY' || this.#pooled === 0) throw error;
+    }
+    this.trim();
+    return { ...this.#allocator.allocate(capacity), inUse: false };
+  }
+
+  /** Gives waiting blocks back until at most `target` bytes wait, the longest unused classes first. */
+  #evict(target: number): void {
+    const oldest = [...this.#classes.values()].sort((a, b) => a.lastUse - b.lastUse);
+    for (const { waiting } of oldest) {
+      while (this.#pooled > target) {
+        const block = waiting.pop();
+        if (block === undefined) break;
+        this.#pooled -= block.bytes;
+        this.#allocator.free(block);
+      }
+    }
+  }
+}

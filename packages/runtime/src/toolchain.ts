@@ -1,0 +1,168 @@
+// Finds a C++ compiler that works. In: where to look, and the values of the environment that matter. Out: a report that
+// lists every place and what happened there, and the compiler that was chosen, if any.
+//
+// A candidate is accepted when `--version` ends in time and names a compiler we know, new enough. The report is kept on
+// disk under the identity of every candidate's file, so a warm start reads one small file and starts no process; a
+// report with a time-out in it is not kept, because the machine may just have been busy.
+import { stableHash } from '@tsinductor/base';
+import { compilerNotFound } from './errors.ts';
+import { readRecord, writeRecord } from './json-record.ts';
+import { locateCompilers, locateVersioned } from './locate-compilers.ts';
+import type { Candidate, CandidateOrigin, LocateOptions } from './locate-compilers.ts';
+import { runCommandSync } from './run-command.ts';
+import type { CommandEnd } from './run-command.ts';
+
+export type CompilerFamily = 'gcc' | 'clang';
+
+/** Identifies a compiler in cache keys: equal strings compile equal text to equal code on one CPU. */
+export type CompilerFingerprint = string & { readonly __fingerprint: never };
+
+export interface Toolchain {
+  /** The compiler's absolute path and the words that always follow it. */
+  readonly command: readonly string[];
+  readonly family: CompilerFamily;
+  /** The first line of `--version`. */
+  readonly version: string;
+  readonly fingerprint: CompilerFingerprint;
+  /** The whole environment that compilers are started with. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export type CandidateOutcome = 'chosen' | 'missing' | 'hangs' | 'crashes' | 'fails' | 'unknown' | 'too old';
+
+export interface SearchedPlace {
+  readonly origin: CandidateOrigin;
+  readonly name: string;
+  readonly path: string | undefined;
+  readonly outcome: CandidateOutcome;
+  readonly detail: string;
+}
+
+export interface ToolchainReport {
+  readonly toolchain: Toolchain | undefined;
+  readonly searched: readonly SearchedPlace[];
+}
+
+export interface ToolchainOptions extends LocateOptions {
+  /** Where the report is kept; nothing is kept without it. */
+  readonly directory?: string;
+  /** How long one `--version` may take. */
+  readonly milliseconds?: number;
+  /** Further variables for the compilers, such as those of Nix or Conda wrappers. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
+
+/** Looks for a compiler, or recalls what the last look found. */
+export function findToolchain(options: ToolchainOptions): ToolchainReport {
+  const settings = {
+    environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
+    milliseconds: options.milliseconds ?? 10_000,
+    directory: options.directory,
+  };
+  const plain = recall('toolchain.json', locateCompilers(options), settings);
+  if (plain.toolchain !== undefined) return plain;
+  const versioned = recall('toolchain-versioned.json', locateVersioned(options), settings);
+  return { toolchain: versioned.toolchain, searched: [...plain.searched, ...versioned.searched] };
+}
+
+function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
+  const { directory, environment } = settings;
+  const key = stableHash({ format: 1, candidates, environment, platform: process.platform, arch: process.arch });
+  const known = readRecord({ directory, name }, key, isReport);
+  if (known !== undefined) return known;
+  const report = search(candidates, settings);
+  if (!report.searched.some(({ outcome }) => outcome === 'hangs')) writeRecord({ directory, name }, key, report);
+  return report;
+}
+
+/** The chosen compiler; throws COMPILER_NOT_FOUND, with every place that was searched, where there is none. */
+export function requireToolchain(report: ToolchainReport): Toolchain {
+  if (report.toolchain === undefined) throw compilerNotFound(report.searched.map(describePlace).join('; '));
+  return report.toolchain;
+}
+
+/** One searched place in words: `g++ (PATH): missing, not in /usr/bin`. */
+export const describePlace = ({ name, origin, outcome, detail }: SearchedPlace): string =>
+  `${name} (${origin}): ${outcome}${detail === '' ? '' : `, ${detail}`}`;
+
+interface ProbeSettings {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly milliseconds: number;
+  readonly directory: string | undefined;
+}
+
+function search(candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
+  const searched: SearchedPlace[] = [];
+  for (const candidate of candidates) {
+    const { place, toolchain } = probe(candidate, settings);
+    searched.push(place);
+    if (toolchain !== undefined) return { toolchain, searched };
+  }
+  return { toolchain: undefined, searched };
+}
+
+function probe(candidate: Candidate, settings: ProbeSettings): { place: SearchedPlace; toolchain?: Toolchain } {
+  const { origin, name, file, parameters } = candidate;
+  const place = (outcome: CandidateOutcome, detail: string): SearchedPlace => ({
+    origin,
+    name,
+    path: file?.path,
+    outcome,
+    detail,
+  });
+  if (file === undefined) return { place: place('missing', candidate.missing) };
+  const command = [file.path, ...parameters];
+  const { end, stdout } = runCommandSync([...command, '--version'], settings);
+  if (end.kind !== 'exited' || end.status !== 0) return { place: place(...failure(end, settings.milliseconds)) };
+  const parsed = parseVersion(stdout);
+  if (parsed === undefined) return { place: place('unknown', 'its --version names neither GCC nor clang') };
+  const { family, major, version } = parsed;
+  if (major < oldest[family]) {
+    return { place: place('too old', `${version}; ${family} ${String(oldest[family])} or later is needed`) };
+  }
+  const { PATH: _path, ...variables } = settings.environment;
+  const identity = [file.realPath, file.size, file.modified];
+  const fingerprint = stableHash({ family, version, identity, parameters, variables });
+  return {
+    place: place('chosen', version),
+    toolchain: {
+      command,
+      family,
+      version,
+      fingerprint: fingerprint as CompilerFingerprint,
+      environment: settings.environment,
+    },
+  };
+}
+
+function failure(end: CommandEnd, milliseconds: number): [CandidateOutcome, string] {
+  switch (end.kind) {
+    case 'timedOut':
+      return ['hangs', `--version was stopped after ${String(milliseconds)} ms`];
+    case 'signalled':
+      return ['crashes', `--version ended with ${end.signal}`];
+    case 'exited':
+      return ['fails', `--version ended with status ${String(end.status)}`];
+    case 'notStarted':
+      return ['fails', end.reason];
+    case 'aborted':
+      return ['fails', 'aborted'];
+  }
+}
+
+/** Reads what `--version` prints; undefined for anything but GCC and clang. */
+function parseVersion(text: string): { family: CompilerFamily; major: number; version: string } | undefined {
+  const version = (text.split('\n')[0] ?? '').trim().slice(0, 200);
+  const clang = /\bclang version (\d{1,3})\./.exec(version);
+  if (clang !== null) return { family: 'clang', major: Number(clang[1]), version };
+  const gcc = /\)\s+(\d{1,3})\.\d+(\.\d+)?\b/.exec(version) ?? /\s(\d{1,3})\.\d+\.\d+\b/.exec(version);
+  if (gcc !== null && text.includes('Free Software Foundation'))
+    return { family: 'gcc', major: Number(gcc[1]), version };
+  return undefined;
+}
+
+/** The digest beside a record vouches for its content; this only guards against records of another make. */
+const isReport = (value: unknown): value is ToolchainReport =>
+  typeof value === 'object' && value !== null && Array.isArray((value as { searched?: unknown }).searched);

@@ -1,0 +1,262 @@
+// The architecture as a test: what docs/architecture.md says about layers, sizes and state, checked against every source
+// file. Failures name file and line. Exceptions are the named lists at the top, each with its reason.
+import { describe, expect, test } from '@jest/globals';
+import { settingNames, settings } from '@tsinductor/config';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+// Imports go down only: a package imports packages of lower layers, and never one beside it.
+const layers: readonly (readonly string[])[] = [
+  ['base'],
+  ['ops', 'config'],
+  ['ir'],
+  ['graph', 'runtime'],
+  ['lowering', 'codegen'],
+  ['scheduler', 'codegen-cpp', 'cache'],
+  ['tensor'],
+  ['compiler'],
+  ['cli', 'tsinductor'],
+];
+// Stand beside the layers: only tests import them.
+const beside: readonly string[] = ['testing'];
+
+/** Module-level collections that are tables or the documented state of a process: `file: name`. */
+const stateExceptions: readonly string[] = [];
+
+/** Files over 400 lines: `file` → why. */
+const longFiles: Readonly<Record<string, string>> = {};
+
+const forbiddenFileNames = /^(utils?|helpers?|common|misc|types)\.ts$/;
+const maximumLines = 400;
+
+interface SourceFile {
+  readonly path: string;
+  readonly owner: string;
+  readonly isTest: boolean;
+  readonly lines: readonly string[];
+}
+
+const packageNames = readdirSync(join(root, 'packages')).filter((name) =>
+  existsSync(join(root, 'packages', name, 'package.json')),
+);
+const sources: readonly SourceFile[] = packageNames.flatMap((owner) =>
+  listFiles(join(root, 'packages', owner, 'src')).map((file) => ({
+    path: relative(root, file),
+    owner,
+    isTest: /\.(test|bench)\.m?ts$/.test(file),
+    lines: readFileSync(file, 'utf8').split('\n'),
+  })),
+);
+const shipped = sources.filter(({ isTest, owner }) => !isTest && !beside.includes(owner));
+
+function listFiles(directory: string): readonly string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return listFiles(path);
+    return /\.m?ts$/.test(entry.name) ? [path] : [];
+  });
+}
+
+interface Import {
+  readonly from: string;
+  readonly where: string;
+}
+
+/** The specifiers that a file imports or re-exports, with their places. */
+function importsOf({ path, lines }: SourceFile): readonly Import[] {
+  return lines.flatMap((line, index) => {
+    const found = /^(?:import|export|\}).*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/.exec(line);
+    const from = found?.[1] ?? found?.[2] ?? found?.[3];
+    return from === undefined ? [] : [{ from, where: `${path}:${String(index + 1)}` }];
+  });
+}
+
+const layerOf = (name: string): number => layers.findIndex((layer) => layer.includes(name));
+
+/** Whether `from` may import `to` (both package names). */
+function mayImport(from: string, to: string): boolean {
+  return layerOf(to) >= 0 && layerOf(to) < layerOf(from);
+}
+
+const workspaceName = (specifier: string): string | undefined =>
+  /^@tsinductor\/([^/]+)/.exec(specifier)?.[1] ?? (/^tsinductor(\/|$)/.test(specifier) ? 'tsinductor' : undefined);
+
+interface Manifest {
+  readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+const manifestOf = (name: string): Manifest =>
+  JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as Manifest;
+
+describe('layers', () => {
+  test('every package has exactly one place', () => {
+    const placed = [...layers.flat(), ...beside].sort();
+    expect(placed).toEqual([...packageNames].sort());
+  });
+
+  test('every import between packages goes down', () => {
+    const upward = shipped.flatMap((file) =>
+      importsOf(file).flatMap(({ from, where }) => {
+        const to = workspaceName(from);
+        return to === undefined || mayImport(file.owner, to) ? [] : [`${where} imports ${from}`];
+      }),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  test('every declared dependency goes down, and TypeScript references agree with it', () => {
+    const wrong = packageNames
+      .filter((name) => !beside.includes(name))
+      .flatMap((name) => {
+        const dependencies = Object.keys(manifestOf(name).dependencies ?? {}).flatMap((it) => workspaceName(it) ?? []);
+        const upward = dependencies.filter((to) => !mayImport(name, to)).map((to) => `${name} depends on ${to}`);
+        const config = readFileSync(join(root, 'packages', name, 'tsconfig.json'), 'utf8');
+        const missing = dependencies.filter((to) => !config.includes(`"../${to}"`));
+        return [...upward, ...missing.map((to) => `${name}/tsconfig.json does not reference ${to}`)];
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test('every import of another package is a declared dependency', () => {
+    const undeclared = shipped.flatMap((file) => {
+      const declared = Object.keys(manifestOf(file.owner).dependencies ?? {});
+      return importsOf(file)
+        .filter(({ from }) => !from.startsWith('.') && !from.startsWith('node:'))
+        .map(({ from, where }) => ({
+          where,
+          name: from
+            .split('/')
+            .slice(0, from.startsWith('@') ? 2 : 1)
+            .join('/'),
+        }))
+        .filter(({ name }) => !declared.includes(name))
+        .map(({ where, name }) => `${where} imports ${name}`);
+    });
+    expect(undeclared).toEqual([]);
+  });
+
+  test('no import reaches into another package, and relative ones name their file', () => {
+    const deep = sources.flatMap((file) =>
+      importsOf(file)
+        .filter(({ from }) => {
+          if (from.startsWith('.')) return !/\.(m?ts|json)$/.test(from) || leaves(file, from);
+          return /^@tsinductor\/[^/]+\//.test(from);
+        })
+        .map(({ from, where }) => `${where} imports ${from}`),
+    );
+    expect(deep).toEqual([]);
+  });
+});
+
+/** Whether a relative import leaves the package's own `src`. */
+function leaves({ path, owner }: SourceFile, specifier: string): boolean {
+  const target = join(path, '..', specifier);
+  return !target.startsWith(join('packages', owner, 'src'));
+}
+
+describe('files', () => {
+  test('no file is over the limit without a reason', () => {
+    const long = shipped
+      .filter(({ path, lines }) => lines.length - 1 > maximumLines && longFiles[path] === undefined)
+      .map(({ path, lines }) => `${path} has ${String(lines.length - 1)} lines`);
+    expect(long).toEqual([]);
+    const stale = Object.keys(longFiles).filter(
+      (path) => (sources.find((file) => file.path === path)?.lines.length ?? 0) - 1 <= maximumLines,
+    );
+    expect(stale).toEqual([]);
+  });
+
+  test('names say what is inside', () => {
+    const bad = sources.filter(({ path }) => {
+      const name = path.split('/').at(-1) ?? '';
+      return forbiddenFileNames.test(name) || !/^[a-z0-9-]+(\.(test|d))?\.m?ts$/.test(name);
+    });
+    expect(bad.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('a file opens with a comment', () => {
+    const silent = shipped.filter(({ lines }) => !/^(\/\/|\/\*)/.test(lines[0] ?? ''));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('index.ts holds re-exports only, in under 60 lines', () => {
+    const wrong = shipped
+      .filter(({ path, owner }) => path === join('packages', owner, 'src', 'index.ts'))
+      .flatMap(({ path, lines }) => {
+        const text = lines.filter((line) => !line.startsWith('//')).join('\n');
+        const rest = text.replace(/export (type )?(\{[^}]*\}|\* (as \w+ )?)\s*(from '[^']+')?;/g, '').trim();
+        const size = lines.length - 1 >= 60 ? [`${path} has ${String(lines.length - 1)} lines`] : [];
+        return rest === '' ? size : [...size, `${path} also says: ${rest.slice(0, 80)}`];
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test('a suppressed rule gives its reason on the line', () => {
+    const bare = sources.flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        /eslint-disable|@ts-(expect-error|ignore|nocheck)/.test(line) &&
+        !/ -- \S.{9,}|@ts-expect-error \S.{9,}/.test(line)
+          ? [`${path}:${String(index + 1)}`]
+          : [],
+      ),
+    );
+    expect(bare).toEqual([]);
+  });
+
+  test('no file puts work off without an issue', () => {
+    const notes = sources.flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) => (/\b(TODO|FIXME|XXX|HACK)\b/.test(line) ? [`${path}:${String(index + 1)}`] : [])),
+    );
+    expect(notes).toEqual([]);
+  });
+});
+
+describe('state', () => {
+  // A declaration at the left margin is at module level; a read-only annotation makes a table of it.
+  const mutable =
+    /^(?:export )?(?:let|var) (\w+)|^(?:export )?const (\w+)(?::[^=]*)? = new (?:Map|Set|WeakMap|WeakSet|WeakRef)\b/;
+
+  test('no module holds mutable state beyond the named exceptions', () => {
+    const found = shipped.flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) => {
+        const declared = mutable.exec(line);
+        if (declared === null || /^(?:export )?const \w+: Readonly(Map|Set)</.test(line)) return [];
+        const name = declared[1] ?? declared[2] ?? '';
+        return stateExceptions.includes(`${path}: ${name}`) ? [] : [`${path}:${String(index + 1)} ${name}`];
+      }),
+    );
+    expect(found).toEqual([]);
+    const stale = stateExceptions.filter((entry) => {
+      const [path = '', name = ''] = entry.split(': ');
+      const text = sources.find((file) => file.path === path)?.lines.join('\n') ?? '';
+      return !new RegExp(`^(?:export )?(?:const|let) ${name}\\b`, 'm').test(text);
+    });
+    expect(stale).toEqual([]);
+  });
+
+  test('only config reads the environment', () => {
+    const reads = shipped
+      .filter(({ path }) => path !== 'packages/config/src/resolve.ts')
+      .flatMap(({ path, lines }) =>
+        lines.flatMap((line, index) => (/^[^/*]*\bprocess\.env\b/.test(line) ? [`${path}:${String(index + 1)}`] : [])),
+      );
+    expect(reads).toEqual([]);
+  });
+});
+
+describe('documentation', () => {
+  test('every setting says what it does', () => {
+    const silent = settingNames.filter((name) => settings[name].doc.length < 20);
+    expect(silent).toEqual([]);
+  });
+
+  test('docs/architecture.md draws the layers that are checked here', () => {
+    const text = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8');
+    const drawing = /## Layers[\s\S]*?```\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
+    const missing = [...layers.flat(), ...beside].filter((name) => !new RegExp(`\\b${name}\\b`).test(drawing));
+    expect(missing).toEqual([]);
+  });
+});
