@@ -40,39 +40,47 @@ const keepBlocks: Variables = {
 const openMpThreads = ({ machine }: Place): Variables => ({ OMP_NUM_THREADS: String(machine.threads) });
 const openBlasOnOpenMp = '/usr/lib/x86_64-linux-gnu/openblas-openmp';
 
+interface Script {
+  readonly file: string;
+  /** What it needs: a package of `peers/node_modules`, or a Python module. */
+  readonly needs?: string;
+  readonly args?: readonly string[];
+  readonly env?: (place: Place) => Variables;
+}
+
 const nodePeer =
-  (file: string, requires: string | undefined, env: Variables = {}, args: readonly string[] = []) =>
+  ({ file, needs, args = [], env }: Script) =>
   (place: Place): Command | Missing =>
-    requires === undefined || existsSync(join(place.root, 'peers', 'node_modules', requires))
+    needs === undefined || existsSync(join(place.root, 'peers', 'node_modules', needs))
       ? {
           program: process.execPath,
           args: [join('peers', file), ...args],
-          env: { ...cleared, ...env },
+          env: { ...cleared, ...env?.(place) },
           cwd: place.root,
         }
-      : { missing: `${requires} is not installed: npm run bench:setup` };
+      : { missing: `${needs} is not installed: npm run bench:setup` };
 
 const pythonPeer =
-  (file: string, module: string, variables: (place: Place) => Variables, args: readonly string[] = []) =>
+  ({ file, needs = 'numpy', args = [], env }: Script) =>
   (place: Place): Command | Missing => {
-    const program = place.pythonWith(module);
-    if (program === undefined)
-      return { missing: `no python3 with ${module}: on Debian, apt install python3-${module}` };
-    const env = { ...cleared, ...openMpThreads(place), ...variables(place) };
-    return { program, args: [join('peers', file), ...args], env, cwd: place.root };
+    const program = place.pythonWith(needs);
+    if (program === undefined) return { missing: `no python3 with ${needs}: on Debian, apt install python3-${needs}` };
+    return {
+      program,
+      args: [join('peers', file), ...args],
+      env: { ...cleared, ...openMpThreads(place), ...env?.(place) },
+      cwd: place.root,
+    };
   };
 
+/** A program that `bench:setup` builds; `needs` is what that takes. */
 const nativePeer =
-  (name: string, header: string | undefined, install: string, env: Variables = {}) =>
+  (name: string, needs: string) =>
   (place: Place): Command | Missing => {
     const program = join(place.root, 'dist', 'native', name);
-    if (!existsSync(program)) {
-      return {
-        missing:
-          header === undefined ? install : `not built (needs ${header}): apt install ${install}, npm run bench:setup`,
-      };
-    }
-    return { program, args: [], env: { ...cleared, ...openMpThreads(place), ...env }, cwd: place.root };
+    return existsSync(program)
+      ? { program, args: [], env: { ...cleared, ...openMpThreads(place) }, cwd: place.root }
+      : { missing: `not built: npm run bench:setup, which needs ${needs} (Debian's name)` };
   };
 
 const torchTuning = ({ machine }: Place): Variables => ({
@@ -90,47 +98,51 @@ export const peers: readonly ContenderRow[] = [
   {
     name: 'native_cpp',
     doc: 'hand-fused C++ loops, g++ -Ofast -march=native -fopenmp: no peer, but what a fusing compiler can reach',
-    command: nativePeer('native_cpp', undefined, 'not built: npm run bench:setup (needs g++)'),
+    command: nativePeer('native_cpp', 'g++'),
   },
   {
     name: 'ort',
     doc: 'onnxruntime-node, CPU provider, outputs preallocated',
-    command: nodePeer('ort.mjs', 'onnxruntime-node', keepBlocks),
+    command: nodePeer({ file: 'ort.mjs', needs: 'onnxruntime-node', env: () => keepBlocks }),
   },
   {
     name: 'torch',
     doc: 'PyTorch eager, OpenBLAS on OpenMP',
-    command: pythonPeer('torch_peer.py', 'torch', torchOnOpenMp),
+    command: pythonPeer({ file: 'torch_peer.py', needs: 'torch', env: torchOnOpenMp }),
   },
   {
     name: 'torch_passive',
     doc: 'PyTorch eager, OpenBLAS on pthreads, OMP_WAIT_POLICY=passive',
-    command: pythonPeer('torch_peer.py', 'torch', torchPassive),
+    command: pythonPeer({ file: 'torch_peer.py', needs: 'torch', env: torchPassive }),
   },
   {
     name: 'torch_jit',
     doc: 'PyTorch, torch.jit.trace + freeze + optimize_for_inference',
-    command: pythonPeer('torch_peer.py', 'torch', torchOnOpenMp, ['jit']),
+    command: pythonPeer({ file: 'torch_peer.py', needs: 'torch', env: torchOnOpenMp, args: ['jit'] }),
   },
+  { name: 'openblas', doc: 'OpenBLAS cblas_sgemm from C++', command: nativePeer('openblas', 'libopenblas-dev') },
+  { name: 'onednn', doc: 'oneDNN from C++', command: nativePeer('onednn', 'libdnnl-dev') },
   {
-    name: 'openblas',
-    doc: 'OpenBLAS cblas_sgemm from C++',
-    command: nativePeer('openblas', 'cblas.h', 'libopenblas-dev'),
+    name: 'numpy',
+    doc: 'NumPy, with SciPy for erf',
+    command: pythonPeer({ file: 'numpy_peer.py', env: () => keepBlocks }),
   },
-  { name: 'onednn', doc: 'oneDNN from C++', command: nativePeer('onednn', 'dnnl.hpp', 'libdnnl-dev') },
-  { name: 'numpy', doc: 'NumPy, with SciPy for erf', command: pythonPeer('numpy_peer.py', 'numpy', () => keepBlocks) },
   {
     name: 'tfjs',
     doc: 'tfjs-backend-wasm, SIMD, one thread (it has no more under Node)',
-    command: nodePeer('tfjs.mjs', '@tensorflow/tfjs-backend-wasm'),
+    command: nodePeer({ file: 'tfjs.mjs', needs: '@tensorflow/tfjs-backend-wasm' }),
   },
-  { name: 'jax', doc: '@jax-js/jax, wasm, jit, one thread', command: nodePeer('jax.mjs', '@jax-js/jax') },
+  {
+    name: 'jax',
+    doc: '@jax-js/jax, wasm, jit, one thread',
+    command: nodePeer({ file: 'jax.mjs', needs: '@jax-js/jax' }),
+  },
   {
     name: 'jax_2t',
     doc: '@jax-js/jax with a Worker shim, so that its thread pool runs',
-    command: nodePeer('jax.mjs', '@jax-js/jax', {}, ['workers']),
+    command: nodePeer({ file: 'jax.mjs', needs: '@jax-js/jax', args: ['workers'] }),
   },
-  { name: 'js', doc: 'plain JavaScript loops over Float32Array', command: nodePeer('js.mjs', undefined) },
+  { name: 'js', doc: 'plain JavaScript loops over Float32Array', command: nodePeer({ file: 'js.mjs' }) },
 ];
 
 /** Our own contender, with a cache directory of its own, so that cold and warm starts can be told apart. */
@@ -141,8 +153,7 @@ export const ourCommand = (place: Place, cacheDirectory: string): Command => ({
   cwd: place.root,
 });
 
-export const limitsCommand = (place: Place): Command | Missing =>
-  nativePeer('limits', undefined, 'not built: npm run bench:setup (needs g++)')(place);
+export const limitsCommand = (place: Place): Command | Missing => nativePeer('limits', 'g++')(place);
 
 /** The first of the usual interpreters that imports a module. */
 export function findPython(module: string): string | undefined {

@@ -53,7 +53,7 @@ function readOptions(): Options {
     .option('threads', { type: 'number', default: availableParallelism(), describe: 'threads for everybody' })
     .strict()
     .version(false)
-    .parseSync() as unknown as Options;
+    .parseSync();
 }
 
 const words = (text: string): readonly string[] =>
@@ -108,15 +108,13 @@ function openProbe(place: Place): LimitProbe | undefined {
 /** A line that is redrawn on a terminal, and one line per step elsewhere. */
 function progressLine(count: number): { show: (index: number, text: string) => void; clear: () => void } {
   const terminal = process.stderr.isTTY;
-  let last = '';
+  let last = -1;
   return {
     show: (index, text) => {
       const line = `[${String(index + 1)}/${String(count)}] ${text}`;
       if (terminal) process.stderr.write(`\r\u001b[K${line.slice(0, 100)}`);
-      else if (!text.includes('round ') || text.includes('round 1 ')) {
-        if (line !== last) process.stderr.write(`${line}\n`);
-        last = line;
-      }
+      else if (last !== index) process.stderr.write(`${line.replace(/: .*/, '')}\n`);
+      last = index;
     },
     clear: () => {
       if (terminal) process.stderr.write('\r\u001b[K');

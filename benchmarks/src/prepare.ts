@@ -12,7 +12,7 @@ import type { Failed, PrepareRequest, Prepared, Unsupported, Values } from './pr
 import { sampleIndices } from './workload.ts';
 import type { FileWorkload, Workload } from './workload.ts';
 
-const prepareSeconds = 180;
+const prepareSeconds = 90;
 
 export type AnyWorkload = Workload | FileWorkload;
 
@@ -35,7 +35,7 @@ export async function prepare(row: ContenderRow, workload: AnyWorkload, place: P
   if ('missing' in command) return absent(command.missing);
   try {
     const ready =
-      row.name === ours ? await startTwice(workload, place) : await start(row.name, command, workload, place);
+      row.name === ours ? await startTwice(workload, place) : await start({ name: row.name, command }, workload, place);
     if ('reason' in ready) return ready;
     const wrong =
       'file' in workload ? ready.prepared.disagreement : await disagreement(ready.child, workload, row.name);
@@ -51,10 +51,10 @@ export async function prepare(row: ContenderRow, workload: AnyWorkload, place: P
 async function startTwice(workload: AnyWorkload, place: Place): Promise<Ready | Absent> {
   const cache = await mkdtemp(join(tmpdir(), 'tsinductor-bench-'));
   try {
-    const cold = await start(ours, ourCommand(place, cache), workload, place);
+    const cold = await start({ name: ours, command: ourCommand(place, cache) }, workload, place);
     if ('reason' in cold) return cold;
     cold.child[Symbol.dispose]();
-    const warm = await start(ours, ourCommand(place, cache), workload, place);
+    const warm = await start({ name: ours, command: ourCommand(place, cache) }, workload, place);
     if ('reason' in warm) return warm;
     return {
       ...warm,
@@ -67,8 +67,7 @@ async function startTwice(workload: AnyWorkload, place: Place): Promise<Ready | 
 }
 
 async function start(
-  name: string,
-  command: Command,
+  { name, command }: { readonly name: string; readonly command: Command },
   workload: AnyWorkload,
   { machine }: Place,
 ): Promise<Ready | Absent> {

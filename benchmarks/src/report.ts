@@ -3,6 +3,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import { ours } from './contenders.ts';
 import type { Machine } from './machine.ts';
+import type { Absent } from './prepare.ts';
 import type { Outcome, Row } from './rounds.ts';
 import { digits, duration } from './statistics.ts';
 
@@ -50,43 +51,37 @@ const fastest = (rows: readonly Row[]): Row | undefined =>
     undefined,
   );
 
+const columns = ['workload', 'limit', ours, '% of limit', 'rate', 'best peer', 'peer/ours', 'g++/ours', 'kernels'];
+
 /** How we stand: one line per workload. */
 export function standingTable(outcomes: readonly Outcome[]): string {
-  const head = [
-    'workload',
-    'limit',
-    ours,
-    '% of limit',
-    'rate',
-    'best peer',
-    'peer / ours',
-    'g++ / ours',
-    'kernels',
-    'cold',
-    'warm',
-  ];
-  const table = new Table({ head: head.map((text) => pc.bold(text)), style: { head: [], border: [] } });
-  for (const { workload, rows, limit, absent } of outcomes) {
-    const own = rows.find(({ contender }) => contender === ours);
-    const best = fastest(rows.filter(isPeer));
-    const native = rows.find(({ contender }) => contender === 'native_cpp');
-    const missing = absent.find(({ contender }) => contender === ours);
-    table.push([
-      workload.name,
-      limit === undefined ? '–' : `${duration(limit.ms)} ${limit.boundBy}`,
-      own === undefined ? pc.red(missing?.reason.slice(0, 60) ?? '–') : withSpread(own),
-      percent(own?.fractionOfLimit),
-      rateOf(own),
-      best === undefined ? '–' : `${best.contender} ${duration(best.medianMs)}`,
-      ratio(best, own),
-      ratio(native, own),
-      own?.kernels === undefined ? '–' : String(own.kernels),
-      duration(own?.compileColdMs ?? Number.NaN),
-      duration(own?.compileWarmMs ?? Number.NaN),
-    ]);
-  }
+  const head = [...columns, 'cold', 'warm'].map((text) => pc.bold(text));
+  const table = new Table({ head, style: { head: [], border: [] } });
+  for (const outcome of outcomes) table.push(standingOf(outcome));
   return table.toString();
 }
+
+function standingOf({ workload, rows, limit, absent }: Outcome): string[] {
+  const own = rows.find(({ contender }) => contender === ours);
+  const best = fastest(rows.filter(isPeer));
+  const native = rows.find(({ contender }) => contender === 'native_cpp');
+  return [
+    workload.name,
+    limit === undefined ? '–' : `${duration(limit.ms)} ${limit.boundBy}`,
+    own === undefined ? pc.red(whyMissing(absent)) : withSpread(own),
+    percent(own?.fractionOfLimit),
+    rateOf(own),
+    best === undefined ? '–' : `${best.contender} ${duration(best.medianMs)}`,
+    ratio(best, own),
+    ratio(native, own),
+    digits(own?.kernels ?? Number.NaN),
+    duration(own?.compileColdMs ?? Number.NaN),
+    duration(own?.compileWarmMs ?? Number.NaN),
+  ];
+}
+
+const whyMissing = (absent: readonly Absent[]): string =>
+  (absent.find(({ contender }) => contender === ours)?.reason ?? 'did not run').slice(0, 60);
 
 /** Every contender's time, the fastest in bold, with a dash where it did not run. */
 export function contenderTable(outcomes: readonly Outcome[], names: readonly string[]): string {

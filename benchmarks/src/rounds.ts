@@ -49,6 +49,9 @@ export interface Session {
   readonly progress: (text: string) => void;
 }
 
+// Below this, the call is what is measured, and no limit of the machine says anything.
+const smallBytes = 1 << 18;
+
 interface Ledger {
   readonly medians: Map<string, number[]>;
   readonly limits: LimitSample[];
@@ -124,13 +127,12 @@ async function timeQuietly({ contender, child }: Ready, session: Session, ledger
 /** A workload's least work; that of a file's workload follows from what it says, or from its tensors. */
 function workOf(workload: AnyWorkload, prepared: Prepared | undefined): Work | undefined {
   if (!('file' in workload)) return workload.work;
-  const bytes = workload.bytes ?? (prepared?.inputBytes ?? 0) + (prepared?.outputBytes ?? 0);
-  if (bytes < 1 << 18 && workload.flops === undefined) return undefined;
-  const flops = workload.flops === undefined ? {} : { flops: workload.flops };
-  const readOnly = (prepared?.outputBytes ?? 0) * 16 < (prepared?.inputBytes ?? 0);
-  return readOnly
-    ? { reads: 1, writes: 0, streamBytes: bytes, ...flops }
-    : { reads: 2, writes: 1, streamBytes: Math.ceil(bytes / 3), ...flops };
+  const { inputBytes = 0, outputBytes = 0 } = prepared ?? {};
+  const { bytes = inputBytes + outputBytes, flops } = workload;
+  if (bytes < smallBytes && flops === undefined) return undefined;
+  const streams = outputBytes * 16 < inputBytes ? { reads: 1, writes: 0 } : { reads: 2, writes: 1 };
+  const streamBytes = Math.ceil(bytes / (streams.reads + streams.writes));
+  return { ...streams, streamBytes, ...(flops === undefined ? {} : { flops }) };
 }
 
 function rowOf(

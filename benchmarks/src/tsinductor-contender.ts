@@ -6,56 +6,59 @@ import type { Params, PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
 
-type Function = (...inputs: Tensor[]) => Tensor | Tensor[];
+type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
 interface Operation {
   readonly shapes: readonly (readonly number[])[];
-  readonly fn: Function;
+  readonly fn: TensorFunction;
 }
 
 const value = (params: Params, name: string): number => params[name] ?? 0;
 const matrix = (params: Params): readonly number[] => [value(params, 'rows'), value(params, 'columns')];
 
 /** The inputs of a workload by position; every one is there, because the workload declares it. */
-type Named = (...inputs: readonly [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) => Tensor | Tensor[];
-const named = (fn: Named): Function => fn as unknown as Function;
+type Named = (inputs: readonly [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) => Tensor | Tensor[];
+const named =
+  (fn: Named): TensorFunction =>
+  (...inputs) =>
+    fn(inputs as unknown as Parameters<Named>[0]);
 
 const operations: Readonly<Record<string, (params: Params) => Operation>> = {
-  add: ({ n = 0 }) => ({ shapes: [[n], [n]], fn: named((x, z) => x.add(z)) }),
+  add: ({ n = 0 }) => ({ shapes: [[n], [n]], fn: named(([x, z]) => x.add(z)) }),
   geluSigmoid: ({ n = 0 }) => ({
     shapes: [[n], [n]],
-    fn: named((x, z) => x.mul(1.25).add(0.5).gelu().mul(z.sigmoid())),
+    fn: named(([x, z]) => x.mul(1.25).add(0.5).gelu().mul(z.sigmoid())),
   }),
-  softmax: (params) => ({ shapes: [matrix(params)], fn: named((x) => x.softmax(-1)) }),
+  softmax: (params) => ({ shapes: [matrix(params)], fn: named(([x]) => x.softmax(-1)) }),
   layerNorm: (params) => {
     const columns = value(params, 'columns');
     return {
       shapes: [matrix(params), [columns], [columns]],
-      fn: named((x, gamma, beta) => x.layerNorm([columns], gamma, beta)),
+      fn: named(([x, gamma, beta]) => x.layerNorm([columns], gamma, beta)),
     };
   },
-  sumRows: (params) => ({ shapes: [matrix(params)], fn: named((x) => x.sum(1)) }),
-  sumColumns: (params) => ({ shapes: [matrix(params)], fn: named((x) => x.sum(0)) }),
+  sumRows: (params) => ({ shapes: [matrix(params)], fn: named(([x]) => x.sum(1)) }),
+  sumColumns: (params) => ({ shapes: [matrix(params)], fn: named(([x]) => x.sum(0)) }),
   transposeAdd: ({ side = 0 }) => ({
     shapes: [
       [side, side],
       [side, side],
     ],
-    fn: named((a, b) => a.t().add(b)),
+    fn: named(([a, b]) => a.t().add(b)),
   }),
   matmul: ({ m = 0, k = 0, n = 0 }) => ({
     shapes: [
       [m, k],
       [k, n],
     ],
-    fn: named((a, b) => a.matmul(b)),
+    fn: named(([a, b]) => a.matmul(b)),
   }),
-  trainStep: trainStep,
+  trainStep,
 };
 
 function trainStep({ batch = 0, inner = 0, hidden = 0, classes = 0, rate = 0 }: Params): Operation {
   return {
     shapes: [[batch, inner], [batch, classes], [inner, hidden], [hidden], [hidden, classes], [classes]],
-    fn: named((x, targets, w1, b1, w2, b2) => {
+    fn: named(([x, targets, w1, b1, w2, b2]) => {
       const activation = x.matmul(w1).add(b1).relu();
       const probabilities = activation.matmul(w2).add(b2).softmax(-1);
       const gradient = probabilities.mul(targets.sum(-1, true)).sub(targets).div(batch);
@@ -73,7 +76,7 @@ function trainStep({ batch = 0, inner = 0, hidden = 0, classes = 0, rate = 0 }: 
 const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
 
 /** Compiles, calls once, and hands out a call that frees the results of the call before it. */
-function runnable(fn: Function, inputs: readonly Tensor[]): Runnable {
+function runnable(fn: TensorFunction, inputs: readonly Tensor[]): Runnable {
   const compiled = compile(fn);
   const begin = performance.now();
   let results = asList(compiled(...inputs));

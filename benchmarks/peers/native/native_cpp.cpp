@@ -15,121 +15,121 @@ namespace {
 // Below this many elements a second thread costs more than it brings.
 constexpr long serialElements = 32768;
 
+typedef const float *__restrict In;
+typedef float *__restrict Out;
+
+void addLoop(In x, In z, Out out, long n) {
+  for (long i = 0; i < n; i += 1) out[i] = x[i] + z[i];
+}
+
+void geluSigmoidLoop(In x, In z, Out out, long begin, long end) {
+  for (long i = begin; i < end; i += 1) {
+    const float u = x[i] * 1.25f + 0.5f;
+    out[i] = 0.5f * u * (1.0f + erff(u * 0.70710678f)) / (1.0f + expf(-z[i]));
+  }
+}
+
+void softmaxRow(In x, Out out, long columns) {
+  float largest = x[0], sum = 0;
+  for (long j = 0; j < columns; j += 1) largest = x[j] > largest ? x[j] : largest;
+  for (long j = 0; j < columns; j += 1) {
+    out[j] = expf(x[j] - largest);
+    sum += out[j];
+  }
+  const float scale = 1.0f / sum;
+  for (long j = 0; j < columns; j += 1) out[j] *= scale;
+}
+
+void layerNormRow(In x, In gamma, In beta, Out out, long columns) {
+  float sum = 0, squares = 0;
+  for (long j = 0; j < columns; j += 1) sum += x[j];
+  const float mean = sum / columns;
+  for (long j = 0; j < columns; j += 1) squares += (x[j] - mean) * (x[j] - mean);
+  const float scale = 1.0f / sqrtf(squares / columns + 1e-5f);
+  for (long j = 0; j < columns; j += 1) out[j] = (x[j] - mean) * scale * gamma[j] + beta[j];
+}
+
+float rowSum(In x, long columns) {
+  float sum = 0;
+  for (long j = 0; j < columns; j += 1) sum += x[j];
+  return sum;
+}
+
+void columnSums(In x, Out out, long rows, long columns, long stride) {
+  for (long j = 0; j < columns; j += 1) out[j] = 0;
+  for (long i = 0; i < rows; i += 1)
+    for (long j = 0; j < columns; j += 1) out[j] += x[i * stride + j];
+}
+
+constexpr long tile = 16;
+
+void transposeAddTile(In a, In b, Out out, long i0, long j0, long side) {
+  for (long i = i0; i < std::min(side, i0 + tile); i += 1)
+    for (long j = j0; j < std::min(side, j0 + tile); j += 1) out[i * side + j] = a[j * side + i] + b[i * side + j];
+}
+
+/** `body(begin, end)` over [0, total) in parts of `grain`, on all threads where the whole is worth it. */
+template <class Body>
+void parallel(long total, long grain, long elements, const Body &body) {
+#pragma omp parallel for schedule(static) if (elements > serialElements)
+  for (long begin = 0; begin < total; begin += grain) body(begin, std::min(total, begin + grain));
+}
+
 Runnable add(const Request &request) {
   const long n = request.param("n");
   const float *x = request.inputs[0], *z = request.inputs[1];
   float *out = allocate(n);
-  return {[=] {
-            for (long i = 0; i < n; i += 1) out[i] = x[i] + z[i];
-          },
-          {out}};
+  return {[=] { addLoop(x, z, out, n); }, {out}};
 }
 
 Runnable geluSigmoid(const Request &request) {
   const long n = request.param("n");
   const float *x = request.inputs[0], *z = request.inputs[1];
   float *out = allocate(n);
-  return {[=] {
-#pragma omp parallel for simd schedule(static) if (n > serialElements)
-            for (long i = 0; i < n; i += 1) {
-              const float u = x[i] * 1.25f + 0.5f;
-              out[i] = 0.5f * u * (1.0f + erff(u * 0.70710678f)) / (1.0f + expf(-z[i]));
-            }
-          },
-          {out}};
+  const auto part = [=](long begin, long end) { geluSigmoidLoop(x, z, out, begin, end); };
+  return {[=] { parallel(n, 16384, n, part); }, {out}};
 }
 
 Runnable softmax(const Request &request) {
   const long rows = request.param("rows"), columns = request.param("columns");
   const float *x = request.inputs[0];
   float *out = allocate(rows * columns);
-  return {[=] {
-#pragma omp parallel for schedule(static) if (rows * columns > serialElements)
-            for (long i = 0; i < rows; i += 1) {
-              const float *from = x + i * columns;
-              float *to = out + i * columns;
-              float largest = from[0], sum = 0;
-              for (long j = 0; j < columns; j += 1) largest = from[j] > largest ? from[j] : largest;
-              for (long j = 0; j < columns; j += 1) {
-                to[j] = expf(from[j] - largest);
-                sum += to[j];
-              }
-              const float scale = 1.0f / sum;
-              for (long j = 0; j < columns; j += 1) to[j] *= scale;
-            }
-          },
-          {out}};
+  const auto row = [=](long i, long) { softmaxRow(x + i * columns, out + i * columns, columns); };
+  return {[=] { parallel(rows, 1, rows * columns, row); }, {out}};
 }
 
 Runnable layerNorm(const Request &request) {
   const long rows = request.param("rows"), columns = request.param("columns");
   const float *x = request.inputs[0], *gamma = request.inputs[1], *beta = request.inputs[2];
   float *out = allocate(rows * columns);
-  return {[=] {
-#pragma omp parallel for schedule(static) if (rows * columns > serialElements)
-            for (long i = 0; i < rows; i += 1) {
-              const float *from = x + i * columns;
-              float *to = out + i * columns;
-              float sum = 0, squares = 0;
-              for (long j = 0; j < columns; j += 1) sum += from[j];
-              const float mean = sum / columns;
-              for (long j = 0; j < columns; j += 1) squares += (from[j] - mean) * (from[j] - mean);
-              const float scale = 1.0f / sqrtf(squares / columns + 1e-5f);
-              for (long j = 0; j < columns; j += 1) to[j] = (from[j] - mean) * scale * gamma[j] + beta[j];
-            }
-          },
-          {out}};
+  const auto row = [=](long i, long) { layerNormRow(x + i * columns, gamma, beta, out + i * columns, columns); };
+  return {[=] { parallel(rows, 1, rows * columns, row); }, {out}};
 }
 
 Runnable sumRows(const Request &request) {
   const long rows = request.param("rows"), columns = request.param("columns");
   const float *x = request.inputs[0];
   float *out = allocate(rows);
-  return {[=] {
-#pragma omp parallel for schedule(static) if (rows * columns > serialElements)
-            for (long i = 0; i < rows; i += 1) {
-              float sum = 0;
-              for (long j = 0; j < columns; j += 1) sum += x[i * columns + j];
-              out[i] = sum;
-            }
-          },
-          {out}};
+  const auto row = [=](long i, long) { out[i] = rowSum(x + i * columns, columns); };
+  return {[=] { parallel(rows, 1, rows * columns, row); }, {out}};
 }
 
 Runnable sumColumns(const Request &request) {
   const long rows = request.param("rows"), columns = request.param("columns");
   const float *x = request.inputs[0];
   float *out = allocate(columns);
-  return {[=] {
-            const long strip = columns >= 2048 ? 1024 : columns;
-#pragma omp parallel for schedule(static) if (rows * columns > serialElements)
-            for (long start = 0; start < columns; start += strip) {
-              const long count = std::min(strip, columns - start);
-              float *to = out + start;
-              for (long j = 0; j < count; j += 1) to[j] = 0;
-              for (long i = 0; i < rows; i += 1) {
-                const float *from = x + i * columns + start;
-                for (long j = 0; j < count; j += 1) to[j] += from[j];
-              }
-            }
-          },
-          {out}};
+  const auto strip = [=](long begin, long end) { columnSums(x + begin, out + begin, rows, end - begin, columns); };
+  return {[=] { parallel(columns, 1024, rows * columns, strip); }, {out}};
 }
 
 Runnable transposeAdd(const Request &request) {
   const long side = request.param("side");
   const float *a = request.inputs[0], *b = request.inputs[1];
   float *out = allocate(side * side);
-  return {[=] {
-            const long tile = 16;
-#pragma omp parallel for schedule(static) if (side * side > serialElements)
-            for (long i0 = 0; i0 < side; i0 += tile)
-              for (long j0 = 0; j0 < side; j0 += tile)
-                for (long i = i0; i < std::min(side, i0 + tile); i += 1)
-                  for (long j = j0; j < std::min(side, j0 + tile); j += 1)
-                    out[i * side + j] = a[j * side + i] + b[i * side + j];
-          },
-          {out}};
+  const auto rows = [=](long i0, long) {
+    for (long j0 = 0; j0 < side; j0 += tile) transposeAddTile(a, b, out, i0, j0, side);
+  };
+  return {[=] { parallel(side, tile, side * side, rows); }, {out}};
 }
 
 Runnable prepare(const Request &request) {

@@ -16,7 +16,11 @@ const inputs: readonly InputSpec[] = [
   uniform(classes, 36, [-0.1, 0.1]),
 ];
 
-type Matrix = { readonly rows: number; readonly columns: number; readonly values: Float64Array };
+interface Matrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly values: Float64Array;
+}
 
 const zeros = (rows: number, columns: number): Matrix => ({ rows, columns, values: new Float64Array(rows * columns) });
 const cell = ({ values }: Matrix, index: number): number => values[index] ?? 0;

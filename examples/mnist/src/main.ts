@@ -85,7 +85,7 @@ console.log(`  first call: ${times.coldCompileMs.toFixed(0)} ms`);
 
 mkdirSync(options.output, { recursive: true });
 const page = join(options.output, 'mnist.html');
-const cpp = explanation?.graphs[0]?.source ?? '(run by the interpreter: no C++ was generated)';
+const cpp = explanation?.graphs[0]?.source?.() ?? '(run by the interpreter: no C++ was generated)';
 const models = readFileSync(new URL('../src/models.ts', import.meta.url), 'utf8');
 const typescript = models.slice(models.indexOf('export class Perceptron'), models.indexOf('export type Classifier'));
 const drawn = { results, times, agreement, test: data.test, typescript, cpp, explanation: explanation?.toString() ?? '' };

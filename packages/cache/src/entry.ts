@@ -7,7 +7,7 @@ import { decodeDocument, encodeDocument } from './document.ts';
 import { draftIncomplete } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { FileSystem } from './file-system.ts';
-import { identityOf, readOwnFile, syncPath } from './file-system.ts';
+import { identityOf, readOwnFile, removeQuietly, syncPath } from './file-system.ts';
 import { cacheFormat, checkFileName, isFileName, manifestName } from './key.ts';
 
 export interface FileRecord {
@@ -94,7 +94,8 @@ function verify(fs: FileSystem, place: EntryPlace): EntryReading {
   for (const { name, bytes, sha256 } of manifest.files) {
     const path = join(place.directory, name);
     const file = readOwnFile(fs, path);
-    if (file.bytes.length !== bytes) return damaged(`${name} has ${String(file.bytes.length)} bytes, not ${String(bytes)}`);
+    if (file.bytes.length !== bytes)
+      return damaged(`${name} has ${String(file.bytes.length)} bytes, not ${String(bytes)}`);
     if (digest(file.bytes) !== sha256) return damaged(`${name} is not what was written`);
     paths[name] = path;
     identities.push([path, file.identity]);
@@ -115,7 +116,7 @@ export function isUnchanged(fs: FileSystem, { identities }: VerifiedArtifact): b
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Makes a staged directory an entry: measures the files, writes the manifest, makes everything durable. */
+/** Makes a staged directory an entry: drops what is not listed, writes the manifest, makes everything durable. */
 export function sealEntry(
   fs: FileSystem,
   place: EntryPlace,
@@ -131,6 +132,9 @@ export function sealEntry(
   const { inputs, versions, data } = draft.info;
   const { namespace, key } = place;
   const manifest: Manifest = { format: cacheFormat, namespace, key, files, inputs, versions, data };
+  for (const name of fs.readdirSync(place.directory)) {
+    if (!draft.files.includes(name)) removeQuietly(fs, join(place.directory, name));
+  }
   const path = join(place.directory, manifestName);
   fs.writeFileSync(path, encodeDocument(manifest), { mode: 0o600, flag: 'wx' });
   syncPath(fs, path);

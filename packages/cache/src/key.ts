@@ -19,16 +19,16 @@ export const manifestName = 'manifest.json';
 export const isKey = (name: string): boolean => keyPattern.test(name);
 
 export function checkKey(key: string): void {
-  if (typeof key !== 'string' || !isKey(key)) throw badKey(String(key));
+  if (!isKey(key)) throw badKey(key);
 }
 
 export const isFileName = (name: unknown): name is string =>
   typeof name === 'string' && fileNamePattern.test(name) && name !== manifestName;
 
 export function checkFileName(name: string): void {
-  if (!isFileName(name)) throw badFileName(String(name));
+  if (!isFileName(name)) throw badFileName(name);
 }
 
 export function checkNamespace(name: string): void {
-  if (typeof name !== 'string' || !namespacePattern.test(name)) throw badNamespace(String(name));
+  if (!namespacePattern.test(name)) throw badNamespace(name);
 }

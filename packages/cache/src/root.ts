@@ -13,6 +13,8 @@ import type { FileSystem } from './file-system.ts';
 
 export interface RootOptions {
   readonly root: string;
+  /** Directories below the root, outer ones first, that must be ours as well. */
+  readonly below: readonly string[];
   /** Where a private directory is made if the root is unusable. */
   readonly temporaryDirectory: string;
   readonly fs: FileSystem;
@@ -32,11 +34,11 @@ const sticky = 0o1000;
 /** The root to use. Throws only where no private directory can be made either. */
 export function openRoot(options: RootOptions): OpenedRoot {
   const { root, fs, report } = options;
-  const reason = attempt(() => prepareOwnDirectory(fs, root));
+  const reason = attempt(() => prepare(options, root));
   if (reason === undefined) return { root: resolve(root), temporary: false };
   try {
     const fallback = fs.mkdtempSync(join(options.temporaryDirectory, 'tsinductor-'));
-    const again = attempt(() => prepareOwnDirectory(fs, fallback));
+    const again = attempt(() => prepare(options, fallback));
     if (again !== undefined) throw noPlaceForCache(`${reason}; ${again}`, undefined);
     report({
       kind: 'fallback',
@@ -57,14 +59,23 @@ function attempt(action: () => string | undefined): string | undefined {
   }
 }
 
-/** Makes a directory of our own, or says why the one that is there cannot be trusted. */
-export function prepareOwnDirectory(fs: FileSystem, path: string): string | undefined {
-  if (!isAbsolute(path) || path.includes('\0')) return `${JSON.stringify(path)} is not an absolute path`;
-  const above = checkAncestors(fs, dirname(resolve(path)));
+/** Makes the root and what is wanted below it, or says why they cannot be trusted. */
+function prepare({ fs, below }: RootOptions, root: string): string | undefined {
+  if (!isAbsolute(root) || root.includes('\0')) return `${JSON.stringify(root)} is not an absolute path`;
+  const above = checkAncestors(fs, dirname(resolve(root)));
   if (above !== undefined) return above;
+  for (const path of [root, ...below.map((name) => join(root, name))]) {
+    const reason = prepareOwnDirectory(fs, path);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** Makes one directory of our own, or says why the one that is there cannot be trusted. */
+function prepareOwnDirectory(fs: FileSystem, path: string): string | undefined {
   fs.mkdirSync(path, { recursive: true, mode: 0o700 });
   const status = fs.lstatSync(path);
-  if (!status.isDirectory()) return `${path} is not a directory of its own`;
+  if (!status.isDirectory()) return `${path} is a symbolic link`;
   if (!isOurs(status)) return `${path} belongs to another user`;
   if ((status.mode & writableToOthers) !== 0) return `${path} is writable to others`;
   if ((status.mode & openToOthers) !== 0) fs.chmodSync(path, 0o700);

@@ -1,10 +1,9 @@
 // An op that the table defines by other ops becomes an inlined function of the prelude, so that kernels read
 // `exp_f32x16(x)`: its term as a body, printed by the same printer.
 import { at, get, invariant, Lines } from '@tsinductor/base';
-import { BodyBuilder } from '@tsinductor/ir';
-import type { Body, ScalarId, Value, ValueType } from '@tsinductor/ir';
-import { pointwise } from '@tsinductor/ops';
-import type { PointwiseName } from '@tsinductor/ops';
+import type { ScalarConstant, Value, ValueType } from '@tsinductor/ir';
+import { compileTerm, pointwise } from '@tsinductor/ops';
+import type { PointwiseName, TermProgram } from '@tsinductor/ops';
 import type { Definition, Dialect } from './dialect.ts';
 import { Definitions } from './dialect.ts';
 import { commentText, safeName, snakeCase } from './names.ts';
@@ -23,13 +22,12 @@ export function decomposedFunction({ op, operands, type }: FunctionRequest, dial
   const first = at(operands, entry.rule === 'select' ? 1 : 0);
   const term = entry.decompose?.(first.dtype);
   invariant(term !== undefined, `${op} has no decomposition at ${first.dtype}`);
-  const builder = new BodyBuilder();
-  const bindings = new Map(operands.map((operand, slot) => [at(parameters, slot), builder.carried(slot, operand.dtype)]));
-  const result = builder.inlineTerm(term, bindings, first.dtype);
-  return printFunction(builder.finish([result]), { op, operands, type }, dialect);
+  const dtypes = Object.fromEntries(operands.map((operand, slot) => [at(parameters, slot), operand.dtype]));
+  const program = compileTerm(term, first.dtype, { parameters: dtypes, expand: false });
+  return printFunction(program, { op, operands, type }, dialect);
 }
 
-function printFunction(body: Body, request: FunctionRequest, dialect: Dialect): Definition {
+function printFunction(program: TermProgram, request: FunctionRequest, dialect: Dialect): Definition {
   const { op, operands, type } = request;
   const entry = pointwise[op];
   const definitions = new Definitions();
@@ -48,15 +46,15 @@ function printFunction(body: Body, request: FunctionRequest, dialect: Dialect): 
   const signature = operands.map((operand, slot) => `${typeText(operand)} ${at(parameters, slot)}`).join(', ');
   const name = functionName(request, typeText(at(operands, entry.rule === 'select' ? 1 : 0)));
   const lines = new Lines();
-  if (entry.formula !== undefined) lines.line(`// ${commentText(`${op}: ${entry.formula}`)}`);
   lines.block(`${dialect.inlineFunction(`${typeText(type)} ${name}(${signature})`)} {`, () => {
-    const { lets, result } = threeAddress(body, operands);
+    const { lets, result } = threeAddress(program, at(operands, 0).lanes);
     for (const { name: local, value } of lets) {
       lines.line(`const ${typeText(value.type)} ${safeName(local, dialect.reserved)} = ${printValue(value, context).text};`);
     }
     lines.line(`return ${printValue(result, context).text};`);
   });
-  return { name, text: lines.toString(), needs: definitions.list };
+  const formula = entry.formula === undefined ? '' : `// ${commentText(`${op}: ${entry.formula}`)}\n`;
+  return { name, text: formula + lines.toString(), needs: definitions.list };
 }
 
 const functionName = ({ op }: FunctionRequest, typeName: string): string => `${snakeCase(op)}_${typeName}`;
@@ -66,12 +64,17 @@ interface Named {
   readonly value: Value;
 }
 
-/** A body without loads as named steps; its carried slots are the function's parameters. */
-function threeAddress(body: Body, operands: readonly ValueType[]): { lets: readonly Named[]; result: Value } {
-  const lanes = Math.max(...operands.map((operand) => operand.lanes));
-  const values = new Map<ScalarId, Value>();
+/** A program as named steps; its parameters are the function's. What the result does not need is left out. */
+function threeAddress({ instructions, results }: TermProgram, lanes: number): { lets: readonly Named[]; result: Value } {
+  const needed = new Set<number>(results);
+  for (let id = instructions.length - 1; id >= 0; id--) {
+    const instruction = at(instructions, id);
+    if (!needed.has(id) || instruction.kind === 'parameter' || instruction.kind === 'constant') continue;
+    for (const arg of instruction.kind === 'apply' ? instruction.args : [instruction.value]) needed.add(arg);
+  }
+  const values = new Map<number, Value>();
   const lets: Named[] = [];
-  const used = new Map<string, number>();
+  const used = new Map<string, number>(parameters.map((name) => [name, 1]));
   const define = (base: string, value: Value): Value => {
     const count = used.get(base) ?? 0;
     used.set(base, count + 1);
@@ -79,28 +82,35 @@ function threeAddress(body: Body, operands: readonly ValueType[]): { lets: reado
     lets.push({ name, value });
     return { kind: 'name', name, type: value.type };
   };
-  const of = (id: ScalarId): Value => get(values, id);
-  body.nodes.forEach((node, id) => {
-    const type = { dtype: node.dtype, lanes };
-    switch (node.kind) {
+  const of = (id: number): Value => get(values, id);
+  instructions.forEach((instruction, id) => {
+    if (!needed.has(id)) return;
+    const type = { dtype: instruction.dtype, lanes };
+    switch (instruction.kind) {
       case 'constant':
-        values.set(id, { kind: 'constant', value: node.value, type });
+        values.set(id, { kind: 'constant', value: constantOf(instruction.value), type });
         break;
-      case 'carried':
-        values.set(id, { kind: 'name', name: at(parameters, node.slot), type });
+      case 'parameter':
+        values.set(id, { kind: 'name', name: instruction.name, type });
         break;
       case 'cast':
-      case 'bitcast':
-        values.set(id, define(node.kind === 'cast' ? node.dtype : 'bits', { kind: node.kind, value: of(node.value), type }));
+      case 'bitcast': {
+        const base = instruction.kind === 'cast' ? `to_${instruction.dtype}` : 'bits';
+        values.set(id, define(base, { kind: instruction.kind, value: of(instruction.value), type }));
         break;
-      case 'apply':
-        values.set(id, define(snakeCase(node.op), { kind: 'apply', op: node.op, args: node.args.map(of), type }));
+      }
+      case 'apply': {
+        const args = instruction.args.map(of);
+        values.set(id, define(snakeCase(instruction.op), { kind: 'apply', op: instruction.op, args, type }));
         break;
-      case 'index':
-      case 'load':
-      case 'check':
-        invariant(false, `a decomposition contains a ${node.kind}`);
+      }
     }
   });
-  return { lets, result: of(at(body.results, 0)) };
+  return { lets, result: of(at(results, 0)) };
+}
+
+function constantOf(value: number | bigint): ScalarConstant {
+  if (typeof value === 'bigint') return { bigint: String(value) };
+  if (Object.is(value, -0)) return '-0';
+  return Number.isFinite(value) ? value : (String(value) as 'NaN' | 'Infinity' | '-Infinity');
 }

@@ -21,6 +21,8 @@ export interface PrintedKernel {
   readonly text: string;
   readonly definitions: readonly Definition[];
   readonly hasChecks: boolean;
+  /** What it computes and how, as comment lines. */
+  readonly comment: string;
 }
 
 export interface PrintOptions {
@@ -29,6 +31,7 @@ export interface PrintOptions {
   readonly name: string;
   /** What stands before the kernel's return type: its linkage. */
   readonly linkage: string;
+  readonly comment: string;
 }
 
 interface Printer extends ValueContext {
@@ -38,7 +41,7 @@ interface Printer extends ValueContext {
   readonly vectors: Set<string>;
 }
 
-export function printKernel(kernel: Kernel, { dialect, name, linkage }: PrintOptions): PrintedKernel {
+export function printKernel(kernel: Kernel, { dialect, name, linkage, comment }: PrintOptions): PrintedKernel {
   const definitions = new Definitions();
   const vectors = new Set<string>();
   const printer: Printer = {
@@ -71,7 +74,15 @@ export function printKernel(kernel: Kernel, { dialect, name, linkage }: PrintOpt
       else printParallel(printer, statement, body);
     }
   });
-  return { name, struct, prototype, text: printer.lines.toString(), definitions: definitions.list, hasChecks };
+  return {
+    name,
+    struct,
+    prototype,
+    text: printer.lines.toString(),
+    definitions: definitions.list,
+    hasChecks,
+    comment: comment === '' ? '' : `// ${commentText(comment)}\n`,
+  };
 }
 
 function containsCheck(block: readonly Stmt[]): boolean {

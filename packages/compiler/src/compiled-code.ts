@@ -85,6 +85,13 @@ export class CompiledCode {
     return entry === undefined ? this.#fn.apply(thisArg, args as unknown[]) : this.#run(entry);
   }
 
+  /** Compiles for these arguments, without running. */
+  prepare(thisArg: unknown, args: readonly unknown[]): void {
+    const scope = this.#scopeOf(args);
+    if (this.#eager || this.#entries.some((entry) => this.#fits(entry, thisArg, scope))) return;
+    this.#specialise(thisArg, args, scope);
+  }
+
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     const scope = this.#scopeOf(args);

@@ -3,7 +3,7 @@
 import type { Graph } from '@tsinductor/graph';
 import { optimize, printGraph } from '@tsinductor/graph';
 import { lowerGraph } from '@tsinductor/lowering';
-import { runProgram } from '@tsinductor/tensor';
+import { runProgram, writeInto } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { at } from '@tsinductor/base';
 import type { Executable } from './executable.ts';
@@ -16,7 +16,7 @@ export function interpretedExecutable(graph: Graph, runsOn: string): Executable 
       const sizes = new Map<string, number>();
       for (const { name, placeholder, axis } of graph.sizes) sizes.set(name, at(at(inputs, placeholder).shape, axis));
       const outputs: Tensor[] = runProgram(program, inputs, sizes);
-      for (const { placeholder, output } of graph.mutations) at(inputs, placeholder).writeBack(at(outputs, output));
+      for (const { placeholder, output } of graph.mutations) writeInto(at(inputs, placeholder), at(outputs, output));
       return outputs;
     },
     report: { runsOn, graph: printGraph(graph), loopNodes: program.nodes.length, kernels: [], decisions: [] },

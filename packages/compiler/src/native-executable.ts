@@ -5,9 +5,9 @@
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { CheckSite } from '@tsinductor/ir';
-import type { Bridge, EntryId } from '@tsinductor/runtime';
-import { acquireBlock, releaseBlock, tensorFromBlock } from '@tsinductor/tensor';
-import type { Block, Tensor } from '@tsinductor/tensor';
+import type { Block, Bridge, EntryId } from '@tsinductor/runtime';
+import { acquireBlock, adoptBlock, placedTensor, releaseBlock, writeInto } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
 import { checkFailed } from './errors.ts';
 import type { Executable } from './executable.ts';
 import { sizeFunction } from './plan.ts';
@@ -66,7 +66,7 @@ export class NativeExecutable implements Executable {
     const status = this.#call();
     if (status !== 0) this.#fail(status, outputs);
     for (const { placeholder, output } of this.#plan.mutations) {
-      at(inputs, placeholder).writeBack(at(outputs, output));
+      writeInto(at(inputs, placeholder), at(outputs, output));
     }
     return outputs;
   }
@@ -114,16 +114,15 @@ function listFunction(
   constant: boolean,
 ): (sizes: ReadonlyMap<string, number>) => readonly number[] {
   if (!constant) return (sizes) => items.map((item) => item(sizes));
-  const list = items.map((item) => item(noSizes));
+  const list = Object.freeze(items.map((item) => item(noSizes)));
   return () => list;
 }
 
-const makeOutput = ({ planned, bytes, shape, strides }: OutputPlan, sizes: ReadonlyMap<string, number>): Tensor =>
-  tensorFromBlock(acquireBlock(bytes(sizes)), {
-    dtype: planned.dtype,
-    shape: shape(sizes),
-    strides: strides(sizes),
-  });
+function makeOutput(output: OutputPlan, sizes: ReadonlyMap<string, number>): Tensor {
+  const bytes = output.bytes(sizes);
+  const layout = { shape: output.shape(sizes), strides: output.strides(sizes), offset: 0 };
+  return placedTensor(output.planned.dtype, adoptBlock(acquireBlock(bytes), bytes), layout);
+}
 
 function constantsBlock(base64: string): Block | undefined {
   if (base64 === '') return undefined;

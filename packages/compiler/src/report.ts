@@ -20,8 +20,8 @@ export interface GraphReport {
   readonly loopNodes: number;
   readonly kernels: readonly KernelReport[];
   readonly decisions: readonly Decision[];
-  /** Generated C++; undefined when it runs on the interpreter. */
-  readonly source?: string;
+  /** Gives the generated C++; undefined when it runs on the interpreter. */
+  readonly source?: () => string;
   readonly cacheKey?: string;
   /** Where the native code came from, and how long that took. */
   readonly origin?: 'built' | 'disk' | 'memory';

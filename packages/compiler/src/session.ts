@@ -60,7 +60,7 @@ export class Session implements Disposable {
     if (found !== undefined) return this.#load(graph, found, { native, key, origin: 'disk', started });
     const client = this.#compileClient(config);
     const built = this.#attempt(graph, config, () =>
-      this.artifacts().build(client, this.#generate(graph, native, { config, key })),
+      this.artifacts().build(client, this.#generate(graph, native, { config, key, name: request.name })),
     );
     return built.kind === 'failed'
       ? built.executable
@@ -77,7 +77,7 @@ export class Session implements Disposable {
     const found = this.artifacts().find(key);
     if (found !== undefined) return this.#load(graph, found, { native, key, origin: 'disk', started });
     const client = this.#compileClient(config);
-    const artifact = await this.artifacts().buildAsync(client, this.#generate(graph, native, { config, key }));
+    const artifact = await this.artifacts().buildAsync(client, this.#generate(graph, native, { config, key, name: request.name }));
     return this.#load(graph, artifact, { native, key, origin: 'built', started });
   }
 
@@ -124,12 +124,12 @@ export class Session implements Disposable {
     return executable === undefined ? { kind: 'build', native, key } : { kind: 'done', executable };
   }
 
-  #generate(graph: Graph, native: NativeMachine, { config, key }: { config: Config; key: string }): BuildRequest {
+  #generate(graph: Graph, native: NativeMachine, { config, key, name }: { config: Config; key: string; name: string }): BuildRequest {
     const scheduled = schedule(lowerGraph(optimize(graph)), { config });
     const target = { isa: native.isa, threads: native.threads, units: config.compileThreads };
     const program = generateCpp(scheduled, target);
     for (const { name, source } of program.units) this.log('output_code', `// ${name}\n${source}`);
-    return { key, units: program.units, plan: makePlan(graph, scheduled, program), toolchain: native.toolchain };
+    return { key, name, units: program.units, plan: makePlan(graph, scheduled, program), toolchain: native.toolchain };
   }
 
   #attempt(graph: Graph, config: Config, build: () => Artifact): Attempt {

@@ -13,7 +13,8 @@ const TENSOR_TYPES: readonly ParameterType[] = ['tensor', 'operand', 'tensors', 
 /** Whether the parameter has a place in `args`. */
 export const isTensorParameter = (parameter: Parameter): boolean => TENSOR_TYPES.includes(parameter.type);
 /** Whether the parameter has a name in `attrs`. */
-export const isAttribute = (parameter: Parameter): boolean => parameter.type === 'index' || !isTensorParameter(parameter);
+export const isAttribute = (parameter: Parameter): boolean =>
+  parameter.type === 'index' || parameter.type === 'indices' || !isTensorParameter(parameter);
 
 export const isValue = (arg: Arg | undefined): arg is ValueRef => arg !== null && arg !== undefined && 'kind' in arg && arg.kind === 'value';
 export const isScalar = (arg: Arg | Attr | undefined): arg is ScalarRef =>

@@ -1,2 +1,32 @@
 // The public API of @tsinductor/graph: re-exports only.
-export {};
+export type { Arg, Attr, Attrs, Graph, GraphNode, Meta, NodeId, NodeOrigin, ScalarRef, ValueRef } from './graph.ts';
+export type {
+  Builder,
+  CanonicalCall,
+  InferContext,
+  Operator,
+  OperatorKind,
+  Parameter,
+  ParameterType,
+  ViewLayout,
+} from './operator.ts';
+export { isStatic, SizeEnvironment } from './size-environment.ts';
+export type { SizeGuard } from './size-environment.ts';
+export { GraphBuilder } from './graph-builder.ts';
+export type { GraphBuilderOptions } from './graph-builder.ts';
+export { fullAttrs, operatorFor, operators, primitives } from './operator-table.ts';
+export { bindArguments } from './bind-arguments.ts';
+export type { BindingEnvironment, BoundCall } from './bind-arguments.ts';
+export { ArgumentReader, isAttribute, isList, isScalar, isTensorParameter, isValue, scalar, scalarNumber, valuesOf } from './argument-reader.ts';
+export { printSignature, signature } from './signature.ts';
+export { printGraph, printMeta, printNode } from './print-graph.ts';
+export { verifyGraph } from './verify-graph.ts';
+export type { VerifyOptions } from './verify-graph.ts';
+export { decompose } from './passes/decompose.ts';
+export { cancelViews } from './passes/cancel-views.ts';
+export { foldConstants } from './passes/fold-constants.ts';
+export { removeDead } from './passes/remove-dead.ts';
+export { shareCommon } from './passes/share-common.ts';
+export { graphPasses, optimize } from './passes/optimize.ts';
+export type { GraphPass } from './passes/optimize.ts';
+export { broadcastShapes, broadcastTwo, contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';

@@ -9,7 +9,8 @@ import type { SizeEnvironment } from './size-environment.ts';
  * tensor          a tensor
  * operand         a tensor or a scalar that takes part in promotion (pointwise operands)
  * tensors         a list of tensors
- * indices         a list of index tensors, null where a dimension is not indexed
+ * indices         a list of index tensors, null where a dim is not indexed: stands in `args` as the list of its
+ *                 tensors, and in `attrs` as the dims that they index
  * int, float, bool, string, dtype   an attribute
  * scalar          a number kept with its category (the attribute is a ScalarRef)
  * dims            one dim or a list of them (null: all); sizes: a shape, whose entries may be -1 or symbolic

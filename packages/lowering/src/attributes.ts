@@ -4,7 +4,7 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Arg, Attr, GraphNode, ScalarRef, ValueRef } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
-import type { Index, ScalarConstant } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
 import { malformedNode } from './errors.ts';
 
 export type CallNode = Extract<GraphNode, { kind: 'call' }>;
@@ -27,7 +27,9 @@ export function stringAttr(node: CallNode, name: string): string {
 export const flagAttr = (node: CallNode, name: string): boolean => node.attrs[name] === true;
 
 export const numbersAttr = (node: CallNode, name: string): readonly number[] =>
-  listAttr(node, name).map((item) => (typeof item === 'number' ? item : fail(node, `attribute ${name} has an entry that is not a number`)));
+  listAttr(node, name).map((item) =>
+    typeof item === 'number' ? item : fail(node, `attribute ${name} has an entry that is not a number`),
+  );
 
 export function dtypeAttr(node: CallNode, name: string): DType {
   const attr = node.attrs[name];
@@ -41,7 +43,9 @@ export const sizesAttr = (node: CallNode, name: string): readonly Index[] =>
 /** Pairs of sizes, as `padding` has them. */
 export const pairsAttr = (node: CallNode, name: string): readonly (readonly [Index, Index])[] =>
   listAttr(node, name).map((item) => {
-    const pair = Array.isArray(item) ? (item as readonly Attr[]) : fail(node, `attribute ${name} has an entry that is not a pair`);
+    const pair = Array.isArray(item)
+      ? (item as readonly Attr[])
+      : fail(node, `attribute ${name} has an entry that is not a pair`);
     return [asSize(node, name, pair[0]), asSize(node, name, pair[1])];
   });
 
@@ -85,19 +89,12 @@ export function operandArg(node: CallNode, position: number): ValueRef | ScalarR
 
 export function valuesArg(node: CallNode, position: number): readonly ValueRef[] {
   const arg = at(node.args, position);
-  return Array.isArray(arg) ? (arg as readonly ValueRef[]) : fail(node, `argument ${String(position)} is not a list of tensors`);
+  return Array.isArray(arg)
+    ? (arg as readonly ValueRef[])
+    : fail(node, `argument ${String(position)} is not a list of tensors`);
 }
 
-const isValue = (arg: Arg | undefined): arg is ValueRef => arg !== undefined && arg !== null && 'kind' in arg && arg.kind === 'value';
+const isValue = (arg: Arg | undefined): arg is ValueRef =>
+  arg !== undefined && arg !== null && 'kind' in arg && arg.kind === 'value';
 const isScalarArg = (arg: Arg | undefined): arg is ScalarRef =>
   arg !== undefined && arg !== null && 'kind' in arg && arg.kind === 'scalar';
-
-/** A scalar's value as a body's constant. An integer in i64 is spelled in digits; true and false are 1 and 0. */
-export function constantOf({ value }: ScalarRef, dtype: DType): ScalarConstant {
-  if (typeof value === 'object') return dtype === 'i64' ? value : Number(value.bigint);
-  if (typeof value === 'string') return value;
-  const number = Number(value);
-  if (dtype === 'bool') return number === 0 ? 0 : 1;
-  if (dtype === 'i64' && Number.isInteger(number)) return { bigint: String(BigInt(number)) };
-  return Object.is(number, -0) ? '-0' : number;
-}

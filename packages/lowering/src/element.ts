@@ -1,7 +1,8 @@
 // Elements of values within a body. Memory holds any dtype, arithmetic is done in compute dtypes: f16 and bf16 are widened
 // to f32 where they are read, and rounded where they are stored.
-import { dtypeInfo } from '@tsinductor/base';
+import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import type { ScalarRef } from '@tsinductor/graph';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
 import type { View } from './view.ts';
 
@@ -28,3 +29,11 @@ export function convert(body: BodyBuilder, element: Element, dtype: DType): Elem
 
 /** As the result of a body whose out has this dtype. */
 export const stored = (body: BodyBuilder, element: Element, dtype: DType): ScalarId => convert(body, element, dtype).id;
+
+const LITERAL_DTYPES: Readonly<Record<ScalarRef['category'], DType>> = { bool: 'bool', int: 'i64', float: 'f64' };
+
+/** A plain number, in a compute dtype. Floats take it as it is; integers and bool as a cast would. */
+export function literal(body: BodyBuilder, { value, category }: ScalarRef, dtype: DType): Element {
+  const own = isFloat(dtype) ? dtype : LITERAL_DTYPES[category];
+  return convert(body, { id: body.constant(value, own), dtype: own }, dtype);
+}

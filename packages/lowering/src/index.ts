@@ -1,2 +1,2 @@
 // The public API of @tsinductor/lowering: re-exports only.
-export {};
+export { lowerGraph } from './lower.ts';

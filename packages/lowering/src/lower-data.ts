@@ -3,10 +3,10 @@
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ScalarRef } from '@tsinductor/graph';
-import { add, int, multiply, rangeOf, subtract } from '@tsinductor/ir';
+import { add, int, isAtMost, multiply, subtract } from '@tsinductor/ir';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
-import { constantOf, isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
-import { convert, load, stored } from './element.ts';
+import { isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
+import { convert, literal, load, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Rule } from './lowering.ts';
 import type { ProgramBuilder, Target } from './program-builder.ts';
@@ -18,14 +18,15 @@ const MAX_PIECES = 8;
 
 function constant(body: BodyBuilder, value: ScalarRef | Index, dtype: DType): Element {
   if (isIndex(value)) return convert(body, { id: body.index(value), dtype: 'i64' }, dtype);
-  return { id: body.constant(constantOf(value, dtype), dtype), dtype };
+  return literal(body, value, dtype);
 }
 
 const fullRule: Rule = (lowering, node) => {
   const target = lowering.target(node);
   const value = operandArg(node, 0);
   return lowering.program.map(target, (body) => {
-    if (value.kind === 'scalar') return stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
+    if (value.kind === 'scalar')
+      return stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
     const view = lowering.view(value);
     return stored(body, load(body, view, { at: locate(view, view.axes.map(() => zero)) }), target.dtype); // prettier-ignore
   });
@@ -52,23 +53,29 @@ const iotaRule: Rule = (lowering, node) => {
 /** lower <= coordinate < upper, or undefined where ranges say so already. */
 function within(body: BodyBuilder, coordinate: Index, bounds: { lower: Index; upper: Index }): ScalarId | undefined {
   const tests: ScalarId[] = [];
-  if (!isAtMost(bounds.lower, coordinate)) tests.push(body.apply('ge', [body.index(coordinate), body.index(bounds.lower)]));
+  if (!isAtMost(bounds.lower, coordinate))
+    tests.push(body.apply('ge', [body.index(coordinate), body.index(bounds.lower)]));
   if (!isAtMost(add(coordinate, int(1)), bounds.upper)) {
     tests.push(body.apply('lt', [body.index(coordinate), body.index(bounds.upper)]));
   }
   return all(body, tests);
 }
 
-const isAtMost = (left: Index, right: Index): boolean => (rangeOf(subtract(right, left)).min ?? -1) >= 0;
-
 const all = (body: BodyBuilder, tests: readonly (ScalarId | undefined)[]): ScalarId | undefined =>
-  tests.reduce((left, right) => (left === undefined ? right : right === undefined ? left : body.apply('logicalAnd', [left, right])), undefined);
+  tests.reduce(
+    (left, right) =>
+      left === undefined ? right : right === undefined ? left : body.apply('logicalAnd', [left, right]),
+    undefined,
+  );
 
 const padRule: Rule = (lowering, node) => {
   const source = lowering.argument(node, 0);
   const padding = pairsAttr(node, 'padding');
   const value = scalarAttr(node, 'value');
-  return lowering.program.map(lowering.target(node), (body, coordinates) => {
+  const target = lowering.target(node);
+  return lowering.program.map(target, (body, coordinates) => {
+    const outside = stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
+    if (shapeOf(source).some((extent) => isInt(extent, 0))) return outside;
     const inner = coordinates.map((coordinate, axis) => subtract(coordinate, at(at(padding, axis), 0)));
     const mask = all(
       body,
@@ -76,8 +83,7 @@ const padRule: Rule = (lowering, node) => {
     );
     const place = locate(source, inner);
     if (mask === undefined) return body.load(source.buffer, source.dtype, place);
-    const other = stored(body, constant(body, value, dtypeInfo[source.dtype].compute), source.dtype);
-    return body.load(source.buffer, source.dtype, place, { mask, other });
+    return body.load(source.buffer, source.dtype, place, { mask, other: outside });
   });
 };
 
@@ -97,8 +103,12 @@ interface Concatenation {
 function concatenate(program: ProgramBuilder, { target, pieces, dim }: Concatenation): View {
   if (pieces.length > MAX_PIECES) {
     const size = Math.ceil(pieces.length / MAX_PIECES);
-    const parts = Array.from({ length: Math.ceil(pieces.length / size) }, (_, part) => pieces.slice(part * size, (part + 1) * size));
-    const joined = parts.map((part) => concatenate(program, { target: { ...target, shape: joinedShape(part, dim) }, pieces: part, dim }));
+    const parts = Array.from({ length: Math.ceil(pieces.length / size) }, (_, part) =>
+      pieces.slice(part * size, (part + 1) * size),
+    );
+    const joined = parts.map((part) =>
+      concatenate(program, { target: { ...target, shape: joinedShape(part, dim) }, pieces: part, dim }),
+    );
     return concatenate(program, { target, pieces: joined, dim });
   }
   return program.map(target, (body, coordinates) => pickPiece(body, { target, pieces, dim }, coordinates));
@@ -137,8 +147,7 @@ function pickPiece(body: BodyBuilder, { target, pieces, dim }: Concatenation, co
 /** The body of a map over no points at all. */
 function emptyElement(body: BodyBuilder, dtype: DType): ScalarId {
   const { compute } = dtypeInfo[dtype];
-  const zeroConstant = constantOf({ kind: 'scalar', category: 'int', value: 0 }, compute);
-  return stored(body, { id: body.constant(zeroConstant, compute), dtype: compute }, dtype);
+  return stored(body, { id: body.constant(0, compute), dtype: compute }, dtype);
 }
 
 export const dataRules: Readonly<Record<string, Rule>> = { full: fullRule, iota: iotaRule, pad: padRule, cat: catRule };

@@ -1,13 +1,14 @@
 // Primitives with indices that are loaded: gather, indexSelect, index, scatter, indexPut. Every index passes a check
 // that names the user's line; the checked value is in range, so what it addresses is safe.
-import { at } from '@tsinductor/base';
-import { indirect } from '@tsinductor/ir';
-import type { BodyBuilder, Index, ScatterNode } from '@tsinductor/ir';
+import { at, get } from '@tsinductor/base';
+import { BodyBuilder, freeIndirects, indirect, substitute } from '@tsinductor/ir';
+import type { Index, ScatterNode } from '@tsinductor/ir';
 import { flagAttr, numberAttr, numbersAttr, stringAttr, valuesArg } from './attributes.ts';
 import type { CallNode } from './attributes.ts';
-import { stored, load } from './element.ts';
+import { load } from './element.ts';
+import { malformedNode } from './errors.ts';
 import type { Lowering, Rule } from './lowering.ts';
-import { isInt, linearize, locate, locateBroadcast, shapeOf } from './view.ts';
+import { broadcastShape, linearize, locate, locateBroadcast, shapeOf } from './view.ts';
 import type { Shape, View } from './view.ts';
 
 /** One index tensor and the axis that it indexes. */
@@ -19,14 +20,18 @@ interface Lookup {
   readonly site: number;
 }
 
-function lookup(lowering: Lowering, node: CallNode, what: { readonly index: View; readonly dim: number; readonly extent: Index }): Lookup {
+function lookup(
+  lowering: Lowering,
+  node: CallNode,
+  what: { readonly index: View; readonly dim: number; readonly extent: Index },
+): Lookup {
   return { ...what, site: lowering.site(node, `the index of dim ${String(what.dim)}`) };
 }
 
 /** The checked index that stands at `place` of the index tensor. */
 function checkedIndex(body: BodyBuilder, { index, extent, site }: Lookup, place: Index): Index {
   const { id } = load(body, index, { at: place });
-  return indirect(body.check(id, extent, site), extent);
+  return body.indirect(body.check(id, extent, site), extent);
 }
 
 /** out[c] = x[c with coordinate dim replaced by index[c]]. */
@@ -56,8 +61,8 @@ const indexSelect: Rule = (lowering, node) => {
 /** Several index tensors, broadcast together to the leading axes of what they pick. */
 interface Advanced {
   readonly lookups: readonly Lookup[];
-  /** The rank of the broadcast indices. */
-  readonly rank: number;
+  /** The shape of the broadcast indices. */
+  readonly shape: Shape;
   /** Axes of the indexed value that are taken whole, in order. */
   readonly rest: readonly number[];
 }
@@ -69,26 +74,99 @@ function advanced(lowering: Lowering, node: CallNode, indexed: Shape): Advanced 
     const dim = at(dims, position);
     return lookup(lowering, node, { index, dim, extent: at(indexed, dim) });
   });
-  const rank = Math.max(0, ...indices.map((index) => index.axes.length));
-  return { lookups, rank, rest: indexed.map((_, axis) => axis).filter((axis) => !dims.includes(axis)) };
+  return {
+    lookups,
+    shape: broadcastShape(indices.map(shapeOf)),
+    rest: indexed.map((_, axis) => axis).filter((axis) => !dims.includes(axis)),
+  };
 }
 
 /** The coordinates in the indexed value of what is picked at `picked` of `shape`. */
-function pickedCoordinates(body: BodyBuilder, { lookups, rank, rest }: Advanced, picked: { shape: Shape; coordinates: Shape }): Shape {
-  const [shape, coordinates] = [picked.shape.slice(0, rank), picked.coordinates.slice(0, rank)];
+function pickedCoordinates(body: BodyBuilder, { lookups, shape, rest }: Advanced, picked: Shape): Shape {
+  const coordinates = picked.slice(0, shape.length);
   const found = new Map(
     lookups.map((one) => [one.dim, checkedIndex(body, one, locateBroadcast(one.index, shape, coordinates))]),
   );
-  rest.forEach((axis, position) => found.set(axis, at(picked.coordinates, rank + position)));
-  return Array.from({ length: found.size }, (_, axis) => at([found.get(axis)].filter((item) => item !== undefined), 0));
+  rest.forEach((axis, position) => found.set(axis, at(picked, shape.length + position)));
+  return Array.from({ length: found.size }, (_, axis) => get(found, axis));
 }
 
 const index: Rule = (lowering, node) => {
   const source = lowering.argument(node, 0);
-  const target = lowering.target(node);
   const how = advanced(lowering, node, shapeOf(source));
-  return lowering.program.map(target, (body, coordinates) => {
-    const place = pickedCoordinates(body, how, { shape: target.shape, coordinates });
+  return lowering.program.map(lowering.target(node), (body, coordinates) => {
+    const place = pickedCoordinates(body, how, coordinates);
     return body.load(source.buffer, source.dtype, locate(source, place));
   });
 };
+
+/** What a scatter writes: for each point of `shape`, the value at the coordinates that `element` gives. */
+interface Scattered {
+  readonly mode: ScatterNode['mode'];
+  readonly shape: Shape;
+  readonly element: (
+    body: BodyBuilder,
+    coordinates: Shape,
+  ) => { readonly place: Shape; readonly value: View; readonly from: Index };
+}
+
+/** A copy of the first argument with elements written into it. */
+function scatterInto(lowering: Lowering, node: CallNode, { mode, shape, element }: Scattered): View {
+  const { program } = lowering;
+  const base = program.rowMajor(lowering.argument(node, 0), lowering.origin(node));
+  const { axes, coordinates } = program.space(shape);
+  const body = new BodyBuilder();
+  const { place, value, from } = element(body, coordinates);
+  const result = body.load(value.buffer, value.dtype, from);
+  const start = program.isZero(base.buffer) ? {} : { initial: base.buffer };
+  const write = linearize(shapeOf(base), place);
+  // The write's indices are nodes of the body, too: they are finished with it, and renumbered.
+  const found = [...freeIndirects(write)];
+  const { nodes, results } = body.finish([result, ...found]);
+  const renumbered = substitute(write, new Map(), (value, extent) =>
+    indirect(at(results, found.indexOf(value) + 1), extent),
+  );
+  const whole = { nodes, results: results.slice(0, 1) };
+  return program.append(
+    lowering.target(node),
+    { kind: 'scatter', mode, ...start, axes, body: whole, write: renumbered },
+    coordinates,
+  );
+}
+
+const scatter: Rule = (lowering, node) => {
+  const [base, index, source] = [lowering.argument(node, 0), lowering.argument(node, 1), lowering.argument(node, 2)];
+  const dim = numberAttr(node, 'dim');
+  const extent = base.axes[dim]?.extent;
+  const element: Scattered['element'] = (body, coordinates) => {
+    const from = locate(source, coordinates);
+    if (extent === undefined) return { place: [], value: source, from };
+    const found = checkedIndex(body, lookup(lowering, node, { index, dim, extent }), locate(index, coordinates));
+    return { place: coordinates.with(dim, found), value: source, from };
+  };
+  return scatterInto(lowering, node, { mode: scatterMode(node), shape: shapeOf(index), element });
+};
+
+const MODES: readonly ScatterNode['mode'][] = ['set', 'add', 'multiply', 'min', 'max'];
+
+function scatterMode(node: CallNode): ScatterNode['mode'] {
+  const wanted = stringAttr(node, 'mode');
+  const mode = MODES.find((candidate) => candidate === wanted);
+  if (mode === undefined) throw malformedNode(node.target, `mode ${wanted} is unknown`);
+  return mode;
+}
+
+const indexPut: Rule = (lowering, node) => {
+  const base = lowering.argument(node, 0);
+  const values = lowering.argument(node, 2);
+  const how = advanced(lowering, node, shapeOf(base));
+  const shape = [...how.shape, ...how.rest.map((axis) => at(base.axes, axis).extent)];
+  const element: Scattered['element'] = (body, coordinates) => ({
+    place: pickedCoordinates(body, how, coordinates),
+    value: values,
+    from: locateBroadcast(values, shape, coordinates),
+  });
+  return scatterInto(lowering, node, { mode: flagAttr(node, 'accumulate') ? 'add' : 'set', shape, element });
+};
+
+export const indexedRules: Readonly<Record<string, Rule>> = { gather, indexSelect, index, scatter, indexPut };

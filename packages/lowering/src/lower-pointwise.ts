@@ -5,8 +5,8 @@ import type { ScalarRef, ValueRef } from '@tsinductor/graph';
 import type { BodyBuilder } from '@tsinductor/ir';
 import { resolveDTypes } from '@tsinductor/ops';
 import type { Operand, PointwiseOp } from '@tsinductor/ops';
-import { constantOf, dtypeAttr, operandArg } from './attributes.ts';
-import { convert, load, stored } from './element.ts';
+import { dtypeAttr, operandArg } from './attributes.ts';
+import { convert, literal, load, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Lowering, Rule } from './lowering.ts';
 import { locate, locateBroadcast } from './view.ts';
@@ -22,13 +22,13 @@ export const pointwiseRule =
   (lowering, node) => {
     const args = Array.from({ length: op.arity }, (_, position) => operandArg(node, position));
     const operands = args.map((arg) => operandOf(lowering, arg));
-    const { operands: dtypes, result } = resolveDTypes(op, operands);
+    const { operands: dtypes } = resolveDTypes(op, operands);
     const target = lowering.target(node);
     return lowering.program.map(target, (body, coordinates) => {
       const read = new OperandReader(lowering, body, { shape: target.shape, coordinates });
       const ids = args.map((arg, position) => read.operand(arg, at(dtypes, position)).id);
       const id = body.apply(op.name, ids);
-      return stored(body, { id, dtype: dtypeInfo[result].compute }, target.dtype);
+      return stored(body, { id, dtype: body.dtypeOf(id) }, target.dtype);
     });
   };
 
@@ -53,7 +53,7 @@ class OperandReader {
   /** In the compute dtype of `dtype`. Tensors with axes are first rounded to it; numbers and 0-d tensors are not. */
   operand(arg: Argument, dtype: DType): Element {
     const { compute } = dtypeInfo[dtype];
-    if (arg.kind === 'scalar') return { id: this.#body.constant(constantOf(arg, compute), compute), dtype: compute };
+    if (arg.kind === 'scalar') return literal(this.#body, arg, compute);
     const view = this.#lowering.view(arg);
     const { shape, coordinates } = this.#point;
     const element = load(this.#body, view, { at: locateBroadcast(view, shape, coordinates) });

@@ -91,4 +91,3 @@ export const viewRules: Readonly<Record<string, Rule>> = {
   unfold,
   asStrided,
 };
-

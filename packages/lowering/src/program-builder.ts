@@ -4,9 +4,19 @@
 // row-major; a buffer's name is its operator's and its number (`add_3`), never a text of the user.
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, axisIndex, BodyBuilder, equal, subtract } from '@tsinductor/ir';
-import type { Axis, BufferDecl, BufferId, CheckSite, Index, LoopNode, LoopProgram, Origin, ScalarId } from '@tsinductor/ir';
-import { dot, isInt, isRowMajor, linearize, locate, one, product, rowMajorStrides, shapeOf, zero } from './view.ts';
+import { add, axisIndex, BodyBuilder, equal, product, subtract } from '@tsinductor/ir';
+import type {
+  Axis,
+  BufferDecl,
+  BufferId,
+  CheckSite,
+  Index,
+  LoopNode,
+  LoopProgram,
+  Origin,
+  ScalarId,
+} from '@tsinductor/ir';
+import { countOf, dot, isInt, isRowMajor, linearize, locate, one, rowMajorStrides, shapeOf, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
 /** What a new buffer is for. */
@@ -33,7 +43,9 @@ export interface SplitSpace {
 }
 
 /** A node but for its number, and for what follows from its out. */
-type NodeParts<T> = T extends LoopNode ? Omit<T, 'id' | 'outs' | 'writes' | 'origins'> & { readonly write?: Index } : never;
+type NodeParts<T> = T extends LoopNode
+  ? Omit<T, 'id' | 'outs' | 'writes' | 'origins'> & { readonly write?: Index }
+  : never;
 export type NewNode = NodeParts<LoopNode>;
 
 const LETTERS = 'ijklmn';
@@ -45,6 +57,11 @@ export class ProgramBuilder {
   /** The node that fills a buffer. */
   readonly #makers = new Map<BufferId, LoopNode>();
   #viewAxes = 0;
+
+  /** The number of the node that is appended next: what its axes are named after. */
+  get nextNumber(): string {
+    return String(this.#nodes.length);
+  }
 
   /** Axes of a view: placeholders, which a loop's coordinates replace. */
   viewAxes(shape: Shape): readonly Axis[] {
@@ -59,8 +76,8 @@ export class ProgramBuilder {
 
   /** As `space`; the loops over `dims` come apart from the others. */
   splitSpace(shape: Shape, dims: readonly number[]): SplitSpace {
-    const number = this.#nodes.length;
-    const named = shape.map((extent, dim) => ({ name: `${LETTERS[dim] ?? `a${String(dim)}_`}${String(number)}`, extent }));
+    const number = this.nextNumber;
+    const named = shape.map((extent, dim) => ({ name: `${LETTERS[dim] ?? `a${String(dim)}_`}${number}`, extent }));
     const looped = named.filter((axis) => !isInt(axis.extent, 1));
     const isOver = (axis: Axis): boolean => dims.includes(named.indexOf(axis));
     return {
@@ -113,15 +130,20 @@ export class ProgramBuilder {
 
   /** The value as a buffer in row-major order: itself if it is one, else a copy. */
   rowMajor(view: View, origin: Origin): View {
-    return isRowMajor(view) && equal(this.decl(view.buffer).size, product(shapeOf(view))) ? view : this.copy(view, origin);
+    return isRowMajor(view) && equal(this.decl(view.buffer).size, countOf(view)) ? view : this.copy(view, origin);
   }
 
   decl(buffer: BufferId): BufferDecl {
     return at(this.#buffers, buffer);
   }
 
-  maker(buffer: BufferId): LoopNode | undefined {
-    return this.#makers.get(buffer);
+  /** Whether the buffer is known to hold zeros only. */
+  isZero(buffer: BufferId): boolean {
+    const maker = this.#makers.get(buffer);
+    if (maker?.kind !== 'map') return false;
+    const result = at(maker.body.nodes, at(maker.body.results, 0));
+    const value = result.kind === 'cast' ? at(maker.body.nodes, result.value) : result;
+    return value.kind === 'constant' && constantToValue(value.value, 'f64') === 0;
   }
 
   /** A new place where a check can fail. */
@@ -130,16 +152,26 @@ export class ProgramBuilder {
   }
 
   /** The program, without nodes whose results nobody reads. Each of `outputs` gets a buffer of its own. */
-  finish(outputs: readonly View[], io: { readonly inputs: readonly BufferId[]; readonly sizes: readonly string[] }): LoopProgram {
+  finish(
+    outputs: readonly View[],
+    io: { readonly inputs: readonly BufferId[]; readonly sizes: readonly string[] },
+  ): LoopProgram {
     const results = outputs.map((view) => this.#output(view));
-    return { buffers: this.#buffers, inputs: io.inputs, outputs: results, nodes: this.#nodes, sizes: io.sizes, sites: this.#sites };
+    return {
+      buffers: this.#buffers,
+      inputs: io.inputs,
+      outputs: results,
+      nodes: this.#nodes,
+      sizes: io.sizes,
+      sites: this.#sites,
+    };
   }
 
   #output(view: View): BufferId {
     const shape = shapeOf(view);
     const known = this.decl(view.buffer);
     const isOwn = known.role === 'temporary' && isRowMajor(view) && equal(known.size, product(shape));
-    const { buffer } = isOwn ? view : this.copy(view, this.maker(view.buffer)?.origins[0] ?? { op: 'copy' });
+    const { buffer } = isOwn ? view : this.copy(view, this.#makers.get(view.buffer)?.origins[0] ?? { op: 'copy' });
     this.#buffers[buffer] = { ...this.decl(buffer), role: 'output', shape, strides: rowMajorStrides(shape) };
     return buffer;
   }

@@ -2,9 +2,19 @@
 // group, axes of the source that lie in memory like one axis are joined, so that splitting and joining axes needs no
 // division. Only what is left (a reshape across a permutation) divides.
 import { at, get } from '@tsinductor/base';
-import { axisIndex, coefficientOf, equal, floorDivide, modulo, multiply, printIndex, substitute } from '@tsinductor/ir';
+import {
+  axisIndex,
+  coefficientOf,
+  equal,
+  floorDivide,
+  modulo,
+  multiply,
+  printIndex,
+  product,
+  substitute,
+} from '@tsinductor/ir';
 import type { Axis, Index } from '@tsinductor/ir';
-import { isInt, linearize, one, product, shapeOf, zero } from './view.ts';
+import { isInt, linearize, one, shapeOf, zero } from './view.ts';
 import type { View } from './view.ts';
 
 /** Axes of the source and of the result that hold the same elements. */

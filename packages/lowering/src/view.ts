@@ -5,7 +5,20 @@
 // Invariants: `axes` have the value's extents, outermost first; `at` is free of every other axis.
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, axisIndex, equal, freeAxes, int, minimum, multiply, rangeOf, substitute, subtract } from '@tsinductor/ir';
+import {
+  add,
+  axisIndex,
+  coefficientOf,
+  equal,
+  freeAxes,
+  int,
+  minimum,
+  multiply,
+  product,
+  rangeOf,
+  substitute,
+  subtract,
+} from '@tsinductor/ir';
 import type { Axis, BufferId, Index } from '@tsinductor/ir';
 
 export type Shape = readonly Index[];
@@ -21,7 +34,7 @@ export const zero: Index = int(0);
 export const one: Index = int(1);
 
 export const isInt = (index: Index, value: number): boolean => index.kind === 'int' && index.value === value;
-export const product = (items: Shape): Index => items.reduce((total, item) => multiply(total, item), one);
+export const countOf = (view: View): Index => product(shapeOf(view));
 export const shapeOf = (view: View): Shape => view.axes.map((axis) => axis.extent);
 
 /** Row-major strides, in elements. */
@@ -43,7 +56,10 @@ export const dot = (coordinates: Shape, strides: Shape): Index =>
 
 /** The index of the element at `coordinates`. */
 export function locate(view: View, coordinates: Shape): Index {
-  invariant(coordinates.length === view.axes.length, `${String(coordinates.length)} coordinates of a value of rank ${String(view.axes.length)}`);
+  invariant(
+    coordinates.length === view.axes.length,
+    `${String(coordinates.length)} coordinates of a value of rank ${String(view.axes.length)}`,
+  );
   return substitute(view.at, new Map(view.axes.map((axis, position) => [axis.name, at(coordinates, position)])));
 }
 
@@ -68,21 +84,20 @@ function clamp(coordinate: Index, extent: Index, whole: Index): Index {
   return mayBeOne ? minimum(coordinate, subtract(extent, one)) : coordinate;
 }
 
+/** The shape that shapes have together, aligned at the right; they are known to fit. */
+export function broadcastShape(shapes: readonly Shape[]): Shape {
+  const rank = Math.max(0, ...shapes.map((shape) => shape.length));
+  return Array.from({ length: rank }, (_, axis) => {
+    const sizes = shapes.map((shape) => shape[axis - rank + shape.length] ?? one).filter((size) => !isInt(size, 1));
+    return sizes.find((size) => size.kind === 'int') ?? sizes[0] ?? one;
+  });
+}
+
 /** Whether the value is a whole buffer from its start, in row-major order. */
 export const isRowMajor = (view: View): boolean => equal(view.at, linearize(shapeOf(view), view.axes.map(axisIndex)));
 
-/** Whether `index` is a constant plus a multiple of each of `axes`, and free of other axes. */
+/** Whether `index` is free of other axes than these, and each of them adds the same at every step. */
 export function isAffine(index: Index, axes: readonly Axis[]): boolean {
-  const named = new Set(axes.map((axis) => axis.name));
-  if ([...freeAxes(index)].some((axis) => !named.has(axis.name))) return false;
-  const origin = substitute(index, new Map(axes.map((axis) => [axis.name, zero])));
-  return equal(index, add(origin, dot(axes.map(axisIndex), axes.map((axis) => strideOf(index, axis)))));
-}
-
-/** What a step along `axis` from the origin adds: the stride, where the index is affine. */
-function strideOf(index: Index, axis: Axis): Index {
-  const others = new Map([...freeAxes(index)].filter((other) => other.name !== axis.name).map((other) => [other.name, zero]));
-  const alone = substitute(index, others);
-  const [first, second] = [zero, one].map((value) => substitute(alone, new Map([[axis.name, value]])));
-  return subtract(second ?? zero, first ?? zero);
+  const strides = axes.map((axis) => coefficientOf(index, axis));
+  return strides.every((stride) => stride !== undefined && freeAxes(stride).size === 0);
 }

@@ -1,2 +1,3 @@
 // The public API of @tsinductor/testing: re-exports only.
-export {};
+export { parseIndex } from './parse-index.ts';
+export type { Extents } from './parse-index.ts';

@@ -17,7 +17,7 @@ export class CompileClient implements Disposable {
   readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
   readonly #worker: Worker;
   readonly #blockingPort: MessagePort;
-  readonly #pending = new Map<number, (failure: Failure | undefined) => void>();
+  readonly #pending = new Map<number, (response: Response) => void>();
   #nextId = 1;
 
   constructor(threads: number) {
@@ -31,13 +31,13 @@ export class CompileClient implements Disposable {
       stdout: false,
       stderr: false,
     });
-    this.#worker.on('message', ({ id, failure }: Response) => {
-      this.#pending.get(id)?.(failure);
-      this.#settle(id);
+    this.#worker.on('message', (response: Response) => {
+      this.#pending.get(response.id)?.(response);
+      this.#settle(response.id);
     });
     const fail = (cause: unknown): void => {
       for (const [id, finish] of this.#pending) {
-        finish({ name: 'InternalError', code: 'COMPILE_WORKER', message: String(cause) });
+        finish({ id, failure: { name: 'InternalError', code: 'COMPILE_WORKER', message: String(cause) }, events: [] });
         this.#settle(id);
       }
     };
@@ -49,8 +49,8 @@ export class CompileClient implements Disposable {
     port1.unref();
   }
 
-  /** Builds `job`, blocking this thread until it is done. Throws what the build threw. */
-  run(job: BuildJob): void {
+  /** Builds `job`, blocking this thread until it is done; returns the cache's events. Throws what the build threw. */
+  run(job: BuildJob): readonly string[] {
     const id = this.#nextId++;
     let answers = Atomics.load(this.#shared, sharedAnswers);
     this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
@@ -61,8 +61,7 @@ export class CompileClient implements Disposable {
       answers = Atomics.load(this.#shared, sharedAnswers);
       const received = receiveMessageOnPort(this.#blockingPort) as { message: Response } | undefined;
       if (received?.message.id === id) {
-        if (received.message.failure !== undefined) throw toError(received.message.failure);
-        return;
+        return eventsOf(received.message);
       }
       const beat = Atomics.load(this.#shared, sharedHeartbeat);
       if (beat !== heartbeat) lastSign = performance.now();
@@ -72,14 +71,14 @@ export class CompileClient implements Disposable {
   }
 
   /** Builds `job` without blocking. */
-  async submit(job: BuildJob): Promise<void> {
+  async submit(job: BuildJob): Promise<readonly string[]> {
     const id = this.#nextId++;
     this.#worker.ref();
-    const failure = await new Promise<Failure | undefined>((resolve) => {
+    const response = await new Promise<Response>((resolve) => {
       this.#pending.set(id, resolve);
       this.#worker.postMessage({ id, job, blocking: false } satisfies Request);
     });
-    if (failure !== undefined) throw toError(failure);
+    return eventsOf(response);
   }
 
   #settle(id: number): void {
@@ -92,16 +91,19 @@ export class CompileClient implements Disposable {
   }
 }
 
+function eventsOf({ failure, events }: Response): readonly string[] {
+  if (failure !== undefined) throw toError(failure);
+  return events;
+}
+
 /** An error that crossed threads, made whole again. */
 function toError(failure: Failure): Error {
-  const { name, code, message, hint, stderr, command } = failure;
-  const details = { ...(hint === undefined ? {} : { hint }) };
+  const { name, code, message, stderr, command } = failure;
   if (name === 'ToolchainError') {
     return new ToolchainError(code, message, {
-      ...details,
       ...(stderr === undefined ? {} : { stderr }),
       ...(command === undefined ? {} : { command }),
     });
   }
-  return name === 'UserError' ? new UserError(code, message, details) : new InternalError(code, message, details);
+  return name === 'UserError' ? new UserError(code, message) : new InternalError(code, message);
 }

@@ -1,14 +1,22 @@
 // What the caller's thread and the coordinator thread say to each other. Plain data only.
-import type { CppUnit } from '@tsinductor/codegen-cpp';
+import type { CompileUnit, Toolchain } from '@tsinductor/runtime';
 
 export interface BuildJob {
+  /** The cache key: hexadecimal digits. */
   readonly key: string;
-  /** Compiler, flags and ISA, as found by the runtime on the caller's side. */
-  readonly toolchain: unknown;
-  readonly units: readonly CppUnit[];
+  /** The function's name, for people who look into the cache. */
+  readonly name: string;
+  /** What went into the key beside the graph. */
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly toolchain: Toolchain;
+  readonly units: readonly CompileUnit[];
+  /** The plan as JSON. */
   readonly plan: string;
   readonly cacheRoot: string;
-  readonly threads: number;
+  readonly namespace: string;
+  readonly temporaryDirectory: string;
+  /** How many compilers this job may run at once. */
+  readonly concurrency: number;
   readonly timeoutMs: number;
 }
 
@@ -23,7 +31,6 @@ export interface Failure {
   readonly name: string;
   readonly code: string;
   readonly message: string;
-  readonly hint?: string;
   readonly stderr?: string;
   readonly command?: readonly string[];
 }
@@ -31,9 +38,11 @@ export interface Failure {
 export interface Response {
   readonly id: number;
   readonly failure?: Failure;
+  /** What the cache had to say. */
+  readonly events: readonly string[];
 }
 
 /** Layout of the shared Int32Array: answers posted so far, and a counter that moves while the coordinator lives. */
-export const sharedAnswers = 0;
-export const sharedHeartbeat = 1;
-export const sharedLength = 2;
+export const sharedAnswers: number = 0;
+export const sharedHeartbeat: number = 1;
+export const sharedLength: number = 2;

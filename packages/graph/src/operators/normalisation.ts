@@ -213,7 +213,7 @@ function localResponseNorm(c: Composer, a: ArgumentReader): ValueRef {
   const windows = c.call('unfold', [c.pad(squares, pairs)], { dim: 1, size: n, step: 1 });
   const summed = c.reduce('sum', windows, [c.rank(windows) - 1]);
   // An integer tensor is averaged in integers, as PyTorch's pooling does.
-  const mean = isFloat(c.dtype(x)) ? c.op('div', summed, float(n)) : c.op('truncDivide', summed, n);
+  const mean = isFloat(c.dtype(x)) ? c.op('div', summed, float(n)) : c.op('divTrunc', summed, n);
   const base = c.op('add', c.op('mul', mean, float(a.float('alpha'))), float(a.float('k')));
   const result = c.op('div', wide, c.op('pow', base, float(a.float('beta'))));
   return isFloat(c.dtype(x)) ? c.cast(result, c.dtype(x)) : result;

@@ -171,18 +171,3 @@ export const viewEntries: readonly Entry[] = [
   meshgrid,
   ...[1, 2, 3].flatMap(atLeastEntry),
 ];
-
-/** The aliases among views: swapaxes, moveaxis and the like have one entry's behaviour under another name. */
-export const viewAliases: readonly Entry[] = ['swapaxes', 'swapdims'].map((name) => alias(name, viewNamed('transpose')));
-
-function viewNamed(name: string): Entry {
-  return at(viewEntries.filter((entry) => entry.name === name), 0);
-}
-
-/** The sizes before `dim`, its split in two, and those after. */
-export const splitAxis = (shape: Shape, dim: number, inner: number): Shape => [
-  ...shape.slice(0, dim),
-  floorDivide(at(shape, dim), int(inner)),
-  int(inner),
-  ...shape.slice(dim + 1),
-];

@@ -84,11 +84,30 @@ export function fromTerms(terms: readonly Term[]): Index {
   return fromOrdered(joinDivisions(joined.filter(({ coefficient }) => coefficient !== 0)));
 }
 
+/** Two ordered lists of terms in one pass. */
+function mergeTerms(a: readonly Term[], b: readonly Term[]): readonly Term[] {
+  const merged: Term[] = [];
+  let [left, right] = [0, 0];
+  for (let x = a[left], y = b[right]; x !== undefined || y !== undefined; x = a[left], y = b[right]) {
+    const order = x === undefined ? 1 : y === undefined ? -1 : compareLists(x.factors, y.factors);
+    if (order <= 0) left += 1;
+    if (order >= 0) right += 1;
+    if (x === undefined || y === undefined || order !== 0) {
+      const first = order < 0 ? x : y;
+      if (first !== undefined) merged.push(first);
+      continue;
+    }
+    const coefficient = safe(x.coefficient + y.coefficient);
+    if (coefficient !== 0) merged.push({ coefficient, factors: x.factors });
+  }
+  return merged;
+}
+
 export function add(a: Index, b: Index): Index {
   if (a.kind === 'int' && a.value === 0) return b;
   if (b.kind === 'int' && b.value === 0) return a;
   if (a.kind === 'int' && b.kind === 'int') return int(a.value + b.value);
-  return fromTerms([...termsOf(a), ...termsOf(b)]);
+  return fromOrdered(joinDivisions(mergeTerms(termsOf(a), termsOf(b))));
 }
 
 export const negate = (a: Index): Index => multiply(int(-1), a);
@@ -102,10 +121,18 @@ export function multiply(a: Index, b: Index): Index {
   if (a.kind === 'int' && b.kind === 'int') return int(a.value * b.value);
   if (a.kind === 'int' && a.value === 1) return b;
   if (b.kind === 'int' && b.value === 1) return a;
+  if (a.kind === 'int') return scale(b, a.value);
+  if (b.kind === 'int') return scale(a, b.value);
   const right = termsOf(b);
   const products = termsOf(a).flatMap((x) => right.map((y) => multiplyTerms(x, y)));
   return fromTerms(products);
 }
+
+/** A multiple keeps the order of terms. */
+const scale = (index: Index, by: number): Index =>
+  by === 0
+    ? int(0)
+    : fromOrdered(termsOf(index).map(({ coefficient, factors }) => ({ coefficient: safe(coefficient * by), factors })));
 
 export const product = (items: readonly Index[]): Index => items.reduce(multiply, int(1));
 
@@ -137,9 +164,7 @@ function withoutFactors(factors: readonly Index[], taken: readonly Index[]): rea
 
 /** Applies x / d * d + x % d = x (times any factor) as often as it fits. */
 function joinDivisions(terms: readonly Term[]): readonly Term[] {
-  const hasKind = (kind: Index['kind']): boolean =>
-    terms.some(({ factors }) => factors.some((factor) => factor.kind === kind));
-  if (terms.length < 2 || !hasKind('mod') || !hasKind('floorDiv')) return terms;
+  if (terms.length < 2 || !hasFactor(terms, 'mod') || !hasFactor(terms, 'floorDiv')) return terms;
   for (const [position, term] of terms.entries()) {
     for (const factor of term.factors) {
       if (factor.kind !== 'mod') continue;
@@ -152,6 +177,13 @@ function joinDivisions(terms: readonly Term[]): readonly Term[] {
     }
   }
   return terms;
+}
+
+function hasFactor(terms: readonly Term[], kind: Index['kind']): boolean {
+  for (const { factors } of terms) {
+    for (const factor of factors) if (factor.kind === kind) return true;
+  }
+  return false;
 }
 
 /** Whether `other` = term / (y % d) * d * (y / d). */

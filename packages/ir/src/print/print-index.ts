@@ -68,5 +68,5 @@ function printProduct(items: readonly Index[], outer: number, indirect: PrintInd
   if (Math.abs(coefficient) !== 1) texts.push(String(Math.abs(coefficient)));
   const text = texts.join(' * ');
   const signed = coefficient < 0 ? `-${text}` : text;
-  return enclosed(signed, coefficient < 0 ? level.sum : level.product, coefficient < 0 && outer > 0 ? outer : outer);
+  return enclosed(signed, coefficient < 0 ? level.sum : level.product, outer);
 }

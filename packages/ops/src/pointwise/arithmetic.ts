@@ -4,11 +4,10 @@ import { binary, ternary, unary } from '../define.ts';
 import type { Binary, Ternary, Unary } from '../define.ts';
 import { fma32, fma64 } from '../fused.ts';
 import { infix, levels, prefix, prelude } from '../prelude.ts';
+import type { Term } from '../term.ts';
 import { bitwiseAnd, bitwiseOr } from './bitwise.ts';
-import { eq, ge, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt, ne, where } from './comparison.ts';
+import { eq, ge, gt, isnan, le, logicalAnd, logicalOr, lt, ne, where } from './comparison.ts';
 import { floats, integers, numbers } from './dtype-sets.ts';
-import { log } from './exponential.ts';
-import { pow } from './power.ts';
 import { floor, trunc } from './rounding.ts';
 
 export const add: Binary = binary('add', {
@@ -230,7 +229,7 @@ export const rsqrt: Unary = unary('rsqrt', {
 });
 
 /** Half of g to each where both are equal, else all to the one that was chosen. */
-const shareOfTies = (g: Parameters<Binary>[0], chosen: ReturnType<Binary>, tie: ReturnType<Binary>) =>
+const shareOfTies = (g: Term, chosen: Term, tie: Term): Term =>
   where(tie, mul(0.5, g), where(chosen, g, 0));
 
 export const maximum: Binary = binary('maximum', {
@@ -368,16 +367,4 @@ export const lcm: Binary = binary('lcm', {
   accepts: integers,
   traits: { commutative: true, cost: 110 },
   decompose: ({ x, y }) => abs(mul(divTrunc(x, gcd(x, y)), y)),
-});
-
-export const hypot: Binary = binary('hypot', {
-  doc: 'Length of the vector (x, y), without undue overflow.',
-  formula: 'sqrt(x^2 + y^2)',
-  rule: 'promote',
-  accepts: floats,
-  traits: { cost: 30 },
-  decompose: ({ x, y }, dtype) => hypotenuse(x, y, dtype),
-  reference: Math.hypot,
-  ulp: 2,
-  gradient: ({ g, x, y, out }) => [mul(g, div(x, out)), mul(g, div(y, out))],
 });

@@ -1,5 +1,4 @@
-// The sets of dtypes that entries name in `accepts`, and what definitions ask of a dtype.
-import { isFloat } from '@tsinductor/base';
+// The sets of dtypes that entries name in `accepts`.
 import type { DType } from '@tsinductor/base';
 
 export const integers: readonly DType[] = ['i64', 'i32', 'i16', 'i8', 'u8'];
@@ -8,5 +7,3 @@ export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
 /** All but bool. */
 export const numbers: readonly DType[] = [...floats, ...integers];
 
-/** `definition` at integers, where rounding an integer is the integer itself; at floats the op is primitive. */
-export const unlessFloat = <T>(dtype: DType, definition: T): T | undefined => (isFloat(dtype) ? undefined : definition);

@@ -1,0 +1,338 @@
+// Build results on disk, under the digest of what went into them. In: a root, a namespace, keys. Out: verified artifacts.
+//
+// An entry appears by one rename of a finished directory and never changes afterwards. A reader verifies every byte
+// before it is given a path; what does not match is a miss, and is moved away. `get` is synchronous and never throws,
+// because the first call of a compiled function waits for it; a second `get` only checks that the files are the same.
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { isTsInductorError } from '@tsinductor/base';
+import { withLock } from './build-lock.ts';
+import { isUnchanged, readEntry, sealEntry } from './entry.ts';
+import type { Artifact, EntryInfo, EntryReading, VerifiedArtifact } from './entry.ts';
+import { writeFailed } from './errors.ts';
+import { errorCode } from './events.ts';
+import type { Report } from './events.ts';
+import { nodeFileSystem, removeQuietly, syncPath } from './file-system.ts';
+import type { FileSystem } from './file-system.ts';
+import { checkFileName, checkKey, checkNamespace, isKey } from './key.ts';
+import { openRoot } from './root.ts';
+import type { OpenedRoot } from './root.ts';
+
+export interface StoreOptions {
+  /** The cache directory, shared by all namespaces. */
+  readonly root: string;
+  readonly namespace: string;
+  /** Where a private directory is made if the root is unusable. */
+  readonly temporaryDirectory: string;
+  readonly report: Report;
+  /** How much of what was verified is remembered. */
+  readonly memoryEntries?: number;
+  readonly memoryBytes?: number;
+  /** How long to wait for another process's build; 120 s by default. */
+  readonly waitMilliseconds?: number;
+  /** When the lock of a dead process may be taken over; 5 s by default. */
+  readonly staleMilliseconds?: number;
+  readonly fs?: FileSystem;
+}
+
+/** What a build leaves: the names of its files in the directory it was given, and what to say about them. */
+export interface EntryDraft {
+  readonly files: readonly string[];
+  readonly info: EntryInfo;
+}
+
+export interface EntrySummary {
+  readonly key: string;
+  /** Bytes of all its files. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly modified: number;
+}
+
+export interface StoreStats {
+  readonly hits: number;
+  /** Those of the hits that needed no reading. */
+  readonly memoryHits: number;
+  readonly misses: number;
+  readonly builds: number;
+  readonly damaged: number;
+}
+
+export interface ArtifactStore {
+  /** The root in use: the configured one, or the fallback. Other threads open this one. */
+  readonly root: string;
+  /** The verified entry, or undefined. Never throws for what is on disk. */
+  get(key: string): Artifact | undefined;
+  /** Stores files under a key; if there is an intact entry, that one stays and is returned. */
+  put(key: string, files: Readonly<Record<string, string | Uint8Array>>, info: EntryInfo): Artifact;
+  /** The entry; where there is none, `build` makes it in the directory it is given, in one process at a time. */
+  withBuildLock(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact>;
+  list(): readonly EntrySummary[];
+  /** Removes all entries; returns how many. */
+  clear(): number;
+  /** Removes what killed processes and damage left behind, if it is older than an hour; returns how many. */
+  prune(olderThanMilliseconds?: number): number;
+  stats(): StoreStats;
+  /** Forgets what is in memory; removes the root if it is a temporary one. */
+  [Symbol.dispose](): void;
+}
+
+const locksName = '.locks';
+const damagedName = '.damaged';
+const stagePrefix = '.stage-';
+const keptDamaged = 8;
+const hour = 3_600_000;
+
+/** Opens a store. Reports a fallback; throws only where no directory at all can be had. */
+export function openStore(options: StoreOptions): ArtifactStore {
+  const { namespace } = options;
+  checkNamespace(namespace);
+  const fs = options.fs ?? nodeFileSystem();
+  const below = [namespace, join(namespace, locksName), join(namespace, damagedName)];
+  return new DiskStore(options, openRoot({ ...options, below, fs }), fs);
+}
+
+class DiskStore implements ArtifactStore {
+  readonly root: string;
+  readonly #options: StoreOptions;
+  readonly #temporary: boolean;
+  readonly #fs: FileSystem;
+  readonly #home: string;
+  readonly #memory: LRUCache<string, VerifiedArtifact>;
+  readonly #building = new Map<string, Promise<Artifact>>();
+  readonly #stats = { hits: 0, memoryHits: 0, misses: 0, builds: 0, damaged: 0 };
+  #moved = 0;
+  #pruned = false;
+
+  constructor(options: StoreOptions, opened: OpenedRoot, fs: FileSystem) {
+    this.root = opened.root;
+    this.#temporary = opened.temporary;
+    this.#options = options;
+    this.#fs = fs;
+    this.#home = join(opened.root, options.namespace);
+    this.#memory = new LRUCache<string, VerifiedArtifact>({
+      max: options.memoryEntries ?? 1000,
+      maxSize: options.memoryBytes ?? 64 * 1024 * 1024,
+      sizeCalculation: ({ artifact }) => artifact.bytes + 1,
+    });
+  }
+
+  get(key: string): Artifact | undefined {
+    checkKey(key);
+    const remembered = this.#memory.get(key);
+    if (remembered !== undefined && isUnchanged(this.#fs, remembered)) {
+      this.#stats.hits += 1;
+      this.#stats.memoryHits += 1;
+      return remembered.artifact;
+    }
+    const artifact = this.#accept(key, readEntry(this.#fs, this.#place(key)));
+    if (artifact === undefined) this.#stats.misses += 1;
+    else this.#stats.hits += 1;
+    return artifact;
+  }
+
+  put(key: string, files: Readonly<Record<string, string | Uint8Array>>, info: EntryInfo): Artifact {
+    checkKey(key);
+    const names = Object.keys(files);
+    names.forEach(checkFileName);
+    return this.#staged(key, (stage) => {
+      for (const [name, content] of Object.entries(files)) {
+        this.#fs.writeFileSync(join(stage, name), content, { mode: 0o600, flag: 'wx' });
+      }
+      return this.#seal(key, stage, { files: names, info });
+    });
+  }
+
+  withBuildLock(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact> {
+    checkKey(key);
+    const running = this.#building.get(key);
+    if (running !== undefined) return running;
+    const started = this.#buildLocked(key, build).finally(() => this.#building.delete(key));
+    this.#building.set(key, started);
+    return started;
+  }
+
+  list(): readonly EntrySummary[] {
+    const summaries: EntrySummary[] = [];
+    for (const key of this.#names(this.#home).filter(isKey).sort()) {
+      const directory = join(this.#home, key);
+      try {
+        const files = this.#fs.readdirSync(directory).map((name) => this.#fs.lstatSync(join(directory, name)));
+        const bytes = files.reduce((sum, { size }) => sum + size, 0);
+        summaries.push({ key, bytes, modified: this.#fs.lstatSync(directory).mtimeMs });
+      } catch {
+        // Removed meanwhile, or no entry.
+      }
+    }
+    return summaries;
+  }
+
+  clear(): number {
+    this.#memory.clear();
+    const keys = this.#names(this.#home).filter(isKey);
+    const removed = keys.filter((key) => this.#moveAside(key));
+    this.#trimDamaged(0);
+    return removed.length;
+  }
+
+  prune(olderThanMilliseconds: number = hour): number {
+    const before = Date.now() - olderThanMilliseconds;
+    const stages = this.#names(this.#home).filter((name) => name.startsWith(stagePrefix));
+    const candidates = [
+      ...stages.map((name) => join(this.#home, name)),
+      ...[locksName, damagedName].flatMap((parent) =>
+        this.#names(join(this.#home, parent)).map((name) => join(this.#home, parent, name)),
+      ),
+    ];
+    const old = candidates.filter((path) => {
+      try {
+        return this.#fs.lstatSync(path).mtimeMs <= before;
+      } catch {
+        return false;
+      }
+    });
+    for (const path of old) removeQuietly(this.#fs, path);
+    return old.length;
+  }
+
+  stats(): StoreStats {
+    return { ...this.#stats };
+  }
+
+  [Symbol.dispose](): void {
+    this.#memory.clear();
+    if (this.#temporary) removeQuietly(this.#fs, this.root);
+  }
+
+  #place(key: string): { directory: string; namespace: string; key: string } {
+    return { directory: join(this.#home, key), namespace: this.#options.namespace, key };
+  }
+
+  #names(directory: string): string[] {
+    try {
+      return this.#fs.readdirSync(directory);
+    } catch {
+      return [];
+    }
+  }
+
+  /** Remembers what was found; reports what was not as it should be, and moves damage out of the way. */
+  #accept(key: string, reading: EntryReading): Artifact | undefined {
+    this.#memory.delete(key);
+    switch (reading.kind) {
+      case 'found':
+        this.#memory.set(key, reading.verified);
+        return reading.verified.artifact;
+      case 'absent':
+        return undefined;
+      case 'unreadable':
+        this.#options.report({ kind: 'unreadable', key, message: `cache entry ${key} not read: ${reading.reason}` });
+        return undefined;
+      case 'damaged':
+        this.#stats.damaged += 1;
+        this.#moveAside(key);
+        this.#trimDamaged(keptDamaged);
+        this.#options.report({ kind: 'damaged', key, message: `cache entry ${key} is damaged: ${reading.reason}` });
+        return undefined;
+    }
+  }
+
+  /** Moves an entry where no reader looks, in one step. */
+  #moveAside(key: string): boolean {
+    this.#moved += 1;
+    const name = `${key}-${String(process.pid)}-${String(process.hrtime.bigint())}-${String(this.#moved)}`;
+    try {
+      this.#fs.renameSync(join(this.#home, key), join(this.#home, damagedName, name));
+      return true;
+    } catch {
+      return false; // moved by someone else, or it stays, and is a miss each time
+    }
+  }
+
+  /** Keeps some damaged entries for whoever wants to look into it. */
+  #trimDamaged(kept: number): void {
+    const parent = join(this.#home, damagedName);
+    const age = (name: string): number => {
+      try {
+        return this.#fs.lstatSync(join(parent, name)).ctimeMs;
+      } catch {
+        return 0;
+      }
+    };
+    const names = this.#names(parent);
+    if (names.length <= kept) return;
+    const oldest = names.map((name) => ({ name, age: age(name) })).sort((a, b) => a.age - b.age);
+    for (const { name } of oldest.slice(0, names.length - kept)) removeQuietly(this.#fs, join(parent, name));
+  }
+
+  async #buildLocked(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact> {
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    if (!this.#pruned) this.prune();
+    this.#pruned = true;
+    const lock = {
+      key,
+      path: join(this.#home, locksName, key),
+      fs: this.#fs,
+      report: this.#options.report,
+      staleMilliseconds: this.#options.staleMilliseconds ?? 5000,
+      waitMilliseconds: this.#options.waitMilliseconds ?? 120_000,
+      ready: () => this.#accept(key, readEntry(this.#fs, this.#place(key))),
+    };
+    return withLock(lock, () => this.#build(key, build));
+  }
+
+  async #build(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact> {
+    const stage = this.#makeStage(key);
+    try {
+      this.#stats.builds += 1;
+      const draft = await build(stage);
+      return this.#typed(key, () => this.#seal(key, stage, draft));
+    } finally {
+      removeQuietly(this.#fs, stage);
+    }
+  }
+
+  #staged(key: string, fill: (stage: string) => Artifact): Artifact {
+    const stage = this.#makeStage(key);
+    try {
+      return this.#typed(key, () => fill(stage));
+    } finally {
+      removeQuietly(this.#fs, stage);
+    }
+  }
+
+  #makeStage(key: string): string {
+    return this.#typed(key, () => this.#fs.mkdtempSync(join(this.#home, stagePrefix)));
+  }
+
+  /** Failures of the system become ours; ours stay as they are. */
+  #typed<T>(key: string, action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw isTsInductorError(error) ? error : writeFailed(key, error);
+    }
+  }
+
+  /** Finishes a stage and makes it the entry, unless an intact one is there already. */
+  #seal(key: string, stage: string, draft: EntryDraft): Artifact {
+    const place = this.#place(key);
+    sealEntry(this.#fs, { ...place, directory: stage }, draft);
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        this.#fs.renameSync(stage, place.directory);
+        break;
+      } catch (error) {
+        const taken = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error));
+        if (!taken || attempt === 2) throw error;
+        const other = this.#accept(key, readEntry(this.#fs, place)); // moves a damaged one away
+        if (other !== undefined) return other;
+      }
+    }
+    syncPath(this.#fs, this.#home);
+    const published = this.#accept(key, readEntry(this.#fs, place));
+    if (published === undefined) throw writeFailed(key, 'the entry could not be read back');
+    return published;
+  }
+}

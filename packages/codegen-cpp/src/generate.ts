@@ -1,0 +1,156 @@
+// Schedules -> C++: binds each group to a kernel, prints the kernels, and writes one entry per graph that calls them in
+// order. The C ABI of the entry is in docs/architecture.md.
+import { at, Lines, stableHash } from '@tsinductor/base';
+import { originText, printKernel, printScalarIndex, safeName } from '@tsinductor/codegen';
+import type { Definition, PrintedKernel, ValueContext } from '@tsinductor/codegen';
+import { verifyKernel } from '@tsinductor/ir';
+import type { Index, Kernel, Schedule } from '@tsinductor/ir';
+import { cppDialect } from './cpp-dialect.ts';
+import { addressOf, layoutProgram } from './layout.ts';
+import type { ConstantsLayout, Layout } from './layout.ts';
+import { elementDefinition } from './prelude/vector-types.ts';
+import { bindGroup } from './strategy/bind-group.ts';
+import type { CpuTarget } from './target.ts';
+import { assembleUnits } from './units.ts';
+import type { CppUnit, EntryText } from './units.ts';
+
+export interface KernelInfo {
+  readonly name: string;
+  readonly notes: readonly string[];
+  readonly origins: Kernel['origins'];
+}
+
+export interface CppProgram {
+  readonly units: readonly CppUnit[];
+  readonly entry: string;
+  readonly kernels: readonly KernelInfo[];
+  /** Bytes of workspace that the entry needs: the schedule's, and what kernels need for themselves. */
+  readonly workspaceBytes: Index;
+  /** Where constants lie in their block. */
+  readonly constants: ConstantsLayout;
+}
+
+/** Several graphs in one set of units: entries in the order of the schedules. */
+export interface CppBatch {
+  readonly units: readonly CppUnit[];
+  readonly programs: readonly Omit<CppProgram, 'units'>[];
+}
+
+export function generateCpp(schedule: Schedule, target: CpuTarget): CppProgram {
+  const generator = new Generator(target, false);
+  const program = generator.addSchedule(schedule);
+  return { ...program, units: generator.units() };
+}
+
+/** Graphs that share a prelude and, where two have the same kernel, the kernel. */
+export function generateBatch(schedules: readonly Schedule[], target: CpuTarget): CppBatch {
+  const generator = new Generator(target, true);
+  const programs = schedules.map((schedule) => generator.addSchedule(schedule));
+  return { programs, units: generator.units() };
+}
+
+/** The kernels of a group of graphs, as the Kernel IR: what `generateCpp` prints. */
+export const bindSchedule = (schedule: Schedule, target: CpuTarget): readonly Kernel[] =>
+  schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false }));
+
+class Generator {
+  readonly #target: CpuTarget;
+  readonly #shares: boolean;
+  readonly #kernels = new Map<string, PrintedKernel>();
+  readonly #entries: EntryText[] = [];
+
+  constructor(target: CpuTarget, shares: boolean) {
+    this.#target = target;
+    this.#shares = shares;
+  }
+
+  addSchedule(schedule: Schedule): Omit<CppProgram, 'units'> {
+    const options = { target: this.#target, anonymous: this.#shares };
+    const kernels = schedule.groups.map((group) => bindGroup(group, schedule, options));
+    for (const kernel of kernels) verifyKernel(kernel);
+    const printed = kernels.map((kernel) => this.#print(kernel));
+    const layout = layoutProgram(schedule, kernels);
+    const entry = this.#writeEntry(layout, kernels, printed);
+    return {
+      entry,
+      kernels: kernels.map(({ notes, origins }, index) => ({ name: at(printed, index).name, notes, origins })),
+      workspaceBytes: layout.workspaceBytes,
+      constants: layout.constants,
+    };
+  }
+
+  units(): readonly CppUnit[] {
+    return assembleUnits([...this.#kernels.values()], this.#entries, this.#target.units ?? 1);
+  }
+
+  #print(kernel: Kernel): PrintedKernel {
+    const { origins, notes, name, ...rest } = kernel;
+    const buffers = kernel.buffers.map((buffer) => ({ ...buffer, storage: buffer.storage.kind, size: 0 }));
+    const hash = stableHash({ ...rest, buffers }).slice(0, 8);
+    const base = this.#shares ? 'kernel' : name;
+    const full = `${base}_${hash}`;
+    const known = this.#kernels.get(full);
+    if (known !== undefined) return known;
+    const spread = (this.#target.units ?? 1) > 1;
+    const printed = printKernel(kernel, {
+      dialect: cppDialect(this.#target.isa),
+      name: full,
+      linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
+      comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
+    });
+    this.#kernels.set(full, printed);
+    return printed;
+  }
+
+  #writeEntry(layout: Layout, kernels: readonly Kernel[], printed: readonly PrintedKernel[]): string {
+    const { program } = layout.schedule;
+    const dialect = cppDialect(this.#target.isa);
+    const needs: Definition[] = [elementDefinition('i64')];
+    const context: ValueContext = {
+      dialect,
+      use: (definitions) => {
+        needs.push(...definitions);
+      },
+      isVector: () => false,
+    };
+    const body = new Lines();
+    body.line('int status = 0;');
+    program.sizes.forEach((size, position) => {
+      body.line(`const long ${safeName(size, dialect.reserved)} = sizes[${String(position)}];`);
+    });
+    kernels.forEach((kernel, index) => {
+      writeCall(body, { layout, kernel, printed: at(printed, index), context });
+    });
+    body.line('return status;');
+    const name = `run_${stableHash([body.toString(), this.#entries.length]).slice(0, 12)}`;
+    const lines = new Lines();
+    lines.block(`extern "C" int ${name}(char *const *buffers, const long *sizes, const Runtime *runtime) {`, () => {
+      lines.line(body.toString().trimEnd());
+    });
+    this.#entries.push({ text: lines.toString(), definitions: needs, kernels: printed.map((kernel) => kernel.name) });
+    return name;
+  }
+}
+
+interface Call {
+  readonly layout: Layout;
+  readonly kernel: Kernel;
+  readonly printed: PrintedKernel;
+  readonly context: ValueContext;
+}
+
+/** One kernel's arguments, from the table of addresses, and its call. */
+function writeCall(lines: Lines, { layout, kernel, printed, context }: Call): void {
+  const args = kernel.buffers.map((buffer) => {
+    const { position, offset } = addressOf(layout, kernel, buffer);
+    const element = elementDefinition(buffer.dtype);
+    context.use([element]);
+    const base = `buffers[${String(position)}]`;
+    const address = offset.kind === 'int' && offset.value === 0 ? base : `(${base} + ${printScalarIndex(offset, context)})`;
+    return `(${buffer.role === 'read' ? 'const ' : ''}${element.name} *)${address}`;
+  });
+  const sizes = kernel.sizes.map((size) => safeName(size, context.dialect.reserved));
+  const all = [...args, ...sizes, ...(printed.hasChecks ? ['&status'] : [])];
+  lines.line(`${printed.name}(runtime, {${all.join(', ')}});`);
+  if (printed.hasChecks) lines.line('if (status != 0) return status;');
+}

@@ -1,0 +1,93 @@
+// Where the entry finds every buffer: positions in its table of addresses, and offsets in the block of constants and the
+// workspace. The workspace is the scheduler's, followed by what kernels need for themselves (one after the other).
+import { dtypeInfo, get, invariant } from '@tsinductor/base';
+import { add, int, maximum, multiply } from '@tsinductor/ir';
+import type { BufferId, Index, Kernel, KernelBuffer, LoopProgram, Schedule } from '@tsinductor/ir';
+import { roundUp } from './strategy/index-math.ts';
+
+const alignment = 64;
+
+export interface ConstantsLayout {
+  /** The offset of each constant in the block, in bytes. */
+  readonly offsets: ReadonlyMap<BufferId, number>;
+  readonly bytes: number;
+}
+
+/** Constants in the order of declaration, each 64-byte aligned. */
+export function layoutConstants(program: LoopProgram): ConstantsLayout {
+  const offsets = new Map<BufferId, number>();
+  let bytes = 0;
+  for (const buffer of program.buffers) {
+    if (buffer.role !== 'constant') continue;
+    invariant(buffer.size.kind === 'int', `constant ${buffer.name} has a symbolic size`);
+    offsets.set(buffer.id, bytes);
+    bytes += Math.ceil((buffer.size.value * dtypeInfo[buffer.dtype].bytes) / alignment) * alignment;
+  }
+  return { offsets, bytes };
+}
+
+export interface Layout {
+  readonly schedule: Schedule;
+  readonly constants: ConstantsLayout;
+  /** The position of the constants' block in the table of addresses; the workspace follows it. */
+  readonly constantsPosition: number;
+  readonly workspaceBytes: Index;
+}
+
+export function layoutProgram(schedule: Schedule, kernels: readonly Kernel[]): Layout {
+  const { program } = schedule;
+  const own = kernels.map((kernel) => privateOffsets(kernel).bytes);
+  const base = roundUp(schedule.workspaceBytes, alignment);
+  return {
+    schedule,
+    constants: layoutConstants(program),
+    constantsPosition: program.inputs.length + program.outputs.length,
+    workspaceBytes: own.reduce((left, right) => maximum(left, add(base, right)), base),
+  };
+}
+
+interface PrivateOffsets {
+  readonly offsets: ReadonlyMap<string, Index>;
+  readonly bytes: Index;
+}
+
+function privateOffsets(kernel: Kernel): PrivateOffsets {
+  const offsets = new Map<string, Index>();
+  let bytes: Index = int(0);
+  for (const { name, dtype, storage } of kernel.buffers) {
+    if (storage.kind !== 'workspace') continue;
+    offsets.set(name, bytes);
+    bytes = add(bytes, roundUp(multiply(storage.elements, int(dtypeInfo[dtype].bytes)), alignment));
+  }
+  return { offsets, bytes };
+}
+
+/** Where a kernel's buffer is: a position in the table of addresses and an offset in bytes. */
+export interface Address {
+  readonly position: number;
+  readonly offset: Index;
+}
+
+export function addressOf(layout: Layout, kernel: Kernel, buffer: KernelBuffer): Address {
+  const { schedule, constantsPosition, constants } = layout;
+  const workspace = constantsPosition + 1;
+  if (buffer.storage.kind === 'workspace') {
+    const base = roundUp(schedule.workspaceBytes, alignment);
+    return { position: workspace, offset: add(base, get(privateOffsets(kernel).offsets, buffer.name)) };
+  }
+  const { buffer: id } = buffer.storage;
+  const plan = schedule.buffers.find((candidate) => candidate.buffer === id);
+  invariant(plan !== undefined, `buffer ${buffer.name} has no plan`);
+  switch (plan.kind) {
+    case 'input':
+      return { position: plan.position, offset: int(0) };
+    case 'output':
+      return { position: schedule.program.inputs.length + plan.position, offset: int(0) };
+    case 'constant':
+      return { position: constantsPosition, offset: int(get(constants.offsets, id)) };
+    case 'workspace':
+      return { position: workspace, offset: plan.offset };
+    case 'virtual':
+      invariant(false, `buffer ${buffer.name} is virtual, but a kernel reads or writes it`);
+  }
+}

@@ -1,0 +1,161 @@
+// Conversions between dtypes in registers. f16 and bf16 are bits there; rounding is to nearest, halves to even, and NaN
+// stays a quiet NaN. Floats become integers as the op table's `castValue` says: by truncation, to the lowest integer where
+// the value does not fit (which is what x86 does), and to narrow integers through i32.
+import { dtypeInfo, isFloat, isInteger } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { Definition } from '@tsinductor/codegen';
+import type { ValueType } from '@tsinductor/ir';
+import type { Isa } from '../target.ts';
+import { inlineFunction, isBitsOnly, typeDefinition, typeName } from './vector-types.ts';
+
+export interface CastRequest {
+  readonly from: ValueType;
+  readonly to: ValueType;
+  readonly isa: Isa;
+}
+
+const scalarOf = (type: ValueType): ValueType => ({ ...type, lanes: 1 });
+const withDType = (type: ValueType, dtype: DType): ValueType => ({ ...type, dtype });
+
+const functionName = ({ from, to }: CastRequest): string => `${typeName(to)}_from_${from.dtype}`;
+
+/** The function for a conversion from or to f16 and bf16. */
+export function castFunction(request: CastRequest): Definition {
+  const { from, to } = request;
+  const name = functionName(request);
+  const needs: Definition[] = [typeDefinition(from), typeDefinition(to)];
+  const body = castBody(request, needs);
+  const parameters = `${typeName(from)} x`;
+  return { name, text: inlineFunction({ returns: typeName(to), name, parameters }, body), needs };
+}
+
+function castBody(request: CastRequest, needs: Definition[]): readonly string[] {
+  const { from, to } = request;
+  const through = (dtype: DType): readonly string[] => {
+    const middle = withDType(from, dtype);
+    needs.push(typeDefinition(middle));
+    const first = conversion({ ...request, to: middle }, 'x', needs);
+    return [`return ${conversion({ ...request, from: middle }, first, needs)};`];
+  };
+  if (isBitsOnly(from.dtype)) return to.dtype === 'f32' ? fromHalf(request, needs) : through('f32');
+  return from.dtype === 'f32' ? toHalf(request, needs) : through('f32');
+}
+
+/** The text that converts `text`, by a function where it takes one. */
+export function conversion(request: CastRequest, text: string, needs: Definition[]): string {
+  const { from, to } = request;
+  if (from.dtype === to.dtype) return text;
+  if (isBitsOnly(from.dtype) || isBitsOnly(to.dtype)) {
+    const definition = castFunction(request);
+    needs.push(definition);
+    return `${definition.name}(${text})`;
+  }
+  needs.push(typeDefinition(to));
+  const narrow = isFloat(from.dtype) && isInteger(to.dtype) && dtypeInfo[to.dtype].bytes < 4;
+  if (!narrow) return plainConversion(request, text);
+  const middle = withDType(from, 'i32');
+  needs.push(typeDefinition(middle));
+  return plainConversion({ ...request, from: middle }, plainConversion({ ...request, to: middle }, text));
+}
+
+function plainConversion({ from, to }: CastRequest, text: string): string {
+  const target = typeName(to);
+  if (from.lanes === 1) {
+    if (to.dtype === 'bool') return `(${text} != 0)`;
+    return `(${target})${text}`;
+  }
+  if (to.dtype === 'bool') {
+    return dtypeInfo[from.dtype].bytes === 4 ? `(${text} != 0)` : `__builtin_convertvector(${text} != 0, ${target})`;
+  }
+  if (from.dtype === 'bool') return to.dtype === 'i32' ? `(${text} & 1)` : `__builtin_convertvector(${text} & 1, ${target})`;
+  return `__builtin_convertvector(${text}, ${target})`;
+}
+
+const lanewise = ({ from, to }: CastRequest): readonly string[] => [
+  `${typeName(to)} r;`,
+  `for (int lane = 0; lane < ${String(from.lanes)}; ++lane) r[lane] = ${typeName(scalarOf(to))}_from_${from.dtype}(x[lane]);`,
+  'return r;',
+];
+
+function fromHalf(request: CastRequest, needs: Definition[]): readonly string[] {
+  const { from, to, isa } = request;
+  const { lanes } = from;
+  if (from.dtype === 'bf16') {
+    if (lanes === 1) {
+      return ['const unsigned bits = (unsigned)x << 16;', 'f32 r;', '__builtin_memcpy(&r, &bits, sizeof r);', 'return r;'];
+    }
+    const bits = typeDefinition({ dtype: 'i32', lanes });
+    needs.push(bits);
+    return [`return (${typeName(to)})(__builtin_convertvector(x, ${bits.name}) << 16);`];
+  }
+  if (lanes === 1) {
+    return [
+      'const unsigned shifted = (unsigned)(x & 0x7fff) << 13, exponent = shifted & 0x0f800000;',
+      'unsigned bits = shifted + 0x38000000;',
+      'f32 r;',
+      'if (exponent == 0x0f800000) bits += 0x38000000;',
+      'if (exponent == 0) bits += 0x00800000;',
+      '__builtin_memcpy(&r, &bits, sizeof r);',
+      'if (exponent == 0) r -= 0x1p-14f;',
+      '__builtin_memcpy(&bits, &r, sizeof r);',
+      'bits |= (unsigned)(x & 0x8000) << 16;',
+      'if (bits << 1 > 0xff000000u) bits |= 0x00400000;',
+      '__builtin_memcpy(&r, &bits, sizeof r);',
+      'return r;',
+    ];
+  }
+  if ((isa === 'avx512' && lanes >= 8) || (isa === 'avx2' && lanes === 8)) {
+    const c = isa === 'avx512' ? 'v' : 'x';
+    return [`${typeName(to)} r;`, `__asm__("vcvtph2ps %1, %0" : "=${c}"(r) : "${c}m"(x));`, 'return r;'];
+  }
+  needs.push(castFunction({ ...request, from: scalarOf(from), to: scalarOf(to) }));
+  return lanewise(request);
+}
+
+function toHalf(request: CastRequest, needs: Definition[]): readonly string[] {
+  const { from, to, isa } = request;
+  const { lanes } = from;
+  if (lanes === 1) return to.dtype === 'bf16' ? scalarToBfloat : scalarToHalf;
+  if (to.dtype === 'bf16') {
+    const bits = typeDefinition({ dtype: 'i32', lanes });
+    needs.push(bits);
+    const unsigned = `u32x${String(lanes)}`;
+    needs.push({ name: unsigned, text: `typedef unsigned ${unsigned} __attribute__((vector_size(${String(lanes * 4)})));\n`, needs: [] });
+    return [
+      `const ${unsigned} bits = (${unsigned})x;`,
+      `const ${unsigned} rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;`,
+      `return __builtin_convertvector(x != x ? (bits >> 16) | 0x40 : rounded, ${typeName(to)});`,
+    ];
+  }
+  if ((isa === 'avx512' && lanes >= 8) || (isa === 'avx2' && lanes === 8)) {
+    const c = isa === 'avx512' ? 'v' : 'x';
+    return [`${typeName(to)} r;`, `__asm__("vcvtps2ph $0, %1, %0" : "=${c}"(r) : "${c}"(x));`, 'return r;'];
+  }
+  needs.push(castFunction({ ...request, from: scalarOf(from), to: scalarOf(to) }));
+  return lanewise(request);
+}
+
+const scalarToBfloat: readonly string[] = [
+  'unsigned bits;',
+  '__builtin_memcpy(&bits, &x, sizeof bits);',
+  'if (x != x) return (bf16)((bits >> 16) | 0x40);',
+  'return (bf16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);',
+];
+
+/** Rounds by an addition: to the unit of subnormal halves, or by carry out of the bits that are cut. */
+const scalarToHalf: readonly string[] = [
+  'unsigned bits;',
+  '__builtin_memcpy(&bits, &x, sizeof bits);',
+  'const unsigned sign = (bits >> 16) & 0x8000;',
+  'bits &= 0x7fffffff;',
+  'if (bits > 0x7f800000) return (f16)(sign | 0x7e00 | ((bits >> 13) & 0x3ff));',
+  'if (bits >= 0x477ff000) return (f16)(sign | 0x7c00);',
+  'if (bits < 0x38800000) {',
+  '  f32 magnitude;',
+  '  __builtin_memcpy(&magnitude, &bits, sizeof bits);',
+  '  magnitude += 0.5f;',
+  '  __builtin_memcpy(&bits, &magnitude, sizeof bits);',
+  '  return (f16)(sign | (bits - 0x3f000000));',
+  '}',
+  'return (f16)(sign | ((bits + 0xc8000fffu + ((bits >> 13) & 1)) >> 13));',
+];

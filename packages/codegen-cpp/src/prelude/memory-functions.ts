@@ -1,0 +1,245 @@
+// Loads and stores of vectors: whole, the first lanes, masked lanes, at a distance, at offsets. With AVX-512 the partial
+// ones are masked instructions; elsewhere they are loops over lanes, which the compiler keeps off the fast path.
+import { dtypeInfo } from '@tsinductor/base';
+import type { Definition } from '@tsinductor/codegen';
+import type { ValueType } from '@tsinductor/ir';
+import type { Isa } from '../target.ts';
+import { elementDefinition, inlineFunction, memoryType, typeDefinition, typeName } from './vector-types.ts';
+
+const boolOf = (type: ValueType): ValueType => ({ dtype: 'bool', lanes: type.lanes });
+
+/** How lanes of `type` come out of and go into elements of memory: bool is widened and tested. */
+const fromElement = (type: ValueType, text: string): string => (type.dtype === 'bool' ? `-(i32)(${text} != 0)` : text);
+const toElement = (type: ValueType, text: string): string => (type.dtype === 'bool' ? `(bool8)(${text} != 0)` : text);
+
+const base = (type: ValueType): readonly Definition[] => [elementDefinition(type.dtype), typeDefinition(type)];
+
+export function loadFunction(type: ValueType): Definition {
+  const name = `load_${typeName(type)}`;
+  const memory = memoryType(type);
+  const element = elementDefinition(type.dtype).name;
+  const body =
+    type.dtype === 'bool'
+      ? [`return __builtin_convertvector(*(const ${memory.name} *)p, ${typeName(type)}) != 0;`]
+      : [`return *(const ${memory.name} *)p;`];
+  const text = inlineFunction({ returns: typeName(type), name, parameters: `const ${element} *p` }, body);
+  return { name, text, needs: [...base(type), memory] };
+}
+
+export function storeFunction(type: ValueType): Definition {
+  const name = `store_${typeName(type)}`;
+  const memory = memoryType(type);
+  const element = elementDefinition(type.dtype).name;
+  const value = type.dtype === 'bool' ? `__builtin_convertvector(x & 1, ${memory.name})` : 'x';
+  const text = inlineFunction({ returns: 'void', name, parameters: `${element} *p, ${typeName(type)} x` }, [
+    `*(${memory.name} *)p = ${value};`,
+  ]);
+  return { name, text, needs: [...base(type), memory] };
+}
+
+/** The mnemonic that moves `type` under a mask, where there is one for its whole register. */
+function maskedMove(type: ValueType, isa: Isa): string | undefined {
+  const { bytes } = dtypeInfo[type.dtype];
+  const whole = bytes * type.lanes;
+  if (isa !== 'avx512' || type.dtype === 'bool' || (whole !== 16 && whole !== 32 && whole !== 64)) return undefined;
+  const moves: Readonly<Record<number, string>> = { 1: 'vmovdqu8', 2: 'vmovdqu16', 4: 'vmovups', 8: 'vmovupd' };
+  return moves[bytes];
+}
+
+const maskType: Definition = { name: 'lanes_mask', text: 'typedef unsigned long lanes_mask;\n', needs: [] };
+
+/** All lanes below count. */
+const countMask = 'const lanes_mask k = ~0ul >> (64 - count);';
+
+export function loadFirstFunction(type: ValueType, isa: Isa): Definition {
+  const name = `load_first_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const move = maskedMove(type, isa);
+  const parameters = `const ${element} *p, i64 count`;
+  const signature = { returns: typeName(type), name, parameters };
+  const i64 = elementDefinition('i64');
+  if (move !== undefined) {
+    const memory = memoryType(type);
+    const body = [
+      countMask,
+      `${typeName(type)} r;`,
+      `__asm__("${move} %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const ${memory.name} *)p), "Yk"(k));`,
+      'return r;',
+    ];
+    return { name, text: inlineFunction(signature, body), needs: [...base(type), i64, maskType, memory] };
+  }
+  const body = [
+    `${typeName(type)} r = {};`,
+    `for (i64 lane = 0; lane < count; ++lane) r[lane] = ${fromElement(type, 'p[lane]')};`,
+    'return r;',
+  ];
+  return { name, text: inlineFunction(signature, body), needs: [...base(type), i64] };
+}
+
+export function storeFirstFunction(type: ValueType, isa: Isa): Definition {
+  const name = `store_first_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const move = maskedMove(type, isa);
+  const parameters = `${element} *p, i64 count, ${typeName(type)} x`;
+  const signature = { returns: 'void', name, parameters };
+  const i64 = elementDefinition('i64');
+  if (move !== undefined) {
+    const memory = memoryType(type);
+    const body = [
+      countMask,
+      `__asm__("${move} %1, %0%{%2%}" : "+m"(*(${memory.name} *)p) : "v"(x), "Yk"(k));`,
+    ];
+    return { name, text: inlineFunction(signature, body), needs: [...base(type), i64, maskType, memory] };
+  }
+  const body = [`for (i64 lane = 0; lane < count; ++lane) p[lane] = ${toElement(type, 'x[lane]')};`];
+  return { name, text: inlineFunction(signature, body), needs: [...base(type), i64] };
+}
+
+export function loadMaskedFunction(type: ValueType, isa: Isa): Definition {
+  const name = `load_masked_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const mask = boolOf(type);
+  const move = maskedMove(type, isa);
+  const parameters = `const ${element} *p, ${typeName(mask)} mask, ${typeName(type)} other`;
+  const signature = { returns: typeName(type), name, parameters };
+  const needs = [...base(type), typeDefinition(mask)];
+  if (move !== undefined && type.lanes >= 4) {
+    const memory = memoryType(type);
+    const body = [
+      'lanes_mask k;',
+      `__asm__("vpmovd2m %3, %1\\n\\t${move} %2, %0%{%1%}" : "+v"(other), "=&Yk"(k) : "m"(*(const ${memory.name} *)p), "v"(mask));`,
+      'return other;',
+    ];
+    return { name, text: inlineFunction(signature, body), needs: [...needs, maskType, memory] };
+  }
+  const body = [
+    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane)`,
+    `  if (mask[lane]) other[lane] = ${fromElement(type, 'p[lane]')};`,
+    'return other;',
+  ];
+  return { name, text: inlineFunction(signature, body), needs };
+}
+
+export function storeMaskedFunction(type: ValueType): Definition {
+  const name = `store_masked_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const mask = boolOf(type);
+  const parameters = `${element} *p, i64 step, ${typeName(mask)} mask, ${typeName(type)} x`;
+  const body = [
+    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane)`,
+    `  if (mask[lane]) p[lane * step] = ${toElement(type, 'x[lane]')};`,
+  ];
+  const text = inlineFunction({ returns: 'void', name, parameters }, body);
+  return { name, text, needs: [...base(type), typeDefinition(mask), elementDefinition('i64')] };
+}
+
+/** Lanes at a constant distance. Masked, it reads nothing for the lanes left out. */
+export function loadStridedFunction(type: ValueType, masked: boolean): Definition {
+  const name = `load_strided${masked ? '_masked' : ''}_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const mask = boolOf(type);
+  const parameters = `const ${element} *p, i64 step${masked ? `, ${typeName(mask)} mask, ${typeName(type)} other` : ''}`;
+  const needs = [...base(type), elementDefinition('i64'), ...(masked ? [typeDefinition(mask)] : [])];
+  const lane = fromElement(type, 'p[lane * step]');
+  const lanes = Array.from({ length: type.lanes }, (_, index) => fromElement(type, `p[${String(index)} * step]`));
+  const body = masked
+    ? [
+        `for (int lane = 0; lane < ${String(type.lanes)}; ++lane)`,
+        `  if (mask[lane]) other[lane] = ${lane};`,
+        'return other;',
+      ]
+    : [`return (${typeName(type)}){${lanes.join(', ')}};`];
+  return { name, text: inlineFunction({ returns: typeName(type), name, parameters }, body), needs };
+}
+
+export function storeStridedFunction(type: ValueType): Definition {
+  const name = `store_strided_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const body = Array.from(
+    { length: type.lanes },
+    (_, lane) => `p[${String(lane)} * step] = ${toElement(type, `x[${String(lane)}]`)};`,
+  );
+  const parameters = `${element} *p, i64 step, ${typeName(type)} x`;
+  const text = inlineFunction({ returns: 'void', name, parameters }, body);
+  return { name, text, needs: [...base(type), elementDefinition('i64')] };
+}
+
+/** Lanes at offsets, those of the mask where there is one. */
+export function gatherFunction(type: ValueType, offsets: ValueType, { masked, isa }: { masked: boolean; isa: Isa }): Definition {
+  const name = `gather${masked ? '_masked' : ''}_${typeName(type)}_${offsets.dtype}`;
+  const element = elementDefinition(type.dtype).name;
+  const mask = boolOf(type);
+  const extra = masked ? `, ${typeName(mask)} mask, ${typeName(type)} other` : '';
+  const parameters = `const ${element} *p, ${typeName(offsets)} at${extra}`;
+  const needs = [...base(type), typeDefinition(offsets), ...(masked ? [typeDefinition(mask)] : [])];
+  const signature = { returns: typeName(type), name, parameters };
+  const instruction = gatherInstruction(type, offsets, isa);
+  if (instruction !== undefined) {
+    const start = masked ? '' : `${typeName(type)} other = {};`;
+    const set = masked ? '__asm__("vpmovd2m %1, %0" : "=Yk"(k) : "v"(mask));' : 'k = ~0ul;';
+    const body = [
+      ...(start === '' ? [] : [start]),
+      'lanes_mask k;',
+      set,
+      `__asm__("${instruction} (%2,%3,${String(dtypeInfo[type.dtype].bytes)}), %0%{%1%}" : "+&v"(other), "+&Yk"(k) : "r"(p), "v"(at) : "memory");`,
+      'return other;',
+    ];
+    return { name, text: inlineFunction(signature, body), needs: [...needs, maskType] };
+  }
+  const lanes = Array.from({ length: type.lanes }, (_, lane) => fromElement(type, `p[at[${String(lane)}]]`));
+  const body = masked
+    ? [
+        `for (int lane = 0; lane < ${String(type.lanes)}; ++lane)`,
+        `  if (mask[lane]) other[lane] = ${fromElement(type, 'p[at[lane]]')};`,
+        'return other;',
+      ]
+    : [`return (${typeName(type)}){${lanes.join(', ')}};`];
+  return { name, text: inlineFunction(signature, body), needs };
+}
+
+/** The gather of full AVX-512 registers, where the wider of data and offsets fills one. */
+function gatherInstruction(type: ValueType, offsets: ValueType, isa: Isa): string | undefined {
+  if (isa !== 'avx512') return undefined;
+  const kind = `${type.dtype}x${String(type.lanes)} ${offsets.dtype}`;
+  const table: Readonly<Record<string, string>> = {
+    'f32x16 i32': 'vgatherdps',
+    'i32x16 i32': 'vpgatherdd',
+    'f32x8 i64': 'vgatherqps',
+    'i32x8 i64': 'vpgatherqd',
+    'f64x8 i64': 'vgatherqpd',
+    'i64x8 i64': 'vpgatherqq',
+    'f64x8 i32': 'vgatherdpd',
+    'i64x8 i32': 'vpgatherdq',
+  };
+  return table[kind];
+}
+
+/** A store past the caches, at an address aligned to the vector. */
+export function streamFunction(type: ValueType): Definition {
+  const name = `stream_${typeName(type)}`;
+  const element = elementDefinition(type.dtype).name;
+  const bytes = dtypeInfo[type.dtype].bytes * type.lanes;
+  const value = type.dtype === 'bool' ? storeFunction(type) : undefined;
+  const parameters = `${element} *p, ${typeName(type)} x`;
+  const aligned = `stream_target${String(bytes)}`;
+  const definition: Definition = {
+    name: aligned,
+    text: `typedef float ${aligned} __attribute__((vector_size(${String(bytes)}), may_alias));\n`,
+    needs: [],
+  };
+  if (value !== undefined) {
+    const text = inlineFunction({ returns: 'void', name, parameters }, [`${value.name}(p, x);`]);
+    return { name, text, needs: [value] };
+  }
+  const body = [`__asm__("vmovntps %1, %0" : "=m"(*(${aligned} *)p) : "v"(x));`];
+  return { name, text: inlineFunction({ returns: 'void', name, parameters }, body), needs: [...base(type), definition] };
+}
+
+/** The first `count` lanes as a bool vector. */
+export function firstFunction(type: ValueType): Definition {
+  const name = `first_${typeName(type)}`;
+  const lanes = Array.from({ length: type.lanes }, (_, lane) => String(lane)).join(', ');
+  const body = [`return (${typeName(type)}){${lanes}} < (i32)count;`];
+  const text = inlineFunction({ returns: typeName(type), name, parameters: 'i64 count' }, body);
+  return { name, text, needs: [typeDefinition(type), elementDefinition('i64'), elementDefinition('i32')] };
+}

@@ -1,0 +1,186 @@
+// Functions of the prelude that are neither an op nor a load: broadcasts, halves, ramps, checked indices, transposes of
+// tiles, the parallel loop.
+import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { Definition } from '@tsinductor/codegen';
+import type { ValueType } from '@tsinductor/ir';
+import { elementDefinition, inlineFunction, typeDefinition, typeName } from './vector-types.ts';
+
+const repeat = (count: number, text: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => text(index)).join(', ');
+
+export function splatFunction(type: ValueType): Definition {
+  const scalar = { ...type, lanes: 1 };
+  const name = `splat_${typeName(type)}`;
+  const value = type.dtype === 'bool' ? '-(i32)x' : 'x';
+  const body = type.dtype === 'bool' ? [`const i32 lane = ${value};`] : [];
+  const lane = type.dtype === 'bool' ? 'lane' : 'x';
+  const text = inlineFunction({ returns: typeName(type), name, parameters: `${typeName(scalar)} x` }, [
+    ...body,
+    `return (${typeName(type)}){${repeat(type.lanes, () => lane)}};`,
+  ]);
+  return { name, text, needs: [typeDefinition(scalar), typeDefinition(type)] };
+}
+
+/** The lower or upper half of a vector. */
+export function halfFunction(from: ValueType, part: 'low' | 'high'): Definition {
+  const to = { ...from, lanes: from.lanes / 2 };
+  const name = `${part}_${typeName(from)}`;
+  const parameters = `${typeName(from)} x`;
+  const needs = [typeDefinition(from), typeDefinition(to)];
+  const index = part === 'low' ? 0 : 1;
+  if (to.lanes === 1) {
+    const text = inlineFunction({ returns: typeName(to), name, parameters }, [`return x[${String(index)}];`]);
+    return { name, text, needs };
+  }
+  const alias: Definition = {
+    name: `${typeName(to)}_half`,
+    text: `typedef ${typeName(to)} ${typeName(to)}_half __attribute__((may_alias));\n`,
+    needs: [typeDefinition(to)],
+  };
+  const body = [`return ((const ${alias.name} *)&x)[${String(index)}];`];
+  return { name, text: inlineFunction({ returns: typeName(to), name, parameters }, body), needs: [...needs, alias] };
+}
+
+export function rampDefinition(type: ValueType): Definition {
+  const name = `ramp_${typeName(type)}`;
+  const text = `static const ${typeName(type)} ${name} = {${repeat(type.lanes, String)}};\n`;
+  return { name, text, needs: [typeDefinition(type)] };
+}
+
+const indexBodies: Readonly<Record<'minimum' | 'maximum' | 'floorDivide' | 'modulo', readonly string[]>> = {
+  minimum: ['return x < y ? x : y;'],
+  maximum: ['return x > y ? x : y;'],
+  floorDivide: ['return x / y - (x % y < 0);'],
+  modulo: ['return x % y + (x % y < 0 ? y : y - y);'],
+};
+
+/** Index arithmetic that no operator has; divisors are positive. */
+export function indexFunction(call: keyof typeof indexBodies, type: ValueType): Definition {
+  const vector = type.lanes > 1;
+  const name = `index_${call === 'floorDivide' ? 'floor_divide' : call}_${typeName(type)}`;
+  const text = typeName(type);
+  const body = call === 'floorDivide' && vector ? ['return x / y + (x % y < 0);'] : indexBodies[call];
+  const code = inlineFunction({ returns: text, name, parameters: `${text} x, ${text} y` }, body);
+  return { name, text: code, needs: [typeDefinition(type)] };
+}
+
+const flag = '__atomic_store_n(status, site + 1, __ATOMIC_RELAXED);';
+
+/** A user's index: wrapped once if negative; out of range it is 0 and the run fails. */
+export function checkFunction(type: ValueType): Definition {
+  const name = `check_${typeName(type)}`;
+  const text = typeName(type);
+  const i64 = elementDefinition('i64');
+  if (type.lanes === 1) {
+    const body = ['x += x < 0 ? extent : 0;', 'if (x >= 0 && x < extent) return x;', flag, 'return 0;'];
+    const code = inlineFunction({ returns: text, name, parameters: 'i64 x, i64 extent, int site, int *status' }, body);
+    return { name, text: code, needs: [i64] };
+  }
+  const parameters = `${text} x, i64 extent, i64 count, int site, int *status`;
+  const body = [
+    'x += x < 0 ? x - x + extent : x - x;',
+    `const ${text} inside = (x >= 0) & (x < extent);`,
+    'i64 failed = 0;',
+    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) failed |= lane < count ? ~inside[lane] : 0;`,
+    `if (failed != 0) ${flag}`,
+    'return x & inside;',
+  ];
+  return { name, text: inlineFunction({ returns: text, name, parameters }, body), needs: [typeDefinition(type), i64] };
+}
+
+/** A tile of rows to columns, element by element: the general form. */
+export function transposePart(dtype: DType): Definition {
+  const element = elementDefinition(dtype);
+  const name = `transpose_${element.name}`;
+  const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;
+  const body = [
+    'for (i64 r = 0; r < rows; ++r)',
+    '  for (i64 c = 0; c < columns; ++c) to[c * to_step + r] = from[r * from_step + c];',
+  ];
+  const text = inlineFunction({ returns: 'void', name, parameters }, body);
+  return { name, text, needs: [element, elementDefinition('i64')] };
+}
+
+/**
+ * A whole square tile in registers: log2(tile) rounds, each of which exchanges blocks of rows with blocks of columns of
+ * half the size.
+ */
+export function transposeTile(dtype: DType, tile: number): Definition {
+  const { bytes } = dtypeInfo[dtype];
+  const element = elementDefinition(dtype);
+  const lane: DType = bytes === 8 ? 'i64' : bytes === 4 ? 'i32' : bytes === 2 ? 'i16' : 'i8';
+  const type: ValueType = { dtype: lane, lanes: tile };
+  const vector = typeDefinition(type);
+  const at: Definition = {
+    name: `${vector.name}_row`,
+    text: `typedef ${lane} ${vector.name}_row __attribute__((vector_size(${String(bytes * tile)}), aligned(1), may_alias));\n`,
+    needs: [elementDefinition(lane)],
+  };
+  const name = `transpose_${element.name}x${String(tile)}`;
+  const lines: string[] = [];
+  for (let row = 0; row < tile; row++) {
+    lines.push(`const ${vector.name} a${String(row)} = *(const ${at.name} *)(from + ${String(row)} * from_step);`);
+  }
+  let names = Array.from({ length: tile }, (_, row) => `a${String(row)}`);
+  const letters = 'bcdefg';
+  let round = 0;
+  for (let distance = tile / 2; distance >= 1; distance /= 2, round++) {
+    const next: string[] = new Array<string>(tile).fill('');
+    for (let row = 0; row < tile; row++) {
+      if ((row & distance) !== 0) continue;
+      const [low, high] = [names[row] ?? '', names[row + distance] ?? ''];
+      const indices = (upper: boolean): string =>
+        repeat(tile, (column) => {
+          const fromHigh = (column & distance) !== 0;
+          const source = upper ? (fromHigh ? column : column + distance) : fromHigh ? column - distance : column;
+          return String(fromHigh ? tile + source : source);
+        });
+      for (const [offset, upper] of [[0, false], [distance, true]] as const) {
+        const target = `${letters[round] ?? 'z'}${String(row + offset)}`;
+        lines.push(`const ${vector.name} ${target} = __builtin_shufflevector(${low}, ${high}, ${indices(upper)});`);
+        next[row + offset] = target;
+      }
+    }
+    names = next;
+  }
+  names.forEach((value, row) => {
+    lines.push(`*(${at.name} *)(to + ${String(row)} * to_step) = ${value};`);
+  });
+  const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step`;
+  return {
+    name,
+    text: inlineFunction({ returns: 'void', name, parameters }, lines),
+    needs: [element, vector, at, elementDefinition('i64')],
+  };
+}
+
+/** What the bridge provides; see the C ABI in docs/architecture.md. */
+export const runtimeDefinition: Definition = {
+  name: 'Runtime',
+  text: [
+    'struct Runtime {',
+    '  void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);',
+    '  long threads;',
+    '};',
+    '',
+  ].join('\n'),
+  needs: [],
+};
+
+export const parallelFunction: Definition = {
+  name: 'parallel',
+  text: inlineFunction(
+    {
+      returns: 'void',
+      name: 'parallel',
+      parameters: 'const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain',
+    },
+    [
+      'if (total <= 0) return;',
+      'if (total <= grain || runtime->threads <= 1) body(context, 0, total);',
+      'else runtime->parallel(body, context, total, grain);',
+    ],
+  ),
+  needs: [runtimeDefinition],
+};

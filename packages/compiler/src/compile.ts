@@ -1,0 +1,92 @@
+// compile(fn): a function over tensors becomes one that runs compiled. Also a method decorator.
+import { notAFunction } from './errors.ts';
+import { CompiledCode } from './compiled-code.ts';
+import type { AnyFunction, CacheInfo } from './compiled-code.ts';
+import { defaultSession } from './default-compiler.ts';
+import { checkOptions } from './options.ts';
+import type { CompileOptions } from './options.ts';
+import type { Explanation, GraphReport } from './report.ts';
+
+/** What every compiled function has beside its call. */
+export interface CompiledMembers<F extends AnyFunction> {
+  /**
+   * What was compiled, how it was fused, what the guards are and why calls were compiled again. With arguments, the
+   * function is first compiled for them (and not run).
+   */
+  explain(...args: Parameters<F> | []): Explanation;
+  /** Compiles for these arguments without blocking and without running. */
+  warmup(...args: Parameters<F>): Promise<void>;
+  /** How often it was called, and how often an earlier compilation fitted. */
+  cacheInfo(): CacheInfo;
+  /** Forgets all specialisations. */
+  reset(): void;
+  graphs(): readonly GraphReport[];
+}
+
+/** A function of type F that runs compiled. */
+export type CompiledFunction<F extends AnyFunction> = F & CompiledMembers<F>;
+
+type MethodDecorator = <F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext) => F;
+
+/**
+ * Compiles a function over tensors. The first call traces it, builds native code and runs that; later calls whose
+ * arguments meet the same guards run it directly.
+ *
+ * Arguments and results are any nesting of tensors, plain values, arrays, plain objects and (arguments) class instances.
+ *
+ * @example
+ * const mlp = compile((x: Tensor, w: Tensor) => x.matmul(w).relu());
+ *
+ * class Model {
+ *   constructor(readonly weight: Tensor) {}
+ *   @compile({ fullgraph: true }) forward(x: Tensor) { return x.linear(this.weight).relu(); }
+ * }
+ * @throws UserError OPTION_UNKNOWN, OPTION_VALUE, COMPILE_TARGET at once; what the function itself throws when called
+ * @see torch.compile
+ */
+export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): CompiledFunction<F>;
+export function compile<F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext): F;
+export function compile(options?: CompileOptions): MethodDecorator;
+export function compile(
+  target: AnyFunction | CompileOptions = {},
+  second?: CompileOptions | ClassMethodDecoratorContext,
+): unknown {
+  if (typeof target === 'function') {
+    if (isDecoratorContext(second)) return compileMethod(target, {}, second);
+    return compileFunction(target, second ?? {});
+  }
+  if (typeof target !== 'object' || (target as unknown) === null) throw notAFunction(target);
+  checkOptions(target);
+  return (method: AnyFunction, context: ClassMethodDecoratorContext) => compileMethod(method, target, context);
+}
+
+const isDecoratorContext = (value: unknown): value is ClassMethodDecoratorContext =>
+  typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value;
+
+function compileMethod(method: AnyFunction, options: CompileOptions, context: ClassMethodDecoratorContext): AnyFunction {
+  if (context.kind !== 'method') throw notAFunction(method);
+  return compileFunction(method, { name: String(context.name), ...options });
+}
+
+function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
+  checkOptions(options);
+  const code = new CompiledCode(fn, options, defaultSession);
+  const call = function (this: unknown, ...args: unknown[]): unknown {
+    return code.call(this, args);
+  };
+  const members: CompiledMembers<F> = {
+    explain: (...args) => {
+      if (args.length > 0) code.prepare(undefined, args);
+      return code.explain();
+    },
+    warmup: (...args) => code.warmup(undefined, args),
+    cacheInfo: () => code.cacheInfo(),
+    reset: () => {
+      code.reset();
+    },
+    graphs: () => code.graphs(),
+  };
+  Object.defineProperty(call, 'name', { value: code.name });
+  Object.defineProperty(call, 'length', { value: fn.length });
+  return Object.assign(call as unknown as F, members);
+}

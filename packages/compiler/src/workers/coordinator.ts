@@ -1,0 +1,64 @@
+// The coordinator thread: takes build jobs, runs them in a piscina pool, posts answers. The caller may be blocked in
+// Atomics.wait meanwhile, so a blocking answer goes through its own port, followed by a notification; and a heartbeat
+// shows that this thread lives.
+import { parentPort, workerData } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { invariant } from '@tsinductor/base';
+import { Piscina } from 'piscina';
+import { sharedAnswers, sharedHeartbeat } from './protocol.ts';
+import type { Failure, Request, Response } from './protocol.ts';
+
+interface CoordinatorData {
+  readonly port: MessagePort;
+  readonly shared: Int32Array;
+  readonly threads: number;
+}
+
+const { port, shared, threads } = workerData as CoordinatorData;
+const parent = parentPort;
+invariant(parent !== null, 'the coordinator runs in a worker thread');
+
+const pool = new Piscina({
+  filename: new URL('./build-task.js', import.meta.url).href,
+  name: 'buildTask',
+  maxThreads: threads,
+  minThreads: 0,
+  idleTimeout: 2000,
+  execArgv: [],
+});
+
+setInterval(() => {
+  Atomics.add(shared, sharedHeartbeat, 1);
+}, 250);
+
+parent.on('message', (request: Request) => {
+  void answer(request);
+});
+
+async function answer({ id, job, blocking }: Request): Promise<void> {
+  let response: Response;
+  try {
+    response = { id, events: (await pool.run(job)) as readonly string[] };
+  } catch (error) {
+    response = { id, failure: describeFailure(error), events: [] };
+  }
+  if (!blocking) {
+    parent?.postMessage(response);
+    return;
+  }
+  port.postMessage(response);
+  Atomics.add(shared, sharedAnswers, 1);
+  Atomics.notify(shared, sharedAnswers);
+}
+
+/** Errors lose their class on the way between threads; what we need of them is copied out. */
+function describeFailure(error: unknown): Failure {
+  const found = error as Partial<Failure> | null;
+  return {
+    name: String(found?.name ?? 'Error'),
+    code: String(found?.code ?? 'COMPILE_WORKER'),
+    message: String(found?.message ?? error),
+    ...(typeof found?.stderr === 'string' ? { stderr: found.stderr } : {}),
+    ...(Array.isArray(found?.command) ? { command: found.command } : {}),
+  };
+}

@@ -1,0 +1,42 @@
+// All entries of the operator table, family by family: a new family is a file and a line here.
+import type { Entry } from '../define.ts';
+import { activationEntries } from './activations.ts';
+import { aliasEntries } from './aliases.ts';
+import { creationEntries } from './creation.ts';
+import { dataPrimitives } from './data-primitives.ts';
+import { indexingEntries } from './indexing.ts';
+import { joiningEntries } from './joining.ts';
+import { lossEntries } from './losses.ts';
+import { matmulEntries } from './matmul.ts';
+import { normalisationEntries } from './normalisation.ts';
+import { normEntries } from './norms.ts';
+import { pointwiseEntries } from './pointwise.ts';
+import { pointwiseForms } from './pointwise-forms.ts';
+import { rearrangeEntries } from './rearrange.ts';
+import { reductionEntries, reductionPrimitives } from './reductions.ts';
+import { scanEntries } from './scans.ts';
+import { scatterEntries } from './scatter.ts';
+import { viewEntries } from './views.ts';
+import { viewPrimitives } from './view-primitives.ts';
+
+export const families: readonly (readonly Entry[])[] = [
+  viewPrimitives,
+  dataPrimitives,
+  reductionPrimitives,
+  pointwiseEntries,
+  pointwiseForms,
+  activationEntries,
+  reductionEntries,
+  normEntries,
+  normalisationEntries,
+  scanEntries,
+  viewEntries,
+  rearrangeEntries,
+  joiningEntries,
+  indexingEntries,
+  scatterEntries,
+  matmulEntries,
+  lossEntries,
+  creationEntries,
+  aliasEntries,
+];

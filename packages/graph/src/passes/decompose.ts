@@ -1,0 +1,31 @@
+// Composites become primitives, recursively. In: a graph as traced; out: one whose calls are all primitives. Origins
+// keep the user's line, and the composites that a node comes from, outermost first.
+import { at, get } from '@tsinductor/base';
+import type { Graph, ValueRef } from '../graph.ts';
+import { GraphBuilder } from '../graph-builder.ts';
+import type { SizeEnvironment } from '../size-environment.ts';
+import { renameArgs } from './rebuild.ts';
+
+export function decompose(graph: Graph, sizes?: SizeEnvironment): Graph {
+  const builder = new GraphBuilder({ expand: true, ...(sizes === undefined ? {} : { sizes }) });
+  const renamed = new Map<string, ValueRef>();
+  const rename = (value: ValueRef): ValueRef => get(renamed, key(value));
+  for (const node of graph.nodes) {
+    const results = builder.withOrigin(node.origin, () => {
+      switch (node.kind) {
+        case 'placeholder':
+          return [builder.placeholder(node.name, at(node.results, 0))];
+        case 'constant':
+          return [builder.constant(node.data, at(node.results, 0))];
+        case 'call':
+          return builder.callAll(node.target, renameArgs(node.args, rename), node.attrs);
+      }
+    });
+    results.forEach((value, result) => renamed.set(key({ kind: 'value', node: node.id, result }), value));
+  }
+  builder.output(...graph.outputs.map(rename));
+  return { ...builder.finish(), mutations: graph.mutations, sizes: graph.sizes };
+}
+
+const key = ({ node, result }: ValueRef): string => `${String(node)}.${String(result)}`;
+

@@ -1,0 +1,68 @@
+// A graph as text, one node per line, as FX prints it:
+//
+//   %0 : f32[256, 512] = placeholder(x)
+//   %2 : f32[256] = sum(%0, dim=[1], keepdim=false, dtype=null)  # model.ts:12 softmax
+//   return %2
+import { Lines } from '@tsinductor/base';
+import { printIndex } from '@tsinductor/ir';
+import { isList, isScalar } from './argument-reader.ts';
+import { printShape } from './errors.ts';
+import type { Arg, Attr, Graph, GraphNode, Meta, NodeOrigin, ScalarRef, ValueRef } from './graph.ts';
+
+export function printGraph(graph: Graph): string {
+  const lines = new Lines();
+  for (const node of graph.nodes) lines.line(printNode(node));
+  lines.line(`return ${graph.outputs.map((value) => printValue(value, graph.nodes[value.node])).join(', ')}`);
+  for (const { placeholder, output } of graph.mutations) lines.line(`input ${String(placeholder)} := output ${String(output)}`);
+  for (const { name, placeholder, axis } of graph.sizes) lines.line(`${name} := size ${String(axis)} of input ${String(placeholder)}`);
+  return lines.toString();
+}
+
+export function printNode(node: GraphNode): string {
+  const head = `%${String(node.id)} : ${node.results.map(printMeta).join(', ')}`;
+  const tail = printOrigin(node.origin);
+  switch (node.kind) {
+    case 'placeholder':
+      return `${head} = placeholder(${node.name})${tail}`;
+    case 'constant':
+      return `${head} = constant(${String(Math.floor((node.data.length * 3) / 4))} bytes)${tail}`;
+    case 'call': {
+      const attrs = Object.entries(node.attrs).map(([name, attr]) => `${name}=${printAttr(attr)}`);
+      return `${head} = ${node.target}(${[...node.args.map(printArg), ...attrs].join(', ')})${tail}`;
+    }
+  }
+}
+
+/** dtype and shape; strides only where they are not row-major would say more than most readers want. */
+export const printMeta = ({ dtype, shape }: Meta): string => `${dtype}${printShape(shape)}`;
+
+function printValue({ node, result }: ValueRef, of?: GraphNode): string {
+  const several = result > 0 || (of !== undefined && of.results.length > 1);
+  return `%${String(node)}${several ? `.${String(result)}` : ''}`;
+}
+
+function printArg(arg: Arg): string {
+  if (arg === null) return 'null';
+  if (isList(arg)) return `[${arg.map((value) => printValue(value)).join(', ')}]`;
+  return isScalar(arg) ? printScalar(arg) : printValue(arg);
+}
+
+export function printScalar({ category, value }: ScalarRef): string {
+  if (typeof value === 'object') return value.bigint;
+  return category === 'float' && typeof value === 'number' && Number.isInteger(value) ? `${String(value)}.0` : String(value);
+}
+
+function printAttr(attr: Attr): string {
+  if (Array.isArray(attr)) return `[${(attr as readonly Attr[]).map(printAttr).join(', ')}]`;
+  if (attr === null || typeof attr !== 'object') return typeof attr === 'string' ? JSON.stringify(attr) : String(attr);
+  if (isScalar(attr)) return printScalar(attr);
+  if ('size' in attr) return printIndex(attr.size);
+  if ('dtype' in attr) return attr.dtype;
+  return 'bigint' in attr ? attr.bigint : '';
+}
+
+function printOrigin({ location, from }: NodeOrigin): string {
+  const place = location === undefined ? [] : [`${location.file}:${String(location.line)}`];
+  const notes = [...place, ...(from.length === 0 ? [] : [from.join(' > ')])];
+  return notes.length === 0 ? '' : `  # ${notes.join(' ')}`;
+}

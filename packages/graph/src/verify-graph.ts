@@ -1,0 +1,65 @@
+// The laws of a graph, checked. In: a graph; throws an InternalError that names the node and the law it breaks.
+import { isTsInductorError, stableStringify } from '@tsinductor/base';
+import { valuesOf } from './argument-reader.ts';
+import { brokenGraph } from './errors.ts';
+import type { Graph, GraphNode, Meta, ValueRef } from './graph.ts';
+import { operatorFor, primitives } from './operator-table.ts';
+import { printNode } from './print-graph.ts';
+import { SizeEnvironment } from './size-environment.ts';
+
+export interface VerifyOptions {
+  /** Only primitives may be left: what lowering asks for. */
+  readonly primitivesOnly?: boolean;
+  /** The environment in which the graph was built; needed where sizes are symbolic. */
+  readonly sizes?: SizeEnvironment;
+}
+
+export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
+  const sizes = options.sizes ?? new SizeEnvironment();
+  graph.nodes.forEach((node, position) => {
+    if (node.id !== position) throw broken(node, `it stands at position ${String(position)}`);
+    if (node.kind === 'call') verifyCall(graph, node, { ...options, sizes });
+    else if (node.results.length !== 1) throw broken(node, 'it must have one result');
+  });
+  graph.outputs.forEach((value) => {
+    requireValue(graph, value, graph.nodes.length, `output ${String(value.node)}`);
+  });
+  const inputs = graph.nodes.filter((node) => node.kind === 'placeholder').length;
+  for (const { placeholder, output } of graph.mutations) {
+    if (placeholder >= inputs || output >= graph.outputs.length) throw brokenGraph(`mutation of input ${String(placeholder)} by output ${String(output)} names none`);
+  }
+  for (const { name, placeholder } of graph.sizes) {
+    if (placeholder >= inputs) throw brokenGraph(`size ${name} is bound to input ${String(placeholder)}, which is not there`);
+  }
+}
+
+type Call = GraphNode & { readonly kind: 'call' };
+
+function verifyCall(graph: Graph, node: Call, options: VerifyOptions & { readonly sizes: SizeEnvironment }): void {
+  for (const value of valuesOf(node.args)) requireValue(graph, value, node.id, printNode(node));
+  const operator = operatorFor(node.target, node.attrs);
+  if (options.primitivesOnly === true && primitives.get(node.target) !== operator) throw broken(node, 'only primitives may be left');
+  const metas = inferred(graph, node, options.sizes);
+  const agree = metas.length === node.results.length && metas.every((meta, i) => sameMeta(meta, node.results[i], options.sizes));
+  if (!agree) throw broken(node, `its operator gives ${metas.map((meta) => stableStringify(meta)).join(', ')}`);
+}
+
+function inferred(graph: Graph, node: Call, sizes: SizeEnvironment): readonly Meta[] {
+  const metaOf = (value: ValueRef): Meta => requireValue(graph, value, node.id, printNode(node));
+  try {
+    return operatorFor(node.target, node.attrs).infer({ sizes, metaOf }, node.args, node.attrs);
+  } catch (error) {
+    throw broken(node, `its operator rejects it: ${isTsInductorError(error) ? error.message : String(error)}`);
+  }
+}
+
+const sameMeta = (a: Meta, b: Meta | undefined, sizes: SizeEnvironment): boolean =>
+  b !== undefined && a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((size, axis) => { const other = b.shape[axis]; return other !== undefined && sizes.hint(size) === sizes.hint(other); }); // prettier-ignore
+
+function requireValue(graph: Graph, { node, result }: ValueRef, before: number, where: string): Meta {
+  const meta = node < before ? graph.nodes[node]?.results[result] : undefined;
+  if (meta === undefined) throw brokenGraph(`${where} uses %${String(node)}.${String(result)}, which does not stand before it`);
+  return meta;
+}
+
+const broken = (node: GraphNode, law: string): Error => brokenGraph(`node ${printNode(node)}: ${law}`);

@@ -1,0 +1,89 @@
+// Questions about an index expression's form: what it mentions, how it depends on an axis.
+import type { Axis, Index } from '../index-expr.ts';
+import type { ScalarId } from '../scalar.ts';
+import { fromTerms, termsOf } from './polynomial.ts';
+import type { Term } from './polynomial.ts';
+
+/** The expressions that `index` is directly made of. */
+export function indexOperands(index: Index): readonly Index[] {
+  switch (index.kind) {
+    case 'int':
+    case 'size':
+    case 'axis':
+    case 'indirect':
+      return [];
+    case 'sum':
+    case 'product':
+    case 'min':
+    case 'max':
+      return index.items;
+    case 'floorDiv':
+    case 'mod':
+      return [index.dividend, index.divisor];
+  }
+}
+
+function visit(index: Index, leaf: (index: Index) => void): void {
+  const operands = indexOperands(index);
+  if (operands.length === 0) leaf(index);
+  for (const operand of operands) visit(operand, leaf);
+}
+
+/** The names of the axes that occur. */
+export function freeAxes(index: Index): ReadonlySet<string> {
+  const names = new Set<string>();
+  visit(index, (leaf) => {
+    if (leaf.kind === 'axis') names.add(leaf.axis.name);
+  });
+  return names;
+}
+
+/** The axes that occur, by name. */
+export function axesOf(index: Index): ReadonlyMap<string, Axis> {
+  const axes = new Map<string, Axis>();
+  visit(index, (leaf) => {
+    if (leaf.kind === 'axis') axes.set(leaf.axis.name, leaf.axis);
+  });
+  return axes;
+}
+
+/** The names of the sizes that occur (those in extents of axes apart). */
+export function freeSizes(index: Index): ReadonlySet<string> {
+  const names = new Set<string>();
+  visit(index, (leaf) => {
+    if (leaf.kind === 'size') names.add(leaf.name);
+  });
+  return names;
+}
+
+/** The body's nodes whose loaded values occur. */
+export function freeIndirects(index: Index): ReadonlySet<ScalarId> {
+  const ids = new Set<ScalarId>();
+  visit(index, (leaf) => {
+    if (leaf.kind === 'indirect') ids.add(leaf.value);
+  });
+  return ids;
+}
+
+/** The number that `index` is, where it is one. */
+export const constantValue = (index: Index): number | undefined => (index.kind === 'int' ? index.value : undefined);
+
+const mentions = (index: Index, axis: string): boolean =>
+  index.kind === 'axis' ? index.axis.name === axis : indexOperands(index).some((operand) => mentions(operand, axis));
+
+/**
+ * What a step along `axis` adds, where that is the same at every point of it: the stride, 0 where the axis does not occur;
+ * undefined where the axis stands inside a division, a minimum or a power.
+ */
+export function coefficientOf(index: Index, axis: Axis | string): Index | undefined {
+  const name = typeof axis === 'string' ? axis : axis.name;
+  const slopes: Term[] = [];
+  for (const { coefficient, factors } of termsOf(index)) {
+    const positions = factors.flatMap((factor, position) => (mentions(factor, name) ? [position] : []));
+    const [position] = positions;
+    if (position === undefined) continue;
+    if (positions.length > 1 || factors[position]?.kind !== 'axis') return undefined;
+    slopes.push({ coefficient, factors: factors.filter((_, other) => other !== position) });
+  }
+  return fromTerms(slopes);
+}

@@ -1,0 +1,221 @@
+// Builds bodies. Value-numbered: asking twice for the same node gives the same id. What is known when a node is built is
+// used at once: casts that change nothing vanish, constants fold through the ops' evaluators, checks that ranges decide
+// are dropped. The body that `finish` gives has only what its results need.
+import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { castValue, evaluator, pointwise } from '@tsinductor/ops';
+import type { PointwiseName, PointwiseOp, Term } from '@tsinductor/ops';
+import { freeIndirects } from '../arithmetic/query.ts';
+import { indirect, int } from '../arithmetic/polynomial.ts';
+import { boundsOf, isWithin } from '../arithmetic/range.ts';
+import { substitute } from '../arithmetic/substitute.ts';
+import { lawBroken } from '../errors.ts';
+import type { Index } from '../index-expr.ts';
+import { printIndex } from '../print/print-index.ts';
+import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar.ts';
+import { constantToValue, toConstant } from './constant.ts';
+import type { ConstantLike } from './constant.ts';
+import { inlineTerm } from './inline-term.ts';
+import { isExactCast, operandDType, resultDType } from './op-dtypes.ts';
+import { liveNodes } from './traverse-body.ts';
+
+/** When a load reads: where `mask` (a bool) is false the value is `other`, or 0 without it. */
+export interface Masking {
+  readonly mask?: ScalarId;
+  readonly other?: ScalarId;
+}
+
+export interface BuilderOptions {
+  /** `decomposed`: ops that have a decomposition are built as that, down to primitives. */
+  readonly ops?: 'asWritten' | 'decomposed';
+}
+
+export class BodyBuilder {
+  readonly #nodes: Scalar[] = [];
+  readonly #numbers = new Map<string, ScalarId>();
+  readonly #options: BuilderOptions;
+
+  constructor(options: BuilderOptions = {}) {
+    this.#options = options;
+  }
+
+  node(id: ScalarId): Scalar {
+    return at(this.#nodes, id);
+  }
+
+  dtypeOf(id: ScalarId): DType {
+    return this.node(id).dtype;
+  }
+
+  /** The value of a constant node. */
+  constantOf(id: ScalarId): ScalarConstant | undefined {
+    const node = this.node(id);
+    return node.kind === 'constant' ? node.value : undefined;
+  }
+
+  constant(value: ConstantLike, dtype: DType): ScalarId {
+    const constant = toConstant(value, dtype);
+    const text = typeof constant === 'object' ? constant.bigint : String(constant);
+    return this.#number(`c ${dtype} ${text}`, { kind: 'constant', dtype, value: constant });
+  }
+
+  /** The value of an index expression, as i64. */
+  index(value: Index): ScalarId {
+    if (value.kind === 'int') return this.constant(value.value, 'i64');
+    if (value.kind === 'indirect') return value.value;
+    return this.#number(`i ${printIndex(value)}`, { kind: 'index', dtype: 'i64', value });
+  }
+
+  /** An i64 node in [0, extent), as a `check` gives it, in index expressions. */
+  indirect(value: ScalarId, extent: Index): Index {
+    const node = this.node(value);
+    if (node.kind === 'index') return node.value;
+    if (node.kind === 'constant') return int(Number(constantToValue(node.value, node.dtype)));
+    return indirect(value, extent);
+  }
+
+  carried(slot: number, dtype: DType): ScalarId {
+    return this.#number(`s ${String(slot)} ${dtype}`, { kind: 'carried', dtype, slot });
+  }
+
+  // Buffer, dtype and place are the three faces of one address: a record would only rename them.
+  // eslint-disable-next-line max-params
+  load(buffer: BufferId, dtype: DType, place: Index, masking: Masking = {}): ScalarId {
+    const known = masking.mask === undefined ? undefined : this.constantOf(masking.mask);
+    if (known === 0) return masking.other ?? this.#zero(dtype);
+    const mask = known === undefined ? masking : {};
+    const { mask: test, other } = mask.mask === undefined ? {} : mask;
+    const key = `l ${String(buffer)} ${dtype} ${printIndex(place)} ${String(test)} ${String(other)}`;
+    const masked = { ...(test !== undefined && { mask: test }), ...(other !== undefined && { other }) };
+    return this.#number(key, { kind: 'load', dtype, buffer, at: place, ...masked });
+  }
+
+  cast(value: ScalarId, dtype: DType): ScalarId {
+    const node = this.node(value);
+    if (node.dtype === dtype) return value;
+    if (node.kind === 'constant' && dtypeInfo[dtype].compute === dtype) {
+      return this.constant(castValue(constantToValue(node.value, node.dtype), node.dtype, dtype), dtype);
+    }
+    if (node.kind === 'cast') {
+      const inner = this.node(node.value);
+      if (inner.dtype === dtype && this.#keepsValue(inner, node.dtype)) return node.value;
+    }
+    return this.#number(`t ${dtype} ${String(value)}`, { kind: 'cast', dtype, value });
+  }
+
+  bitcast(value: ScalarId, dtype: DType): ScalarId {
+    const node = this.node(value);
+    if (node.dtype === dtype) return value;
+    if (dtypeInfo[node.dtype].bytes !== dtypeInfo[dtype].bytes) {
+      throw lawBroken(`bitcast of ${node.dtype} to ${dtype}`, 'both must have the same number of bytes');
+    }
+    if (node.kind === 'bitcast' && this.dtypeOf(node.value) === dtype) return node.value;
+    return this.#number(`b ${dtype} ${String(value)}`, { kind: 'bitcast', dtype, value });
+  }
+
+  /** An op of the table on operands that have the dtypes it asks for; the result's dtype follows from the op's rule. */
+  apply(op: PointwiseName, args: readonly ScalarId[]): ScalarId {
+    const entry = pointwise[op];
+    if (args.length !== entry.arity) throw lawBroken(op, `takes ${String(entry.arity)} operands, not ${String(args.length)}`);
+    const compute = operandDType(entry, args.map((id) => this.dtypeOf(id))); // prettier-ignore
+    const dtype = resultDType(entry, compute);
+    const folded = this.#fold(entry, args, { compute, dtype });
+    if (folded !== undefined) return folded;
+    const term = this.#options.ops === 'decomposed' ? entry.decompose?.(compute) : undefined;
+    if (term !== undefined) return this.inlineTerm(term, operandNames(args), compute);
+    return this.#number(`a ${op} ${args.join(' ')}`, { kind: 'apply', dtype, op, args });
+  }
+
+  /** A user's index, wrapped once if negative and required to lie in [0, extent); `site` is what fails. */
+  check(value: ScalarId, extent: Index, site: number): ScalarId {
+    if (this.dtypeOf(value) !== 'i64') throw lawBroken(`check of ${this.dtypeOf(value)}`, 'an index must be i64');
+    const node = this.node(value);
+    if (node.kind === 'index' && isWithin(node.value, extent)) return value;
+    if (node.kind === 'constant' && extent.kind === 'int') {
+      const index = Number(constantToValue(node.value, 'i64'));
+      if (index >= -extent.value && index < extent.value) return this.constant(index < 0 ? index + extent.value : index, 'i64');
+    }
+    const key = `k ${String(value)} ${printIndex(extent)} ${String(site)}`;
+    return this.#number(key, { kind: 'check', dtype: 'i64', value, extent, site });
+  }
+
+  /** `term` over `bindings` of its parameters; `dtype` is that of literals that have no siblings. */
+  inlineTerm(term: Term, bindings: TermBindings, dtype: DType): ScalarId {
+    return inlineTerm(this, { term, bindings: bindings instanceof Map ? bindings : new Map(Object.entries(bindings)), dtype });
+  }
+
+  /** The body with these results, without what they do not need. */
+  finish(results: readonly ScalarId[]): Body {
+    const live = liveNodes({ nodes: this.#nodes, results });
+    const ids = new Map<ScalarId, ScalarId>();
+    const renumbered = (id: ScalarId): ScalarId => ids.get(id) ?? id;
+    const nodes: Scalar[] = [];
+    for (const [id, node] of this.#nodes.entries()) {
+      if (live[id] !== true) continue;
+      nodes.push(renumber(node, renumbered));
+      ids.set(id, nodes.length - 1);
+    }
+    return { nodes, results: results.map(renumbered) };
+  }
+
+  #number(key: string, node: Scalar): ScalarId {
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    this.#nodes.push(node);
+    this.#numbers.set(key, this.#nodes.length - 1);
+    return this.#nodes.length - 1;
+  }
+
+  #zero(dtype: DType): ScalarId {
+    const { compute } = dtypeInfo[dtype];
+    return this.cast(this.constant(0, compute), dtype);
+  }
+
+  #keepsValue(node: Scalar, wider: DType): boolean {
+    if (isExactCast(node.dtype, wider)) return true;
+    if (node.kind !== 'index' || wider !== 'i32') return false;
+    const { low, high } = boundsOf(node.value);
+    return low >= -(2 ** 31) && high < 2 ** 31;
+  }
+
+  #fold(entry: PointwiseOp, args: readonly ScalarId[], dtypes: { readonly compute: DType; readonly dtype: DType }): ScalarId | undefined {
+    const values: (number | bigint)[] = [];
+    for (const id of args) {
+      const node = this.node(id);
+      if (node.kind !== 'constant') return undefined;
+      values.push(constantToValue(node.value, node.dtype));
+    }
+    const run = evaluator(entry.name, dtypes.compute) as (...values: (number | bigint)[]) => number | bigint;
+    return this.constant(run(...values), dtypes.dtype);
+  }
+}
+
+export type TermBindings = ReadonlyMap<string, ScalarId> | Readonly<Record<string, ScalarId>>;
+
+const operandNames = (args: readonly ScalarId[]): ReadonlyMap<string, ScalarId> =>
+  new Map(args.map((id, position) => [at(['x', 'y', 'z'], position), id]));
+
+/** `node` with other ids for the nodes it refers to. */
+export function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar {
+  const inside = (index: Index): Index =>
+    freeIndirects(index).size === 0 ? index : substitute(index, new Map(), (value, extent) => indirect(id(value), extent));
+  switch (node.kind) {
+    case 'constant':
+    case 'carried':
+      return node;
+    case 'index':
+      return { ...node, value: inside(node.value) };
+    case 'cast':
+    case 'bitcast':
+      return { ...node, value: id(node.value) };
+    case 'check':
+      return { ...node, value: id(node.value), extent: inside(node.extent) };
+    case 'apply':
+      return { ...node, args: node.args.map(id) };
+    case 'load': {
+      const { mask, other } = node;
+      const masked = { ...(mask !== undefined && { mask: id(mask) }), ...(other !== undefined && { other: id(other) }) };
+      return { ...node, at: inside(node.at), ...masked };
+    }
+  }
+}

@@ -1,0 +1,106 @@
+// Bodies rebuilt inside another: with axes replaced, loads and state redirected, under a mask. Everything that changes
+// a body is a replay into a fresh builder, so that value numbering and folding happen again.
+import { at, get } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { substitute } from '../arithmetic/substitute.ts';
+import type { Index } from '../index-expr.ts';
+import type { Body, Scalar, ScalarId } from '../scalar.ts';
+import { BodyBuilder } from './body-builder.ts';
+import { liveNodes } from './traverse-body.ts';
+import type { Load } from './traverse-body.ts';
+
+export interface Replay {
+  /** What axes and sizes become, by name. */
+  readonly map?: ReadonlyMap<string, Index>;
+  /** Replaces a load, whose parts are those of the new body; undefined keeps it. */
+  readonly load?: (load: Load, builder: BodyBuilder) => ScalarId | undefined;
+  /** Replaces a state. */
+  readonly carried?: (slot: number, dtype: DType) => ScalarId;
+  /** Where this is false the results are not used: nothing is read there. */
+  readonly mask?: ScalarId;
+}
+
+/** What became of the nodes of a replayed body. */
+export interface Replayed {
+  readonly results: readonly ScalarId[];
+  readonly idOf: (old: ScalarId) => ScalarId;
+  readonly indexOf: (index: Index) => Index;
+}
+
+const noNames: ReadonlyMap<string, Index> = new Map();
+
+/** Builds the live nodes of `body` in `builder`. */
+export function replayBody(body: Body, builder: BodyBuilder, replay: Replay = {}): Replayed {
+  const ids = new Map<ScalarId, ScalarId>();
+  const idOf = (old: ScalarId): ScalarId => get(ids, old);
+  const indexOf = (index: Index): Index =>
+    substitute(index, replay.map ?? noNames, (value, extent) => builder.indirect(idOf(value), extent));
+  const replayed: Replayed = { results: [], idOf, indexOf };
+  const live = liveNodes(body);
+  for (const [id, node] of body.nodes.entries()) {
+    if (live[id] === true) ids.set(id, replayNode(node, { builder, replay, replayed }));
+  }
+  return { ...replayed, results: body.results.map(idOf) };
+}
+
+interface Place {
+  readonly builder: BodyBuilder;
+  readonly replay: Replay;
+  readonly replayed: Replayed;
+}
+
+function replayNode(node: Scalar, { builder, replay, replayed: { idOf, indexOf } }: Place): ScalarId {
+  switch (node.kind) {
+    case 'constant':
+      return builder.constant(node.value, node.dtype);
+    case 'index':
+      return builder.index(indexOf(node.value));
+    case 'carried':
+      return replay.carried?.(node.slot, node.dtype) ?? builder.carried(node.slot, node.dtype);
+    case 'cast':
+      return builder.cast(idOf(node.value), node.dtype);
+    case 'bitcast':
+      return builder.bitcast(idOf(node.value), node.dtype);
+    case 'apply':
+      return builder.apply(node.op, node.args.map(idOf));
+    case 'check': {
+      const value = builder.check(idOf(node.value), indexOf(node.extent), node.site);
+      return value;
+    }
+    case 'load': {
+      const mask = bothMasks(builder, node.mask === undefined ? undefined : idOf(node.mask), replay.mask);
+      const other = node.other === undefined ? undefined : idOf(node.other);
+      const masked = { ...(mask !== undefined && { mask }), ...(other !== undefined && { other }) };
+      const load: Load = { kind: 'load', dtype: node.dtype, buffer: node.buffer, at: indexOf(node.at), ...masked };
+      return replay.load?.(load, builder) ?? builder.load(load.buffer, load.dtype, load.at, masked);
+    }
+  }
+}
+
+function bothMasks(builder: BodyBuilder, a: ScalarId | undefined, b: ScalarId | undefined): ScalarId | undefined {
+  if (a === undefined || b === undefined || a === b) return a ?? b;
+  return builder.apply('logicalAnd', [a, b]);
+}
+
+/** The body rebuilt on its own. */
+export function mapBody(body: Body, replay: Replay): Body {
+  const builder = new BodyBuilder();
+  return builder.finish(replayBody(body, builder, replay).results);
+}
+
+/** The body with axes (or sizes) replaced in all its indices. */
+export const substituteAxes = (body: Body, map: ReadonlyMap<string, Index>): Body =>
+  map.size === 0 ? body : mapBody(body, { map });
+
+/** The body with every op that has a decomposition expanded, down to primitives. */
+export function expandDecompositions(body: Body): Body {
+  const builder = new BodyBuilder({ ops: 'decomposed' });
+  return builder.finish(replayBody(body, builder).results);
+}
+
+/** The body without what its results do not need. */
+export const removeDead = (body: Body): Body =>
+  liveNodes(body).every((live) => live) ? body : mapBody(body, {});
+
+/** The node of a body's only result. */
+export const resultOf = (body: Body): Scalar => at(body.nodes, at(body.results, 0));

@@ -1,0 +1,89 @@
+// Traversal of bodies, written once: what a node refers to, which nodes are live, what a body reads and costs.
+import { at } from '@tsinductor/base';
+import { pointwise } from '@tsinductor/ops';
+import type { Index } from '../index-expr.ts';
+import type { Body, Scalar, ScalarId } from '../scalar.ts';
+import { freeIndirects } from '../arithmetic/query.ts';
+
+export type Load = Extract<Scalar, { readonly kind: 'load' }>;
+
+/** The index expressions of a node. */
+export function scalarIndexes(node: Scalar): readonly Index[] {
+  switch (node.kind) {
+    case 'index':
+      return [node.value];
+    case 'load':
+      return [node.at];
+    case 'check':
+      return [node.extent];
+    case 'constant':
+    case 'carried':
+    case 'cast':
+    case 'bitcast':
+    case 'apply':
+      return [];
+  }
+}
+
+/** The nodes that a node refers to, those inside its index expressions included. */
+export function scalarOperands(node: Scalar): readonly ScalarId[] {
+  switch (node.kind) {
+    case 'constant':
+    case 'carried':
+      return [];
+    case 'index':
+      return [...freeIndirects(node.value)];
+    case 'cast':
+    case 'bitcast':
+      return [node.value];
+    case 'check':
+      return [node.value, ...freeIndirects(node.extent)];
+    case 'apply':
+      return node.args;
+    case 'load':
+      return [
+        ...freeIndirects(node.at),
+        ...(node.mask === undefined ? [] : [node.mask]),
+        ...(node.other === undefined ? [] : [node.other]),
+      ];
+  }
+}
+
+/** For each node, whether a result (or one of `roots`) needs it. */
+export function liveNodes(body: Body, roots: readonly ScalarId[] = []): readonly boolean[] {
+  const live = body.nodes.map(() => false);
+  for (const id of [...body.results, ...roots]) live[id] = true;
+  for (let id = body.nodes.length - 1; id >= 0; id -= 1) {
+    if (live[id] !== true) continue;
+    for (const operand of scalarOperands(at(body.nodes, id))) live[operand] = true;
+  }
+  return live;
+}
+
+/** The loads that the results need, in the order of their ids. */
+export function loadsOf(body: Body): readonly Load[] {
+  const live = liveNodes(body);
+  return body.nodes.filter((node, id): node is Load => live[id] === true && node.kind === 'load');
+}
+
+/** About how many machine operations one evaluation takes, by the cost of the ops' table; loads and constants are free. */
+export function countOperations(body: Body): number {
+  const live = liveNodes(body);
+  return body.nodes.reduce((total, node, id) => (live[id] === true ? total + costOf(node) : total), 0);
+}
+
+function costOf(node: Scalar): number {
+  switch (node.kind) {
+    case 'apply':
+      return pointwise[node.op].traits.cost ?? 1;
+    case 'cast':
+    case 'check':
+    case 'index':
+      return 1;
+    case 'constant':
+    case 'carried':
+    case 'load':
+    case 'bitcast':
+      return 0;
+  }
+}

@@ -1,0 +1,89 @@
+// Schedules as text: groups with their nests and nodes, where buffers live, and why.
+import { Lines, at, get } from '@tsinductor/base';
+import type { BufferPlan, Decision, Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
+import { printIndex } from './print-index.ts';
+import { bufferNames, printBuffer, printLoopNode } from './print-program.ts';
+import type { BufferName } from './print-program.ts';
+
+export function printSchedule(schedule: Schedule): string {
+  const lines = new Lines();
+  const { program } = schedule;
+  const name = bufferNames(program);
+  const buffers = new Map(program.buffers.map((buffer) => [buffer.id, buffer]));
+  lines.block(
+    `schedule(${program.sizes.join(', ')})`,
+    () => {
+      for (const plan of schedule.buffers) {
+        lines.line(`${printBuffer(get(buffers, plan.buffer))}: ${printPlan(plan)}`);
+      }
+      lines.line(`workspace ${printIndex(schedule.workspaceBytes)} bytes`);
+    },
+    '',
+  );
+  for (const group of schedule.groups) lines.line(printGroup(group, name).trimEnd());
+  for (const decision of schedule.decisions) lines.line(printDecision(decision));
+  return lines.toString();
+}
+
+function printPlan(plan: BufferPlan): string {
+  switch (plan.kind) {
+    case 'input':
+    case 'output':
+      return `${plan.kind} ${String(plan.position)}`;
+    case 'workspace':
+      return `workspace at ${printIndex(plan.offset)}, ${printIndex(plan.bytes)} bytes, groups ${String(plan.first)} to ${String(plan.last)}`;
+    case 'constant':
+    case 'virtual':
+      return plan.kind;
+  }
+}
+
+/** One group: its nest with the nodes where they run. */
+export function printGroup(group: Group, name: BufferName): string {
+  const lines = new Lines();
+  lines.block(
+    `group ${group.name}`,
+    () => {
+      lines.line(`reads ${group.reads.map(name).join(', ')}`);
+      lines.line(`writes ${group.writes.map(name).join(', ')}`);
+      for (const local of group.locals) {
+        lines.line(`local ${name(local.buffer)}: ${local.kind} of ${printIndex(local.size)}`);
+      }
+      printTree(group.nest, { lines, group, name });
+    },
+    '',
+  );
+  return lines.toString();
+}
+
+interface Page {
+  readonly lines: Lines;
+  readonly group: Group;
+  readonly name: BufferName;
+}
+
+function printTree(tree: LoopTree | NodeRef, page: Page): void {
+  if (tree.kind === 'node') {
+    page.lines.line(printLoopNode(at(page.group.nodes, tree.node), page.name).trimEnd());
+    return;
+  }
+  const bands = tree.loops.map(
+    ({ axis, role }) => `${axis.name} < ${printIndex(axis.extent)}${role === 'reduction' ? ' reducing' : ''}`,
+  );
+  page.lines.block(`for (${bands.join(', ')})`, () => tree.children.forEach((child) => printTree(child, page)), '');
+}
+
+export function printDecision(decision: Decision): string {
+  switch (decision.kind) {
+    case 'inlined':
+      return `inlined ${decision.producer} into ${decision.consumers.join(', ')}: ${decision.reason}`;
+    case 'fused': {
+      const saved = decision.bytesSaved === undefined ? '' : ` (saves ${decision.bytesSaved} bytes)`;
+      return `fused ${decision.nodes.join(', ')}: ${decision.reason}${saved}`;
+    }
+    case 'rejected':
+      return `not fused ${decision.nodes.join(', ')}: ${decision.reason}`;
+    case 'reused':
+      return `${decision.buffer} reuses ${decision.of}: ${decision.reason}`;
+  }
+}

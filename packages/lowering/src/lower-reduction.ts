@@ -1,0 +1,134 @@
+// Reductions and scans over the table of @tsinductor/ops: its terms become the four bodies of a node.
+import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { BodyBuilder } from '@tsinductor/ir';
+import type { Body, Index, ReduceNode, ScalarId } from '@tsinductor/ir';
+import { reductions } from '@tsinductor/ops';
+import type { ReductionOp, Term } from '@tsinductor/ops';
+import { numberAttr, numbersAttr } from './attributes.ts';
+import { convert, load, stored } from './element.ts';
+import type { Rule } from './lowering.ts';
+import { linearize, locate, shapeOf } from './view.ts';
+import type { View } from './view.ts';
+
+type Bodies = Pick<ReduceNode, 'state' | 'init' | 'step' | 'merge' | 'finish'>;
+
+/** The element that joins, and its position. */
+interface Joining {
+  readonly op: ReductionOp;
+  readonly source: View;
+  readonly at: Index;
+  readonly position: Index;
+  /** Of the result's buffer. */
+  readonly dtype: DType;
+}
+
+type States = readonly ScalarId[];
+
+/** One automaton's terms, built into bodies. */
+class Automaton {
+  readonly #joining: Joining;
+  readonly state: readonly DType[];
+
+  constructor(joining: Joining) {
+    this.#joining = joining;
+    this.state = joining.op.state(joining.source.dtype);
+  }
+
+  init(body: BodyBuilder): States {
+    return this.#inline(body, this.#joining.op.init(this.#joining.source.dtype), {});
+  }
+
+  step(body: BodyBuilder, states: States): States {
+    const { op, source, position } = this.#joining;
+    const element = convert(body, load(body, source, { at: this.#joining.at }), op.accumulate(source.dtype));
+    const bindings = { ...named('s', states), x: element.id, i: body.index(position) };
+    return this.#inline(body, op.step(source.dtype), bindings);
+  }
+
+  merge(body: BodyBuilder, left: States, right: States): States {
+    const { op, source } = this.#joining;
+    return this.#inline(body, op.merge(source.dtype), { ...named('a', left), ...named('b', right) });
+  }
+
+  finish(body: BodyBuilder, states: States): ScalarId {
+    const { op, source, dtype } = this.#joining;
+    const compute = dtypeInfo[op.result(source.dtype)].compute;
+    const id = body.inlineTerm(op.finish(source.dtype), named('s', states), compute);
+    return stored(body, { id, dtype: body.dtypeOf(id) }, dtype);
+  }
+
+  #inline(body: BodyBuilder, terms: readonly Term[], bindings: Readonly<Record<string, ScalarId>>): States {
+    return terms.map((term, slot) => body.inlineTerm(term, bindings, at(this.state, slot)));
+  }
+}
+
+const named = (letter: string, states: States): Record<string, ScalarId> =>
+  Object.fromEntries(states.map((id, slot) => [`${letter}${String(slot)}`, id]));
+
+function bodiesOf(joining: Joining): Bodies {
+  const automaton = new Automaton(joining);
+  const { state } = automaton;
+  const carried = (body: BodyBuilder, first = 0): States =>
+    state.map((dtype, slot) => body.carried(first + slot, dtype));
+  const build = (results: (body: BodyBuilder) => States): Body => {
+    const body = new BodyBuilder();
+    return body.finish(results(body));
+  };
+  return {
+    state,
+    init: build((body) => automaton.init(body)),
+    step: build((body) => automaton.step(body, carried(body))),
+    merge: build((body) => automaton.merge(body, carried(body), carried(body, state.length))),
+    finish: build((body) => [automaton.finish(body, carried(body))]),
+  };
+}
+
+/** A reduction over the axes `dims`. Over axes of size 1 it is a map of the one element that there is. */
+export const reductionRule =
+  (op: ReductionOp): Rule =>
+  (lowering, node) => {
+    const source = lowering.argument(node, 0);
+    const target = lowering.target(node);
+    const dims = numbersAttr(node, 'dims');
+    const { axes, over, coordinates } = lowering.program.splitSpace(shapeOf(source), dims);
+    const reduced = [...dims].sort((a, b) => a - b);
+    const position = linearize(
+      reduced.map((dim) => at(source.axes, dim).extent),
+      reduced.map((dim) => at(coordinates, dim)),
+    );
+    const joining: Joining = { op, source, at: locate(source, coordinates), position, dtype: target.dtype };
+    const kept = coordinates.filter((_, dim) => !dims.includes(dim));
+    const shape = shapeOf(source).filter((_, dim) => !dims.includes(dim));
+    const write = linearize(shape, kept);
+    if (over.length > 0) {
+      return lowering.program.append(target, { kind: 'reduce', axes, over, write, ...bodiesOf(joining) }, kept);
+    }
+    const [automaton, body] = [new Automaton(joining), new BodyBuilder()];
+    const result = automaton.finish(body, automaton.step(body, automaton.init(body)));
+    return lowering.program.append(target, { kind: 'map', axes, write, body: body.finish([result]) }, kept);
+  };
+
+/** A running reduction along one axis. Along an axis of size 1 it is a map. */
+const scanRule =
+  (op: ReductionOp): Rule =>
+  (lowering, node) => {
+    const source = lowering.argument(node, 0);
+    const target = lowering.target(node);
+    const dim = numberAttr(node, 'dim');
+    const { axes, over, coordinates } = lowering.program.splitSpace(shapeOf(source), [dim]);
+    const position = coordinates[dim] ?? linearize([], []);
+    const joining: Joining = { op, source, at: locate(source, coordinates), position, dtype: target.dtype };
+    const [along] = over;
+    if (along !== undefined) {
+      return lowering.program.append(target, { kind: 'scan', axes, over: [along], ...bodiesOf(joining) }, coordinates);
+    }
+    const [automaton, body] = [new Automaton(joining), new BodyBuilder()];
+    const result = automaton.finish(body, automaton.step(body, automaton.init(body)));
+    return lowering.program.append(target, { kind: 'map', axes, body: body.finish([result]) }, coordinates);
+  };
+
+export const scanRules: Readonly<Record<string, Rule>> = {
+  cumsum: scanRule(reductions.sum),
+  cumprod: scanRule(reductions.prod),
+};

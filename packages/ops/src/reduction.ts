@@ -1,0 +1,39 @@
+// What an entry of the reductions table says. A reduction is a small automaton over scalars: a state, how an element joins
+// it, how two states join, and what it says in the end. Everything is a term, so interpreter and back ends agree.
+//
+// Every member is a function of the dtype of the reduced tensor. Laws: `merge(init, s) = s`, and but for rounding neither
+// the order nor the grouping of steps and merges matters. (Scans use `step` in order, and `finish` after each.)
+import type { DType } from '@tsinductor/base';
+import type { ReductionName } from './reductions/table.ts';
+import type { Term } from './term.ts';
+
+export interface ReductionOp {
+  readonly name: ReductionName;
+  readonly doc: string;
+  /** The tensor dtypes that are accepted; all if absent. */
+  readonly accepts?: readonly DType[];
+  /** Whether a reduction over no elements has a value (that of finish(init)). */
+  readonly hasIdentity: boolean;
+  /** The result's dtype, as PyTorch gives it by default. */
+  readonly result: (dtype: DType) => DType;
+  /** What elements are cast to before they join: `x` has this dtype. */
+  readonly accumulate: (dtype: DType) => DType;
+  readonly state: (dtype: DType) => readonly DType[];
+  /** The empty state: terms without wilds. */
+  readonly init: (dtype: DType) => readonly Term[];
+  /** The next state, over `s0`.., the element `x` and its position `i` (i64: ascending in row-major order). */
+  readonly step: (dtype: DType) => readonly Term[];
+  /** Two states joined, over `a0`.. (of the earlier positions) and `b0`.. */
+  readonly merge: (dtype: DType) => readonly Term[];
+  /** The result over `s0`.., in the compute dtype of `result`. */
+  readonly finish: (dtype: DType) => Term;
+  /** About how many machine operations one step takes at f32. */
+  readonly cost: number;
+}
+
+/** The dtypes of the wilds of each of a reduction's terms, for `compileTerms`. */
+export function reductionParameters(op: ReductionOp, dtype: DType): Readonly<Record<string, DType>> {
+  const states = op.state(dtype);
+  const named = (letter: string): [string, DType][] => states.map((state, slot) => [`${letter}${String(slot)}`, state]);
+  return Object.fromEntries([...named('s'), ...named('a'), ...named('b'), ['x', op.accumulate(dtype)], ['i', 'i64']]);
+}

@@ -1,0 +1,128 @@
+// Shapes and strides of tensors that exist, as plain numbers; strides and offsets count elements. What comes from users
+// is checked here once; everything behind may rely on it.
+import { invariant } from '@tsinductor/base';
+import type { ElementArray } from './element-array.ts';
+import { invalidShape } from './errors.ts';
+
+export interface Layout {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+export const maximumRank = 64;
+
+/** A shape given by a user, as a list of its own. */
+export function checkShape(shape: unknown): readonly number[] {
+  if (!Array.isArray(shape)) throw invalidShape(shape, 'a shape is an array');
+  if (shape.length > maximumRank) throw invalidShape(shape, `more than ${maximumRank} dims`);
+  const sizes = Array.from(shape as readonly unknown[]);
+  let count = 1;
+  sizes.forEach((size) => {
+    if (typeof size !== 'number') throw invalidShape(shape, 'a size is not a number');
+    if (Number.isNaN(size)) throw invalidShape(shape, 'a size is NaN');
+    if (!Number.isInteger(size)) throw invalidShape(shape, 'a size is not a whole number');
+    if (size < 0) throw invalidShape(shape, 'a size is negative');
+    if (!Number.isSafeInteger(size)) throw invalidShape(shape, 'a size is too large');
+    count *= Math.max(size, 1);
+  });
+  // Counted without zeros, so that strides stay exact as well.
+  if (!Number.isSafeInteger(count * 8)) throw invalidShape(shape, 'too many elements');
+  return sizes as number[];
+}
+
+export const elementsOf = (shape: readonly number[]): number => shape.reduce((count, size) => count * size, 1);
+
+/** Row-major strides; an axis of size 0 counts as 1, as in PyTorch. */
+export function rowMajor(shape: readonly number[]): readonly number[] {
+  const strides = new Array<number>(shape.length);
+  let stride = 1;
+  for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
+    strides[axis] = stride;
+    stride *= Math.max(shape[axis] ?? 1, 1);
+  }
+  return strides;
+}
+
+export const rowMajorLayout = (shape: readonly number[]): Layout => ({ shape, strides: rowMajor(shape), offset: 0 });
+
+/** Whether elements lie in row-major order without gaps; strides of axes of size 1 do not matter. */
+export function isRowMajor({ shape, strides }: Pick<Layout, 'shape' | 'strides'>): boolean {
+  let expected = 1;
+  for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
+    const size = shape[axis] ?? 1;
+    if (size === 0) return true;
+    if (size !== 1 && strides[axis] !== expected) return false;
+    expected *= size;
+  }
+  return true;
+}
+
+/** One past the last element that the layout reaches, counted from the start of the storage. */
+export function reach({ shape, strides, offset }: Layout): number {
+  let last = offset;
+  for (let axis = 0; axis < shape.length; axis += 1) {
+    const size = shape[axis] ?? 1;
+    if (size === 0) return offset;
+    last += (size - 1) * (strides[axis] ?? 0);
+  }
+  return last + 1;
+}
+
+/** Whether two positions are one element: known to be false if, sorted by stride, each axis steps over the inner ones. */
+export function overlapsItself({ shape, strides }: Pick<Layout, 'shape' | 'strides'>): boolean {
+  const axes = shape
+    .map((size, axis) => ({ size, stride: strides[axis] ?? 0 }))
+    .filter(({ size }) => size !== 1)
+    .sort((a, b) => a.stride - b.stride);
+  if (axes.some(({ size }) => size === 0)) return false;
+  let covered = 0;
+  for (const { size, stride } of axes) {
+    if (stride <= covered) return true;
+    covered += (size - 1) * stride;
+  }
+  return false;
+}
+
+/** Copies elements between layouts of one shape. */
+export function copyElements(source: ElementArray, from: Layout, target: { readonly elements: ElementArray; readonly layout: Layout }): void {
+  const { elements, layout: to } = target;
+  const count = elementsOf(from.shape);
+  invariant(elementsOf(to.shape) === count, 'copyElements: the shapes differ');
+  if (count === 0) return;
+  if (isRowMajor(from) && isRowMajor(to)) {
+    elements.set(source.subarray(from.offset, from.offset + count) as never, to.offset);
+    return;
+  }
+  const inner = from.shape.length - 1;
+  const length = from.shape[inner] ?? 1;
+  const [readStep, writeStep] = [from.strides[inner] ?? 0, to.strides[inner] ?? 0];
+  forEachRow(from, to, (read, write) => {
+    for (let i = 0; i < length; i += 1) elements[write + i * writeStep] = source[read + i * readStep] as never;
+  });
+}
+
+/** Calls `row` with the positions at which each innermost row begins in both layouts. */
+function forEachRow(from: Layout, to: Layout, row: (read: number, write: number) => void): void {
+  const outer = Math.max(from.shape.length - 1, 0);
+  const counter = new Array<number>(outer).fill(0);
+  let [read, write] = [from.offset, to.offset];
+  for (;;) {
+    row(read, write);
+    let axis = outer - 1;
+    for (; axis >= 0; axis -= 1) {
+      const size = from.shape[axis] ?? 1;
+      const next = (counter[axis] ?? 0) + 1;
+      read += from.strides[axis] ?? 0;
+      write += to.strides[axis] ?? 0;
+      if (next < size) {
+        counter[axis] = next;
+        break;
+      }
+      counter[axis] = 0;
+      read -= size * (from.strides[axis] ?? 0);
+      write -= size * (to.strides[axis] ?? 0);
+    }
+    if (axis < 0) return;
+  }
+}

@@ -1,0 +1,62 @@
+// Where the user's program is: the innermost stack frame outside of this project's own code and of Node. Works with
+// TypeScript loaders and jest, whose stacks name the original files; costs microseconds, so it is asked while tracing
+// and on errors only.
+import { fileURLToPath } from 'node:url';
+import { isTsInductorError, UserError } from '@tsinductor/base';
+import type { SourceLocation } from '@tsinductor/base';
+
+/** `packages/` in the repository, `node_modules/@tsinductor/` when installed. */
+const home = fileURLToPath(new URL('../../', import.meta.url)).replaceAll('\\', '/');
+const publicPackage = home.replace(/@tsinductor\/$/, '');
+
+const framePattern = /^\s+at (?:.*?\()?((?:file:\/\/)?[^()]*?):(\d+):(\d+)\)?$/;
+const maximumFrames = 60;
+
+/** The user's line, if there is one on the stack. */
+export function userLocation(): SourceLocation | undefined {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = maximumFrames;
+  const holder: { stack?: string } = {};
+  Error.captureStackTrace(holder, userLocation);
+  // The text is made, and source maps are applied, when the property is read.
+  const stack = holder.stack ?? '';
+  Error.stackTraceLimit = limit;
+  return findUserFrame(stack);
+}
+
+/** The first frame of a stack's text that is the user's. */
+export function findUserFrame(stack: string): SourceLocation | undefined {
+  for (const line of stack.split('\n')) {
+    const [, written, row, column] = framePattern.exec(line) ?? [];
+    if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<')) continue;
+    const file = written.startsWith('file:') ? fileURLToPath(written) : written;
+    if (!isOwn(file.replaceAll('\\', '/'))) return { file, line: Number(row), column: Number(column) };
+  }
+  return undefined;
+}
+
+function isOwn(file: string): boolean {
+  const inside = [home, publicPackage].some((root) => file.startsWith(root) && /^[\w-]+\/(src|dist)\//.test(file.slice(root.length)));
+  if (inside) return !/\.test\.[cm]?[jt]s$/.test(file);
+  return /\/node_modules\/(jest-|@jest\/|expect\/)/.test(file) || !file.includes('/');
+}
+
+/** Runs `work`; a UserError that leaves it without a location gets the user's. */
+export function withUserLocation<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw located(error);
+  }
+}
+
+/** The same error with the user's location, if it is the user's and has none. */
+export function located(error: unknown): unknown {
+  if (!isTsInductorError(error) || error.name !== 'UserError' || error.location !== undefined) return error;
+  const location = userLocation();
+  if (location === undefined) return error;
+  const { code, hint } = error;
+  const tail = hint === undefined ? '' : `; ${hint}`;
+  const message = error.message.endsWith(tail) ? error.message.slice(0, error.message.length - tail.length) : error.message;
+  return new UserError(code, message, { location, cause: error.cause, ...(hint === undefined ? {} : { hint }) });
+}

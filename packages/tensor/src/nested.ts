@@ -1,0 +1,93 @@
+// Nested arrays of numbers become flat elements. In: any value; out: elements in row-major order with shape and dtype.
+// Holes, ragged levels and foreign values are refused with their path. Nothing is converted twice.
+import { isFloat, isInteger } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { encodeElement, makeElements } from './element-array.ts';
+import type { ElementArray } from './element-array.ts';
+import { deepArray, elementRange, notANumber, raggedArray, sparseArray } from './errors.ts';
+import { maximumRank } from './layout.ts';
+
+/** What `tensor` takes. */
+export type TensorData = number | bigint | boolean | readonly TensorData[] | NodeJS.ArrayBufferView;
+
+type Leaf = number | bigint | boolean;
+
+export interface Flat {
+  readonly elements: ElementArray;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+}
+
+export function flattenNested(data: unknown, wanted: DType | undefined): Flat {
+  const shape = leadingShape(data);
+  const leaves: Leaf[] = [];
+  collect(data, { shape, leaves }, { depth: 0, path: 'data' });
+  const dtype = wanted ?? naturalDType(leaves);
+  const elements = makeElements(dtype, leaves.length);
+  leaves.forEach((leaf, position) => {
+    requireRange(leaf, dtype, position);
+    elements[position] = encodeElement(dtype, leaf) as never;
+  });
+  return { elements, shape, dtype };
+}
+
+const isList = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
+
+/** The shape that the first element of every level promises. */
+function leadingShape(data: unknown): readonly number[] {
+  const shape: number[] = [];
+  for (let level = data; isList(level); level = level[0]) {
+    if (shape.length === maximumRank) throw deepArray();
+    shape.push(level.length);
+    if (level.length === 0) break;
+  }
+  return shape;
+}
+
+function collect(value: unknown, into: { readonly shape: readonly number[]; readonly leaves: Leaf[] }, place: { depth: number; path: string }): void {
+  const { shape, leaves } = into;
+  const { depth, path } = place;
+  const wanted = shape[depth];
+  if (wanted === undefined) {
+    if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') leaves.push(value);
+    else if (isList(value)) throw raggedArray(path, 'numbers', 'an array');
+    else throw notANumber(path, value);
+    return;
+  }
+  if (!isList(value)) {
+    const isLeaf = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+    throw isLeaf ? raggedArray(path, 'arrays', 'a number') : notANumber(path, value);
+  }
+  if (value.length !== wanted) throw raggedArray(path, `arrays of ${wanted}`, `an array of ${value.length}`);
+  for (let i = 0; i < wanted; i += 1) {
+    const item = value[i];
+    if (item === undefined && !(i in value)) throw sparseArray(`${path}[${i}]`);
+    collect(item, into, { depth: depth + 1, path: `${path}[${i}]` });
+  }
+}
+
+/** As PyTorch infers it: any fraction makes floats, whole numbers are i64, booleans alone are bool. */
+function naturalDType(leaves: readonly Leaf[]): DType {
+  if (leaves.length === 0) return 'f32';
+  const isFraction = (leaf: Leaf): boolean => typeof leaf === 'number' && (!Number.isInteger(leaf) || Object.is(leaf, -0));
+  if (leaves.some(isFraction)) return 'f32';
+  return leaves.every((leaf) => typeof leaf === 'boolean') ? 'bool' : 'i64';
+}
+
+const limits: Readonly<Partial<Record<DType, readonly [bigint, bigint]>>> = {
+  i64: [-(2n ** 63n), 2n ** 63n - 1n],
+  i32: [-(2n ** 31n), 2n ** 31n - 1n],
+  i16: [-(2n ** 15n), 2n ** 15n - 1n],
+  i8: [-128n, 127n],
+  u8: [0n, 255n],
+};
+
+function requireRange(leaf: Leaf, dtype: DType, position: number): void {
+  if (!isInteger(dtype) || typeof leaf === 'boolean') return;
+  const range = limits[dtype];
+  const isWhole = typeof leaf === 'bigint' || Number.isFinite(leaf);
+  if (range === undefined || isFloat(dtype)) return;
+  const value = isWhole ? BigInt(typeof leaf === 'bigint' ? leaf : Math.trunc(leaf)) : undefined;
+  if (value === undefined || value < range[0] || value > range[1]) throw elementRange(`element ${position}`, leaf, dtype);
+}

@@ -1,0 +1,32 @@
+// The one named exception to "no module state" in this package: what a process has one of. A user writes `x.add(y)` and
+// `tensor(...)` without naming a pool, an executor or a generator, so these have to be found somewhere; it is here, in one
+// object, and everything below takes it as an argument or is created from it on first use. Importing fills nothing in.
+//
+// Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { EagerExecutor } from './eager/executor.ts';
+import type { Recorder } from './recorder.ts';
+import type { Scope } from './scope.ts';
+import type { StorageProvider, StorageRegistry } from './storage.ts';
+import type { Tensor } from './tensor.ts';
+
+export interface ProcessState {
+  /** Where memory comes from; plain ArrayBuffers while nobody set one. */
+  storageProvider: StorageProvider | undefined;
+  storageRegistry: StorageRegistry | undefined;
+  /** Set for the synchronous extent of a trace. */
+  recorder: Recorder | undefined;
+  executor: EagerExecutor | undefined;
+  scopes: AsyncLocalStorage<Scope> | undefined;
+  /** Seed and number of calls so far of the default random generator. */
+  randomState: Tensor | undefined;
+}
+
+export const processState: ProcessState = {
+  storageProvider: undefined,
+  storageRegistry: undefined,
+  recorder: undefined,
+  executor: undefined,
+  scopes: undefined,
+  randomState: undefined,
+};

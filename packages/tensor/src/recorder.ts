@@ -1,0 +1,32 @@
+// Who writes operators down instead of running them. While a recorder is in its slot (for the synchronous extent of a
+// trace), every operator, creation and write goes to it; tensors that it makes belong to it and have no memory yet.
+import type { DType } from '@tsinductor/base';
+import type { BoundCall } from './bound-call.ts';
+import type { Layout } from './layout.ts';
+import type { Storage } from './storage.ts';
+import type { Tensor } from './tensor.ts';
+
+/** A tensor's memory: what an eager tensor always has, and a traced one after it was computed. */
+export interface Placed {
+  readonly kind: 'placed';
+  readonly storage: Storage;
+  readonly layout: Layout;
+}
+
+/** A value of a recorder; `handle` is the recorder's own. */
+export interface Recorded {
+  readonly kind: 'recorded';
+  readonly recorder: Recorder;
+  readonly handle: object;
+}
+
+export interface Recorder {
+  /** Results of an operator. */
+  call(call: BoundCall): readonly Tensor[];
+  /** A literal: contiguous elements that do not depend on inputs. */
+  literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
+  /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */
+  write(target: Tensor, value: Tensor, operation: string): void;
+  /** The program needs the values: gives their place, or throws. */
+  read(tensor: Tensor, operation: string): Placed;
+}

@@ -1,0 +1,176 @@
+// The memory of tensors. In: a number of bytes, or memory that the user shares. Out: a Storage that several tensors
+// (views) hold together. It is given back when the last of them is disposed, or when the collector finds the Storage
+// unreachable.
+//
+// Memory comes from the pool of the storage provider, which the compiler sets when it has native memory. The results of
+// eager operators, and everything beyond half the memory the pool should hold, are plain ArrayBuffers, which V8 frees by
+// itself: a long synchronous loop must not outgrow memory because finalizers only run between tasks.
+import { invariant } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { hostResources } from '@tsinductor/runtime';
+import type { Block, StoragePool } from '@tsinductor/runtime';
+import { byteSize, viewElements } from './element-array.ts';
+import type { ElementArray } from './element-array.ts';
+import { badArgument, detachedBuffer, outOfMemory } from './errors.ts';
+import { processState } from './process-state.ts';
+
+export interface StorageProvider {
+  readonly pool: StoragePool;
+  /** Where an array of the JavaScript heap lies, for native code. */
+  addressOf?(array: NodeJS.TypedArray): number;
+  /** Bytes in use beyond which new storage is left to the collector; half the memory by default. */
+  readonly softLimit?: number;
+}
+
+export interface TensorMemoryStats {
+  /** Bytes in use by tensors: in the pool's blocks, in plain ArrayBuffers, in memory shared by users. */
+  readonly pooled: number;
+  readonly heap: number;
+  readonly shared: number;
+  /** Storages in use. */
+  readonly storages: number;
+  /** What the pool itself holds, in use and waiting for reuse. */
+  readonly pool: ReturnType<StoragePool['memoryStats']> | undefined;
+}
+
+type Kind = 'pooled' | 'heap' | 'shared';
+
+/** What is given back once, by whoever comes first: dispose or the collector. Must not reach the Storage. */
+interface Holding {
+  readonly kind: Kind;
+  readonly bytes: number;
+  readonly block: Block | undefined;
+  readonly pool: StoragePool | undefined;
+  returned: boolean;
+}
+
+/** Counts what is in use, and gives back what the collector found. */
+export class StorageRegistry {
+  readonly bytes: Record<Kind, number> = { pooled: 0, heap: 0, shared: 0 };
+  count = 0;
+  readonly #collected = new FinalizationRegistry<Holding>((holding) => {
+    this.giveBack(holding);
+  });
+
+  add(storage: Storage, holding: Holding): void {
+    this.bytes[holding.kind] += holding.bytes;
+    this.count += 1;
+    this.#collected.register(storage, holding, holding);
+  }
+
+  giveBack(holding: Holding): void {
+    if (holding.returned) return;
+    holding.returned = true;
+    this.bytes[holding.kind] -= holding.bytes;
+    this.count -= 1;
+    this.#collected.unregister(holding);
+    if (holding.block !== undefined) holding.pool?.release(holding.block);
+  }
+}
+
+export class Storage {
+  readonly buffer: ArrayBuffer;
+  readonly byteOffset: number;
+  readonly byteLength: number;
+  readonly #holding: Holding;
+  readonly #registry: StorageRegistry;
+  #owners = 0;
+
+  constructor(memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }, holding: Holding) {
+    this.buffer = memory.buffer;
+    this.byteOffset = memory.byteOffset;
+    this.byteLength = memory.byteLength;
+    this.#holding = holding;
+    this.#registry = processState.storageRegistry ??= new StorageRegistry();
+    this.#registry.add(this, holding);
+  }
+
+  /** Another tensor holds it. */
+  retain(): void {
+    this.#owners += 1;
+  }
+
+  /** A tensor that held it was disposed. */
+  release(): void {
+    this.#owners -= 1;
+    invariant(this.#owners >= 0, 'a storage was released more often than retained');
+    if (this.#owners === 0) this.#registry.giveBack(this.#holding);
+  }
+
+  /** Elements from the start of the storage, or from `offset` on. */
+  elements(dtype: DType, offset = 0): ElementArray {
+    const start = byteSize(dtype, offset);
+    const length = Math.floor((this.byteLength - start) / byteSize(dtype, 1));
+    try {
+      return viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length });
+    } catch {
+      // Only transferring a shared buffer away can break a view that fitted when the storage was made.
+      throw detachedBuffer();
+    }
+  }
+
+  /** Where it lies for native code. */
+  get address(): number {
+    const { block } = this.#holding;
+    if (block !== undefined && block.address !== 0) return block.address;
+    const addressOf = processState.storageProvider?.addressOf;
+    if (addressOf === undefined) {
+      throw badArgument('address', 'there is no native memory here', 'set a storage provider with addressOf first');
+    }
+    return addressOf(this.elements('u8') as Uint8Array<ArrayBuffer>);
+  }
+}
+
+/** From now on memory comes from `provider`; what exists stays where it is. */
+export function setStorageProvider(provider: StorageProvider | undefined): void {
+  processState.storageProvider = provider;
+}
+
+/** Memory of any content. `durable` results go to the pool, the others are left to the collector. */
+export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storage {
+  const provider = processState.storageProvider;
+  if (use === 'durable' && provider !== undefined && bytes > 0) {
+    const limit = provider.softLimit ?? hostResources().totalMemory / 2;
+    if (provider.pool.memoryStats().inUse + bytes <= limit) return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
+  }
+  try {
+    const buffer = new ArrayBuffer(bytes);
+    return new Storage({ buffer, byteOffset: 0, byteLength: bytes }, hold('heap', bytes));
+  } catch (cause) {
+    throw outOfMemory(bytes, cause);
+  }
+}
+
+const hold = (kind: Kind, bytes: number): Holding => ({ kind, bytes, block: undefined, pool: undefined, returned: false });
+
+const storageOf = (block: Block, bytes: number, pool: StoragePool): Storage =>
+  new Storage({ buffer: block.buffer, byteOffset: 0, byteLength: bytes }, { ...hold('pooled', bytes), block, pool });
+
+/** A block that native code filled becomes a tensor's storage. */
+export function adoptBlock(block: Block, bytes: number): Storage {
+  const provider = processState.storageProvider;
+  invariant(provider !== undefined, 'a block without a storage provider');
+  return storageOf(block, bytes, provider.pool);
+}
+
+/** The user's own memory. */
+export const shareMemory = (memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }): Storage =>
+  new Storage(memory, hold('shared', memory.byteLength));
+
+/** A block of the provider's pool, for the compiler: outputs and workspaces. */
+export function acquireBlock(bytes: number): Block {
+  const provider = processState.storageProvider;
+  invariant(provider !== undefined, 'a block was asked for without a storage provider');
+  return provider.pool.acquire(bytes);
+}
+
+export function releaseBlock(block: Block): void {
+  processState.storageProvider?.pool.release(block);
+}
+
+/** What tensors hold now. */
+export function memoryStats(): TensorMemoryStats {
+  const registry = processState.storageRegistry;
+  const { pooled, heap, shared } = registry?.bytes ?? { pooled: 0, heap: 0, shared: 0 };
+  return { pooled, heap, shared, storages: registry?.count ?? 0, pool: processState.storageProvider?.pool.memoryStats() };
+}

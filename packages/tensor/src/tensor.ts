@@ -1,0 +1,199 @@
+// Tensor: an n-dimensional array. Its dtype, shape and strides never change; its elements lie in a Storage, which views
+// share, or, while a function is traced, it stands for a value of the recorder. Operators are methods, installed from
+// the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
+import type { DType } from '@tsinductor/base';
+import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
+import type { ElementArray, ElementValue } from './element-array.ts';
+import { ambiguousPrimitive, disposedTensor, notOneElement } from './errors.ts';
+import type { TensorMethods } from './generated/methods.ts';
+import { copyElements, elementsOf, isRowMajor, rowMajorLayout } from './layout.ts';
+import type { Layout } from './layout.ts';
+import { formatTensor } from './print.ts';
+import { processState } from './process-state.ts';
+import type { Placed, Recorded } from './recorder.ts';
+import type { Storage } from './storage.ts';
+
+/** Elements in nested arrays, one level for each dim; a number, bigint or boolean alone for a 0-d tensor. */
+export type NestedArray = ElementValue | readonly NestedArray[];
+
+interface Disposed {
+  readonly kind: 'disposed';
+}
+export type TensorValue = Placed | Recorded | Disposed;
+
+/** Where a tensor keeps what it stands for. The registered symbol is the same in every realm and copy of the package. */
+export const tensorValue: unique symbol = Symbol.for('tsinductor.tensor') as never;
+
+const disposed: Disposed = { kind: 'disposed' };
+const inspect = Symbol.for('nodejs.util.inspect.custom');
+const dispose: typeof Symbol.dispose = (Symbol as { dispose?: typeof Symbol.dispose }).dispose ?? (Symbol.for('nodejs.dispose') as never);
+
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the operators' methods are installed on the prototype from the table that the interface is generated from
+export class Tensor {
+  readonly dtype: DType;
+  /** Sizes, outermost first. */
+  readonly shape: readonly number[];
+  /** Steps between neighbours along each dim, in elements. */
+  readonly strides: readonly number[];
+  [tensorValue]: TensorValue;
+
+  /** Tensors are made by tensor(), zeros() and their like, and by operators. */
+  constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded) {
+    this.dtype = dtype;
+    this.shape = layout.shape;
+    this.strides = layout.strides;
+    this[tensorValue] = value;
+    if (value.kind === 'placed') value.storage.retain();
+    processState.scopes?.getStore()?.add(this);
+  }
+
+  /** Number of dims. */
+  get ndim(): number {
+    return this.shape.length;
+  }
+
+  /** Number of elements. */
+  get numel(): number {
+    return elementsOf(this.shape);
+  }
+
+  /** Where elements live. */
+  get device(): 'cpu' {
+    return 'cpu';
+  }
+
+  get isDisposed(): boolean {
+    return this[tensorValue].kind === 'disposed';
+  }
+
+  /** Position of the first element in the storage, in elements. */
+  get storageOffset(): number {
+    const value = this[tensorValue];
+    return value.kind === 'placed' ? value.layout.offset : 0;
+  }
+
+  /** Where the first element lies in native memory. */
+  get address(): number {
+    const { storage, layout } = placeOf(this, 'address');
+    return storage.address + byteSize(this.dtype, layout.offset);
+  }
+
+  dim(): number {
+    return this.shape.length;
+  }
+
+  /** All sizes, or the size of one dim (negative ones count from the end). */
+  size(): readonly number[];
+  size(dim: number): number;
+  size(dim?: number): number | readonly number[] {
+    if (dim === undefined) return this.shape;
+    return this.shape.at(dim) ?? 1;
+  }
+
+  stride(): readonly number[];
+  stride(dim: number): number;
+  stride(dim?: number): number | readonly number[] {
+    if (dim === undefined) return this.strides;
+    return this.strides.at(dim) ?? 1;
+  }
+
+  /** Whether the elements lie in row-major order without gaps. */
+  isContiguous(): boolean {
+    return isRowMajor(this);
+  }
+
+  /**
+   * The elements in row-major order, as a copy: f16 and bf16 widened to a Float32Array, i64 as a BigInt64Array, bool as
+   * bytes 0 and 1.
+   */
+  toTypedArray(): ElementArray {
+    return widened(this.dtype, rawElements(this, 'toTypedArray()'));
+  }
+
+  /** As `toTypedArray`, once the elements are computed, on any device. */
+  data(): Promise<ElementArray> {
+    return Promise.resolve().then(() => widened(this.dtype, rawElements(this, 'data()')));
+  }
+
+  /** Nested arrays. An i64 is a number where that is exact, else a bigint; a bool is a boolean. */
+  toArray(): NestedArray {
+    const read = elementReader(this.dtype, rawElements(this, 'toArray()'));
+    let position = 0;
+    const nest = (axis: number): NestedArray =>
+      axis === this.shape.length ? read(position++) : Array.from({ length: this.shape[axis] ?? 0 }, () => nest(axis + 1));
+    return nest(0);
+  }
+
+  /** The only element, as `toArray` gives it. */
+  item(): ElementValue {
+    if (this.numel !== 1) throw notOneElement('item()', this.shape);
+    return elementReader(this.dtype, rawElements(this, 'item()'))(0);
+  }
+
+  /** Gives the memory back now, if no view shares it. Using the tensor afterwards is an error; disposing it again is not. */
+  dispose(): void {
+    const value = this[tensorValue];
+    this[tensorValue] = disposed;
+    if (value.kind === 'placed') value.storage.release();
+  }
+
+  [dispose](): void {
+    this.dispose();
+  }
+
+  toString(): string {
+    const value = this[tensorValue];
+    const meta = `${this.dtype}[${this.shape.join(', ')}]`;
+    if (value.kind === 'disposed') return `Tensor(${meta}, disposed)`;
+    if (value.kind === 'recorded') return `Tensor(${meta}, traced)`;
+    return formatTensor(this.dtype, this.shape, rawElements(this, 'toString()'));
+  }
+
+  [inspect](): string {
+    return this.toString();
+  }
+
+  /** Tensors do not turn into primitives silently: `x + 1` and `if (x < y)` are mistakes. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString();
+    throw ambiguousPrimitive();
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
+export interface Tensor extends TensorMethods {}
+
+/** Whether `value` is a tensor, also one of another realm. */
+export const isTensor = (value: unknown): value is Tensor =>
+  typeof value === 'object' && value !== null && tensorValue in value;
+
+/** A tensor over a storage. */
+export const placedTensor = (dtype: DType, storage: Storage, layout: Layout): Tensor =>
+  new Tensor(dtype, layout, { kind: 'placed', storage, layout });
+
+/** Where the elements lie; asks the recorder of a traced tensor, which may refuse. */
+export function placeOf(tensor: Tensor, operation: string): Placed {
+  const value = tensor[tensorValue];
+  switch (value.kind) {
+    case 'placed':
+      return value;
+    case 'recorded':
+      return value.recorder.read(tensor, operation);
+    case 'disposed':
+      throw disposedTensor(tensor.shape, tensor.dtype);
+  }
+}
+
+/** A recorded tensor got its memory. */
+export function fulfil(tensor: Tensor, place: Placed): void {
+  place.storage.retain();
+  tensor[tensorValue] = place;
+}
+
+/** The elements in row-major order as they lie in memory, as a copy. */
+export function rawElements(tensor: Tensor, operation: string): ElementArray {
+  const { storage, layout } = placeOf(tensor, operation);
+  const elements = makeElements(tensor.dtype, elementsOf(layout.shape));
+  copyElements(storage.elements(tensor.dtype), layout, { elements, layout: rowMajorLayout(layout.shape) });
+  return elements;
+}

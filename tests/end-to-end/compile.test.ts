@@ -1,0 +1,208 @@
+// compile() as a user meets it: what runs, what is guarded, what is recompiled, what is refused. Every result is
+// compared with eager mode.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { arange, compile, full, nn, randn, reset, setConfig, tensor } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+
+let cacheDir = '';
+beforeAll(() => {
+  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
+  setConfig({ cacheDir });
+});
+afterAll(() => {
+  reset();
+  rmSync(cacheDir, { recursive: true, force: true });
+});
+
+const bits = (value: Tensor): string => Buffer.from(value.toTypedArray().buffer as ArrayBuffer).toString('hex');
+
+describe('results', () => {
+  test('a pointwise chain is one kernel and bit-equal to eager', () => {
+    const chain = (x: Tensor, s: Tensor, b: Tensor, z: Tensor): Tensor =>
+      nn.functional.gelu(x.mul(s).add(b)).mul(z.sigmoid());
+    const compiled = compile(chain);
+    const inputs = [randn([37, 19]), randn([19]), randn([19]), randn([37, 19])] as const;
+    expect(bits(compiled(...inputs))).toBe(bits(chain(...inputs)));
+    expect(compiled.graphs()[0]?.kernels).toHaveLength(1);
+  });
+
+  test('nested arguments and results keep their structure', () => {
+    const compiled = compile(({ pair: [a, b], scale }: { pair: [Tensor, Tensor]; scale: number }) => ({
+      sum: a.add(b),
+      list: [a.mul(scale), 'text', null],
+    }));
+    const result = compiled({ pair: [full([3], 2), full([3], 5)], scale: 3 });
+    expect(result.sum.toArray()).toEqual([7, 7, 7]);
+    expect((result.list[0] as Tensor).toArray()).toEqual([6, 6, 6]);
+    expect(result.list.slice(1)).toEqual(['text', null]);
+  });
+
+  test('in-place updates of arguments and of captured tensors are written back', () => {
+    const captured = full([4], 1);
+    const compiled = compile((x: Tensor) => {
+      captured.add_(x);
+      x.mul_(2);
+      return captured.sum();
+    });
+    const x = tensor([1, 2, 3, 4], { dtype: 'f32' });
+    expect(compiled(x).item()).toBe(14);
+    expect(x.toArray()).toEqual([2, 4, 6, 8]);
+    expect(captured.toArray()).toEqual([2, 3, 4, 5]);
+    expect(compiled(x).item()).toBe(34);
+  });
+
+  test('the same tensor given twice is one input, and another pair is another specialisation', () => {
+    const compiled = compile((a: Tensor, b: Tensor) => {
+      a.add_(1);
+      return a.mul(b);
+    });
+    const x = full([2], 2);
+    expect(compiled(x, x).toArray()).toEqual([9, 9]);
+    expect(compiled(full([2], 1), full([2], 5)).toArray()).toEqual([10, 10]);
+    expect(compiled.cacheInfo().entries).toBe(2);
+  });
+
+  test('strided views are read in place', () => {
+    const compiled = compile((x: Tensor) => x.add(1));
+    const base = arange(12).reshape([3, 4]);
+    expect(compiled(base.t()).toArray()).toEqual(base.t().add(1).toArray());
+  });
+});
+
+describe('guards', () => {
+  test('a replaced parameter and a changed flag are seen at the next call', () => {
+    class Layer {
+      weight = full([2], 3);
+      double = false;
+      unread = 0;
+    }
+    const layer = new Layer();
+    const compiled = compile((x: Tensor, l: Layer) => (l.double ? x.mul(l.weight).mul(2) : x.mul(l.weight)));
+    const x = full([2], 1);
+    expect(compiled(x, layer).toArray()).toEqual([3, 3]);
+    layer.weight = full([2], 5);
+    layer.unread = 1;
+    expect(compiled(x, layer).toArray()).toEqual([5, 5]);
+    expect(compiled.cacheInfo().entries).toBe(1);
+    layer.double = true;
+    expect(compiled(x, layer).toArray()).toEqual([10, 10]);
+    expect(compiled.explain().recompiles).toEqual([expect.stringContaining('arguments[1].double was true')]);
+  });
+
+  test('a decorated method is compiled and guards on what it reads of this', () => {
+    class Model {
+      readonly #hidden = 1;
+      readonly weight = full([3], 2);
+      @compile({ fullgraph: true })
+      forward(x: Tensor): Tensor {
+        return this.scaled(x).add(this.#hidden);
+      }
+      scaled(x: Tensor): Tensor {
+        return x.mul(this.weight);
+      }
+    }
+    expect(new Model().forward(full([3], 4)).toArray()).toEqual([9, 9, 9]);
+  });
+
+  test('the second size of an axis makes it symbolic, and then serves every size', () => {
+    const compiled = compile((x: Tensor) => x.softmax(-1));
+    for (const rows of [3, 5, 8, 13, 21]) {
+      const x = randn([rows, 7]);
+      const expected = x.softmax(-1).toTypedArray() as Float32Array;
+      const found = compiled(x).toTypedArray() as Float32Array;
+      found.forEach((value, index) => {
+        expect(Math.abs(value - (expected[index] ?? 0))).toBeLessThan(1e-6);
+      });
+    }
+    expect(compiled.cacheInfo().entries).toBe(2);
+  });
+
+  test('a changing number is a recompilation with a reason, and the limit ends in eager runs', () => {
+    const compiled = compile((x: Tensor, factor: number) => x.mul(factor));
+    for (let factor = 1; factor <= 12; factor += 1) {
+      expect(compiled(full([1], 2), factor).item()).toBe(2 * factor);
+    }
+    expect(compiled.explain().recompiles[0]).toContain('arguments[1] was 2, expected 1');
+    expect(compiled.cacheInfo().entries).toBe(8);
+  });
+});
+
+describe('refusals', () => {
+  test('a value read while tracing is an error under fullgraph, and an eager run otherwise', () => {
+    const branch = (x: Tensor): Tensor => (Number(x.sum().item()) > 0 ? x.add(1) : x.sub(1));
+    expect(() => compile(branch, { fullgraph: true })(full([2], 1))).toThrow(/GRAPH_BREAK|fullgraph/);
+    const compiled = compile(branch);
+    expect(compiled(full([2], 1)).toArray()).toEqual([2, 2]);
+    expect(compiled(full([2], -1)).toArray()).toEqual([-2, -2]);
+    expect(compiled.explain().breaks[0]?.file).toContain('compile.test.ts');
+  });
+
+  test('unknown options and wrong values are coded errors', () => {
+    const options = { fullGraph: true } as unknown as { fullgraph: boolean };
+    expect(() => compile((x: Tensor) => x, options)).toThrow(/no option "fullGraph"/);
+    expect(() => compile((x: Tensor) => x, { mode: 'fast' as 'default' })).toThrow(/'default'/);
+  });
+
+  test('a shape error names the line of the function', () => {
+    const compiled = compile((x: Tensor, y: Tensor) => x.add(y));
+    expect(() => compiled(full([3, 4], 1), full([5], 1))).toThrow(/compile\.test\.ts:\d+/);
+  });
+
+  test('an index out of range in compiled code is a coded error, not a wild read', () => {
+    const compiled = compile((x: Tensor, index: Tensor) => x.indexSelect(0, index));
+    expect(compiled(arange(5), tensor([4, 0])).toArray()).toEqual([4, 0]);
+    expect(() => compiled(arange(5), tensor([4, 7]))).toThrow(expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' }));
+  });
+
+  test('hostile names reach neither code nor paths', () => {
+    const name = '*/ #include "/etc/passwd" \n../../x$(touch y)"\u202e??/';
+    const compiled = compile((x: Tensor) => x.add(1), { name });
+    expect(compiled(full([2], 1)).toArray()).toEqual([2, 2]);
+    const source = compiled.graphs()[0]?.source?.() ?? '';
+    expect(source).not.toContain('passwd');
+    expect(source).not.toContain('#include');
+  });
+});
+
+describe('backends', () => {
+  test('eager, aot_eager and a backend of the user give the same numbers', () => {
+    const seen: string[] = [];
+    const fn = (x: Tensor): Tensor => x.mul(2).sum();
+    const x = arange(6).to('f32');
+    const own = compile(fn, {
+      backend: (graph) => {
+        seen.push(...graph.nodes.flatMap((node) => (node.kind === 'call' ? [node.target] : [])));
+        return (inputs) => [fn(inputs[0] ?? x)];
+      },
+    });
+    expect(own(x).item()).toBe(30);
+    expect(seen).toEqual(['mul', 'sum']);
+    for (const backend of ['eager', 'aot_eager', 'inductor'] as const) {
+      expect(compile(fn, { backend })(x).item()).toBe(30);
+    }
+  });
+
+  test('warmup builds without blocking, and the call finds it built', async () => {
+    const compiled = compile((x: Tensor) => x.exp().sum(1));
+    const x = randn([8, 8]);
+    await compiled.warmup(x);
+    expect(compiled.cacheInfo()).toMatchObject({ entries: 1, calls: 0 });
+    compiled(x);
+    expect(compiled.cacheInfo()).toMatchObject({ entries: 1, hits: 1 });
+  });
+
+  test('without a compiler it runs on the interpreter and says so once', () => {
+    const warnings: string[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning.message);
+    process.on('warning', listen);
+    setConfig({ cacheDir, cpp: { cxx: ['/nonexistent/compiler'], searchPath: '/nonexistent' } });
+    const compiled = compile((x: Tensor) => x.add(1));
+    expect(compiled(full([2], 1)).toArray()).toEqual([2, 2]);
+    expect(compiled.graphs()[0]?.runsOn).toContain('interpreter');
+    setConfig({ cpp: { cxx: [], searchPath: '/usr/bin:/bin' } });
+    process.off('warning', listen);
+  });
+});
