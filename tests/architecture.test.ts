@@ -25,8 +25,14 @@ const beside: readonly string[] = ['testing'];
 /** Module-level collections that are tables or the documented state of a process: `file: name`. */
 const stateExceptions: readonly string[] = [];
 
+/** Written by a program from the tables, and compared with it by a test: their size says nothing. */
+const isGenerated = ({ path }: SourceFile): boolean => path.includes('/generated/');
+
 /** Files over 400 lines: `file` → why. */
 const longFiles: Readonly<Record<string, string>> = {};
+
+/** Who may say `process.env`: the one reader, and a program text that sets a variable of the process it starts. */
+const environmentFiles = ['packages/config/src/resolve.ts', 'packages/cli/src/commands/run.ts'];
 
 const forbiddenFileNames = /^(utils?|helpers?|common|misc|types)\.ts$/;
 const maximumLines = 400;
@@ -160,7 +166,9 @@ function leaves({ path, owner }: SourceFile, specifier: string): boolean {
 describe('files', () => {
   test('no file is over the limit without a reason', () => {
     const long = shipped
-      .filter(({ path, lines }) => lines.length - 1 > maximumLines && longFiles[path] === undefined)
+      .filter(
+        (file) => file.lines.length - 1 > maximumLines && longFiles[file.path] === undefined && !isGenerated(file),
+      )
       .map(({ path, lines }) => `${path} has ${String(lines.length - 1)} lines`);
     expect(long).toEqual([]);
     const stale = Object.keys(longFiles).filter(
@@ -178,7 +186,9 @@ describe('files', () => {
   });
 
   test('a file opens with a comment', () => {
-    const silent = shipped.filter(({ lines }) => !/^(\/\/|\/\*)/.test(lines[0] ?? ''));
+    const silent = shipped.filter(
+      ({ lines }) => !/^(\/\/|\/\*)/.test((lines[0]?.startsWith('#!') === true ? lines[1] : lines[0]) ?? ''),
+    );
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
@@ -186,7 +196,7 @@ describe('files', () => {
     const wrong = shipped
       .filter(({ path, owner }) => path === join('packages', owner, 'src', 'index.ts'))
       .flatMap(({ path, lines }) => {
-        const text = lines.filter((line) => !line.startsWith('//')).join('\n');
+        const text = lines.map((line) => line.replace(/(^|\s)\/\/.*$/, '')).join('\n');
         const rest = text.replace(/export (type )?(\{[^}]*\}|\* (as \w+ )?)\s*(from '[^']+')?;/g, '').trim();
         const size = lines.length - 1 >= 60 ? [`${path} has ${String(lines.length - 1)} lines`] : [];
         return rest === '' ? size : [...size, `${path} also says: ${rest.slice(0, 80)}`];
@@ -239,7 +249,7 @@ describe('state', () => {
 
   test('only config reads the environment', () => {
     const reads = shipped
-      .filter(({ path }) => path !== 'packages/config/src/resolve.ts')
+      .filter(({ path }) => !environmentFiles.includes(path))
       .flatMap(({ path, lines }) =>
         lines.flatMap((line, index) => (/^[^/*]*\bprocess\.env\b/.test(line) ? [`${path}:${String(index + 1)}`] : [])),
       );

@@ -38,6 +38,7 @@ const keepBlocks: Variables = {
   MALLOC_TOP_PAD_: '268435456',
 };
 const openMpThreads = ({ machine }: Place): Variables => ({ OMP_NUM_THREADS: String(machine.threads) });
+const leaveNoBytecode: Variables = { PYTHONDONTWRITEBYTECODE: '1' };
 const openBlasOnOpenMp = '/usr/lib/x86_64-linux-gnu/openblas-openmp';
 
 interface Script {
@@ -68,7 +69,7 @@ const pythonPeer =
     return {
       program,
       args: [join('peers', file), ...args],
-      env: { ...cleared, ...openMpThreads(place), ...env?.(place) },
+      env: { ...cleared, ...leaveNoBytecode, ...openMpThreads(place), ...env?.(place) },
       cwd: place.root,
     };
   };

@@ -2,7 +2,6 @@
 // number of streams and bytes, peak arithmetic, and rates of transcendental functions within 4 ULP.
 import { Child } from './child.ts';
 import type { Command } from './child.ts';
-import { median } from './statistics.ts';
 import { bytesOf } from './workload.ts';
 import type { TranscendentalName, Work } from './workload.ts';
 
@@ -51,13 +50,17 @@ export interface RowLimit {
   readonly peakGflops: number;
 }
 
-/** The least time for some work under the median of several samples: memory or arithmetic, whichever is longer. */
+/**
+ * The least time for some work: memory or arithmetic, whichever is longer. Company on the machine only ever makes a
+ * sample smaller, so the largest one counts.
+ */
 export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
-  const gbps = median(samples.map(({ ordinary, streaming }) => Math.max(ordinary, streaming)));
-  const peakGflops = median(samples.map(({ peak }) => peak));
+  const best = (of: (sample: LimitSample) => number): number => Math.max(...samples.map(of));
+  const gbps = best(({ ordinary, streaming }) => Math.max(ordinary, streaming));
+  const peakGflops = best(({ peak }) => peak);
   const memoryMs = bytesOf(work) / gbps / 1e6;
   const functions = Object.entries(work.transcendentals ?? {}) as [TranscendentalName, number][];
-  const functionMs = functions.map(([name, count]) => count / median(samples.map(({ rates }) => rates[name])) / 1e3);
+  const functionMs = functions.map(([name, count]) => count / best(({ rates }) => rates[name]) / 1e3);
   const arithmeticMs = (work.flops ?? 0) / peakGflops / 1e6 + functionMs.reduce((sum, ms) => sum + ms, 0);
   return {
     ms: Math.max(memoryMs, arithmeticMs),

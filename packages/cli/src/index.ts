@@ -1,2 +1,4 @@
 // The public API of @tsinductor/cli: re-exports only.
-export {};
+export { runCli } from './cli.ts';
+export type { CliOptions } from './cli.ts';
+export type { Streams } from './terminal.ts';

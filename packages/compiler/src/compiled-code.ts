@@ -3,8 +3,9 @@
 // A call looks for an entry whose guards hold, newest first, and runs it. Otherwise the function is traced again for
 // these arguments. What cannot be traced (a value read while tracing, a write to an argument's property) makes the
 // function run eagerly from then on, with one report; under `fullgraph` it is an error at the user's line.
-import { isTsInductorError } from '@tsinductor/base';
+import { at, isTsInductorError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import type { Graph } from '@tsinductor/graph';
 import { isRecording } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { findOuterWrites } from './closure.ts';
@@ -18,8 +19,8 @@ import type { Break, Explanation, GraphReport } from './report.ts';
 import { putTogether } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 import type { Executable } from './executable.ts';
-import { traceCall } from './trace-call.ts';
-import type { SizeGuard, TracedCall } from './trace-call.ts';
+import { aliasedResult, traceCall } from './trace-call.ts';
+import type { ResultSource, SizeGuard, TracedCall } from './trace-call.ts';
 import type { Session } from './session.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -35,6 +36,8 @@ interface Entry {
   /** Position in the graph's inputs of each leaf, or -1 where the graph does not use it; then of each capture. */
   readonly inputs: readonly number[];
   readonly template: ResultTemplate;
+  readonly results: readonly ResultSource[];
+  readonly graph: Graph;
   readonly executable: Executable;
   /** Slot 0: kept so that a call allocates nothing. */
   readonly self: { this: unknown };
@@ -156,7 +159,15 @@ export class CompiledCode {
       const tensor = entry.leaves[index] ?? entry.captured[index - entry.leaves.length]?.tensor;
       if (tensor !== undefined) inputs[position] = tensor;
     });
-    return putTogether(entry.template, entry.executable.run(inputs));
+    const outputs = entry.executable.run(inputs);
+    const results = entry.results.map((source) =>
+      source.kind === 'computed'
+        ? at(outputs, source.output)
+        : aliasedResult(at(inputs, source.placeholder), source.alias, sizesOf(entry.graph, inputs)),
+    );
+    // New values of mutated inputs were written back: their own memory is free again.
+    for (const output of outputs) if (!results.includes(output)) output.dispose();
+    return putTogether(entry.template, results);
   }
 
   #specialise(thisArg: unknown, args: readonly unknown[], scope: readonly unknown[]): Entry | undefined {
@@ -269,6 +280,10 @@ export class CompiledCode {
     }
   }
 }
+
+/** The symbolic sizes of a call. */
+const sizesOf = (graph: Graph, inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
+  new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, inputs[placeholder]?.shape[axis] ?? 0]));
 
 const guardsOf = (entry: Entry): string[] => [
   ...entry.nodes.map(printGuard),

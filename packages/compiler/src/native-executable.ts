@@ -6,7 +6,7 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { CheckSite } from '@tsinductor/ir';
 import type { Block, Bridge, EntryId } from '@tsinductor/runtime';
-import { acquireBlock, adoptBlock, placedTensor, releaseBlock, writeInto } from '@tsinductor/tensor';
+import { acquireBlock, releaseBlock, tensorFromBlock } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkFailed } from './errors.ts';
 import type { Executable } from './executable.ts';
@@ -66,7 +66,7 @@ export class NativeExecutable implements Executable {
     const status = this.#call();
     if (status !== 0) this.#fail(status, outputs);
     for (const { placeholder, output } of this.#plan.mutations) {
-      writeInto(at(inputs, placeholder), at(outputs, output));
+      at(inputs, placeholder).writeBack(at(outputs, output));
     }
     return outputs;
   }
@@ -119,9 +119,11 @@ function listFunction(
 }
 
 function makeOutput(output: OutputPlan, sizes: ReadonlyMap<string, number>): Tensor {
-  const bytes = output.bytes(sizes);
-  const layout = { shape: output.shape(sizes), strides: output.strides(sizes), offset: 0 };
-  return placedTensor(output.planned.dtype, adoptBlock(acquireBlock(bytes), bytes), layout);
+  return tensorFromBlock(acquireBlock(output.bytes(sizes)), {
+    dtype: output.planned.dtype,
+    shape: output.shape(sizes),
+    strides: output.strides(sizes),
+  });
 }
 
 function constantsBlock(base64: string): Block | undefined {

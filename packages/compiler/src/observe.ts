@@ -41,8 +41,8 @@ interface Place {
 /** `guardOf` says what is required of a tensor leaf; `standIn` gives what the function sees of it. */
 export interface ObserveOptions {
   readonly mode: ObserveMode;
-  guardOf(tensor: Tensor, leaf: number): TensorGuard;
-  standIn(tensor: Tensor, leaf: number): Tensor;
+  guardOf(tensor: Tensor, path: string): TensorGuard;
+  standIn(tensor: Tensor, path: string): Tensor;
 }
 
 const maximumDepth = 64;
@@ -82,7 +82,7 @@ class Observer {
       this.#nodes.push({ parent: parent.slot, key, expect, path });
       return { slot: firstSlot + this.#nodes.length - 1, path, depth: parent.depth + 1 };
     };
-    if (isTensor(value)) return this.#tensor(value, guard);
+    if (isTensor(value)) return this.#tensor(value, path, guard);
     if (Array.isArray(value)) {
       const place = guard({ kind: 'array', length: value.length });
       return value.map((item: unknown, index) =>
@@ -98,17 +98,17 @@ class Observer {
     return value;
   }
 
-  #tensor(tensor: Tensor, guard: (expect: Expectation) => Place): Tensor {
+  #tensor(tensor: Tensor, path: string, guard: (expect: Expectation) => Place): Tensor {
     const known = this.#leafOf.get(tensor);
     if (known !== undefined) {
       guard({ kind: 'alias', leaf: known });
       return this.#standIns.get(tensor) ?? tensor;
     }
     const leaf = this.#leaves.length;
-    guard({ kind: 'tensor', leaf, tensor: this.#options.guardOf(tensor, leaf) });
+    guard({ kind: 'tensor', leaf, tensor: this.#options.guardOf(tensor, path) });
     this.#leaves.push(tensor);
     this.#leafOf.set(tensor, leaf);
-    const standIn = this.#options.standIn(tensor, leaf);
+    const standIn = this.#options.standIn(tensor, path);
     this.#standIns.set(tensor, standIn);
     return standIn;
   }

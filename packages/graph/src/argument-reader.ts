@@ -16,7 +16,8 @@ export const isTensorParameter = (parameter: Parameter): boolean => TENSOR_TYPES
 export const isAttribute = (parameter: Parameter): boolean =>
   parameter.type === 'index' || parameter.type === 'indices' || !isTensorParameter(parameter);
 
-export const isValue = (arg: Arg | undefined): arg is ValueRef => arg !== null && arg !== undefined && 'kind' in arg && arg.kind === 'value';
+export const isValue = (arg: Arg | undefined): arg is ValueRef =>
+  arg !== null && arg !== undefined && 'kind' in arg && arg.kind === 'value';
 export const isScalar = (arg: Arg | Attr | undefined): arg is ScalarRef =>
   typeof arg === 'object' && arg !== null && 'kind' in arg && arg.kind === 'scalar';
 export const isList = (arg: Arg | undefined): arg is readonly ValueRef[] => Array.isArray(arg);
@@ -128,7 +129,9 @@ export class ArgumentReader {
   dtype(name = 'dtype'): DType | undefined {
     const attr = this.attr(name);
     if (attr === null) return undefined;
-    return typeof attr === 'object' && 'dtype' in attr && isDType(attr.dtype) ? attr.dtype : this.#fail(name, 'a dtype');
+    return typeof attr === 'object' && 'dtype' in attr && isDType(attr.dtype)
+      ? attr.dtype
+      : this.#fail(name, 'a dtype');
   }
 
   scalar(name: string): ScalarRef {
@@ -142,7 +145,9 @@ export class ArgumentReader {
     const attr = this.attr(name);
     if (attr === null) return undefined;
     if (typeof attr === 'number') return [attr];
-    return isAttrList(attr) ? attr.map((item) => (typeof item === 'number' ? item : this.#fail(name, 'a list of integers'))) : this.#fail(name, 'an integer or a list of integers');
+    return isAttrList(attr)
+      ? attr.map((item) => (typeof item === 'number' ? item : this.#fail(name, 'a list of integers')))
+      : this.#fail(name, 'an integer or a list of integers');
   }
 
   ints(name: string): readonly number[] {
@@ -179,7 +184,9 @@ export class ArgumentReader {
   }
 
   #arg(name: string): Arg | undefined {
-    const position = this.operator.parameters.filter(isTensorParameter).findIndex((parameter) => parameter.name === name);
+    const position = this.operator.parameters
+      .filter(isTensorParameter)
+      .findIndex((parameter) => parameter.name === name);
     const arg = this.args[position];
     if (arg !== undefined) return arg;
     const fallback = this.operator.parameters.find((parameter) => parameter.name === name)?.default;

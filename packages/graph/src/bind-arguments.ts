@@ -35,7 +35,11 @@ export interface BoundCall {
 
 type Named = Readonly<Record<string, unknown>>;
 
-export function bindArguments(operator: Operator, positional: readonly unknown[], given: { readonly named?: Named; readonly environment: BindingEnvironment }): BoundCall {
+export function bindArguments(
+  operator: Operator,
+  positional: readonly unknown[],
+  given: { readonly named?: Named; readonly environment: BindingEnvironment },
+): BoundCall {
   const named = given.named ?? {};
   const forms = [operator, ...(operator.overloads ?? []).map((name) => get(operators, name))];
   const failures: unknown[] = [];
@@ -107,8 +111,10 @@ interface Place {
 }
 
 function bindParameter(parameter: Parameter, value: unknown, { operator, call }: Place): Bound {
-  if (value === undefined || (value === null && parameter.default === null)) return missing(parameter, { operator, call });
-  if (value === null && parameter.nullable === true) return isTensorParameter(parameter) ? { arg: null } : { attr: null };
+  if (value === undefined || (value === null && parameter.default === null))
+    return missing(parameter, { operator, call });
+  if (value === null && parameter.nullable === true)
+    return isTensorParameter(parameter) ? { arg: null } : { attr: null };
   return encode(parameter, value, call);
 }
 
@@ -119,7 +125,12 @@ function missing(parameter: Parameter, { operator, call }: Place): Bound {
   }
   if (!isTensorParameter(parameter)) return { attr: parameter.default };
   const { default: fallback } = parameter;
-  return { arg: typeof fallback === 'object' && fallback !== null && 'kind' in fallback && fallback.kind === 'scalar' ? fallback : null };
+  return {
+    arg:
+      typeof fallback === 'object' && fallback !== null && 'kind' in fallback && fallback.kind === 'scalar'
+        ? fallback
+        : null,
+  };
 }
 
 function encode(parameter: Parameter, value: unknown, call: Call): Bound {
@@ -131,7 +142,11 @@ function encode(parameter: Parameter, value: unknown, call: Call): Bound {
     case 'tensor':
       return { arg: environment.isTensor(value) ? environment.toValue(value) : fail('a tensor') };
     case 'operand':
-      return { arg: environment.isTensor(value) ? environment.toValue(value) : (scalarOf(environment, value) ?? fail('a tensor or a number')) };
+      return {
+        arg: environment.isTensor(value)
+          ? environment.toValue(value)
+          : (scalarOf(environment, value) ?? fail('a tensor or a number')),
+      };
     case 'tensors':
       return { arg: tensorList(environment, value) ?? fail('a list of tensors') };
     case 'indices':
@@ -143,7 +158,11 @@ function encode(parameter: Parameter, value: unknown, call: Call): Bound {
     case 'dtype':
       return { attr: dtypeOf(environment, value) ?? fail("a dtype, such as 'f32'") };
     case 'string':
-      return { attr: stringOf(parameter, value) ?? fail(parameter.choices === undefined ? 'a string' : `one of ${parameter.choices.join(', ')}`) };
+      return {
+        attr:
+          stringOf(parameter, value) ??
+          fail(parameter.choices === undefined ? 'a string' : `one of ${parameter.choices.join(', ')}`),
+      };
     case 'bool':
       return { attr: typeof value === 'boolean' ? value : fail('true or false') };
     case 'int':
@@ -161,7 +180,9 @@ function encode(parameter: Parameter, value: unknown, call: Call): Bound {
 }
 
 const tensorList = (environment: BindingEnvironment, value: unknown): readonly ValueRef[] | undefined =>
-  Array.isArray(value) && value.every((item) => environment.isTensor(item)) ? value.map((item) => environment.toValue(item)) : undefined;
+  Array.isArray(value) && value.every((item) => environment.isTensor(item))
+    ? value.map((item) => environment.toValue(item))
+    : undefined;
 
 function indexTensors(environment: BindingEnvironment, value: unknown): Bound | undefined {
   if (!Array.isArray(value) || !value.every((item) => item === null || environment.isTensor(item))) return undefined;
@@ -183,7 +204,11 @@ export function scalarOf(environment: BindingEnvironment, value: unknown): Scala
 function plainNumber(environment: BindingEnvironment, value: unknown): Attr {
   const found = scalarOf(environment, value);
   if (found === undefined) return null;
-  return typeof found.value === 'boolean' ? Number(found.value) : typeof found.value === 'object' ? Number(found.value.bigint) : found.value;
+  return typeof found.value === 'boolean'
+    ? Number(found.value)
+    : typeof found.value === 'object'
+      ? Number(found.value.bigint)
+      : found.value;
 }
 
 function dtypeOf(environment: BindingEnvironment, value: unknown): Attr | undefined {

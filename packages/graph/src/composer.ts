@@ -67,7 +67,11 @@ export class Composer {
 
   /** A pointwise op. */
   op(target: string, ...operands: readonly OperandLike[]): ValueRef {
-    return this.builder.call(target, operands.map((x) => (typeof x === 'object' ? x : scalar(x))), {});
+    return this.builder.call(
+      target,
+      operands.map((x) => (typeof x === 'object' ? x : scalar(x))),
+      {},
+    );
   }
   /** A pointwise op with an associative target, over a list of at least one. */
   fold(target: string, items: readonly ValueRef[]): ValueRef {
@@ -102,7 +106,10 @@ export class Composer {
   }
   transpose(x: ValueRef, dim0: number, dim1: number): ValueRef {
     const [first, second] = [this.dim(x, dim0), this.dim(x, dim1)];
-    return this.permute(x, range(this.rank(x)).map((axis) => (axis === first ? second : axis === second ? first : axis)));
+    return this.permute(
+      x,
+      range(this.rank(x)).map((axis) => (axis === first ? second : axis === second ? first : axis)),
+    );
   }
   /** Moves one axis to another place; the others keep their order. */
   move(x: ValueRef, from: number, to: number): ValueRef {
@@ -123,7 +130,12 @@ export class Composer {
   /** Drops axes, whose size is 1. */
   squeeze(x: ValueRef, ...dims: readonly number[]): ValueRef {
     const dropped = normalizeDims(dims, this.rank(x));
-    return dropped.length === 0 ? x : this.reshape(x, this.shape(x).filter((_, axis) => !dropped.includes(axis)));
+    return dropped.length === 0
+      ? x
+      : this.reshape(
+          x,
+          this.shape(x).filter((_, axis) => !dropped.includes(axis)),
+        );
   }
   /** x as if it had `rank` axes: new ones of size 1 in front. */
   lead(x: ValueRef, rank: number): ValueRef {
@@ -132,7 +144,10 @@ export class Composer {
   }
   /** A vector along axis `dim` of a tensor of `rank` axes. */
   along(x: ValueRef, dim: number, rank: number): ValueRef {
-    return this.reshape(x, range(rank).map((axis) => (axis === dim ? this.count(x) : one)));
+    return this.reshape(
+      x,
+      range(rank).map((axis) => (axis === dim ? this.count(x) : one)),
+    );
   }
   slice(x: ValueRef, dim: number, bounds: { start?: Index | number; end?: Index | number; step?: number }): ValueRef {
     const { start = 0, end = this.size(x, dim), step = 1 } = bounds;
@@ -162,7 +177,11 @@ export class Composer {
   index(x: ValueRef, indices: readonly ValueRef[], dims: readonly number[]): ValueRef {
     return this.builder.call('index', [x, indices], { dims: [...dims] });
   }
-  scatter(x: ValueRef, dim: number, update: { index: ValueRef; source: ValueRef; mode: 'set' | 'add' | 'multiply' | 'min' | 'max' }): ValueRef {
+  scatter(
+    x: ValueRef,
+    dim: number,
+    update: { index: ValueRef; source: ValueRef; mode: 'set' | 'add' | 'multiply' | 'min' | 'max' },
+  ): ValueRef {
     return this.builder.call('scatter', [x, update.index, update.source], { dim: this.dim(x, dim), mode: update.mode });
   }
   full(value: number | boolean | ScalarRef, shape: Shape, dtype: DType): ValueRef {

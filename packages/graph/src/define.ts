@@ -11,10 +11,11 @@ import { signature } from './signature.ts';
 import type { SizeEnvironment } from './size-environment.ts';
 
 /** An Operator whose `infer` and `view` may still be missing, as they follow from its decomposition. */
-export type Entry = Omit<Operator, 'infer'> & Partial<Pick<Operator, 'infer'>> & {
-  /** In the table of primitives, of public operators, or both. */
-  readonly levels: readonly ('primitive' | 'public')[];
-};
+export type Entry = Omit<Operator, 'infer'> &
+  Partial<Pick<Operator, 'infer'>> & {
+    /** In the table of primitives, of public operators, or both. */
+    readonly levels: readonly ('primitive' | 'public')[];
+  };
 
 export interface Description {
   readonly signature: string;
@@ -111,7 +112,11 @@ export function view(name: string, description: Description, rules: ViewRules): 
     return { shape, strides: result?.strides ?? contiguousStrides(shape), dtype: input.dtype };
   };
   return {
-    ...primitive(name, { kind: 'view', ...description }, { infer, ...(canonical && { canonical }), ...(levels && { levels }) }),
+    ...primitive(
+      name,
+      { kind: 'view', ...description },
+      { infer, ...(canonical && { canonical }), ...(levels && { levels }) },
+    ),
     view: (layout, attrs, sizes) => rules.layout(layout, new ArgumentReader(entry, [], attrs), sizes),
   };
 }

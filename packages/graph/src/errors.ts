@@ -5,7 +5,7 @@ import type { DType, SourceLocation } from '@tsinductor/base';
 import { printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 
-export const printShape = (shape: readonly Index[]): string => `[${shape.map(printIndex).join(', ')}]`;
+export const printShape = (shape: readonly Index[]): string => `[${shape.map((size) => printIndex(size)).join(', ')}]`;
 
 export const shapeMismatch = (message: string, hint?: string): UserError =>
   new UserError('SHAPE_MISMATCH', message, hint === undefined ? {} : { hint });
@@ -13,8 +13,11 @@ export const shapeMismatch = (message: string, hint?: string): UserError =>
 export const cannotBroadcast = (a: readonly Index[], b: readonly Index[], axis: string): UserError =>
   shapeMismatch(`cannot broadcast ${printShape(a)} with ${printShape(b)}: ${axis}`, 'insert a reshape or an expand');
 
-export const dtypeUnsupported = (operator: string, dtype: DType, remedy = 'cast it first, as in x.to(f32)'): UserError =>
-  new UserError('DTYPE_UNSUPPORTED', `${operator} does not accept ${dtype}`, { hint: remedy });
+export const dtypeUnsupported = (
+  operator: string,
+  dtype: DType,
+  remedy = 'cast it first, as in x.to(f32)',
+): UserError => new UserError('DTYPE_UNSUPPORTED', `${operator} does not accept ${dtype}`, { hint: remedy });
 
 export const dtypeMismatch = (operator: string, what: string): UserError =>
   new UserError('DTYPE_MISMATCH', `${operator}: ${what}`, { hint: 'cast one of them to the dtype of the other' });
@@ -65,7 +68,11 @@ export const unsupported = (what: string, remedy: string): UserError =>
 export const dataDependent = (operator: string, what: string, remedy: string): UserError =>
   new UserError('DATA_DEPENDENT', `${operator}: ${what} depends on the values of a tensor`, { hint: remedy });
 
-export const viewImpossible = (shape: readonly Index[], strides: readonly Index[], wanted: readonly Index[]): UserError =>
+export const viewImpossible = (
+  shape: readonly Index[],
+  strides: readonly Index[],
+  wanted: readonly Index[],
+): UserError =>
   new UserError(
     'VIEW_IMPOSSIBLE',
     `view of ${printShape(shape)} with strides ${printShape(strides)} as ${printShape(wanted)} needs a copy`,
@@ -73,9 +80,13 @@ export const viewImpossible = (shape: readonly Index[], strides: readonly Index[
   );
 
 export const layoutUnknown = (operator: string, strides: readonly Index[]): UserError =>
-  new UserError('LAYOUT_UNKNOWN', `${operator} of a tensor with strides ${printShape(strides)} reads its storage, which is not known here`, {
-    hint: 'call contiguous() first',
-  });
+  new UserError(
+    'LAYOUT_UNKNOWN',
+    `${operator} of a tensor with strides ${printShape(strides)} reads its storage, which is not known here`,
+    {
+      hint: 'call contiguous() first',
+    },
+  );
 
 export const unknownOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${name}`, { hint: 'see the list of operators' });
@@ -92,7 +103,9 @@ export function withLocation(error: unknown, location: SourceLocation | undefine
   if (location === undefined || !isTsInductorError(error) || error.name !== 'UserError') return error;
   if (error.location !== undefined) return error;
   const tail = error.hint === undefined ? '' : `; ${error.hint}`;
-  const message = error.message.endsWith(tail) ? error.message.slice(0, error.message.length - tail.length) : error.message;
+  const message = error.message.endsWith(tail)
+    ? error.message.slice(0, error.message.length - tail.length)
+    : error.message;
   return new UserError(error.code, message, {
     location,
     cause: error,

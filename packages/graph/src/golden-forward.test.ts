@@ -26,7 +26,8 @@ interface GoldenCase {
   readonly kind: 'forward' | 'grad' | 'error';
   readonly args: readonly Json[];
   readonly kwargs: Readonly<Record<string, Json>>;
-  readonly outputs?: readonly { readonly t: TensorJson }[];
+  readonly error?: { readonly message: string };
+  readonly outputs?: readonly ({ readonly t: TensorJson } | boolean)[];
 }
 
 /** A tensor, a float, a dtype as the caller has them: what the environment below recognises. */
@@ -45,13 +46,15 @@ class FloatBox {
 
 const dtypeNamed = (name: string): DType | undefined => allDTypes.find((dtype) => dtypeInfo[dtype].torchName === name);
 const FLOATS: Readonly<Record<string, number>> = { inf: Infinity, '-inf': -Infinity, nan: NaN };
-const isRecord = (value: Json): value is { readonly [key: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: Json): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function decode(value: Json): unknown {
   if (Array.isArray(value)) return (value as readonly Json[]).map(decode);
   if (!isRecord(value)) return value;
   if ('t' in value) return new TensorBox(value['t'] as unknown as TensorJson);
-  if ('f' in value) return new FloatBox(typeof value['f'] === 'number' ? value['f'] : (FLOATS[String(value['f'])] ?? NaN));
+  if ('f' in value)
+    return new FloatBox(typeof value['f'] === 'number' ? value['f'] : (FLOATS[String(value['f'])] ?? NaN));
   if ('i' in value) return BigInt(String(value['i']));
   if ('dtype' in value) return dtypeNamed(String(value['dtype']));
   if ('memory_format' in value) return String(value['memory_format']);
@@ -62,7 +65,8 @@ function decode(value: Json): unknown {
 const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 const byTorchName = new Map<string, Operator>();
-for (const operator of operators.values()) for (const name of operator.torch) if (!byTorchName.has(name)) byTorchName.set(name, operator);
+for (const operator of operators.values())
+  for (const name of operator.torch) if (!byTorchName.has(name)) byTorchName.set(name, operator);
 
 /** Names under which PyTorch's cases call what we call otherwise. */
 const RENAMED: Readonly<Record<string, string>> = { trapz: 'trapezoid', 'linalg.cross': 'linalg.cross' };
@@ -76,7 +80,9 @@ function run(golden: GoldenCase, operator: Operator): Graph {
     toValue: (value) => placeholder(builder, (value as TensorBox).json),
     toScalar: (value): ScalarRef | undefined => (value instanceof FloatBox ? scalar(value.value, 'float') : undefined),
   };
-  const named = Object.fromEntries(Object.entries(golden.kwargs).map(([name, value]) => [camelCase(name), decode(value)]));
+  const named = Object.fromEntries(
+    Object.entries(golden.kwargs).map(([name, value]) => [camelCase(name), decode(value)]),
+  );
   const bound = bindArguments(operator, golden.args.map(decode), { named, environment });
   builder.output(...builder.callAll(bound.operator.name, bound.args, bound.attrs));
   return builder.finish();
@@ -85,16 +91,25 @@ function run(golden: GoldenCase, operator: Operator): Graph {
 function placeholder(builder: GraphBuilder, { dtype, shape, strides }: TensorJson): ValueRef {
   const known = dtypeNamed(dtype);
   if (known === undefined) throw new RangeError(dtype);
-  return builder.placeholder('x', { dtype: known, shape: shape.map((size) => int(size)), strides: strides.map((stride) => int(stride)) });
+  return builder.placeholder('x', {
+    dtype: known,
+    shape: shape.map((size) => int(size)),
+    strides: strides.map((stride) => int(stride)),
+  });
 }
 
 const metasOf = (graph: Graph): readonly string[] =>
   graph.outputs.map(({ node, result }) => {
     const meta = graph.nodes[node]?.results[result];
-    return meta === undefined ? 'nothing' : `${meta.dtype}[${meta.shape.map((size) => (size.kind === 'int' ? String(size.value) : '?')).join(',')}]`;
+    return meta === undefined
+      ? 'nothing'
+      : `${meta.dtype}[${meta.shape.map((size) => (size.kind === 'int' ? String(size.value) : '?')).join(',')}]`;
   });
 
-const expectedMetas = ({ outputs = [] }: GoldenCase): readonly string[] => outputs.map(({ t }) => `${String(dtypeNamed(t.dtype))}[${t.shape.join(',')}]`);
+const expectedMetas = ({ outputs = [] }: GoldenCase): readonly string[] =>
+  outputs.map((out) =>
+    typeof out === 'boolean' ? 'bool[]' : `${String(dtypeNamed(out.t.dtype))}[${out.t.shape.join(',')}]`,
+  );
 
 const cases: readonly GoldenCase[] = existsSync(INDEX) ? readFileSync(INDEX, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as GoldenCase) : []; // prettier-ignore
 
@@ -127,6 +142,7 @@ function check(golden: GoldenCase, operator: Operator, tally: Tally): void {
     tally.passed.add(golden.op);
   } catch (error) {
     const code = isTsInductorError(error) ? error.code : '';
+    if (code.startsWith('INTERNAL') && error instanceof Error) console.log(error.stack);
     const text = `${golden.id}: ${error instanceof Error || isTsInductorError(error) ? `${code} ${error.message}` : String(error)}`;
     (REFUSED.includes(code) ? tally.refused : tally.wrong).push(text);
   }
@@ -149,7 +165,10 @@ ring('golden cases', () => {
 
   test('error cases are rejected with a UserError', () => {
     const accepted: string[] = [];
-    for (const golden of cases.filter(({ kind }) => kind === 'error')) {
+    // An index out of bounds is found when the program runs.
+    for (const golden of cases.filter(
+      ({ kind, error }) => kind === 'error' && error?.message.includes('out of bounds') !== true,
+    )) {
       const operator = operatorOf(golden);
       if (operator === undefined) continue;
       try {

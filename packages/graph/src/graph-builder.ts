@@ -61,7 +61,9 @@ export class GraphBuilder implements Builder, InferContext {
   callAll(target: string, args: readonly Arg[], attrs: Attrs = {}): readonly ValueRef[] {
     if (this.#origin !== undefined) return this.#emit({ target, args, attrs });
     const location = this.#options.locate?.();
-    return this.withOrigin({ from: [], ...(location === undefined ? {} : { location }) }, () => this.#emit({ target, args, attrs }));
+    return this.withOrigin({ from: [], ...(location === undefined ? {} : { location }) }, () =>
+      this.#emit({ target, args, attrs }),
+    );
   }
 
   /** What `build` adds comes from `origin`; errors get its location. */
@@ -90,7 +92,12 @@ export class GraphBuilder implements Builder, InferContext {
 
   finish(): Graph {
     const nodes = [...this.#nodes];
-    return { nodes, outputs: [...this.#outputs], mutations: [...this.#mutations], sizes: boundSizes(this.#placeholders.map((id) => at(nodes, id))) };
+    return {
+      nodes,
+      outputs: [...this.#outputs],
+      mutations: [...this.#mutations],
+      sizes: boundSizes(this.#placeholders.map((id) => at(nodes, id))),
+    };
   }
 
   #emit({ target, args, attrs }: Call): readonly ValueRef[] {
@@ -101,13 +108,18 @@ export class GraphBuilder implements Builder, InferContext {
     if (operator.decompose !== undefined && this.#options.expand === true) {
       const { decompose } = operator;
       const origin = this.#origin ?? { from: [] };
-      return this.withOrigin({ ...origin, from: [...origin.from, operator.name] }, () => asList(decompose(this, call.args, call.attrs)));
+      return this.withOrigin({ ...origin, from: [...origin.from, operator.name] }, () =>
+        asList(decompose(this, call.args, call.attrs)),
+      );
     }
     const metas = operator.infer(this, call.args, call.attrs);
     return this.#add(metas, { kind: 'call', target, args: call.args, attrs: call.attrs });
   }
 
-  #add(results: readonly Meta[], node: { kind: 'placeholder'; name: string } | { kind: 'constant'; data: string } | ({ kind: 'call' } & Call)): readonly ValueRef[] {
+  #add(
+    results: readonly Meta[],
+    node: { kind: 'placeholder'; name: string } | { kind: 'constant'; data: string } | ({ kind: 'call' } & Call),
+  ): readonly ValueRef[] {
     const id: NodeId = this.#nodes.length;
     this.#nodes.push({ id, results, origin: this.#origin ?? { from: [] }, ...node });
     return results.map((_, result) => ({ kind: 'value', node: id, result }));

@@ -17,7 +17,17 @@ export type { GraphBuilderOptions } from './graph-builder.ts';
 export { fullAttrs, operatorFor, operators, primitives } from './operator-table.ts';
 export { bindArguments } from './bind-arguments.ts';
 export type { BindingEnvironment, BoundCall } from './bind-arguments.ts';
-export { ArgumentReader, isAttribute, isList, isScalar, isTensorParameter, isValue, scalar, scalarNumber, valuesOf } from './argument-reader.ts';
+export {
+  ArgumentReader,
+  isAttribute,
+  isList,
+  isScalar,
+  isTensorParameter,
+  isValue,
+  scalar,
+  scalarNumber,
+  valuesOf,
+} from './argument-reader.ts';
 export { printSignature, signature } from './signature.ts';
 export { printGraph, printMeta, printNode } from './print-graph.ts';
 export { verifyGraph } from './verify-graph.ts';

@@ -62,8 +62,16 @@ function complete(entry: Entry): Operator {
     if (infer === undefined) throw brokenGraph(`operator ${entry.name} has neither metas nor a decomposition`);
     return { ...rest, infer: (context, args, attrs) => (accept(context, args), infer(context, args, attrs)) };
   }
-  const run: NonNullable<Operator['decompose']> = (builder, args, attrs) => (accept(builder, args), decompose(builder, args, attrs));
-  return { ...rest, decompose: run, infer: infer ?? inferred(run), ...(entry.kind === 'view' ? viewRules(entry, run) : {}) };
+  const run: NonNullable<Operator['decompose']> = (builder, args, attrs) => (
+    accept(builder, args),
+    decompose(builder, args, attrs)
+  );
+  return {
+    ...rest,
+    decompose: run,
+    infer: infer ?? inferred(run),
+    ...(entry.kind === 'view' ? viewRules(entry, run) : {}),
+  };
 }
 
 function inferred(decompose: NonNullable<Operator['decompose']>): Operator['infer'] {
@@ -76,9 +84,11 @@ function inferred(decompose: NonNullable<Operator['decompose']>): Operator['infe
 /** Views with several results have `views`, the others `view`; those of several tensors have neither. */
 function viewRules(entry: Entry, decompose: NonNullable<Operator['decompose']>): Pick<Operator, 'view' | 'views'> {
   const views: NonNullable<Operator['views']> = (base, attrs, sizes) =>
-    composedLayouts((builder, input) => asList(decompose(builder, [input], attrs)), base, { sizes, lookup: operatorFor });
+    composedLayouts((builder, input) => asList(decompose(builder, [input], attrs)), base, {
+      sizes,
+      lookup: operatorFor,
+    });
   if (entry.parameters.filter((parameter) => !isAttribute(parameter)).length > 1) return {};
   if (entry.results !== undefined) return { views };
   return { view: (base, attrs, sizes) => views(base, attrs, sizes)?.[0] };
 }
-

@@ -13,8 +13,10 @@ export function printGraph(graph: Graph): string {
   const lines = new Lines();
   for (const node of graph.nodes) lines.line(printNode(node));
   lines.line(`return ${graph.outputs.map((value) => printValue(value, graph.nodes[value.node])).join(', ')}`);
-  for (const { placeholder, output } of graph.mutations) lines.line(`input ${String(placeholder)} := output ${String(output)}`);
-  for (const { name, placeholder, axis } of graph.sizes) lines.line(`${name} := size ${String(axis)} of input ${String(placeholder)}`);
+  for (const { placeholder, output } of graph.mutations)
+    lines.line(`input ${String(placeholder)} := output ${String(output)}`);
+  for (const { name, placeholder, axis } of graph.sizes)
+    lines.line(`${name} := size ${String(axis)} of input ${String(placeholder)}`);
   return lines.toString();
 }
 
@@ -49,7 +51,9 @@ function printArg(arg: Arg): string {
 
 export function printScalar({ category, value }: ScalarRef): string {
   if (typeof value === 'object') return value.bigint;
-  return category === 'float' && typeof value === 'number' && Number.isInteger(value) ? `${String(value)}.0` : String(value);
+  return category === 'float' && typeof value === 'number' && Number.isInteger(value)
+    ? `${String(value)}.0`
+    : String(value);
 }
 
 function printAttr(attr: Attr): string {

@@ -3,7 +3,15 @@
 import { add, floorDivide, int, maximum, multiply, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { at } from '@tsinductor/base';
-import { argumentValue, cannotBroadcast, dimOutOfRange, duplicateDim, printShape, shapeMismatch, viewImpossible } from './errors.ts';
+import {
+  argumentValue,
+  cannotBroadcast,
+  dimOutOfRange,
+  duplicateDim,
+  printShape,
+  shapeMismatch,
+  viewImpossible,
+} from './errors.ts';
 import type { Attr, Meta } from './graph.ts';
 import type { DType } from '@tsinductor/base';
 import type { SizeEnvironment } from './size-environment.ts';
@@ -29,7 +37,11 @@ export function contiguousStrides(shape: Shape): Shape {
   return strides;
 }
 
-export const contiguousMeta = (shape: Shape, dtype: DType): Meta => ({ shape, strides: contiguousStrides(shape), dtype });
+export const contiguousMeta = (shape: Shape, dtype: DType): Meta => ({
+  shape,
+  strides: contiguousStrides(shape),
+  dtype,
+});
 
 /** A dim counted from 0. A 0-d tensor has the dims -1 and 0, as in PyTorch. */
 export function normalizeDim(dim: number, rank: number): number {
@@ -48,7 +60,8 @@ export function normalizeDims(dims: readonly number[], rank: number): readonly n
 }
 
 export const ascending = (dims: readonly number[]): readonly number[] => [...dims].sort((a, b) => a - b);
-export const range = (end: number, start = 0): number[] => Array.from({ length: Math.max(end - start, 0) }, (_, i) => start + i);
+export const range = (end: number, start = 0): number[] =>
+  Array.from({ length: Math.max(end - start, 0) }, (_, i) => start + i);
 
 /** The shape two shapes have together, aligned at the right. */
 export function broadcastTwo(sizes: SizeEnvironment, a: Shape, b: Shape): Shape {
@@ -58,7 +71,11 @@ export function broadcastTwo(sizes: SizeEnvironment, a: Shape, b: Shape): Shape 
     const right = b[axis - rank + b.length] ?? one;
     const size = sizes.broadcast(left, right);
     if (size === undefined) {
-      throw cannotBroadcast(a, b, `axis ${String(axis)} is ${printShape([left])} and ${printShape([right])}`.replace(/[[\]]/g, ''));
+      throw cannotBroadcast(
+        a,
+        b,
+        `axis ${String(axis)} is ${printShape([left])} and ${printShape([right])}`.replace(/[[\]]/g, ''),
+      );
     }
     return size;
   });
@@ -74,7 +91,10 @@ export const sameShape = (sizes: SizeEnvironment, a: Shape, b: Shape): boolean =
 export function expandedShape(sizes: SizeEnvironment, shape: Shape, target: Shape): Shape {
   const lead = target.length - shape.length;
   if (lead < 0) {
-    throw shapeMismatch(`cannot expand ${printShape(shape)} to the smaller rank of ${printShape(target)}`, 'name at least as many sizes as the tensor has dims');
+    throw shapeMismatch(
+      `cannot expand ${printShape(shape)} to the smaller rank of ${printShape(target)}`,
+      'name at least as many sizes as the tensor has dims',
+    );
   }
   return target.map((wanted, axis) => {
     const size = shape[axis - lead];
@@ -83,7 +103,10 @@ export function expandedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
       return size;
     }
     if (size === undefined || sizes.same(size, wanted) || sizes.isOne(size)) return wanted;
-    throw shapeMismatch(`cannot expand ${printShape(shape)} to ${printShape(target)}: axis ${String(axis)} is not 1`, 'only axes of size 1 expand');
+    throw shapeMismatch(
+      `cannot expand ${printShape(shape)} to ${printShape(target)}: axis ${String(axis)} is not 1`,
+      'only axes of size 1 expand',
+    );
   });
 }
 
@@ -92,17 +115,23 @@ const isMinusOne = (size: Index): boolean => size.kind === 'int' && size.value =
 /** The shape that `reshape` means: resolves one -1, and requires the same number of elements. */
 export function reshapedShape(sizes: SizeEnvironment, shape: Shape, target: Shape): Shape {
   const unknown = target.filter(isMinusOne).length;
-  if (unknown > 1) throw shapeMismatch(`shape ${printShape(target)} has more than one -1`, 'leave out one size at most');
-  if (target.some((size) => size.kind === 'int' && size.value < -1)) throw shapeMismatch(`shape ${printShape(target)} has a negative size`);
+  if (unknown > 1)
+    throw shapeMismatch(`shape ${printShape(target)} has more than one -1`, 'leave out one size at most');
+  if (target.some((size) => size.kind === 'int' && size.value < -1))
+    throw shapeMismatch(`shape ${printShape(target)} has a negative size`);
   const count = product(shape);
-  const wrong = (): Error => shapeMismatch(`cannot reshape ${printShape(shape)} to ${printShape(target)}: the numbers of elements differ`);
+  const wrong = (): Error =>
+    shapeMismatch(`cannot reshape ${printShape(shape)} to ${printShape(target)}: the numbers of elements differ`);
   if (unknown === 0) {
     if (!sizes.same(count, product(target))) throw wrong();
     return target;
   }
   const known = product(target.filter((size) => !isMinusOne(size)));
   if (sizes.isZero(known)) {
-    throw shapeMismatch(`cannot tell what -1 stands for in ${printShape(target)}: the other sizes multiply to 0`, 'write the size');
+    throw shapeMismatch(
+      `cannot tell what -1 stands for in ${printShape(target)}: the other sizes multiply to 0`,
+      'write the size',
+    );
   }
   const missing = floorDivide(count, known);
   if (!sizes.same(multiply(missing, known), count)) throw wrong();
@@ -114,7 +143,8 @@ export function reshapedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
  * like one axis in memory; the new sizes have to split and join within runs. Axes of size 1 lie anywhere.
  */
 export function reshapedStrides(sizes: SizeEnvironment, base: ViewLayout, target: Shape): Shape | undefined {
-  if (base.shape.some((size) => sizes.isZero(size))) return sameShape(sizes, base.shape, target) ? base.strides : contiguousStrides(target);
+  if (base.shape.some((size) => sizes.isZero(size)))
+    return sameShape(sizes, base.shape, target) ? base.strides : contiguousStrides(target);
   const strides: Index[] = new Array<Index>(target.length).fill(one);
   let view = target.length - 1;
   for (const run of memoryRuns(sizes, base).reverse()) {
@@ -127,6 +157,7 @@ export function reshapedStrides(sizes: SizeEnvironment, base: ViewLayout, target
     }
     if (!sizes.same(covered, run.count)) return undefined;
   }
+  while (view >= 0 && sizes.isOne(at(target, view))) view -= 1;
   return view === -1 ? strides : undefined;
 }
 

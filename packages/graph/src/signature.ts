@@ -54,7 +54,9 @@ export function printSignature(name: string, parameters: readonly Parameter[]): 
   for (const each of parameters) {
     if (each.keywordOnly === true && !keywordOnly) parts.push('*');
     keywordOnly ||= each.keywordOnly === true;
-    parts.push(`${each.variadic === true ? '...' : ''}${each.name}${each.default === undefined ? '' : `=${printDefault(each.default)}`}`);
+    parts.push(
+      `${each.variadic === true ? '...' : ''}${each.name}${each.default === undefined ? '' : `=${printDefault(each.default)}`}`,
+    );
   }
   return `${name}(${parts.join(', ')})`;
 }

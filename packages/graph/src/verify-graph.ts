@@ -26,10 +26,12 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
   });
   const inputs = graph.nodes.filter((node) => node.kind === 'placeholder').length;
   for (const { placeholder, output } of graph.mutations) {
-    if (placeholder >= inputs || output >= graph.outputs.length) throw brokenGraph(`mutation of input ${String(placeholder)} by output ${String(output)} names none`);
+    if (placeholder >= inputs || output >= graph.outputs.length)
+      throw brokenGraph(`mutation of input ${String(placeholder)} by output ${String(output)} names none`);
   }
   for (const { name, placeholder } of graph.sizes) {
-    if (placeholder >= inputs) throw brokenGraph(`size ${name} is bound to input ${String(placeholder)}, which is not there`);
+    if (placeholder >= inputs)
+      throw brokenGraph(`size ${name} is bound to input ${String(placeholder)}, which is not there`);
   }
 }
 
@@ -38,9 +40,11 @@ type Call = GraphNode & { readonly kind: 'call' };
 function verifyCall(graph: Graph, node: Call, options: VerifyOptions & { readonly sizes: SizeEnvironment }): void {
   for (const value of valuesOf(node.args)) requireValue(graph, value, node.id, printNode(node));
   const operator = operatorFor(node.target, node.attrs);
-  if (options.primitivesOnly === true && primitives.get(node.target) !== operator) throw broken(node, 'only primitives may be left');
+  if (options.primitivesOnly === true && primitives.get(node.target) !== operator)
+    throw broken(node, 'only primitives may be left');
   const metas = inferred(graph, node, options.sizes);
-  const agree = metas.length === node.results.length && metas.every((meta, i) => sameMeta(meta, node.results[i], options.sizes));
+  const agree =
+    metas.length === node.results.length && metas.every((meta, i) => sameMeta(meta, node.results[i], options.sizes));
   if (!agree) throw broken(node, `its operator gives ${metas.map((meta) => stableStringify(meta)).join(', ')}`);
 }
 
@@ -58,7 +62,8 @@ const sameMeta = (a: Meta, b: Meta | undefined, sizes: SizeEnvironment): boolean
 
 function requireValue(graph: Graph, { node, result }: ValueRef, before: number, where: string): Meta {
   const meta = node < before ? graph.nodes[node]?.results[result] : undefined;
-  if (meta === undefined) throw brokenGraph(`${where} uses %${String(node)}.${String(result)}, which does not stand before it`);
+  if (meta === undefined)
+    throw brokenGraph(`${where} uses %${String(node)}.${String(result)}, which does not stand before it`);
   return meta;
 }
 

@@ -143,7 +143,7 @@ export class ProgramBuilder {
     if (maker?.kind !== 'map') return false;
     const result = at(maker.body.nodes, at(maker.body.results, 0));
     const value = result.kind === 'cast' ? at(maker.body.nodes, result.value) : result;
-    return value.kind === 'constant' && constantToValue(value.value, 'f64') === 0;
+    return value.kind === 'constant' && Object.is(constantToValue(value.value, 'f64'), 0);
   }
 
   /** A new place where a check can fail. */

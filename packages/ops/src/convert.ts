@@ -146,7 +146,7 @@ function readScratch(dtype: DType): Value {
 
 /** The value of half-precision bits. */
 export function f16FromBits(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
+  const sign = (bits & 0x8000) === 0 ? 1 : -1;
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
   if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
@@ -165,6 +165,6 @@ export function f16ToBits(value: number): number {
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x47800000) return sign | 0x7c00;
   // Exact from here on: the value is already one of f16.
-  if (magnitude < 0x38800000) return sign | Math.round(Math.abs(half[0] ?? 0) * 2 ** 24);
+  if (magnitude < 0x38800000) return sign | Math.round(Math.abs(half[0]) * 2 ** 24);
   return sign | ((magnitude - 0x38000000) >>> 13);
 }

@@ -44,6 +44,8 @@ export interface PointwiseOp {
   readonly rule: DTypeRule;
   /** Dtypes that the op accepts as computed (after promotion); all if absent. */
   readonly accepts?: readonly DType[];
+  /** What bool operands become before the rule applies (i64 for square, as a power). */
+  readonly boolAs?: DType;
   readonly traits: Traits;
   /** A building block of decompositions, not offered to users. */
   readonly internal?: boolean;
@@ -56,6 +58,8 @@ export interface PointwiseOp {
   /** For the ULP test of a decomposed op: the true value in double precision; and the bound that the op promises. */
   readonly reference?: (...x: number[]) => number;
   readonly ulp?: number;
+  /** At f32, an error of this size is within the bound too: for functions that cancel, or are made of others that underflow. */
+  readonly absoluteError?: number;
   /** Partial derivatives times g, in x, y, z order; undefined where not differentiable. */
   readonly gradient?: readonly (Term | undefined)[];
 }

@@ -13,7 +13,9 @@ export const wrongOperandCount = (op: string, arity: number, given: number): Int
 
 /** A decomposition or gradient that does not follow the typing laws of terms. */
 export const illTyped = (what: string, why: string): InternalError =>
-  new InternalError('OPS_ILL_TYPED_TERM', `${what}: ${why}`, { hint: 'this is a bug in the op table: please report it' });
+  new InternalError('OPS_ILL_TYPED_TERM', `${what}: ${why}`, {
+    hint: 'this is a bug in the op table: please report it',
+  });
 
 export const noEvaluator = (op: string, dtype: DType): InternalError =>
   new InternalError('OPS_NO_EVALUATOR', `${op} has neither a decomposition nor an evaluator at ${dtype}`, {

@@ -109,7 +109,9 @@ function castFunction(from: DType, to: DType): ScalarFunction {
 export function programFunction(program: TermProgram, names: readonly string[]): ScalarFunction {
   const { instructions } = program;
   const result = at(program.results, 0);
-  const constants: Value[] = instructions.map((instruction) => (instruction.kind === 'constant' ? instruction.value : 0));
+  const constants: Value[] = instructions.map((instruction) =>
+    instruction.kind === 'constant' ? instruction.value : 0,
+  );
   const inputs = names.map((name) =>
     instructions.findIndex((instruction) => instruction.kind === 'parameter' && instruction.name === name),
   );

@@ -69,7 +69,13 @@ function twoSum(a: number, b: number): [number, number] {
 /** A zero or infinite operand, an overflowing or underflowing product. */
 function fmaAtEdges(x: number, y: number, z: number): number {
   const exact = x === 0 || y === 0 || !Number.isFinite(x) || !Number.isFinite(y) || !Number.isFinite(z);
-  return exact ? (Number.isFinite(z) ? x * y + z : Number.isFinite(x) && Number.isFinite(y) ? z : x * y + z) : fmaByIntegers(x, y, z);
+  return exact
+    ? Number.isFinite(z)
+      ? x * y + z
+      : Number.isFinite(x) && Number.isFinite(y)
+        ? z
+        : x * y + z
+    : fmaByIntegers(x, y, z);
 }
 
 /** value = mantissa * 2^exponent, for a finite value. */

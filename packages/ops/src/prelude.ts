@@ -33,7 +33,32 @@ export interface PreludeFunction {
   readonly doc: string;
 }
 
-const table = {
+export type PreludeName =
+  | 'abs_'
+  | 'max_'
+  | 'min_'
+  | 'atleast_'
+  | 'atmost_'
+  | 'sqrt_'
+  | 'floor_'
+  | 'ceil_'
+  | 'trunc_'
+  | 'round_'
+  | 'copysign_'
+  | 'fma_'
+  | 'scalb_'
+  | 'exponent_'
+  | 'significand_'
+  | 'where_'
+  | 'div_'
+  | 'rem_'
+  | 'shl_'
+  | 'shr_'
+  | 'gcd_'
+  | 'pow_';
+
+/** Every function that a `call` spelling may name. */
+export const preludeFunctions: Readonly<Record<PreludeName, PreludeFunction>> = {
   abs_: { arity: 1, dtypes: [...floats, 'i64', 'i32', 'i16', 'i8'], doc: 'Absolute value; the lowest integer stays.' },
   max_: {
     arity: 2,
@@ -97,17 +122,16 @@ const table = {
     dtypes: integers,
     doc: 'x >> y (arithmetic; u8 fills with 0); as by width - 1 (u8: 0) where y is not in [0, width).',
   },
-  gcd_: { arity: 2, dtypes: integers, doc: 'Greatest common divisor of the absolute values (wrapping); gcd(0, 0) is 0.' },
+  gcd_: {
+    arity: 2,
+    dtypes: integers,
+    doc: 'Greatest common divisor of the absolute values (wrapping); gcd(0, 0) is 0.',
+  },
   pow_: {
     arity: 2,
     dtypes: integers,
     doc: 'x to the power of y by wrapping multiplication; y < 0: 1 at x = 1, 1 or -1 by parity at x = -1, else 0.',
   },
-} as const satisfies Readonly<Record<string, PreludeFunction>>;
-
-export type PreludeName = keyof typeof table;
-
-/** Every function that a `call` spelling may name. */
-export const preludeFunctions: Readonly<Record<PreludeName, PreludeFunction>> = table;
+};
 
 export const prelude = (name: PreludeName): Spelling => ({ kind: 'call', name });

@@ -122,7 +122,8 @@ class ProgramBuilder {
     if (term.args.length !== op.arity) {
       throw illTyped(printTerm(term), `${op.name} takes ${String(op.arity)} operands`);
     }
-    const operand = this.#operandDType(op, term, scope) ?? (resultOfRule(op, expected) === expected ? expected : scope.dtype);
+    const operand =
+      this.#operandDType(op, term, scope) ?? (resultOfRule(op, expected) === expected ? expected : scope.dtype);
     const args = term.args.map((arg, position) => {
       const wanted = op.rule === 'select' && position === 0 ? 'bool' : operand;
       const number = this.visit(arg, scope, wanted);
@@ -138,7 +139,13 @@ class ProgramBuilder {
     const definition = this.#expand ? op.decompose?.(operand) : undefined;
     if (definition !== undefined) return this.#inline(op, definition, { operand, args });
     const dtype = resultOfRule(op, operand);
-    return this.#emit(`a ${op.name} ${operand} ${args.join(' ')}`, { kind: 'apply', op: op.name, operand, args, dtype });
+    return this.#emit(`a ${op.name} ${operand} ${args.join(' ')}`, {
+      kind: 'apply',
+      op: op.name,
+      operand,
+      args,
+      dtype,
+    });
   }
 
   #inline(op: PointwiseOp, definition: Term, { operand, args }: { operand: DType; args: readonly number[] }): number {

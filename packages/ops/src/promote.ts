@@ -35,8 +35,9 @@ export function promoteTypes(a: DType, b: DType): DType {
   return wide;
 }
 
-/** The common dtype of operands of all three ranks. */
+/** The common dtype of operands of all three ranks. Of nothing but plain floats it is f64, which holds them exactly. */
 export function resultType(operands: readonly Operand[]): DType {
+  if (operands.every(({ dtype, rank }) => rank === 'scalar' && isFloat(dtype))) return 'f64';
   const ofRank = (rank: Operand['rank']): DType | undefined => {
     const dtypes = operands.filter((operand) => operand.rank === rank).map(({ dtype }) => dtype);
     return dtypes.length === 0 ? undefined : dtypes.reduce(promoteTypes);
@@ -69,6 +70,7 @@ export function resolveDTypes(op: PointwiseOp, operands: readonly Operand[]): Re
 
 function operandDType(op: PointwiseOp, promoted: DType): DType {
   if (op.rule === 'logical') return 'bool';
+  if (promoted === 'bool' && op.boolAs !== undefined) return op.boolAs;
   return op.rule === 'promoteToFloat' && !isFloat(promoted) ? defaultFloat : promoted;
 }
 

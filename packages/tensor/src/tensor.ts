@@ -2,16 +2,19 @@
 // share, or, while a function is traced, it stands for a value of the recorder. Operators are methods, installed from
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
 import type { DType } from '@tsinductor/base';
+import type { Block } from '@tsinductor/runtime';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
 import type { ElementArray, ElementValue } from './element-array.ts';
 import { ambiguousPrimitive, disposedTensor, notOneElement } from './errors.ts';
 import type { TensorMethods } from './generated/methods.ts';
-import { copyElements, elementsOf, isRowMajor, rowMajorLayout } from './layout.ts';
+import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout } from './layout.ts';
 import type { Layout } from './layout.ts';
 import { formatTensor } from './print.ts';
 import { processState } from './process-state.ts';
 import type { Placed, Recorded } from './recorder.ts';
+import { adoptBlock } from './storage.ts';
 import type { Storage } from './storage.ts';
+import type { SubscriptMethods } from './subscript.ts';
 
 /** Elements in nested arrays, one level for each dim; a number, bigint or boolean alone for a 0-d tensor. */
 export type NestedArray = ElementValue | readonly NestedArray[];
@@ -21,12 +24,9 @@ interface Disposed {
 }
 export type TensorValue = Placed | Recorded | Disposed;
 
-/** Where a tensor keeps what it stands for. The registered symbol is the same in every realm and copy of the package. */
-export const tensorValue: unique symbol = Symbol.for('tsinductor.tensor') as never;
-
 const disposed: Disposed = { kind: 'disposed' };
-const inspect = Symbol.for('nodejs.util.inspect.custom');
-const dispose: typeof Symbol.dispose = (Symbol as { dispose?: typeof Symbol.dispose }).dispose ?? (Symbol.for('nodejs.dispose') as never);
+/** On the prototype of every Tensor: the registered symbol is the same in every realm and copy of the package. */
+const brand = Symbol.for('tsinductor.tensor');
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the operators' methods are installed on the prototype from the table that the interface is generated from
 export class Tensor {
@@ -35,14 +35,15 @@ export class Tensor {
   readonly shape: readonly number[];
   /** Steps between neighbours along each dim, in elements. */
   readonly strides: readonly number[];
-  [tensorValue]: TensorValue;
+  /** What stands behind the tensor: memory, or a recorder's value. For this package and the compiler. */
+  backing: TensorValue;
 
   /** Tensors are made by tensor(), zeros() and their like, and by operators. */
   constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded) {
     this.dtype = dtype;
     this.shape = layout.shape;
     this.strides = layout.strides;
-    this[tensorValue] = value;
+    this.backing = value;
     if (value.kind === 'placed') value.storage.retain();
     processState.scopes?.getStore()?.add(this);
   }
@@ -63,12 +64,12 @@ export class Tensor {
   }
 
   get isDisposed(): boolean {
-    return this[tensorValue].kind === 'disposed';
+    return this.backing.kind === 'disposed';
   }
 
   /** Position of the first element in the storage, in elements. */
   get storageOffset(): number {
-    const value = this[tensorValue];
+    const value = this.backing;
     return value.kind === 'placed' ? value.layout.offset : 0;
   }
 
@@ -132,25 +133,21 @@ export class Tensor {
 
   /** Gives the memory back now, if no view shares it. Using the tensor afterwards is an error; disposing it again is not. */
   dispose(): void {
-    const value = this[tensorValue];
-    this[tensorValue] = disposed;
+    const value = this.backing;
+    this.backing = disposed;
     if (value.kind === 'placed') value.storage.release();
   }
 
-  [dispose](): void {
+  [Symbol.dispose](): void {
     this.dispose();
   }
 
   toString(): string {
-    const value = this[tensorValue];
+    const value = this.backing;
     const meta = `${this.dtype}[${this.shape.join(', ')}]`;
     if (value.kind === 'disposed') return `Tensor(${meta}, disposed)`;
     if (value.kind === 'recorded') return `Tensor(${meta}, traced)`;
     return formatTensor(this.dtype, this.shape, rawElements(this, 'toString()'));
-  }
-
-  [inspect](): string {
-    return this.toString();
   }
 
   /** Tensors do not turn into primitives silently: `x + 1` and `if (x < y)` are mistakes. */
@@ -161,11 +158,17 @@ export class Tensor {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
-export interface Tensor extends TensorMethods {}
+export interface Tensor extends TensorMethods, SubscriptMethods {}
+
+Object.defineProperty(Tensor.prototype, brand, { value: true });
+Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(this: Tensor): string {
+    return this.toString();
+  },
+});
 
 /** Whether `value` is a tensor, also one of another realm. */
-export const isTensor = (value: unknown): value is Tensor =>
-  typeof value === 'object' && value !== null && tensorValue in value;
+export const isTensor = (value: unknown): value is Tensor => typeof value === 'object' && value !== null && brand in value;
 
 /** A tensor over a storage. */
 export const placedTensor = (dtype: DType, storage: Storage, layout: Layout): Tensor =>
@@ -173,7 +176,7 @@ export const placedTensor = (dtype: DType, storage: Storage, layout: Layout): Te
 
 /** Where the elements lie; asks the recorder of a traced tensor, which may refuse. */
 export function placeOf(tensor: Tensor, operation: string): Placed {
-  const value = tensor[tensorValue];
+  const value = tensor.backing;
   switch (value.kind) {
     case 'placed':
       return value;
@@ -187,7 +190,7 @@ export function placeOf(tensor: Tensor, operation: string): Placed {
 /** A recorded tensor got its memory. */
 export function fulfil(tensor: Tensor, place: Placed): void {
   place.storage.retain();
-  tensor[tensorValue] = place;
+  tensor.backing = place;
 }
 
 /** The elements in row-major order as they lie in memory, as a copy. */
@@ -196,4 +199,13 @@ export function rawElements(tensor: Tensor, operation: string): ElementArray {
   const elements = makeElements(tensor.dtype, elementsOf(layout.shape));
   copyElements(storage.elements(tensor.dtype), layout, { elements, layout: rowMajorLayout(layout.shape) });
   return elements;
+}
+
+/** A tensor over a block of the storage provider's pool, which it owns from now on: for outputs of compiled code. */
+export function tensorFromBlock(
+  block: Block,
+  { dtype, shape, strides }: { readonly dtype: DType; readonly shape: readonly number[]; readonly strides: readonly number[] },
+): Tensor {
+  const layout: Layout = { shape, strides, offset: 0 };
+  return placedTensor(dtype, adoptBlock(block, byteSize(dtype, reach(layout))), layout);
 }

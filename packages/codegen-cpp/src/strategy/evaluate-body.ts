@@ -110,13 +110,13 @@ export class BodyEvaluator {
     const node = at(this.#body.nodes, id);
     if (node.kind === 'index') return this.resolve(node.value);
     const value = this.value(id);
-    if (value.kind === 'constant' && typeof value.value === 'number') return int(value.value);
-    const name = value.kind === 'name' ? value.name : this.#nameOfConstant(value);
+    if (value.kind === 'constant') return int(Number(typeof value.value === 'object' ? value.value.bigint : value.value));
+    const name = value.kind === 'name' ? value.name : this.#nameFor(value);
     if (value.type.lanes > 1) this.#vectors.set(name, value);
     return named(name, extent);
   }
 
-  #nameOfConstant(value: Value): string {
+  #nameFor(value: Value): string {
     const name = this.#writer.fresh('position');
     this.#writer.emit({ kind: 'let', name, value });
     return name;
@@ -208,7 +208,7 @@ export class BodyEvaluator {
     const { lane } = this.#evaluation.point;
     if (lane === undefined || !this.varies(index)) return { at: index, step: int(0) };
     const direct = [...freeAxes(index)].every((name) => !this.#vectors.has(name));
-    const step = direct ? coefficientOf(index, named(lane.axis, int(1)), lane.axis) : undefined;
+    const step = direct ? coefficientOf(index, lane.axis) : undefined;
     if (step !== undefined) return { at: index, step };
     const wide = [...freeAxes(index)].some((name) => this.#vectors.has(name)) || !fitsI32(index);
     return { at: int(0), step: int(0), offsets: this.index(index, wide ? 'i64' : 'i32', 'offsets') };

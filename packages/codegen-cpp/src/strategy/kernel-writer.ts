@@ -147,7 +147,7 @@ export class KernelWriter {
 /** Text that is equal for equal values. */
 export function valueKey(value: Value): string {
   const type = `${value.type.dtype}x${String(value.type.lanes)}`;
-  const parts = [value.kind, type, ...valueIndexes(value).map(printIndex), ...valueOperands(value).map(valueKey)];
+  const parts = [value.kind, type, ...valueIndexes(value).map((index) => printIndex(index)), ...valueOperands(value).map(valueKey)];
   if (value.kind === 'name') parts.push(value.name);
   if (value.kind === 'constant') parts.push(JSON.stringify(value.value));
   if (value.kind === 'apply') parts.push(value.op);

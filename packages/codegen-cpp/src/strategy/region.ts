@@ -6,7 +6,7 @@ import type { Axis, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@ts
 import { chunksPerThread, cyclesPerChunk, stackScratchBytes } from '../target.ts';
 import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
-import { named, product, roundUp, staticValue, typicalValue } from './index-math.ts';
+import { named, product, staticValue, typicalValue } from './index-math.ts';
 import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
 import { writeSite } from './reduce.ts';
@@ -146,10 +146,9 @@ interface Units {
 }
 
 function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Units): void {
-  const { writer } = nest;
   const only = unitAxes.length === 1 ? unitAxes[0] : undefined;
   if (only?.block !== undefined) {
-    const range = blockRange(nest, only, { begin, end });
+    const range = blockRange(only, { begin, end });
     writeInside(nest, plan, { frame: emptyFrame, range });
     return;
   }
@@ -164,11 +163,10 @@ function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Unit
       below = floorDivide(below, unitAxis.count);
       const value = only === undefined ? nameIndex(nest, unitAxis, here) : here;
       if (unitAxis.block === undefined) frame = bindAxis(frame, unitAxis.axis.name, value);
-      else range = blockRange(nest, unitAxis, { begin: value, end: add(value, int(1)) });
+      else range = blockRange(unitAxis, { begin: value, end: add(value, int(1)) });
     }
     writeInside(nest, plan, { frame, ...(range === undefined ? {} : { range }) });
   });
-  writer.emit({ kind: 'comment', text: '' });
 }
 
 /** A name for a part of the unit's number. */
@@ -179,7 +177,6 @@ function nameIndex(nest: Nest, { axis, block, count }: UnitAxis, value: Index): 
 }
 
 const blockRange = (
-  nest: Nest,
   { axis, block = 1 }: UnitAxis,
   { begin, end }: { readonly begin: Index; readonly end: Index },
 ): Range => {
@@ -283,5 +280,3 @@ function declareRow(nest: Nest, local: LocalBuffer, frame: Frame): void {
   writer.emit({ kind: 'scratch', name: row, dtype, size: elements * lanes });
   memory.setRow(local.buffer, { name: row, lanes, outside, base: int(0) });
 }
-
-export { roundUp };

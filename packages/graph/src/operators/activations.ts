@@ -1,11 +1,10 @@
 // Activations with parameters. Half types are computed in f32 and rounded once, as PyTorch's kernels do.
-import { isFloat } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, dtypeMismatch, shapeMismatch } from '../errors.ts';
+import { argumentValue, dtypeMismatch, shapeMismatch, unsupported } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 
 interface Activation {
@@ -17,9 +16,21 @@ interface Activation {
 }
 
 /** A function of a wide tensor, cast back to the input's dtype. */
-function activation(name: string, { doc, more, torch, anyDType = false }: Activation, body: (c: Composer, x: ValueRef, a: ArgumentReader) => ValueRef): Entry {
-  const description = { signature: `input: tensor${more === undefined ? '' : `, ${more}`}, inplace: bool = false`, doc, kind: 'pointwise' as const, inPlace: true };
-  const named = { ...description, torch: torch ?? `nn.functional.${name.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`)}` };
+function activation(
+  name: string,
+  { doc, more, torch, anyDType = false }: Activation,
+  body: (c: Composer, x: ValueRef, a: ArgumentReader) => ValueRef,
+): Entry {
+  const description = {
+    signature: `input: tensor${more === undefined ? '' : `, ${more}`}, inplace: bool = false`,
+    doc,
+    kind: 'pointwise' as const,
+    inPlace: true,
+  };
+  const named = {
+    ...description,
+    torch: torch ?? `nn.functional.${name.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`)}`,
+  };
   return composite(name, { ...named, ...(anyDType ? {} : { accepts: floats }) }, (c, a) => {
     const input = a.tensor('input');
     return c.cast(body(c, c.widen(input), a), c.dtype(input));
@@ -27,14 +38,12 @@ function activation(name: string, { doc, more, torch, anyDType = false }: Activa
 }
 
 /** A bound in x's dtype: integers stay integers. */
-const bound = (c: Composer, x: ValueRef, a: ArgumentReader, name: string): ValueRef => c.full(a.scalar(name), [], c.dtype(x));
+const bound = (c: Composer, x: ValueRef, a: ArgumentReader, name: string): ValueRef =>
+  c.full(a.scalar(name), [], c.dtype(x));
 
-const held = (c: Composer, x: ValueRef, low: number, high: number): ValueRef => c.op('minimum', c.op('maximum', x, low), high);
-
-/** Scaled exponentials below zero: elu, selu and celu. */
-function exponential(c: Composer, x: ValueRef, by: { alpha: number; scale: number; inputScale: number }): ValueRef {
-  const below = c.op('mul', c.op('expm1', c.op('mul', x, float(by.inputScale))), float(by.alpha * by.scale));
-  return c.where(c.op('gt', x, 0), c.op('mul', x, float(by.scale)), below);
+/** alpha (exp(rate x) - 1) below zero: elu and celu. */
+function exponential(c: Composer, x: ValueRef, by: { alpha: number; rate: number }): ValueRef {
+  return c.where(c.op('gt', x, 0), x, c.op('mul', c.op('expm1', c.op('mul', x, float(by.rate))), float(by.alpha)));
 }
 
 function softplus(c: Composer, x: ValueRef, a: ArgumentReader): ValueRef {
@@ -43,28 +52,19 @@ function softplus(c: Composer, x: ValueRef, a: ArgumentReader): ValueRef {
   return c.where(c.op('gt', scaled, float(threshold)), x, c.op('div', c.op('log1p', c.op('exp', scaled)), float(beta)));
 }
 
-const CUBIC = 0.044715;
-
-function gelu(c: Composer, x: ValueRef, a: ArgumentReader): ValueRef {
-  const approximate = a.string('approximate');
-  if (approximate !== 'none' && approximate !== 'tanh') throw argumentValue('gelu', `approximate ${approximate}`, "use 'none' or 'tanh'");
-  const half = c.op('mul', x, float(0.5));
-  if (approximate === 'none') return c.op('mul', half, c.op('add', c.op('erf', c.op('mul', x, float(Math.SQRT1_2))), float(1)));
-  const cube = c.op('mul', c.op('mul', x, x), x);
-  const inner = c.op('mul', c.op('add', x, c.op('mul', cube, float(CUBIC))), float(Math.sqrt(2 / Math.PI)));
-  return c.op('mul', half, c.op('add', c.op('tanh', inner), float(1)));
-}
-
-const logSigmoid = (c: Composer, x: ValueRef): ValueRef => c.op('sub', c.op('minimum', x, float(0)), c.op('log1p', c.op('exp', c.op('neg', c.op('abs', x)))));
+const GELU: Readonly<Record<string, string>> = { none: 'gelu', tanh: 'geluTanh' };
 
 function prelu(c: Composer, a: ArgumentReader): ValueRef {
   const [input, weight] = [a.tensor('input'), a.tensor('weight')];
-  if (c.dtype(input) !== c.dtype(weight)) throw dtypeMismatch('prelu', `the tensor is ${c.dtype(input)}, the weight ${c.dtype(weight)}`);
+  if (c.dtype(input) !== c.dtype(weight))
+    throw dtypeMismatch('prelu', `the tensor is ${c.dtype(input)}, the weight ${c.dtype(weight)}`);
   if (c.rank(weight) > 1) throw shapeMismatch('prelu: the weight has more than one dim', 'give a vector or a number');
   const isSingle = c.sizes.isOne(c.count(weight));
-  if (!isSingle && c.rank(input) === 0) throw shapeMismatch('prelu of a 0-d tensor with several weights', 'give one weight');
+  if (!isSingle && c.rank(input) === 0)
+    throw shapeMismatch('prelu of a 0-d tensor with several weights', 'give one weight');
   const channels = c.rank(input) > 1 ? 1 : 0;
-  if (!isSingle && !c.sizes.same(c.count(weight), c.size(input, channels))) throw shapeMismatch('prelu: as many weights as channels are needed', 'give one weight for each channel');
+  if (!isSingle && !c.sizes.same(c.count(weight), c.size(input, channels)))
+    throw shapeMismatch('prelu: as many weights as channels are needed', 'give one weight for each channel');
   const x = c.widen(input);
   const slope = c.widen(isSingle ? c.reshape(weight, []) : c.along(weight, channels, c.rank(input)));
   return c.cast(c.where(c.op('gt', x, 0), x, c.op('mul', x, slope)), c.dtype(input));
@@ -83,57 +83,128 @@ function glu(c: Composer, a: ArgumentReader): ValueRef {
 
 /** Dropout where nothing is random: not training, or with probability 0 or 1. */
 const dropout = (name: string, torch: string, zeroed: number): Entry =>
-  composite(name, { signature: 'input: tensor, p: float = 0.5, training: bool = true, inplace: bool = false', doc: 'Zeroes elements at random, in training.', torch: `nn.functional.${torch}` }, (c, a) => {
-    const [x, p] = [a.tensor('input'), a.float('p')];
-    if (p < 0 || p > 1) throw argumentValue(name, `p is ${String(p)}`, 'it is a probability');
-    if (!a.bool('training') || p === 0) return x;
-    if (p === 1) return c.op('mul', x, c.full(zeroed, [], c.dtype(x)));
-    throw argumentValue(name, 'a random mask', 'draw one and multiply, or use training: false');
-  });
+  composite(
+    name,
+    {
+      signature: 'input: tensor, p: float = 0.5, training: bool = true, inplace: bool = false',
+      doc: 'Zeroes elements at random, in training.',
+      torch: `nn.functional.${torch}`,
+    },
+    (c, a) => {
+      const [x, p] = [a.tensor('input'), a.float('p')];
+      if (p < 0 || p > 1) throw argumentValue(name, `p is ${String(p)}`, 'it is a probability');
+      if (!a.bool('training') || p === 0) return x;
+      if (p === 1) return c.op('mul', x, c.full(zeroed, [], c.dtype(x)));
+      throw unsupported(`${name} with a random mask`, 'draw one and multiply, or use training: false');
+    },
+  );
 
 export const activationEntries: readonly Entry[] = [
-  activation('gelu', { doc: 'x times the normal distribution function.', more: "approximate: string = 'none'" }, gelu),
-  activation('leakyRelu', { doc: 'x, with a slope below 0.', more: 'negativeSlope: float = 0.01' }, (c, x, a) => c.where(c.op('gt', x, 0), x, c.op('mul', x, float(a.float('negativeSlope'))))),
-  activation('elu', { doc: 'x, exponential below 0.', more: 'alpha: float = 1.0' }, (c, x, a) => exponential(c, x, { alpha: a.float('alpha'), scale: 1, inputScale: 1 })),
-  activation('selu', { doc: 'elu, self-normalising.' }, (c, x) => exponential(c, x, { alpha: 1.6732632423543772, scale: 1.0507009873554805, inputScale: 1 })),
+  composite(
+    'gelu',
+    {
+      signature: "input: tensor, *, approximate: string = 'none'",
+      doc: 'x times the normal distribution function.',
+      torch: 'nn.functional.gelu',
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    (c, a) => {
+      const target = GELU[a.string('approximate')];
+      if (target === undefined)
+        throw argumentValue('gelu', `approximate ${a.string('approximate')}`, "use 'none' or 'tanh'");
+      return c.op(target, a.tensor('input'));
+    },
+  ),
+  activation('leakyRelu', { doc: 'x, with a slope below 0.', more: 'negativeSlope: float = 0.01' }, (c, x, a) =>
+    c.where(c.op('gt', x, 0), x, c.op('mul', x, float(a.float('negativeSlope')))),
+  ),
+  activation('elu', { doc: 'x, exponential below 0.', more: 'alpha: float = 1.0' }, (c, x, a) =>
+    exponential(c, x, { alpha: a.float('alpha'), rate: 1 }),
+  ),
   activation('celu', { doc: 'elu, continuously differentiable.', more: 'alpha: float = 1.0' }, (c, x, a) => {
     if (a.float('alpha') === 0) throw argumentValue('celu', 'alpha is 0', 'use another alpha');
-    return exponential(c, x, { alpha: a.float('alpha'), scale: 1, inputScale: 1 / a.float('alpha') });
+    return exponential(c, x, { alpha: a.float('alpha'), rate: 1 / a.float('alpha') });
   }),
-  activation('softplus', { doc: 'log(1 + exp(beta x)) / beta, x above the threshold.', more: 'beta: float = 1, threshold: float = 20' }, softplus),
-  activation('hardswish', { doc: 'x relu6(x + 3) / 6.' }, (c, x) => c.op('div', c.op('mul', x, held(c, c.op('add', x, float(3)), 0, 6)), float(6))),
-  activation('hardsigmoid', { doc: 'relu6(x + 3) / 6.' }, (c, x) => c.op('div', held(c, c.op('add', x, float(3)), 0, 6), float(6))),
-  activation('relu6', { doc: 'x held between 0 and 6.', anyDType: true }, (c, x) => held(c, x, 0, 6)),
-  activation('hardtanh', { doc: 'x held between minVal and maxVal.', more: 'minVal: scalar = -1.0, maxVal: scalar = 1.0', anyDType: true }, (c, x, a) =>
-    c.op('minimum', c.op('maximum', x, bound(c, x, a, 'minVal')), bound(c, x, a, 'maxVal'))),
-  activation('threshold', { doc: 'x where it is above the threshold, else the value.', more: 'threshold: scalar, value: scalar', anyDType: true }, (c, x, a) =>
-    c.where(c.op('le', x, bound(c, x, a, 'threshold')), bound(c, x, a, 'value'), x)),
+  activation(
+    'softplus',
+    { doc: 'log(1 + exp(beta x)) / beta, x above the threshold.', more: 'beta: float = 1, threshold: float = 20' },
+    softplus,
+  ),
+  activation(
+    'hardtanh',
+    { doc: 'x held between minVal and maxVal.', more: 'minVal: scalar = -1.0, maxVal: scalar = 1.0', anyDType: true },
+    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, x, a, 'minVal')), bound(c, x, a, 'maxVal')),
+  ),
+  activation(
+    'threshold',
+    {
+      doc: 'x where it is above the threshold, else the value.',
+      more: 'threshold: scalar, value: scalar',
+      anyDType: true,
+    },
+    (c, x, a) => c.where(c.op('le', x, bound(c, x, a, 'threshold')), bound(c, x, a, 'value'), x),
+  ),
   activation('softshrink', { doc: 'x moved towards 0 by lambd.', more: 'lambd: float = 0.5' }, (c, x, a) => {
     const lambd = a.float('lambd');
     if (lambd < 0) throw argumentValue('softshrink', `lambd is ${String(lambd)}`, 'it is not negative');
     const inner = c.where(c.op('lt', x, float(-lambd)), c.op('add', x, float(lambd)), c.op('mul', x, float(0)));
     return c.where(c.op('gt', x, float(lambd)), c.op('sub', x, float(lambd)), inner);
   }),
-  activation('hardshrink', { doc: 'x, 0 near 0.', more: 'lambd: float = 0.5', torch: ['nn.functional.hardshrink', 'hardshrink'] }, (c, x, a) => {
-    const lambd = a.float('lambd');
-    return c.where(c.op('logicalAnd', c.op('ge', x, float(-lambd)), c.op('le', x, float(lambd))), c.full(0, [], c.dtype(x)), x);
-  }),
-  composite('tanhshrink', { signature: 'input: tensor', doc: 'x - tanh(x).', torch: 'nn.functional.tanhshrink', kind: 'pointwise' }, (c, a) => {
-    const input = a.tensor('input');
-    const x = c.widen(input);
-    const result = c.op('sub', x, c.op('tanh', x));
-    return isFloat(c.dtype(input)) ? c.cast(result, c.dtype(input)) : result;
-  }),
-  activation('logSigmoid', { doc: 'log(sigmoid(x)).', torch: 'nn.functional.logsigmoid' }, logSigmoid),
-  composite('prelu', { signature: 'input: tensor, weight: tensor', doc: 'x, with a learned slope below 0.', torch: ['nn.functional.prelu', 'prelu'], accepts: floats }, prelu),
-  composite('glu', { signature: 'input: tensor, dim: int = -1', doc: 'One half gated by the other.', torch: 'nn.functional.glu', accepts: floats }, glu),
-  composite('rrelu', { signature: 'input: tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = false, inplace: bool = false', doc: 'leakyRelu with the mean of two slopes.', torch: ['nn.functional.rrelu', 'rrelu'], accepts: floats }, (c, a) => {
-    const [lower, upper] = [a.float('lower'), a.float('upper')];
-    if (lower > upper) throw argumentValue('rrelu', 'lower is above upper', 'swap them');
-    if (a.bool('training') && lower !== upper) throw argumentValue('rrelu', 'random slopes', 'use training: false, or equal bounds');
-    const x = c.widen(a.tensor('input'));
-    return c.cast(c.where(c.op('ge', x, 0), x, c.op('mul', x, float((lower + upper) / 2))), c.dtype(a.tensor('input')));
-  }),
+  activation(
+    'hardshrink',
+    { doc: 'x, 0 near 0.', more: 'lambd: float = 0.5', torch: ['nn.functional.hardshrink', 'hardshrink'] },
+    (c, x, a) => {
+      const lambd = a.float('lambd');
+      return c.where(
+        c.op('logicalAnd', c.op('ge', x, float(-lambd)), c.op('le', x, float(lambd))),
+        c.full(0, [], c.dtype(x)),
+        x,
+      );
+    },
+  ),
+  composite(
+    'prelu',
+    {
+      signature: 'input: tensor, weight: tensor',
+      doc: 'x, with a learned slope below 0.',
+      torch: ['nn.functional.prelu', 'prelu'],
+      accepts: floats,
+    },
+    prelu,
+  ),
+  composite(
+    'glu',
+    {
+      signature: 'input: tensor, dim: int = -1',
+      doc: 'One half gated by the other.',
+      torch: 'nn.functional.glu',
+      accepts: floats,
+    },
+    glu,
+  ),
+  composite(
+    'rrelu',
+    {
+      signature:
+        'input: tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = false, inplace: bool = false',
+      doc: 'leakyRelu with the mean of two slopes.',
+      torch: ['nn.functional.rrelu', 'rrelu'],
+      accepts: floats,
+    },
+    (c, a) => {
+      const [lower, upper] = [a.float('lower'), a.float('upper')];
+      if (lower > upper) throw argumentValue('rrelu', 'lower is above upper', 'swap them');
+      const isEmpty = c.shape(a.tensor('input')).some((extent) => c.sizes.isZero(extent));
+      if (a.bool('training') && lower !== upper && !isEmpty)
+        throw unsupported('rrelu with random slopes', 'use training: false, or equal bounds');
+      const x = c.widen(a.tensor('input'));
+      return c.cast(
+        c.where(c.op('ge', x, 0), x, c.op('mul', x, float((lower + upper) / 2))),
+        c.dtype(a.tensor('input')),
+      );
+    },
+  ),
   dropout('dropout', 'dropout', 0),
   dropout('dropout1d', 'dropout1d', 0),
   dropout('dropout2d', 'dropout2d', 0),

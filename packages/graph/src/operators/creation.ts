@@ -21,14 +21,29 @@ const LIKE = `${OPTIONS}, memoryFormat: any = null`;
 
 /** zeros, ones, empty: by size, like a tensor, or from a tensor (`new`). */
 function filled(name: string, value: number): readonly Entry[] {
-  const doc = value === 1 ? 'Ones.' : name === 'empty' ? 'Zeros: memory is never handed out with old contents.' : 'Zeros.';
+  const doc =
+    value === 1 ? 'Ones.' : name === 'empty' ? 'Zeros: memory is never handed out with old contents.' : 'Zeros.';
   const upper = name.slice(0, 1).toUpperCase() + name.slice(1);
   return [
-    composite(name, { signature: `...size: sizes, ${OPTIONS}`, doc, kind: 'creation', forms: ['function'] }, (c, a) => c.full(value, nonNegative(a), a.dtype() ?? 'f32')),
-    composite(`${name}Like`, { signature: `input: tensor, ${LIKE}`, doc: `${doc} In the shape and dtype of a tensor.`, kind: 'creation' }, (c, a) =>
-      c.full(value, c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input')))),
-    composite(`new${upper}`, { signature: `input: tensor, ...size: sizes, ${OPTIONS}`, doc: `${doc} In the dtype of a tensor.`, kind: 'creation', torch: `Tensor.new_${name}`, forms: ['method'] }, (c, a) =>
-      c.full(value, nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input')))),
+    composite(name, { signature: `...size: sizes, ${OPTIONS}`, doc, kind: 'creation', forms: ['function'] }, (c, a) =>
+      c.full(value, nonNegative(a), a.dtype() ?? 'f32'),
+    ),
+    composite(
+      `${name}Like`,
+      { signature: `input: tensor, ${LIKE}`, doc: `${doc} In the shape and dtype of a tensor.`, kind: 'creation' },
+      (c, a) => c.full(value, c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input'))),
+    ),
+    composite(
+      `new${upper}`,
+      {
+        signature: `input: tensor, ...size: sizes, ${OPTIONS}`,
+        doc: `${doc} In the dtype of a tensor.`,
+        kind: 'creation',
+        torch: `Tensor.new_${name}`,
+        forms: ['method'],
+      },
+      (c, a) => c.full(value, nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input'))),
+    ),
   ];
 }
 
@@ -48,18 +63,29 @@ interface Progression {
 /** The number of steps, in the arithmetic that PyTorch uses for the dtype. */
 function arangeLength({ start, end, step }: Progression): number {
   if (step === 0) throw argumentValue('arange', 'step is 0', 'use another step');
-  if (![start, end, step].every(Number.isFinite)) throw argumentValue('arange', 'a bound is not finite', 'use finite bounds');
-  if ((step > 0 && end < start) || (step < 0 && end > start)) throw argumentValue('arange', `from ${String(start)} to ${String(end)} by ${String(step)}`, 'the step has the wrong sign');
+  if (![start, end, step].every(Number.isFinite))
+    throw argumentValue('arange', 'a bound is not finite', 'use finite bounds');
+  if ((step > 0 && end < start) || (step < 0 && end > start))
+    throw argumentValue(
+      'arange',
+      `from ${String(start)} to ${String(end)} by ${String(step)}`,
+      'the step has the wrong sign',
+    );
   return Math.ceil((end - start) / step);
 }
 
 function arange(c: Composer, a: ArgumentReader): ValueRef {
   const given = ['start', 'end', 'step'].map((name) => a.attr(name)).filter(isScalar);
   const dtype = a.dtype() ?? (given.some(({ category }) => category === 'float') ? 'f32' : 'i64');
-  const number = (name: string): number | undefined => (a.attr(name) === null ? undefined : scalarNumber(a.scalar(name)));
+  const number = (name: string): number | undefined =>
+    a.attr(name) === null ? undefined : scalarNumber(a.scalar(name));
   const [first, second] = [number('start'), number('end')];
   if (first === undefined && second === undefined) throw argumentValue('arange', 'no end', 'give an end');
-  const asked = { start: second === undefined ? 0 : (first ?? 0), end: second ?? first ?? 0, step: number('step') ?? 1 };
+  const asked = {
+    start: second === undefined ? 0 : (first ?? 0),
+    end: second ?? first ?? 0,
+    step: number('step') ?? 1,
+  };
   const truncated = { start: Math.trunc(asked.start), end: Math.trunc(asked.end), step: Math.trunc(asked.step) };
   const length = arangeLength(dtype === 'i64' ? truncated : asked);
   return c.iota(int(length), dtype, isFloat(dtype) ? asked : truncated);
@@ -73,7 +99,10 @@ function spaced(c: Composer, a: ArgumentReader, dtype: DType): ValueRef {
   if (steps === 1) return c.full(float(start), [int(1)], dtype);
   const step = (end - start) / (steps - 1);
   const index = c.iota(int(steps), dtype);
-  const [up, down] = [c.op('add', c.op('mul', index, float(step)), float(start)), c.op('sub', float(end), c.op('mul', c.op('sub', float(steps - 1), index), float(step)))];
+  const [up, down] = [
+    c.op('add', c.op('mul', index, float(step)), float(start)),
+    c.op('sub', float(end), c.op('mul', c.op('sub', float(steps - 1), index), float(step))),
+  ];
   return c.where(c.op('lt', index, float(Math.floor(steps / 2))), up, down);
 }
 
@@ -88,25 +117,62 @@ function eye(c: Composer, a: ArgumentReader): ValueRef {
 
 /** Row and column numbers of a triangle, row by row. */
 function triangle(name: 'trilIndices' | 'triuIndices'): Entry {
-  return composite(name, { signature: `row: int, col: int, offset: int = 0, ${OPTIONS}`, doc: `Row and column numbers of the ${name === 'trilIndices' ? 'lower' : 'upper'} triangle.`, kind: 'creation', forms: ['function'] }, (c, a) => {
-    const [rows, columns, offset] = [a.int('row'), a.int('col'), a.int('offset')];
-    const dtype = a.dtype() ?? 'i64';
-    const spans = range(rows).map((row) => {
-      const diagonal = Math.min(Math.max(row + offset, -1), columns);
-      return name === 'trilIndices' ? { row, start: 0, end: Math.min(diagonal + 1, columns) } : { row, start: Math.max(diagonal, 0), end: columns };
-    });
-    const kept = spans.filter(({ start, end }) => end > start);
-    if (kept.length === 0) return c.full(0, [int(2), int(0)], dtype);
-    const rowNumbers = c.cat(kept.map(({ row, start, end }) => c.full(row, [int(end - start)], dtype)), 0);
-    const columnNumbers = c.cat(kept.map(({ start, end }) => c.iota(int(end - start), dtype, { start })), 0);
-    return c.call('stack', [[rowNumbers, columnNumbers]], { dim: 0 });
-  });
+  return composite(
+    name,
+    {
+      signature: `row: int, col: int, offset: int = 0, ${OPTIONS}`,
+      doc: `Row and column numbers of the ${name === 'trilIndices' ? 'lower' : 'upper'} triangle.`,
+      kind: 'creation',
+      forms: ['function'],
+    },
+    (c, a) => {
+      const [rows, columns, offset] = [a.int('row'), a.int('col'), a.int('offset')];
+      const dtype = a.dtype() ?? 'i64';
+      const spans = range(rows).map((row) => {
+        const diagonal = Math.min(Math.max(row + offset, -1), columns);
+        return name === 'trilIndices'
+          ? { row, start: 0, end: Math.min(diagonal + 1, columns) }
+          : { row, start: Math.max(diagonal, 0), end: columns };
+      });
+      const kept = spans.filter(({ start, end }) => end > start);
+      if (kept.length === 0) return c.full(0, [int(2), int(0)], dtype);
+      const rowNumbers = c.cat(
+        kept.map(({ row, start, end }) => c.full(row, [int(end - start)], dtype)),
+        0,
+      );
+      const columnNumbers = c.cat(
+        kept.map(({ start, end }) => c.iota(int(end - start), dtype, { start })),
+        0,
+      );
+      return c.call('stack', [[rowNumbers, columnNumbers]], { dim: 0 });
+    },
+  );
 }
 
-const CASTS: Readonly<Record<string, DType>> = { float: 'f32', double: 'f64', half: 'f16', bfloat16: 'bf16', long: 'i64', int: 'i32', short: 'i16', char: 'i8', byte: 'u8', bool: 'bool' };
+const CASTS: Readonly<Record<string, DType>> = {
+  float: 'f32',
+  double: 'f64',
+  half: 'f16',
+  bfloat16: 'bf16',
+  long: 'i64',
+  int: 'i32',
+  short: 'i16',
+  char: 'i8',
+  byte: 'u8',
+  bool: 'bool',
+};
 
 const casts: readonly Entry[] = Object.entries(CASTS).map(([name, dtype]) =>
-  composite(name, { signature: 'input: tensor, *, memoryFormat: any = null', doc: `The elements as ${dtype}.`, torch: `Tensor.${name}`, forms: ['method'] }, (c, a) => c.cast(a.tensor('input'), dtype)),
+  composite(
+    name,
+    {
+      signature: 'input: tensor, *, memoryFormat: any = null',
+      doc: `The elements as ${dtype}.`,
+      torch: `Tensor.${name}`,
+      forms: ['method'],
+    },
+    (c, a) => c.cast(a.tensor('input'), dtype),
+  ),
 );
 
 const convert = (c: Composer, a: ArgumentReader, dtype: DType): ValueRef =>
@@ -117,7 +183,8 @@ const COPYING = 'nonBlocking: bool = false, copy: bool = false, *, memoryFormat:
 /** A value in x's dtype: a number, or a tensor without dims. */
 export function valueLike(c: Composer, operator: string, x: ValueRef, value: ValueRef | ScalarRef): ValueRef {
   if (isScalar(value)) return c.full(value, [], c.dtype(x));
-  if (c.rank(value) > 0) throw argumentValue(operator, 'the value is a tensor with dims', 'give a number or a 0-d tensor');
+  if (c.rank(value) > 0)
+    throw argumentValue(operator, 'the value is a tensor with dims', 'give a number or a 0-d tensor');
   return c.cast(value, c.dtype(x));
 }
 
@@ -125,31 +192,134 @@ export const creationEntries: readonly Entry[] = [
   ...filled('zeros', 0),
   ...filled('ones', 1),
   ...filled('empty', 0),
-  composite('full', { signature: `size: sizes, fillValue: scalar, ${OPTIONS}`, doc: 'One value.', kind: 'creation', forms: ['function'] }, (c, a) =>
-    c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? CATEGORY_DTYPE[a.scalar('fillValue').category])),
-  composite('fullLike', { signature: `input: tensor, fillValue: scalar, ${LIKE}`, doc: 'One value, in the shape and dtype of a tensor.', kind: 'creation' }, (c, a) =>
-    c.full(a.scalar('fillValue'), c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input')))),
-  composite('newFull', { signature: `input: tensor, size: sizes, fillValue: scalar, ${OPTIONS}`, doc: 'One value, in the dtype of a tensor.', kind: 'creation', torch: 'Tensor.new_full', forms: ['method'] }, (c, a) =>
-    c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input')))),
-  composite('arange', { signature: `start: scalar? = null, end: scalar? = null, step: scalar = 1, ${OPTIONS}`, doc: 'start, start + step ... before end. One bound alone is the end.', kind: 'creation', forms: ['function'] }, arange),
-  composite('linspace', { signature: `start: scalar, end: scalar, steps: int, ${OPTIONS}`, doc: 'Evenly spaced values, both ends included.', kind: 'creation', forms: ['function'] }, (c, a) => {
-    const dtype = a.dtype() ?? 'f32';
-    return c.cast(spaced(c, a, spacing(dtype)), dtype);
-  }),
-  composite('logspace', { signature: `start: scalar, end: scalar, steps: int, base: float = 10.0, ${OPTIONS}`, doc: 'base to the power of evenly spaced values.', kind: 'creation', forms: ['function'] }, (c, a) => {
-    const dtype = a.dtype() ?? 'f32';
-    return c.cast(c.op('pow', float(a.float('base')), spaced(c, a, spacing(dtype))), dtype);
-  }),
-  composite('eye', { signature: `n: int, m: int? = null, ${OPTIONS}`, doc: 'Ones on the diagonal.', kind: 'creation', forms: ['function'] }, eye),
+  composite(
+    'full',
+    {
+      signature: `size: sizes, fillValue: scalar, ${OPTIONS}`,
+      doc: 'One value.',
+      kind: 'creation',
+      forms: ['function'],
+    },
+    (c, a) =>
+      c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? CATEGORY_DTYPE[a.scalar('fillValue').category]),
+  ),
+  composite(
+    'fullLike',
+    {
+      signature: `input: tensor, fillValue: scalar, ${LIKE}`,
+      doc: 'One value, in the shape and dtype of a tensor.',
+      kind: 'creation',
+    },
+    (c, a) => c.full(a.scalar('fillValue'), c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input'))),
+  ),
+  composite(
+    'newFull',
+    {
+      signature: `input: tensor, size: sizes, fillValue: scalar, ${OPTIONS}`,
+      doc: 'One value, in the dtype of a tensor.',
+      kind: 'creation',
+      torch: 'Tensor.new_full',
+      forms: ['method'],
+    },
+    (c, a) => c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input'))),
+  ),
+  composite(
+    'arange',
+    {
+      signature: `start: scalar? = null, end: scalar? = null, step: scalar = 1, ${OPTIONS}`,
+      doc: 'start, start + step ... before end. One bound alone is the end.',
+      kind: 'creation',
+      forms: ['function'],
+    },
+    arange,
+  ),
+  composite(
+    'linspace',
+    {
+      signature: `start: scalar, end: scalar, steps: int, ${OPTIONS}`,
+      doc: 'Evenly spaced values, both ends included.',
+      kind: 'creation',
+      forms: ['function'],
+    },
+    (c, a) => {
+      const dtype = a.dtype() ?? 'f32';
+      return c.cast(spaced(c, a, spacing(dtype)), dtype);
+    },
+  ),
+  composite(
+    'logspace',
+    {
+      signature: `start: scalar, end: scalar, steps: int, base: float = 10.0, ${OPTIONS}`,
+      doc: 'base to the power of evenly spaced values.',
+      kind: 'creation',
+      forms: ['function'],
+    },
+    (c, a) => {
+      const dtype = a.dtype() ?? 'f32';
+      return c.cast(c.op('pow', float(a.float('base')), spaced(c, a, spacing(dtype))), dtype);
+    },
+  ),
+  composite(
+    'eye',
+    {
+      signature: `n: int, m: int? = null, ${OPTIONS}`,
+      doc: 'Ones on the diagonal.',
+      kind: 'creation',
+      forms: ['function'],
+    },
+    eye,
+  ),
   triangle('trilIndices'),
   triangle('triuIndices'),
   ...casts,
-  composite('to', { signature: `input: tensor, dtype: dtype, ${COPYING}`, doc: 'The elements in another dtype.', torch: 'Tensor.to', forms: ['method'], overloads: ['toOther'] }, (c, a) => convert(c, a, a.dtype() ?? c.dtype(a.tensor('input')))),
-  composite('toOther', { signature: `input: tensor, other: tensor, ${COPYING}`, doc: 'The elements in the dtype of another tensor.', torch: [], forms: [] }, (c, a) => convert(c, a, c.dtype(a.tensor('other')))),
-  composite('clone', { signature: 'input: tensor, *, memoryFormat: any = null', doc: 'A copy.' }, (c, a) => c.call('cast', [a.tensor('input')], { dtype: { dtype: c.dtype(a.tensor('input')) } })),
-  composite('fill', { signature: 'input: tensor, value: operand', doc: 'One value everywhere; fill_ writes it.', torch: ['Tensor.fill_', 'fill'], inPlace: true }, (c, a) => {
-    const [x, value] = [a.tensor('input'), a.operand('value')];
-    return isScalar(value) ? c.full(value, c.shape(x), c.dtype(x)) : c.expand(valueLike(c, 'fill', x, value), c.shape(x));
-  }),
-  composite('zero', { signature: 'input: tensor', doc: 'Zeros everywhere; zero_ writes them.', torch: ['Tensor.zero_'], forms: [], inPlace: true }, (c, a) => c.full(0, c.shape(a.tensor('input')), c.dtype(a.tensor('input')))),
+  composite(
+    'to',
+    {
+      signature: `input: tensor, dtype: dtype, ${COPYING}`,
+      doc: 'The elements in another dtype.',
+      torch: 'Tensor.to',
+      forms: ['method'],
+      overloads: ['toOther'],
+    },
+    (c, a) => convert(c, a, a.dtype() ?? c.dtype(a.tensor('input'))),
+  ),
+  composite(
+    'toOther',
+    {
+      signature: `input: tensor, other: tensor, ${COPYING}`,
+      doc: 'The elements in the dtype of another tensor.',
+      torch: [],
+      forms: [],
+    },
+    (c, a) => convert(c, a, c.dtype(a.tensor('other'))),
+  ),
+  composite('clone', { signature: 'input: tensor, *, memoryFormat: any = null', doc: 'A copy.' }, (c, a) =>
+    c.call('cast', [a.tensor('input')], { dtype: { dtype: c.dtype(a.tensor('input')) } }),
+  ),
+  composite(
+    'fill',
+    {
+      signature: 'input: tensor, value: operand',
+      doc: 'One value everywhere; fill_ writes it.',
+      torch: ['Tensor.fill_', 'fill'],
+      inPlace: true,
+    },
+    (c, a) => {
+      const [x, value] = [a.tensor('input'), a.operand('value')];
+      return isScalar(value)
+        ? c.full(value, c.shape(x), c.dtype(x))
+        : c.expand(valueLike(c, 'fill', x, value), c.shape(x));
+    },
+  ),
+  composite(
+    'zero',
+    {
+      signature: 'input: tensor',
+      doc: 'Zeros everywhere; zero_ writes them.',
+      torch: ['Tensor.zero_'],
+      forms: [],
+      inPlace: true,
+    },
+    (c, a) => c.full(0, c.shape(a.tensor('input')), c.dtype(a.tensor('input'))),
+  ),
 ];

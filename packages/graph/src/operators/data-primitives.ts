@@ -56,7 +56,12 @@ function asIndex(attr: Attr): Index {
 
 const pad = primitive(
   'pad',
-  { signature: 'input: tensor, padding: any, value: scalar', doc: 'Adds a constant border, or cuts where padding is negative.', torch: [], forms: [] },
+  {
+    signature: 'input: tensor, padding: any, value: scalar',
+    doc: 'Adds a constant border, or cuts where padding is negative.',
+    torch: [],
+    forms: [],
+  },
   {
     levels: ['primitive'],
     infer: (context, a) => {
@@ -65,7 +70,10 @@ const pad = primitive(
       const padded = shape.map((size, axis) => add(size, total(at(pairs, axis))));
       padded.forEach((size, axis) => {
         if (size.kind === 'int' && size.value < 0) {
-          throw shapeMismatch(`pad: axis ${String(axis)} of ${printShape(shape)} would have size ${String(size.value)}`, 'cut off less');
+          throw shapeMismatch(
+            `pad: axis ${String(axis)} of ${printShape(shape)} would have size ${String(size.value)}`,
+            'cut off less',
+          );
         }
       });
       return contiguousMeta(padded, dtype);
@@ -83,7 +91,8 @@ function catCanonical(builder: Builder, a: ArgumentReader): { args: [readonly Va
   const kept = all.filter((value) => !isSkipped(builder, value));
   const items = kept.length === 0 ? [first] : kept;
   const rank = builder.meta(at(items, 0)).shape.length;
-  if (metas.some((meta) => meta.shape.length === 0)) throw shapeMismatch('cat of a 0-d tensor', 'use stack, or unsqueeze(0)');
+  if (metas.some((meta) => meta.shape.length === 0))
+    throw shapeMismatch('cat of a 0-d tensor', 'use stack, or unsqueeze(0)');
   const dim = normalizeDim(a.int('dim'), rank);
   return { args: [items.map((value) => castTo(builder, value, dtype))], attrs: { dim } };
 }
@@ -98,7 +107,7 @@ const castTo = (builder: Builder, value: ValueRef, dtype: DType): ValueRef =>
 
 const cat = primitive(
   'cat',
-  { signature: 'tensors: tensors, dim: int = 0', doc: 'Joins tensors along an axis.', torch: ['cat', 'concat', 'concatenate'], forms: ['function'] },
+  { signature: 'tensors: tensors, dim: int = 0', doc: 'Joins tensors along an axis.', forms: ['function'] },
   {
     canonical: catCanonical,
     infer: (context, a) => {
@@ -106,8 +115,14 @@ const cat = primitive(
       const first = at(metas, 0);
       const dim = a.int('dim');
       for (const { shape } of metas) {
-        const fits = shape.length === first.shape.length && shape.every((size, axis) => axis === dim || context.sizes.same(size, at(first.shape, axis)));
-        if (!fits) throw shapeMismatch(`cat along dim ${String(dim)}: ${printShape(first.shape)} and ${printShape(shape)} differ elsewhere`, 'sizes must agree except along dim');
+        const fits =
+          shape.length === first.shape.length &&
+          shape.every((size, axis) => axis === dim || context.sizes.same(size, at(first.shape, axis)));
+        if (!fits)
+          throw shapeMismatch(
+            `cat along dim ${String(dim)}: ${printShape(first.shape)} and ${printShape(shape)} differ elsewhere`,
+            'sizes must agree except along dim',
+          );
       }
       return contiguousMeta(first.shape.with(dim, total(metas.map(({ shape }) => at(shape, dim)))), first.dtype);
     },
@@ -127,21 +142,35 @@ export function indexValue(builder: Builder, operator: string, index: ValueRef):
 function indexFits(context: InferContext, shapes: { shape: Shape; index: Shape; dim: number }, operator: string): void {
   const { shape, index, dim } = shapes;
   if (shape.length !== index.length) {
-    throw shapeMismatch(`${operator}: the index has rank ${String(index.length)}, the tensor ${String(shape.length)}`, 'give them the same rank');
+    throw shapeMismatch(
+      `${operator}: the index has rank ${String(index.length)}, the tensor ${String(shape.length)}`,
+      'give them the same rank',
+    );
   }
   index.forEach((size, axis) => {
     if (axis !== dim && !context.sizes.atMost(size, at(shape, axis))) {
-      throw shapeMismatch(`${operator}: the index ${printShape(index)} is larger than ${printShape(shape)} along dim ${String(axis)}`, 'narrow the index');
+      throw shapeMismatch(
+        `${operator}: the index ${printShape(index)} is larger than ${printShape(shape)} along dim ${String(axis)}`,
+        'narrow the index',
+      );
     }
   });
 }
 
 const gather = primitive(
   'gather',
-  { signature: 'input: tensor, index: tensor, dim: int', doc: 'out[i][j] = input[index[i][j]][j], for dim 0.', torch: [], forms: [] },
+  {
+    signature: 'input: tensor, index: tensor, dim: int',
+    doc: 'out[i][j] = input[index[i][j]][j], for dim 0.',
+    torch: [],
+    forms: [],
+  },
   {
     levels: ['primitive'],
-    canonical: (builder, a) => ({ args: [a.tensor('input'), indexValue(builder, 'gather', a.tensor('index'))], attrs: a.attrs }),
+    canonical: (builder, a) => ({
+      args: [a.tensor('input'), indexValue(builder, 'gather', a.tensor('index'))],
+      attrs: a.attrs,
+    }),
     infer: (context, a) => {
       const { shape, dtype } = inputMeta(context, a);
       const index = context.metaOf(a.tensor('index')).shape;
@@ -167,7 +196,8 @@ const indexSelect = primitive(
     infer: (context, a) => {
       const { shape, dtype } = inputMeta(context, a);
       const index = context.metaOf(a.tensor('index')).shape;
-      if (index.length !== 1) throw shapeMismatch(`indexSelect: the index has shape ${printShape(index)}`, 'give a vector');
+      if (index.length !== 1)
+        throw shapeMismatch(`indexSelect: the index has shape ${printShape(index)}`, 'give a vector');
       return contiguousMeta(shape.with(a.int('dim'), at(index, 0)), dtype);
     },
   },
@@ -178,25 +208,44 @@ function indexedShape(context: InferContext, a: ArgumentReader): Shape {
   const { shape } = inputMeta(context, a);
   const indices = a.tensors('indices').map((value) => context.metaOf(value).shape);
   const dims = a.ints('dims');
-  return [...broadcastShapes(context.sizes, indices), ...range(shape.length).filter((axis) => !dims.includes(axis)).map((axis) => at(shape, axis))];
+  return [
+    ...broadcastShapes(context.sizes, indices),
+    ...range(shape.length)
+      .filter((axis) => !dims.includes(axis))
+      .map((axis) => at(shape, axis)),
+  ];
 }
 
 const index = primitive(
   'index',
-  { signature: 'input: tensor, indices: tensors, dims: ints', doc: 'The elements that i64 tensors, broadcast together, name along the leading dims.', torch: [], forms: [] },
-  { levels: ['primitive'], infer: (context, a) => contiguousMeta(indexedShape(context, a), inputMeta(context, a).dtype) },
+  {
+    signature: 'input: tensor, indices: tensors, dims: ints',
+    doc: 'The elements that i64 tensors, broadcast together, name along the leading dims.',
+    torch: [],
+    forms: [],
+  },
+  {
+    levels: ['primitive'],
+    infer: (context, a) => contiguousMeta(indexedShape(context, a), inputMeta(context, a).dtype),
+  },
 );
 
 const indexPut = primitive(
   'indexPut',
-  { signature: 'input: tensor, indices: tensors, values: tensor, dims: ints, accumulate: bool', doc: 'The input with `values` written (or added) where `index` reads.', torch: [], forms: [] },
+  {
+    signature: 'input: tensor, indices: tensors, values: tensor, dims: ints, accumulate: bool',
+    doc: 'The input with `values` written (or added) where `index` reads.',
+    torch: [],
+    forms: [],
+  },
   {
     levels: ['primitive'],
     infer: (context, a) => {
       const { shape, dtype } = inputMeta(context, a);
       const values = context.metaOf(a.tensor('values'));
       expandedShape(context.sizes, values.shape, indexedShape(context, a));
-      if (values.dtype !== dtype) throw dtypeMismatch('indexPut', `the tensor is ${dtype}, the values are ${values.dtype}`);
+      if (values.dtype !== dtype)
+        throw dtypeMismatch('indexPut', `the tensor is ${dtype}, the values are ${values.dtype}`);
       return contiguousMeta(shape, dtype);
     },
   },
@@ -204,10 +253,18 @@ const indexPut = primitive(
 
 const scatter = primitive(
   'scatter',
-  { signature: "input: tensor, index: tensor, src: tensor, dim: int, mode: 'set' | 'add' | 'multiply' | 'min' | 'max'", doc: 'The input with src[i][j] put at [index[i][j]][j], for dim 0.', torch: [], forms: [] },
+  {
+    signature: "input: tensor, index: tensor, src: tensor, dim: int, mode: 'set' | 'add' | 'multiply' | 'min' | 'max'",
+    doc: 'The input with src[i][j] put at [index[i][j]][j], for dim 0.',
+    torch: [],
+    forms: [],
+  },
   {
     levels: ['primitive'],
-    canonical: (builder, a) => ({ args: [a.tensor('input'), indexValue(builder, 'scatter', a.tensor('index')), a.tensor('src')], attrs: a.attrs }),
+    canonical: (builder, a) => ({
+      args: [a.tensor('input'), indexValue(builder, 'scatter', a.tensor('index')), a.tensor('src')],
+      attrs: a.attrs,
+    }),
     infer: (context, a) => {
       const { shape, dtype } = inputMeta(context, a);
       const [indexMeta, source] = [context.metaOf(a.tensor('index')), context.metaOf(a.tensor('src'))];
@@ -229,7 +286,13 @@ const full = primitive(
 
 const iota = primitive(
   'iota',
-  { signature: 'length: any, start: any, step: any, dtype: dtype', doc: 'start, start + step, start + 2 step ...', torch: [], forms: [], kind: 'creation' },
+  {
+    signature: 'length: any, start: any, step: any, dtype: dtype',
+    doc: 'start, start + step, start + 2 step ...',
+    torch: [],
+    forms: [],
+    kind: 'creation',
+  },
   { levels: ['primitive'], infer: (_, a) => contiguousMeta([a.size('length')], a.dtype() ?? 'i64') },
 );
 
@@ -240,8 +303,16 @@ const bmm = primitive(
     infer: (context, a) => {
       const [left, right] = [inputMeta(context, a), context.metaOf(a.tensor('mat2'))];
       if (left.dtype !== right.dtype) throw dtypeMismatch('bmm', `the operands are ${left.dtype} and ${right.dtype}`);
-      const fits = left.shape.length === 3 && right.shape.length === 3 && context.sizes.same(at(left.shape, 0), at(right.shape, 0)) && context.sizes.same(at(left.shape, 2), at(right.shape, 1));
-      if (!fits) throw shapeMismatch(`bmm of ${printShape(left.shape)} and ${printShape(right.shape)}`, 'the shapes must be [B, M, K] and [B, K, N]');
+      const fits =
+        left.shape.length === 3 &&
+        right.shape.length === 3 &&
+        context.sizes.same(at(left.shape, 0), at(right.shape, 0)) &&
+        context.sizes.same(at(left.shape, 2), at(right.shape, 1));
+      if (!fits)
+        throw shapeMismatch(
+          `bmm of ${printShape(left.shape)} and ${printShape(right.shape)}`,
+          'the shapes must be [B, M, K] and [B, K, N]',
+        );
       return contiguousMeta([at(left.shape, 0), at(left.shape, 1), at(right.shape, 2)], left.dtype);
     },
   },
@@ -261,4 +332,19 @@ const scan = (name: string, what: string): Entry =>
     },
   );
 
-export const dataPrimitives: readonly Entry[] = [cast, flip, pad, cat, gather, indexSelect, index, indexPut, scatter, full, iota, bmm, scan('cumsum', 'sum'), scan('cumprod', 'product')];
+export const dataPrimitives: readonly Entry[] = [
+  cast,
+  flip,
+  pad,
+  cat,
+  gather,
+  indexSelect,
+  index,
+  indexPut,
+  scatter,
+  full,
+  iota,
+  bmm,
+  scan('cumsum', 'sum'),
+  scan('cumprod', 'product'),
+];

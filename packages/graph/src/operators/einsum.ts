@@ -17,17 +17,25 @@ export function einsum(c: Composer, equation: string, operands: readonly ValueRe
   const [left = '', right] = equation.replaceAll(' ', '').split('->');
   const terms = left.split(',');
   if (terms.length !== operands.length) {
-    throw argumentValue('einsum', `${String(terms.length)} terms and ${String(operands.length)} operands`, 'give one operand for each term');
+    throw argumentValue(
+      'einsum',
+      `${String(terms.length)} terms and ${String(operands.length)} operands`,
+      'give one operand for each term',
+    );
   }
   const lettered = terms.map((term, i) => letter(c, at(operands, i), term));
   const output = right === undefined ? implicitOutput(terms, lettered) : expandEllipsis(right, lettered);
   const unknown = output.find((name) => !lettered.some(({ letters }) => letters.includes(name)));
-  if (unknown !== undefined) throw argumentValue('einsum', `letter ${unknown} is only in the output`, 'use it in a term');
+  if (unknown !== undefined)
+    throw argumentValue('einsum', `letter ${unknown} is only in the output`, 'use it in a term');
   checkSizes(c, lettered);
-  const result = lettered.slice(1).reduce((all, next, i) => {
-    const later = lettered.slice(i + 2).flatMap(({ letters }) => letters);
-    return multiplyTwo(c, all, { next, keep: new Set([...output, ...later]) });
-  }, at(lettered, 0));
+  const result = lettered.slice(1).reduce(
+    (all, next, i) => {
+      const later = lettered.slice(i + 2).flatMap(({ letters }) => letters);
+      return multiplyTwo(c, all, { next, keep: new Set([...output, ...later]) });
+    },
+    at(lettered, 0),
+  );
   return arrange(c, sumOut(c, result, new Set(output)), output);
 }
 
@@ -38,7 +46,10 @@ function letter(c: Composer, value: ValueRef, term: string): Lettered {
   if (!/^[a-zA-Z]*$/.test(named)) throw argumentValue('einsum', `term '${term}'`, "use letters and '...'");
   const hidden = rank - named.length;
   if (hidden < 0 || (hidden > 0 && !term.includes('...'))) {
-    throw shapeMismatch(`einsum: term '${term}' names ${String(named.length)} axes of ${printShape(c.shape(value))}`, 'name every axis once');
+    throw shapeMismatch(
+      `einsum: term '${term}' names ${String(named.length)} axes of ${printShape(c.shape(value))}`,
+      'name every axis once',
+    );
   }
   const dots = Array.from({ length: hidden }, (_, i) => `.${String(hidden - 1 - i)}`);
   const [before = '', after = ''] = term.includes('...') ? term.split('...') : [term, ''];
@@ -51,8 +62,12 @@ function diagonals(c: Composer, { value, letters }: Lettered): Lettered {
   const name = at(letters, second);
   const first = letters.indexOf(name);
   const rest = letters.filter((_, i) => i !== first && i !== second);
-  if (!c.sizes.same(c.size(value, first), c.size(value, second))) throw shapeMismatch(`einsum: letter ${name} has two sizes`);
-  return diagonals(c, { value: c.call('diagonal', [value], { offset: 0, dim1: first, dim2: second }), letters: [...rest, name] });
+  if (!c.sizes.same(c.size(value, first), c.size(value, second)))
+    throw shapeMismatch(`einsum: letter ${name} has two sizes`);
+  return diagonals(c, {
+    value: c.call('diagonal', [value], { offset: 0, dim1: first, dim2: second }),
+    letters: [...rest, name],
+  });
 }
 
 /** Without an arrow: the ellipsis, then the letters that occur once, in alphabetical order. */
@@ -79,7 +94,8 @@ function checkSizes(c: Composer, operands: readonly Lettered[]): void {
       const size = c.size(value, axis);
       const other = seen.get(name) ?? one;
       const together = c.sizes.broadcast(other, size);
-      if (together === undefined) throw shapeMismatch(`einsum: letter ${name} is ${printShape([other])} and ${printShape([size])}`);
+      if (together === undefined)
+        throw shapeMismatch(`einsum: letter ${name} is ${printShape([other])} and ${printShape([size])}`);
       seen.set(name, together);
     });
   }
@@ -94,7 +110,11 @@ function sumOut(c: Composer, { value, letters }: Lettered, keep: ReadonlySet<str
 }
 
 /** The product of two, summed over the letters that only they have. */
-function multiplyTwo(c: Composer, first: Lettered, { next, keep }: { next: Lettered; keep: ReadonlySet<string> }): Lettered {
+function multiplyTwo(
+  c: Composer,
+  first: Lettered,
+  { next, keep }: { next: Lettered; keep: ReadonlySet<string> },
+): Lettered {
   const left = sumOut(c, first, new Set([...keep, ...next.letters]));
   const right = sumOut(c, next, new Set([...keep, ...left.letters]));
   const shared = left.letters.filter((name) => right.letters.includes(name));
@@ -115,12 +135,19 @@ function multiplyTwo(c: Composer, first: Lettered, { next, keep }: { next: Lette
   return { value: c.reshape(c.bmm(a3, b3), [...b, ...m, ...n]), letters: [...batch, ...rows, ...columns] };
 }
 
-const sizeOf = (c: Composer, { value, letters }: Lettered, name: string): Shape[number] => c.size(value, letters.indexOf(name));
+const sizeOf = (c: Composer, { value, letters }: Lettered, name: string): Shape[number] =>
+  c.size(value, letters.indexOf(name));
 
 /** The axes in this order, with axes of size 1 for letters that the tensor has not. */
 function arrange(c: Composer, { value, letters }: Lettered, order: readonly string[]): ValueRef {
   const present = order.filter((name) => letters.includes(name));
-  const permuted = c.permute(value, present.map((name) => letters.indexOf(name)));
+  const permuted = c.permute(
+    value,
+    present.map((name) => letters.indexOf(name)),
+  );
   if (present.length === order.length) return permuted;
-  return c.reshape(permuted, order.map((name) => (letters.includes(name) ? c.size(value, letters.indexOf(name)) : one)));
+  return c.reshape(
+    permuted,
+    order.map((name) => (letters.includes(name) ? c.size(value, letters.indexOf(name)) : one)),
+  );
 }

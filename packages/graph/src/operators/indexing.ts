@@ -18,7 +18,11 @@ export const atLeastVector = (c: Composer, x: ValueRef): ValueRef => (c.rank(x) 
 export function asIndex(c: Composer, operator: string, index: ValueRef): ValueRef {
   const dtype = c.dtype(index);
   if (dtype === 'bool' || dtype === 'u8') {
-    throw dataDependent(operator, 'the number of elements a mask selects', 'use where or maskedFill, or integer indices');
+    throw dataDependent(
+      operator,
+      'the number of elements a mask selects',
+      'use where or maskedFill, or integer indices',
+    );
   }
   if (dtype !== 'i64' && dtype !== 'i32') throw dtypeMismatch(operator, `an index is ${dtype}, it must be i64`);
   return c.cast(index, 'i64');
@@ -33,7 +37,11 @@ export function advancedIndex(c: Composer, x: ValueRef, indices: ReadonlyMap<num
   const isRun = dims.every((dim, i) => dim === at(dims, 0) + i);
   const before = isRun ? at(dims, 0) : 0;
   const width = c.rank(result) - rest.length;
-  return c.permute(result, [...range(width + before, width), ...range(width), ...range(c.rank(result), width + before)]);
+  return c.permute(result, [
+    ...range(width + before, width),
+    ...range(width),
+    ...range(c.rank(result), width + before),
+  ]);
 }
 
 /** A subscript's place: which axis comes next, and the axes that tensors index. */
@@ -48,13 +56,22 @@ function subscript(c: Composer, a: ArgumentReader): ValueRef {
   const items = a.attr('index') as readonly Attr[];
   const tensors = a.tensors('index');
   const used = items.filter((item) => item !== null && item !== 'ellipsis').length;
-  if (used > c.rank(x)) throw shapeMismatch(`${String(used)} indices for a tensor of rank ${String(c.rank(x))}`, 'use fewer indices');
+  if (used > c.rank(x))
+    throw shapeMismatch(`${String(used)} indices for a tensor of rank ${String(c.rank(x))}`, 'use fewer indices');
   const skipped = c.rank(x) - used;
-  const end = items.reduce<Cursor>((cursor, item) => step(c, cursor, { item, tensors, skipped }), { x, dim: 0, indices: new Map() });
+  const end = items.reduce<Cursor>((cursor, item) => step(c, cursor, { item, tensors, skipped }), {
+    x,
+    dim: 0,
+    indices: new Map(),
+  });
   return end.indices.size === 0 ? end.x : advancedIndex(c, end.x, end.indices);
 }
 
-function step(c: Composer, { x, dim, indices }: Cursor, { item, tensors, skipped }: { item: Attr; tensors: readonly ValueRef[]; skipped: number }): Cursor {
+function step(
+  c: Composer,
+  { x, dim, indices }: Cursor,
+  { item, tensors, skipped }: { item: Attr; tensors: readonly ValueRef[]; skipped: number },
+): Cursor {
   if (item === null) return { x: c.unsqueeze(x, dim), dim: dim + 1, indices };
   if (item === 'ellipsis') return { x, dim: dim + skipped, indices };
   if (typeof item === 'number') return { x: c.call('select', [x], { dim, index: item }), dim, indices };
@@ -70,12 +87,17 @@ function step(c: Composer, { x, dim, indices }: Cursor, { item, tensors, skipped
 /** Given numbers as an index tensor. */
 function indexList(c: Composer, items: readonly number[]): ValueRef {
   if (items.length === 0) return c.full(0, [size(0)], 'i64');
-  return c.cat(items.map((item) => c.full(item, [one], 'i64')), 0);
+  return c.cat(
+    items.map((item) => c.full(item, [one], 'i64')),
+    0,
+  );
 }
 
 function gather(c: Composer, a: ArgumentReader): ValueRef {
   const [x, index] = [a.tensor('input'), a.tensor('index')];
   const dim = c.dim(x, a.int('dim'));
+  // PyTorch looks at the dtype of an index only where it has elements.
+  if (c.shape(index).some((extent) => c.sizes.isZero(extent))) return c.full(0, c.shape(index), c.dtype(x));
   if (c.dtype(index) !== 'i64') throw dtypeMismatch('gather', `the index is ${c.dtype(index)}, it must be i64`);
   if (c.rank(x) > 0 && c.rank(index) > 0) return c.gather(x, dim, index);
   return c.reshape(c.gather(atLeastVector(c, x), dim, atLeastVector(c, index)), c.shape(index));
@@ -85,7 +107,8 @@ function takeAlongDim(c: Composer, a: ArgumentReader): ValueRef {
   const [x, index] = [a.tensor('input'), a.tensor('indices')];
   const given = a.optionalInt('dim');
   if (given === undefined) return c.gather(c.flatten(x), 0, c.flatten(index));
-  if (c.rank(x) !== c.rank(index)) throw shapeMismatch('takeAlongDim: the ranks differ', 'give the index the rank of the tensor');
+  if (c.rank(x) !== c.rank(index))
+    throw shapeMismatch('takeAlongDim: the ranks differ', 'give the index the rank of the tensor');
   const dim = c.dim(x, given);
   const together = broadcastShapes(c.sizes, [c.shape(x).with(dim, one), c.shape(index).with(dim, one)]);
   const expanded = (v: ValueRef): ValueRef => c.expand(v, together.with(dim, c.size(v, dim)));
@@ -100,8 +123,10 @@ function maskedFill(c: Composer, a: ArgumentReader): ValueRef {
 
 function embedding(c: Composer, a: ArgumentReader): ValueRef {
   const [index, weight, limit] = [a.tensor('input'), a.tensor('weight'), a.optionalFloat('maxNorm')];
-  if (c.rank(weight) !== 2) throw shapeMismatch('embedding: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
-  const table = limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
+  if (c.rank(weight) !== 2)
+    throw shapeMismatch('embedding: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
+  const table =
+    limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
   return c.index(table, [asIndex(c, 'embedding', index)], [0]);
 }
 
@@ -131,24 +156,110 @@ function searchsorted(c: Composer, a: ArgumentReader): ValueRef {
 }
 
 export const indexingEntries: readonly Entry[] = [
-  composite('getItem', { signature: 'input: tensor, index: index', doc: 'x[index]: integers, slices, null (a new axis), ellipsis and index tensors.', torch: 'Tensor.__getitem__', forms: ['method'] }, subscript),
-  composite('gather', { signature: 'input: tensor, dim: int, index: tensor, *, sparseGrad: bool = false', doc: 'out[i][j] = input[index[i][j]][j], for dim 0.' }, gather),
-  composite('indexSelectScalar', { signature: 'input: tensor, index: tensor', doc: 'indexSelect of a 0-d tensor.', torch: [], forms: [] }, (c, a) => {
-    const picked = c.index(c.reshape(a.tensor('input'), [one]), [asIndex(c, 'indexSelect', atLeastVector(c, a.tensor('index')))], [0]);
-    if (!c.sizes.isOne(c.count(picked))) throw shapeMismatch('indexSelect of a 0-d tensor by several indices', 'give one index');
-    return c.reshape(picked, []);
-  }),
-  composite('takeAlongDim', { signature: 'input: tensor, indices: tensor, dim: int? = null', doc: 'gather, with broadcasting; without dim of the flattened tensor.' }, takeAlongDim),
-  composite('take', { signature: 'input: tensor, index: tensor', doc: 'Elements of the flattened tensor.' }, (c, a) => c.index(c.flatten(a.tensor('input')), [asIndex(c, 'take', a.tensor('index'))], [0])),
-  composite('maskedFill', { signature: 'input: tensor, mask: tensor, value: operand', doc: 'The value where the mask is true.', inPlace: true }, maskedFill),
-  composite('embedding', { signature: 'input: tensor, weight: tensor, paddingIdx: int? = null, maxNorm: float? = null, normType: float = 2.0, scaleGradByFreq: bool = false, sparse: bool = false', doc: 'Rows of a table. The table is not changed by maxNorm.', torch: 'nn.functional.embedding', forms: ['function'] }, embedding),
-  composite('oneHot', { signature: 'input: tensor, numClasses: int = -1', doc: 'A new last axis with a 1 at the index.', torch: 'nn.functional.one_hot' }, oneHot),
-  composite('isin', { signature: 'elements: tensor, testElements: tensor, *, assumeUnique: bool = false, invert: bool = false', doc: 'Whether elements are among others.', forms: ['function'] }, (c, a) => {
-    const hits = c.op('eq', c.unsqueeze(a.tensor('elements'), -1), c.flatten(a.tensor('testElements')));
-    const found = c.reduce('any', hits, [c.rank(hits) - 1]);
-    return a.bool('invert') ? c.op('logicalNot', found) : found;
-  }),
-  composite('searchsorted', { signature: `sortedSequence: tensor, input: operand, ${SEARCH}, side: string? = null, sorter: tensor? = null`, doc: 'Where values belong in sorted rows.', forms: ['function'] }, searchsorted),
-  composite('bucketize', { signature: `input: tensor, boundaries: tensor, ${SEARCH}`, doc: 'In which interval between boundaries values lie.' }, (c, a) =>
-    c.cast(countBelow(c, a.tensor('boundaries'), a.tensor('input'), a.bool('right')), a.bool('outInt32') ? 'i32' : 'i64')),
+  composite(
+    'getItem',
+    {
+      signature: 'input: tensor, index: index',
+      doc: 'x[index]: integers, slices, null (a new axis), ellipsis and index tensors.',
+      torch: 'Tensor.__getitem__',
+      forms: ['method'],
+    },
+    subscript,
+  ),
+  composite(
+    'gather',
+    {
+      signature: 'input: tensor, dim: int, index: tensor, *, sparseGrad: bool = false',
+      doc: 'out[i][j] = input[index[i][j]][j], for dim 0.',
+    },
+    gather,
+  ),
+  composite(
+    'indexSelectScalar',
+    { signature: 'input: tensor, index: tensor', doc: 'indexSelect of a 0-d tensor.', torch: [], forms: [] },
+    (c, a) => {
+      const picked = c.index(
+        c.reshape(a.tensor('input'), [one]),
+        [asIndex(c, 'indexSelect', atLeastVector(c, a.tensor('index')))],
+        [0],
+      );
+      if (!c.sizes.isOne(c.count(picked)))
+        throw shapeMismatch('indexSelect of a 0-d tensor by several indices', 'give one index');
+      return c.reshape(picked, []);
+    },
+  ),
+  composite(
+    'takeAlongDim',
+    {
+      signature: 'input: tensor, indices: tensor, dim: int? = null',
+      doc: 'gather, with broadcasting; without dim of the flattened tensor.',
+    },
+    takeAlongDim,
+  ),
+  composite('take', { signature: 'input: tensor, index: tensor', doc: 'Elements of the flattened tensor.' }, (c, a) =>
+    c.index(c.flatten(a.tensor('input')), [asIndex(c, 'take', a.tensor('index'))], [0]),
+  ),
+  composite(
+    'maskedFill',
+    {
+      signature: 'input: tensor, mask: tensor, value: operand',
+      doc: 'The value where the mask is true.',
+      inPlace: true,
+    },
+    maskedFill,
+  ),
+  composite(
+    'embedding',
+    {
+      signature:
+        'input: tensor, weight: tensor, paddingIdx: int? = null, maxNorm: float? = null, normType: float = 2.0, scaleGradByFreq: bool = false, sparse: bool = false',
+      doc: 'Rows of a table. The table is not changed by maxNorm.',
+      torch: 'nn.functional.embedding',
+      forms: ['function'],
+    },
+    embedding,
+  ),
+  composite(
+    'oneHot',
+    {
+      signature: 'input: tensor, numClasses: int = -1',
+      doc: 'A new last axis with a 1 at the index.',
+      torch: 'nn.functional.one_hot',
+    },
+    oneHot,
+  ),
+  composite(
+    'isin',
+    {
+      signature: 'elements: tensor, testElements: tensor, *, assumeUnique: bool = false, invert: bool = false',
+      doc: 'Whether elements are among others.',
+      forms: ['function'],
+    },
+    (c, a) => {
+      const hits = c.op('eq', c.unsqueeze(a.tensor('elements'), -1), c.flatten(a.tensor('testElements')));
+      const found = c.reduce('any', hits, [c.rank(hits) - 1]);
+      return a.bool('invert') ? c.op('logicalNot', found) : found;
+    },
+  ),
+  composite(
+    'searchsorted',
+    {
+      signature: `sortedSequence: tensor, input: operand, ${SEARCH}, side: string? = null, sorter: tensor? = null`,
+      doc: 'Where values belong in sorted rows.',
+      forms: ['function'],
+    },
+    searchsorted,
+  ),
+  composite(
+    'bucketize',
+    {
+      signature: `input: tensor, boundaries: tensor, ${SEARCH}`,
+      doc: 'In which interval between boundaries values lie.',
+    },
+    (c, a) =>
+      c.cast(
+        countBelow(c, a.tensor('boundaries'), a.tensor('input'), a.bool('right')),
+        a.bool('outInt32') ? 'i32' : 'i64',
+      ),
+  ),
 ];

@@ -7,7 +7,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Decomposition, Description, Entry } from '../define.ts';
-import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, dataDependent, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { normalizeDim, one, product, range, sameShape, zero } from '../shape.ts';
 import { atLeast } from './views.ts';
@@ -16,13 +16,21 @@ function stack(c: Composer, items: readonly ValueRef[], dim: number): ValueRef {
   const first = items[0];
   if (first === undefined) throw argumentValue('stack', 'the list of tensors is empty', 'give at least one tensor');
   const other = items.find((x) => !sameShape(c.sizes, c.shape(x), c.shape(first)));
-  if (other !== undefined) throw shapeMismatch(`stack of ${printShape(c.shape(first))} and ${printShape(c.shape(other))}`, 'the shapes must be equal');
+  if (other !== undefined)
+    throw shapeMismatch(
+      `stack of ${printShape(c.shape(first))} and ${printShape(c.shape(other))}`,
+      'the shapes must be equal',
+    );
   const axis = normalizeDim(dim, c.rank(first) + 1);
   return c.call('cat', [items.map((x) => c.unsqueeze(x, axis))], { dim: axis });
 }
 
 /** Consecutive pieces of an axis, of these sizes. */
-function pieces(c: Composer, x: ValueRef, { dim, sizes }: { dim: number; sizes: readonly number[] }): readonly ValueRef[] {
+function pieces(
+  c: Composer,
+  x: ValueRef,
+  { dim, sizes }: { dim: number; sizes: readonly number[] },
+): readonly ValueRef[] {
   const ends = sizes.reduce<number[]>((all, size) => [...all, (all.at(-1) ?? 0) + size], []);
   return sizes.map((size, i) => c.slice(x, dim, { start: at(ends, i) - size, end: at(ends, i) }));
 }
@@ -38,11 +46,19 @@ function requireDims(c: Composer, a: ArgumentReader, x: ValueRef): number {
   return c.dim(x, a.int('dim'));
 }
 
-function splitSizes(c: Composer, x: ValueRef, { dim, sizes }: { dim: number; sizes: readonly number[] }): readonly ValueRef[] {
+function splitSizes(
+  c: Composer,
+  x: ValueRef,
+  { dim, sizes }: { dim: number; sizes: readonly number[] },
+): readonly ValueRef[] {
   const extent = c.sizes.toNumber(c.size(x, dim));
   const sum = sizes.reduce((all, size) => all + size, 0);
   if (sum !== extent || sizes.some((size) => size < 0)) {
-    throw argumentValue('split', `sizes ${JSON.stringify(sizes)} of an axis of ${String(extent)}`, 'the sizes must add up to that of the axis');
+    throw argumentValue(
+      'split',
+      `sizes ${JSON.stringify(sizes)} of an axis of ${String(extent)}`,
+      'the sizes must add up to that of the axis',
+    );
   }
   return pieces(c, x, { dim, sizes });
 }
@@ -53,7 +69,8 @@ function split(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const size = a.attr('splitSizeOrSections');
   if (typeof size !== 'number') return splitSizes(c, x, { dim, sizes: a.ints('splitSizeOrSections') });
   const extent = c.sizes.toNumber(c.size(x, dim));
-  if (size < 0 || (size === 0 && extent > 0)) throw argumentValue('split', `size ${String(size)}`, 'use a positive size');
+  if (size < 0 || (size === 0 && extent > 0))
+    throw argumentValue('split', `size ${String(size)}`, 'use a positive size');
   return pieces(c, x, { dim, sizes: equalPieces(extent, size) });
 }
 
@@ -67,7 +84,11 @@ function chunk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
 }
 
 /** Pieces between indices, or a number of nearly equal pieces, the first ones larger. */
-function tensorSplit(c: Composer, x: ValueRef, { dim, how }: { dim: number; how: number | readonly number[] }): readonly ValueRef[] {
+function tensorSplit(
+  c: Composer,
+  x: ValueRef,
+  { dim, how }: { dim: number; how: number | readonly number[] },
+): readonly ValueRef[] {
   const extent = c.sizes.toNumber(c.size(x, dim));
   if (typeof how === 'number') {
     if (how < 1) throw argumentValue('tensorSplit', `${String(how)} sections`, 'use a positive number');
@@ -83,42 +104,64 @@ function tensorSplit(c: Composer, x: ValueRef, { dim, how }: { dim: number; how:
 
 /** hsplit, vsplit and dsplit: tensorSplit along a fixed dim, in equal pieces. */
 function fixedSplit(name: string, dimOf: (rank: number) => number, least: number): Entry {
-  const description: Description = { signature: 'input: tensor, indicesOrSections: any', doc: `Splits along a fixed dim: see tensorSplit.`, kind: 'view', results: 'list' };
+  const description: Description = {
+    signature: 'input: tensor, indicesOrSections: any',
+    doc: `Splits along a fixed dim: see tensorSplit.`,
+    kind: 'view',
+    results: 'list',
+  };
   return composite(name, description, (c, a) => {
     const x = a.tensor('input');
-    if (c.rank(x) < least) throw shapeMismatch(`${name} of ${printShape(c.shape(x))}`, `it needs at least ${String(least)} dims`);
+    if (c.rank(x) < least)
+      throw shapeMismatch(`${name} of ${printShape(c.shape(x))}`, `it needs at least ${String(least)} dims`);
     const dim = dimOf(c.rank(x));
     const how = a.attr('indicesOrSections');
     const extent = c.sizes.toNumber(c.size(x, dim));
-    if (typeof how === 'number' && (how < 1 || extent % how !== 0)) throw argumentValue(name, `${String(how)} pieces of an axis of ${String(extent)}`, 'use a divisor');
+    if (typeof how === 'number' && (how < 1 || extent % how !== 0))
+      throw argumentValue(name, `${String(how)} pieces of an axis of ${String(extent)}`, 'use a divisor');
     return tensorSplit(c, x, { dim, how: typeof how === 'number' ? how : a.ints('indicesOrSections') });
   });
 }
 
-const listOp = (name: string, doc: string, body: (c: Composer, items: readonly ValueRef[]) => ValueRef, torch?: readonly string[]): Entry =>
-  composite(name, { signature: 'tensors: tensors', doc, forms: ['function'], ...(torch === undefined ? {} : { torch }) }, (c, a) => {
-    if (a.tensors('tensors').length === 0) throw argumentValue(name, 'the list of tensors is empty', 'give at least one tensor');
-    return body(c, a.tensors('tensors'));
-  });
+const listOp = (
+  name: string,
+  doc: string,
+  body: (c: Composer, items: readonly ValueRef[]) => ValueRef,
+  torch?: readonly string[],
+): Entry =>
+  composite(
+    name,
+    { signature: 'tensors: tensors', doc, forms: ['function'], ...(torch === undefined ? {} : { torch }) },
+    (c, a) => {
+      if (a.tensors('tensors').length === 0)
+        throw argumentValue(name, 'the list of tensors is empty', 'give at least one tensor');
+      return body(c, a.tensors('tensors'));
+    },
+  );
 
 const join = (c: Composer, items: readonly ValueRef[], dim: number): ValueRef => c.call('cat', [items], { dim });
 
 function blockDiag(c: Composer, items: readonly ValueRef[]): ValueRef {
   const matrices = items.map((x) => atLeast(c, x, 2));
-  if (matrices.some((x) => c.rank(x) > 2)) throw shapeMismatch('blockDiag of a tensor with more than 2 dims', 'give matrices, vectors or numbers');
+  if (matrices.some((x) => c.rank(x) > 2))
+    throw shapeMismatch('blockDiag of a tensor with more than 2 dims', 'give matrices, vectors or numbers');
   const dtype = matrices.map((x) => c.dtype(x)).reduce(promoteTypes);
   const width = matrices.map((x) => c.size(x, 1)).reduce((all, size) => add(all, size), zero as Index);
   let before: Index = zero;
   const rows = matrices.map((x) => {
     const start = before;
     before = add(before, c.size(x, 1));
-    return c.pad(c.cast(x, dtype), [[zero, zero], [start, subtract(width, before)]]);
+    return c.pad(c.cast(x, dtype), [
+      [zero, zero],
+      [start, subtract(width, before)],
+    ]);
   });
   return join(c, rows, 0);
 }
 
 function cartesianProd(c: Composer, vectors: readonly ValueRef[]): ValueRef {
-  if (vectors.some((x) => c.rank(x) !== 1)) throw shapeMismatch('cartesianProd of tensors that are not vectors', 'give vectors');
+  if (vectors.some((x) => c.rank(x) !== 1))
+    throw shapeMismatch('cartesianProd of tensors that are not vectors', 'give vectors');
   if (vectors.length === 1) return at(vectors, 0);
   const shape = vectors.map((x) => c.count(x));
   const grids = vectors.map((x, axis) => c.reshape(c.expand(c.along(x, axis, shape.length), shape), [product(shape)]));
@@ -128,7 +171,9 @@ function cartesianProd(c: Composer, vectors: readonly ValueRef[]): ValueRef {
 /** All choices of r indices below n, in lexicographic order. */
 function choices(n: number, r: number, from: { start: number; repeat: boolean }): number[][] {
   if (r === 0) return [[]];
-  return range(n, from.start).flatMap((first) => choices(n, r - 1, { start: first + (from.repeat ? 0 : 1), repeat: from.repeat }).map((rest) => [first, ...rest]));
+  return range(n, from.start).flatMap((first) =>
+    choices(n, r - 1, { start: first + (from.repeat ? 0 : 1), repeat: from.repeat }).map((rest) => [first, ...rest]),
+  );
 }
 
 function combinations(c: Composer, a: ArgumentReader): ValueRef {
@@ -138,27 +183,77 @@ function combinations(c: Composer, a: ArgumentReader): ValueRef {
   if (r === 0) return c.full(0, [zero], c.dtype(x));
   const rows = choices(c.sizes.toNumber(c.size(x, 0)), r, { start: 0, repeat: a.bool('withReplacement') });
   if (rows.length === 0) return c.full(0, [zero, int(r)], c.dtype(x));
-  const columns = range(r).map((place) => join(c, rows.map((row) => c.slice(x, 0, { start: at(row, place), end: at(row, place) + 1 })), 0));
+  const columns = range(r).map((place) =>
+    join(
+      c,
+      rows.map((row) => c.slice(x, 0, { start: at(row, place), end: at(row, place) + 1 })),
+      0,
+    ),
+  );
   return stack(c, columns, 1);
 }
 
-const views = (name: string, description: Description, decomposition: Decomposition): Entry => composite(name, { kind: 'view', results: 'list', ...description }, decomposition);
+const views = (name: string, description: Description, decomposition: Decomposition): Entry =>
+  composite(name, { kind: 'view', results: 'list', ...description }, decomposition);
 
 export const joiningEntries: readonly Entry[] = [
-  composite('stack', { signature: 'tensors: tensors, dim: int = 0', doc: 'Joins tensors along a new axis.', forms: ['function'] }, (c, a) => stack(c, a.tensors('tensors'), a.int('dim'))),
-  views('split', { signature: 'input: tensor, splitSizeOrSections: any, dim: int = 0', doc: 'Pieces of a size, or of several sizes.' }, split),
-  views('splitWithSizes', { signature: 'input: tensor, splitSizes: ints, dim: int = 0', doc: 'Pieces of several sizes.' }, (c, a) =>
-    splitSizes(c, a.tensor('input'), { dim: requireDims(c, a, a.tensor('input')), sizes: a.ints('splitSizes') })),
-  views('chunk', { signature: 'input: tensor, chunks: int, dim: int = 0', doc: 'At most that many pieces of one size.' }, chunk),
+  composite(
+    'stack',
+    { signature: 'tensors: tensors, dim: int = 0', doc: 'Joins tensors along a new axis.', forms: ['function'] },
+    (c, a) => stack(c, a.tensors('tensors'), a.int('dim')),
+  ),
+  views(
+    'split',
+    {
+      signature: 'input: tensor, splitSizeOrSections: any, dim: int = 0',
+      doc: 'Pieces of a size, or of several sizes.',
+    },
+    split,
+  ),
+  views(
+    'splitWithSizes',
+    { signature: 'input: tensor, splitSizes: ints, dim: int = 0', doc: 'Pieces of several sizes.' },
+    (c, a) =>
+      splitSizes(c, a.tensor('input'), { dim: requireDims(c, a, a.tensor('input')), sizes: a.ints('splitSizes') }),
+  ),
+  views(
+    'chunk',
+    { signature: 'input: tensor, chunks: int, dim: int = 0', doc: 'At most that many pieces of one size.' },
+    chunk,
+  ),
   views('unbind', { signature: 'input: tensor, dim: int = 0', doc: 'The slices along an axis.' }, (c, a) => {
     const x = a.tensor('input');
     const dim = requireDims(c, a, x);
     return range(c.sizes.toNumber(c.size(x, dim))).map((i) => c.select(x, dim, i));
   }),
-  views('tensorSplit', { signature: 'input: tensor, indicesOrSections: any, dim: int = 0', doc: 'Pieces between indices, or nearly equal ones.' }, (c, a) => {
-    const how = a.attr('indicesOrSections');
-    return tensorSplit(c, a.tensor('input'), { dim: requireDims(c, a, a.tensor('input')), how: typeof how === 'number' ? how : a.ints('indicesOrSections') });
-  }),
+  views(
+    'tensorSplit',
+    {
+      signature: 'input: tensor, indicesOrSections: any, dim: int = 0',
+      doc: 'Pieces between indices, or nearly equal ones.',
+      overloads: ['tensorSplitAt'],
+    },
+    (c, a) => {
+      const how = a.attr('indicesOrSections');
+      return tensorSplit(c, a.tensor('input'), {
+        dim: requireDims(c, a, a.tensor('input')),
+        how: typeof how === 'number' ? how : a.ints('indicesOrSections'),
+      });
+    },
+  ),
+  composite(
+    'tensorSplitAt',
+    {
+      signature: 'input: tensor, indicesOrSections: tensor, dim: int = 0',
+      doc: 'tensorSplit at places that a tensor holds: refused.',
+      torch: [],
+      forms: [],
+      results: 'list',
+    },
+    () => {
+      throw dataDependent('tensorSplit', 'the number and the sizes of the pieces', 'give the places as integers');
+    },
+  ),
   fixedSplit('hsplit', (rank) => (rank === 1 ? 0 : 1), 1),
   fixedSplit('vsplit', () => 0, 2),
   fixedSplit('dsplit', () => 2, 3),
@@ -166,10 +261,43 @@ export const joiningEntries: readonly Entry[] = [
     const raised = items.map((x) => atLeast(c, x, 1));
     return join(c, raised, c.rank(at(raised, 0)) === 1 ? 0 : 1);
   }),
-  listOp('vstack', 'Joins tensors along their first axis, vectors as rows.', (c, items) => join(c, items.map((x) => atLeast(c, x, 2)), 0), ['vstack', 'row_stack']),
-  listOp('dstack', 'Joins tensors along their third axis.', (c, items) => join(c, items.map((x) => atLeast(c, x, 3)), 2)),
-  listOp('columnStack', 'Joins tensors along their second axis, vectors as columns.', (c, items) => join(c, items.map((x) => (c.rank(x) < 2 ? c.reshape(x, [c.count(x), one]) : x)), 1)),
-  composite('blockDiag', { signature: '...tensors: tensors', doc: 'Matrices along the diagonal of one.', forms: ['function'] }, (c, a) => blockDiag(c, a.tensors('tensors'))),
-  composite('cartesianProd', { signature: '...tensors: tensors', doc: 'All tuples of elements of vectors.', forms: ['function'] }, (c, a) => cartesianProd(c, a.tensors('tensors'))),
-  composite('combinations', { signature: 'input: tensor, r: int = 2, withReplacement: bool = false', doc: 'All choices of r elements of a vector.' }, combinations),
+  listOp('vstack', 'Joins tensors along their first axis, vectors as rows.', (c, items) =>
+    join(
+      c,
+      items.map((x) => atLeast(c, x, 2)),
+      0,
+    ),
+  ),
+  listOp('dstack', 'Joins tensors along their third axis.', (c, items) =>
+    join(
+      c,
+      items.map((x) => atLeast(c, x, 3)),
+      2,
+    ),
+  ),
+  listOp('columnStack', 'Joins tensors along their second axis, vectors as columns.', (c, items) =>
+    join(
+      c,
+      items.map((x) => (c.rank(x) < 2 ? c.reshape(x, [c.count(x), one]) : x)),
+      1,
+    ),
+  ),
+  composite(
+    'blockDiag',
+    { signature: '...tensors: tensors', doc: 'Matrices along the diagonal of one.', forms: ['function'] },
+    (c, a) => blockDiag(c, a.tensors('tensors')),
+  ),
+  composite(
+    'cartesianProd',
+    { signature: '...tensors: tensors', doc: 'All tuples of elements of vectors.', forms: ['function'] },
+    (c, a) => cartesianProd(c, a.tensors('tensors')),
+  ),
+  composite(
+    'combinations',
+    {
+      signature: 'input: tensor, r: int = 2, withReplacement: bool = false',
+      doc: 'All choices of r elements of a vector.',
+    },
+    combinations,
+  ),
 ];

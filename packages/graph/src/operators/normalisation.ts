@@ -35,12 +35,20 @@ function softmaxDim(c: Composer, x: ValueRef, a: ArgumentReader): number {
   return c.dim(x, a.optionalInt('dim') ?? (rank === 0 || rank === 1 || rank === 3 ? 0 : 1));
 }
 
-function softmaxLike(name: string, torch: string | readonly string[], body: (c: Composer, x: ValueRef, dim: number) => ValueRef): Entry {
-  return composite(name, { signature: 'input: tensor, dim: int? = null, *, dtype: dtype = null', doc: `${name} along a dim.`, torch }, (c, a) => {
-    const x = requested(c, a);
-    requireFloat(c, name, x);
-    return c.cast(body(c, c.widen(x), softmaxDim(c, x, a)), c.dtype(x));
-  });
+function softmaxLike(
+  name: string,
+  torch: string | readonly string[],
+  body: (c: Composer, x: ValueRef, dim: number) => ValueRef,
+): Entry {
+  return composite(
+    name,
+    { signature: 'input: tensor, dim: int? = null, *, dtype: dtype = null', doc: `${name} along a dim.`, torch },
+    (c, a) => {
+      const x = requested(c, a);
+      requireFloat(c, name, x);
+      return c.cast(body(c, c.widen(x), softmaxDim(c, x, a)), c.dtype(x));
+    },
+  );
 }
 
 interface Affine {
@@ -73,11 +81,15 @@ function layerNorm(c: Composer, a: ArgumentReader): Normalised {
   const lead = c.rank(input) - shape.length;
   if (shape.length === 0) throw argumentValue('layerNorm', 'normalizedShape is empty', 'name at least the last size');
   if (lead < 0 || !sameShape(c.sizes, shape, c.shape(input).slice(lead))) {
-    throw shapeMismatch(`layerNorm over ${printShape(shape)} of ${printShape(c.shape(input))}`, 'normalizedShape must be the last sizes of the tensor');
+    throw shapeMismatch(
+      `layerNorm over ${printShape(shape)} of ${printShape(c.shape(input))}`,
+      'normalizedShape must be the last sizes of the tensor',
+    );
   }
   const parts = { weight: a.optionalTensor('weight'), bias: a.optionalTensor('bias') };
   for (const part of [parts.weight, parts.bias]) {
-    if (part !== undefined && !sameShape(c.sizes, c.shape(part), shape)) throw shapeMismatch(`layerNorm: weight or bias is ${printShape(c.shape(part))}, not ${printShape(shape)}`);
+    if (part !== undefined && !sameShape(c.sizes, c.shape(part), shape))
+      throw shapeMismatch(`layerNorm: weight or bias is ${printShape(c.shape(part))}, not ${printShape(shape)}`);
   }
   const x = c.widen(input);
   const { value, mean, rstd } = standardise(c, x, { dims: range(c.rank(x), lead), eps: a.float('eps') });
@@ -86,7 +98,8 @@ function layerNorm(c: Composer, a: ArgumentReader): Normalised {
 }
 
 /** A vector over channels, as it lies in a tensor of this rank. */
-const channelwise = (c: Composer, v: ValueRef | undefined, rank: number): ValueRef | undefined => (v === undefined ? undefined : c.along(v, 1, rank));
+const channelwise = (c: Composer, v: ValueRef | undefined, rank: number): ValueRef | undefined =>
+  v === undefined ? undefined : c.along(v, 1, rank);
 
 function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
   const [input, groups] = [a.tensor('input'), a.int('numGroups')];
@@ -94,8 +107,17 @@ function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
   const shape = c.shape(input);
   if (shape.length < 2) throw shapeMismatch(`groupNorm of ${printShape(shape)}`, 'it needs a batch and a channel dim');
   const channels = c.sizes.toNumber(at(shape, 1));
-  if (groups < 1 || channels % groups !== 0) throw argumentValue('groupNorm', `${String(channels)} channels in ${String(groups)} groups`, 'channels must be a multiple of groups');
-  const x = c.reshape(c.widen(input), [at(shape, 0), int(groups), multiply(int(channels / groups), product(shape.slice(2)))]);
+  if (groups < 1 || channels % groups !== 0)
+    throw argumentValue(
+      'groupNorm',
+      `${String(channels)} channels in ${String(groups)} groups`,
+      'channels must be a multiple of groups',
+    );
+  const x = c.reshape(c.widen(input), [
+    at(shape, 0),
+    int(groups),
+    multiply(int(channels / groups), product(shape.slice(2))),
+  ]);
   const { value } = standardise(c, x, { dims: [2], eps: a.float('eps') });
   const rank = shape.length;
   const result = affine(c, c.reshape(value, shape), {
@@ -129,6 +151,7 @@ function statisticsOf(a: ArgumentReader, dims: readonly number[], ofBatch: boole
 /** Normalises by the batch's statistics or by running ones, channel by channel. */
 function normaliseChannels(c: Composer, input: ValueRef, s: Statistics): Normalised {
   const rank = c.rank(input);
+  if (rank === 1 && c.sizes.isZero(c.count(input))) return { value: input, mean: input, rstd: input };
   if (rank < 2) throw shapeMismatch(`batchNorm of ${printShape(c.shape(input))}`, 'it needs a batch and a channel dim');
   const x = c.widen(input);
   const parts = { weight: channelwise(c, s.weight, rank), bias: channelwise(c, s.bias, rank) };
@@ -137,7 +160,8 @@ function normaliseChannels(c: Composer, input: ValueRef, s: Statistics): Normali
     return { value: c.cast(affine(c, value, parts), c.dtype(input)), mean, rstd };
   }
   const [mean, variance] = [channelwise(c, s.mean, rank), channelwise(c, s.variance, rank)];
-  if (mean === undefined || variance === undefined) throw argumentValue('batchNorm', 'no running statistics', 'give runningMean and runningVar, or training: true');
+  if (mean === undefined || variance === undefined)
+    throw argumentValue('batchNorm', 'no running statistics', 'give runningMean and runningVar, or training: true');
   const rstd = c.op('rsqrt', c.op('add', c.cast(variance, c.dtype(x)), float(s.eps)));
   const value = c.op('mul', c.op('sub', x, c.cast(mean, c.dtype(x))), rstd);
   return { value: c.cast(affine(c, value, parts), c.dtype(input)), mean, rstd };
@@ -156,27 +180,44 @@ const batchNorm = composite(
     torch: 'nn.functional.batch_norm',
     accepts: floats,
   },
-  (c, a) => normaliseChannels(c, a.tensor('input'), statisticsOf(a, batchDims(c, a.tensor('input')), a.bool('training'))).value,
+  (c, a) =>
+    normaliseChannels(c, a.tensor('input'), statisticsOf(a, batchDims(c, a.tensor('input')), a.bool('training'))).value,
 );
 
 /** What batchNorm in training would leave in runningMean and runningVar. */
 const batchNormStatistics = composite(
   'batchNormStatistics',
-  { signature: 'input: tensor, runningMean: tensor, runningVar: tensor, momentum: float = 0.1', doc: 'The running statistics after a batch: (mean, variance).', torch: [], forms: ['function'], results: 2 },
+  {
+    signature: 'input: tensor, runningMean: tensor, runningVar: tensor, momentum: float = 0.1',
+    doc: 'The running statistics after a batch: (mean, variance).',
+    torch: [],
+    forms: ['function'],
+    results: 2,
+  },
   (c, a) => {
     const [input, momentum] = [a.tensor('input'), a.float('momentum')];
-    const { mean, variance } = wideVariance(c, c.widen(input), { dims: batchDims(c, input), keepdim: false, correction: 1 });
-    return [[a.tensor('runningMean'), mean] as const, [a.tensor('runningVar'), variance] as const].map(([running, fresh]) => {
-      const old = c.widen(running);
-      return c.cast(c.op('add', c.op('mul', old, float(1 - momentum)), c.op('mul', c.cast(fresh, c.dtype(old)), float(momentum))), c.dtype(running));
+    const { mean, variance } = wideVariance(c, c.widen(input), {
+      dims: batchDims(c, input),
+      keepdim: false,
+      correction: 1,
     });
+    return [[a.tensor('runningMean'), mean] as const, [a.tensor('runningVar'), variance] as const].map(
+      ([running, fresh]) => {
+        const old = c.widen(running);
+        return c.cast(
+          c.op('add', c.op('mul', old, float(1 - momentum)), c.op('mul', c.cast(fresh, c.dtype(old)), float(momentum))),
+          c.dtype(running),
+        );
+      },
+    );
   },
 );
 
 const nativeBatchNorm = composite(
   'nativeBatchNorm',
   {
-    signature: 'input: tensor, weight: tensor?, bias: tensor?, runningMean: tensor?, runningVar: tensor?, training: bool, momentum: float, eps: float',
+    signature:
+      'input: tensor, weight: tensor?, bias: tensor?, runningMean: tensor?, runningVar: tensor?, training: bool, momentum: float, eps: float',
     doc: 'batchNorm, with the mean and the reciprocal deviation that it used.',
     forms: ['function'],
     results: 3,
@@ -199,7 +240,12 @@ const instanceNorm = composite(
     torch: 'nn.functional.instance_norm',
     accepts: floats,
   },
-  (c, a) => normaliseChannels(c, a.tensor('input'), statisticsOf(a, range(c.rank(a.tensor('input')), 2), a.bool('useInputStats'))).value,
+  (c, a) =>
+    normaliseChannels(
+      c,
+      a.tensor('input'),
+      statisticsOf(a, range(c.rank(a.tensor('input')), 2), a.bool('useInputStats')),
+    ).value,
 );
 
 /** Divides by the sum of squares over neighbouring channels. */
@@ -209,7 +255,9 @@ function localResponseNorm(c: Composer, a: ArgumentReader): ValueRef {
   if (c.count(x).kind === 'int' && c.sizes.isZero(c.count(x))) return x;
   const wide = c.widen(x);
   const squares = c.op('mul', wide, wide);
-  const pairs = range(c.rank(x)).map((axis) => (axis === 1 ? ([int(Math.floor(n / 2)), int(Math.floor((n - 1) / 2))] as const) : ([int(0), int(0)] as const)));
+  const pairs = range(c.rank(x)).map((axis) =>
+    axis === 1 ? ([int(Math.floor(n / 2)), int(Math.floor((n - 1) / 2))] as const) : ([int(0), int(0)] as const),
+  );
   const windows = c.call('unfold', [c.pad(squares, pairs)], { dim: 1, size: n, step: 1 });
   const summed = c.reduce('sum', windows, [c.rank(windows) - 1]);
   // An integer tensor is averaged in integers, as PyTorch's pooling does.
@@ -223,12 +271,21 @@ function rmsNorm(c: Composer, a: ArgumentReader): ValueRef {
   const [input, shape] = [a.tensor('input'), a.sizes('normalizedShape')];
   const lead = c.rank(input) - shape.length;
   if (lead < 0 || shape.length === 0 || !sameShape(c.sizes, shape, c.shape(input).slice(lead))) {
-    throw shapeMismatch(`rmsNorm over ${printShape(shape)} of ${printShape(c.shape(input))}`, 'normalizedShape must be the last sizes of the tensor');
+    throw shapeMismatch(
+      `rmsNorm over ${printShape(shape)} of ${printShape(c.shape(input))}`,
+      'normalizedShape must be the last sizes of the tensor',
+    );
   }
   const x = c.widen(input);
   const eps = a.optionalFloat('eps') ?? (c.dtype(input) === 'f64' ? 2 ** -52 : 2 ** -23);
-  const rms = c.op('rsqrt', c.op('add', wideMean(c, c.op('mul', x, x), { dims: range(c.rank(x), lead), keepdim: true }), float(eps)));
-  return c.cast(affine(c, c.op('mul', x, rms), { weight: a.optionalTensor('weight'), bias: undefined }), c.dtype(input));
+  const rms = c.op(
+    'rsqrt',
+    c.op('add', wideMean(c, c.op('mul', x, x), { dims: range(c.rank(x), lead), keepdim: true }), float(eps)),
+  );
+  return c.cast(
+    affine(c, c.op('mul', x, rms), { weight: a.optionalTensor('weight'), bias: undefined }),
+    c.dtype(input),
+  );
 }
 
 const LAYER = 'input: tensor, normalizedShape: sizes';
@@ -237,16 +294,58 @@ export const normalisationEntries: readonly Entry[] = [
   softmaxLike('softmax', ['softmax', 'nn.functional.softmax', 'special.softmax'], wideSoftmax),
   softmaxLike('logSoftmax', ['log_softmax', 'nn.functional.log_softmax', 'special.log_softmax'], wideLogSoftmax),
   softmaxLike('softmin', 'nn.functional.softmin', (c, x, dim) => wideSoftmax(c, c.op('neg', x), dim)),
-  composite('layerNorm', { signature: `${LAYER}, ${AFFINE}, eps: float = 1e-5`, doc: 'Normalises the last dims to mean 0 and variance 1.', torch: ['nn.functional.layer_norm', 'layer_norm'] }, (c, a) => layerNorm(c, a).value),
-  composite('nativeLayerNorm', { signature: `${LAYER}, weight: tensor?, bias: tensor?, eps: float`, doc: 'layerNorm, with the mean and the reciprocal deviation.', forms: ['function'], results: 3 }, (c, a) => {
-    const { value, mean, rstd } = layerNorm(c, a);
-    return [value, mean, rstd];
-  }),
-  composite('rmsNorm', { signature: `${LAYER}, weight: tensor? = null, eps: float? = null`, doc: 'Divides by the root of the mean square.', torch: 'nn.functional.rms_norm', accepts: floats }, rmsNorm),
-  composite('groupNorm', { signature: `input: tensor, numGroups: int, ${AFFINE}, eps: float = 1e-5`, doc: 'Normalises groups of channels.', torch: ['nn.functional.group_norm', 'group_norm'] }, groupNorm),
+  composite(
+    'layerNorm',
+    {
+      signature: `${LAYER}, ${AFFINE}, eps: float = 1e-5`,
+      doc: 'Normalises the last dims to mean 0 and variance 1.',
+      torch: ['nn.functional.layer_norm', 'layer_norm'],
+    },
+    (c, a) => layerNorm(c, a).value,
+  ),
+  composite(
+    'nativeLayerNorm',
+    {
+      signature: `${LAYER}, weight: tensor?, bias: tensor?, eps: float`,
+      doc: 'layerNorm, with the mean and the reciprocal deviation.',
+      forms: ['function'],
+      results: 3,
+    },
+    (c, a) => {
+      const { value, mean, rstd } = layerNorm(c, a);
+      return [value, mean, rstd];
+    },
+  ),
+  composite(
+    'rmsNorm',
+    {
+      signature: `${LAYER}, weight: tensor? = null, eps: float? = null`,
+      doc: 'Divides by the root of the mean square.',
+      torch: 'nn.functional.rms_norm',
+      accepts: floats,
+    },
+    rmsNorm,
+  ),
+  composite(
+    'groupNorm',
+    {
+      signature: `input: tensor, numGroups: int, ${AFFINE}, eps: float = 1e-5`,
+      doc: 'Normalises groups of channels.',
+      torch: ['nn.functional.group_norm', 'group_norm'],
+    },
+    groupNorm,
+  ),
   batchNorm,
   batchNormStatistics,
   nativeBatchNorm,
   instanceNorm,
-  composite('localResponseNorm', { signature: 'input: tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0', doc: 'Divides by the energy of neighbouring channels.', torch: 'nn.functional.local_response_norm' }, localResponseNorm),
+  composite(
+    'localResponseNorm',
+    {
+      signature: 'input: tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0',
+      doc: 'Divides by the energy of neighbouring channels.',
+      torch: 'nn.functional.local_response_norm',
+    },
+    localResponseNorm,
+  ),
 ];

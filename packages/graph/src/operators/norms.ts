@@ -34,7 +34,10 @@ export function pNorm(c: Composer, x: ValueRef, p: number, { dims, keepdim }: Ov
 function orderOf(attr: Attr): number | string | undefined {
   if (attr === null) return undefined;
   if (isScalar(attr)) return scalarNumber(attr);
-  if (typeof attr === 'string') return ({ inf: Infinity, Infinity, '-inf': -Infinity, '-Infinity': -Infinity } as Record<string, number>)[attr] ?? attr;
+  if (typeof attr === 'string')
+    return (
+      ({ inf: Infinity, Infinity, '-inf': -Infinity, '-Infinity': -Infinity } as Record<string, number>)[attr] ?? attr
+    );
   if (typeof attr === 'number') return attr;
   throw argumentValue('norm', 'the order is neither a number nor a name', "use a number, 'fro' or 'nuc'");
 }
@@ -57,8 +60,10 @@ function matrixNorm(c: Composer, x: ValueRef, order: number | string, { dims, ke
   const [rows = 0, columns = 1] = dims;
   if (dims.length !== 2) throw argumentValue('matrixNorm', 'dim must name two dims', 'as in dim: [-2, -1]');
   if (order === 'fro') return pNorm(c, x, 2, { dims, keepdim });
-  if (typeof order === 'string' || Math.abs(order) === 2) throw unsupported(`matrix norm ${String(order)}`, 'it needs singular values; use fro, 1, -1, inf or -inf');
-  if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity) throw argumentValue('matrixNorm', `order ${String(order)}`, 'use fro, 1, -1, inf or -inf');
+  if (typeof order === 'string' || Math.abs(order) === 2)
+    throw unsupported(`matrix norm ${String(order)}`, 'it needs singular values; use fro, 1, -1, inf or -inf');
+  if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity)
+    throw argumentValue('matrixNorm', `order ${String(order)}`, 'use fro, 1, -1, inf or -inf');
   const [summed, kept] = Math.abs(order) === 1 ? [rows, columns] : [columns, rows];
   requireElements(c, 'matrixNorm', x, [kept]);
   const extreme = c.reduce(order > 0 ? 'amax' : 'amin', c.reduce('sum', c.op('abs', x), [summed], true), [kept], true);
@@ -82,10 +87,16 @@ function linalgNorm(c: Composer, a: ArgumentReader): ValueRef {
   const order = orderOf(a.attr('ord'));
   const over = overOf(c, a);
   const rank = over.given?.length ?? c.rank(a.tensor('input'));
-  if (order !== undefined && rank > 2) throw shapeMismatch('norm with an order of more than 2 dims', 'name one or two dims');
-  const given = over.given === undefined ? range(c.rank(a.tensor('input'))) : normalizeDims(over.given, c.rank(a.tensor('input')));
+  if (order !== undefined && rank > 2)
+    throw shapeMismatch('norm with an order of more than 2 dims', 'name one or two dims');
+  const given =
+    over.given === undefined ? range(c.rank(a.tensor('input'))) : normalizeDims(over.given, c.rank(a.tensor('input')));
   const isMatrix = order !== undefined && rank === 2;
-  return inWide(c, a, (x) => (isMatrix ? matrixNorm(c, x, order, { ...over, dims: given }) : pNorm(c, x, typeof order === 'number' ? order : 2, over)));
+  return inWide(c, a, (x) =>
+    isMatrix
+      ? matrixNorm(c, x, order, { ...over, dims: given })
+      : pNorm(c, x, typeof order === 'number' ? order : 2, over),
+  );
 }
 
 function normalize(c: Composer, a: ArgumentReader): ValueRef {
@@ -101,13 +112,18 @@ function cosineSimilarity(c: Composer, a: ArgumentReader): ValueRef {
   const dot = c.op('mul', x, y);
   const dims = [c.dim(dot, a.int('dim'))];
   const [wideX, wideY] = [c.expand(x, c.shape(dot)), c.expand(y, c.shape(dot))];
-  const squares = [wideX, wideY].map((v) => c.op('maximum', c.op('sqrt', c.reduce('sum', c.op('mul', v, v), dims)), float(a.float('eps'))));
+  const squares = [wideX, wideY].map((v) =>
+    c.op('maximum', c.op('sqrt', c.reduce('sum', c.op('mul', v, v), dims)), float(a.float('eps'))),
+  );
   return c.cast(c.op('div', c.reduce('sum', dot, dims), c.fold('mul', squares)), c.dtype(first));
 }
 
 function pairwiseDistance(c: Composer, a: ArgumentReader): ValueRef {
   const difference = c.op('add', c.op('sub', a.tensor('x1'), a.tensor('x2')), float(a.float('eps')));
-  const result = pNorm(c, c.widen(difference), a.float('p'), { dims: [c.dim(difference, -1)], keepdim: a.bool('keepdim') });
+  const result = pNorm(c, c.widen(difference), a.float('p'), {
+    dims: [c.dim(difference, -1)],
+    keepdim: a.bool('keepdim'),
+  });
   return c.cast(result, c.dtype(difference));
 }
 
@@ -120,32 +136,124 @@ function cdist(c: Composer, a: ArgumentReader): ValueRef {
 /** Slices along `dim` whose norm is above `maxnorm` are scaled down to it. */
 function renorm(c: Composer, a: ArgumentReader): ValueRef {
   const [input, p, limit] = [a.tensor('input'), a.float('p'), a.float('maxnorm')];
-  if (p <= 0 || limit < 0) throw argumentValue('renorm', `p ${String(p)} and maxnorm ${String(limit)}`, 'p is positive, maxnorm is not negative');
+  if (p <= 0 || limit < 0)
+    throw argumentValue(
+      'renorm',
+      `p ${String(p)} and maxnorm ${String(limit)}`,
+      'p is positive, maxnorm is not negative',
+    );
   if (c.rank(input) < 2) throw shapeMismatch('renorm of a tensor with fewer than 2 dims', 'give a matrix');
   const dim = c.dim(input, a.int('dim'));
   const x = c.widen(input);
   const length = pNorm(c, x, p, { dims: range(c.rank(x)).filter((axis) => axis !== dim), keepdim: true });
-  const scale = c.where(c.op('gt', length, float(limit)), c.op('div', float(limit), c.op('add', length, float(1e-7))), float(1));
+  const scale = c.where(
+    c.op('gt', length, float(limit)),
+    c.op('div', float(limit), c.op('add', length, float(1e-7))),
+    float(1),
+  );
   return c.cast(c.op('mul', x, scale), c.dtype(input));
 }
 
 const NORM = 'dim: dims = null, keepdim: bool = false';
 
 export const normEntries: readonly Entry[] = [
-  composite('norm', { signature: `input: tensor, p: any = 'fro', ${NORM}, dtype: dtype = null`, doc: 'The p-norm of the elements.' }, norm),
-  composite('vectorNorm', { signature: `input: tensor, ord: any = 2, ${NORM}, *, dtype: dtype = null`, doc: 'The p-norm over dims.', torch: 'linalg.vector_norm', forms: ['function'] }, vectorNorm),
-  composite('matrixNorm', { signature: `input: tensor, ord: any = 'fro', ${NORM}, *, dtype: dtype = null`, doc: 'A norm of matrices.', torch: 'linalg.matrix_norm', forms: ['function'] }, (c, a) => {
-    const dims = normalizeDims(a.dims('dim') ?? [-2, -1], c.rank(a.tensor('input')));
-    return inWide(c, a, (x) => matrixNorm(c, x, orderOf(a.attr('ord')) ?? 'fro', { dims, keepdim: a.bool('keepdim') }));
-  }),
-  composite('linalgNorm', { signature: `input: tensor, ord: any = null, ${NORM}, *, dtype: dtype = null`, doc: 'A vector or matrix norm, by the number of dims.', torch: 'linalg.norm', forms: ['function'] }, linalgNorm),
-  composite('dist', { signature: 'input: tensor, other: tensor, p: float = 2', doc: 'The p-norm of the difference.', accepts: floats }, (c, a) => {
-    const difference = c.op('sub', a.tensor('input'), a.tensor('other'));
-    return c.cast(pNorm(c, c.widen(difference), a.float('p'), { dims: range(c.rank(difference)), keepdim: false }), c.dtype(difference));
-  }),
-  composite('normalize', { signature: 'input: tensor, p: float = 2.0, dim: dims = 1, eps: float = 1e-12', doc: 'Scales slices to norm 1.', torch: 'nn.functional.normalize', accepts: floats }, normalize),
-  composite('cosineSimilarity', { signature: 'x1: tensor, x2: tensor, dim: int = 1, eps: float = 1e-8', doc: 'The cosine of the angle between slices.', torch: ['nn.functional.cosine_similarity', 'cosine_similarity'], accepts: floats }, cosineSimilarity),
-  composite('pairwiseDistance', { signature: 'x1: tensor, x2: tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = false', doc: 'Distances of rows.', torch: ['nn.functional.pairwise_distance', 'pairwise_distance'] }, pairwiseDistance),
-  composite('cdist', { signature: "x1: tensor, x2: tensor, p: float = 2.0, computeMode: string = 'use_mm_for_euclid_dist_if_necessary'", doc: 'Distances of all pairs of rows.', forms: ['function'], accepts: floats }, cdist),
-  composite('renorm', { signature: 'input: tensor, p: float, dim: int, maxnorm: float', doc: 'Scales slices down to a largest norm.', accepts: floats }, renorm),
+  composite(
+    'norm',
+    { signature: `input: tensor, p: any = 'fro', ${NORM}, dtype: dtype = null`, doc: 'The p-norm of the elements.' },
+    norm,
+  ),
+  composite(
+    'vectorNorm',
+    {
+      signature: `input: tensor, ord: any = 2, ${NORM}, *, dtype: dtype = null`,
+      doc: 'The p-norm over dims.',
+      torch: 'linalg.vector_norm',
+      forms: ['function'],
+    },
+    vectorNorm,
+  ),
+  composite(
+    'matrixNorm',
+    {
+      signature: `input: tensor, ord: any = 'fro', ${NORM}, *, dtype: dtype = null`,
+      doc: 'A norm of matrices.',
+      torch: 'linalg.matrix_norm',
+      forms: ['function'],
+    },
+    (c, a) => {
+      const dims = normalizeDims(a.dims('dim') ?? [-2, -1], c.rank(a.tensor('input')));
+      return inWide(c, a, (x) =>
+        matrixNorm(c, x, orderOf(a.attr('ord')) ?? 'fro', { dims, keepdim: a.bool('keepdim') }),
+      );
+    },
+  ),
+  composite(
+    'linalgNorm',
+    {
+      signature: `input: tensor, ord: any = null, ${NORM}, *, dtype: dtype = null`,
+      doc: 'A vector or matrix norm, by the number of dims.',
+      torch: 'linalg.norm',
+      forms: ['function'],
+    },
+    linalgNorm,
+  ),
+  composite(
+    'dist',
+    { signature: 'input: tensor, other: tensor, p: float = 2', doc: 'The p-norm of the difference.', accepts: floats },
+    (c, a) => {
+      const difference = c.op('sub', a.tensor('input'), a.tensor('other'));
+      return c.cast(
+        pNorm(c, c.widen(difference), a.float('p'), { dims: range(c.rank(difference)), keepdim: false }),
+        c.dtype(difference),
+      );
+    },
+  ),
+  composite(
+    'normalize',
+    {
+      signature: 'input: tensor, p: float = 2.0, dim: dims = 1, eps: float = 1e-12',
+      doc: 'Scales slices to norm 1.',
+      torch: 'nn.functional.normalize',
+      accepts: floats,
+    },
+    normalize,
+  ),
+  composite(
+    'cosineSimilarity',
+    {
+      signature: 'x1: tensor, x2: tensor, dim: int = 1, eps: float = 1e-8',
+      doc: 'The cosine of the angle between slices.',
+      torch: ['nn.functional.cosine_similarity', 'cosine_similarity'],
+      accepts: floats,
+    },
+    cosineSimilarity,
+  ),
+  composite(
+    'pairwiseDistance',
+    {
+      signature: 'x1: tensor, x2: tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = false',
+      doc: 'Distances of rows.',
+      torch: ['nn.functional.pairwise_distance', 'pairwise_distance'],
+    },
+    pairwiseDistance,
+  ),
+  composite(
+    'cdist',
+    {
+      signature: "x1: tensor, x2: tensor, p: float = 2.0, computeMode: string = 'use_mm_for_euclid_dist_if_necessary'",
+      doc: 'Distances of all pairs of rows.',
+      forms: ['function'],
+      accepts: floats,
+    },
+    cdist,
+  ),
+  composite(
+    'renorm',
+    {
+      signature: 'input: tensor, p: float, dim: int, maxnorm: float',
+      doc: 'Scales slices down to a largest norm.',
+      accepts: floats,
+    },
+    renorm,
+  ),
 ];

@@ -2,7 +2,7 @@
 // and those of several ops. Where a name is also in the table of @tsinductor/ops, this is what users call.
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { pointwise, resolveDTypes } from '@tsinductor/ops';
+import { resultType } from '@tsinductor/ops';
 import type { Operand } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
@@ -25,30 +25,35 @@ function asOperand(c: Composer, x: OperandRef): Operand {
 
 /** The dtype that operands have together. */
 export const promoted = (c: Composer, ...operands: readonly OperandRef[]): DType =>
-  operands.map((x) => asOperand(c, x)).reduce((all, x): Operand => {
-    const { result } = resolveDTypes(pointwise.maximum, [all, x]);
-    const rank = [all.rank, x.rank].includes('tensor') ? 'tensor' : [all.rank, x.rank].includes('zeroDim') ? 'zeroDim' : 'scalar';
-    return { dtype: result, rank };
-  }).dtype;
+  resultType(operands.map((x) => asOperand(c, x)));
 
 /** An operand as a tensor of this dtype. */
-const asTensor = (c: Composer, x: OperandRef, dtype: DType): ValueRef => (isScalar(x) ? c.full(x, [], dtype) : c.cast(x, dtype));
+const asTensor = (c: Composer, x: OperandRef, dtype: DType): ValueRef =>
+  isScalar(x) ? c.full(x, [], dtype) : c.cast(x, dtype);
 
 /** Operands in the dtype in which the arithmetic of `dtype` is done. */
 const wideOperand = (c: Composer, x: OperandRef, dtype: DType): ValueRef => asTensor(c, x, dtypeInfo[dtype].compute);
 
 /** add and sub: input plus or minus alpha times other. */
 function scaledBinary(name: 'add' | 'sub', doc: string, torch: readonly string[]): Entry {
-  return composite(name, { signature: 'input: operand, other: operand, *, alpha: scalar = 1', doc, torch, kind: 'pointwise', inPlace: true }, (c, a) =>
-    combine(c, name, { input: a.operand('input'), other: a.operand('other'), alpha: a.scalar('alpha') }),
+  return composite(
+    name,
+    { signature: 'input: operand, other: operand, *, alpha: scalar = 1', doc, torch, kind: 'pointwise', inPlace: true },
+    (c, a) => combine(c, name, { input: a.operand('input'), other: a.operand('other'), alpha: a.scalar('alpha') }),
   );
 }
 
-function combine(c: Composer, target: 'add' | 'sub', { input, other, alpha }: { input: OperandRef; other: OperandRef; alpha: ScalarRef }): ValueRef {
+function combine(
+  c: Composer,
+  target: 'add' | 'sub',
+  { input, other, alpha }: { input: OperandRef; other: OperandRef; alpha: ScalarRef },
+): ValueRef {
+  if (isScalar(input) && isScalar(other)) return c.op(target, input, other);
   const dtype = promoted(c, input, other);
   if (target === 'sub' && dtype === 'bool') throw dtypeUnsupported('sub', 'bool', 'use bitwiseXor or logicalXor');
   if (scalarNumber(alpha) === 1) return c.op(target, input, other);
-  if (!isFloat(dtype) && alpha.category === 'float') throw dtypeMismatch(target, `alpha is a float, the result is ${dtype}`);
+  if (!isFloat(dtype) && alpha.category === 'float')
+    throw dtypeMismatch(target, `alpha is a float, the result is ${dtype}`);
   const [x, y] = [wideOperand(c, input, dtype), wideOperand(c, other, dtype)];
   return c.cast(c.op(target, x, c.op('mul', y, c.full(alpha, [], c.dtype(y)))), dtype);
 }
@@ -57,7 +62,13 @@ const DIVISIONS: Readonly<Record<string, string>> = { trunc: 'divTrunc', floor: 
 
 const div = composite(
   'div',
-  { signature: 'input: operand, other: operand, *, roundingMode: string? = null', doc: 'Quotient; of integers in floats unless it is rounded.', torch: ['div', 'divide'], kind: 'pointwise', inPlace: true },
+  {
+    signature: 'input: operand, other: operand, *, roundingMode: string? = null',
+    doc: 'Quotient; of integers in floats unless it is rounded.',
+    torch: ['div'],
+    kind: 'pointwise',
+    inPlace: true,
+  },
   (c, a) => {
     const mode = a.optionalString('roundingMode');
     const target = mode === undefined ? 'div' : DIVISIONS[mode];
@@ -78,34 +89,50 @@ function round(c: Composer, a: ArgumentReader): ValueRef {
   if (decimals === 0) return c.op('round', input);
   if (!isFloat(c.dtype(input))) throw dtypeUnsupported('round with decimals', c.dtype(input));
   const [x, scale] = [c.widen(input), float(10 ** Math.abs(decimals))];
-  const rounded = decimals > 0 ? c.op('div', c.op('round', c.op('mul', x, scale)), scale) : c.op('mul', c.op('round', c.op('div', x, scale)), scale);
+  const rounded =
+    decimals > 0
+      ? c.op('div', c.op('round', c.op('mul', x, scale)), scale)
+      : c.op('mul', c.op('round', c.op('div', x, scale)), scale);
   return c.cast(rounded, c.dtype(input));
 }
 
-const LARGEST: Readonly<Partial<Record<DType, number>>> = { f64: Number.MAX_VALUE, f32: 3.4028234663852886e38, f16: 65504, bf16: 3.3895313892515355e38 };
+const LARGEST: Readonly<Partial<Record<DType, number>>> = {
+  f64: Number.MAX_VALUE,
+  f32: 3.4028234663852886e38,
+  f16: 65504,
+  bf16: 3.3895313892515355e38,
+};
 
 function nanToNum(c: Composer, a: ArgumentReader): ValueRef {
   const x = a.tensor('input');
   const largest = LARGEST[c.dtype(x)];
-  if (largest === undefined) return c.op('positive', c.dtype(x) === 'bool' ? c.cast(x, 'u8') : x);
-  const [nan, up, down] = [a.optionalFloat('nan') ?? 0, a.optionalFloat('posinf') ?? largest, a.optionalFloat('neginf') ?? -largest];
+  if (largest === undefined) return c.call('clone', [x]);
+  const [nan, up, down] = [
+    a.optionalFloat('nan') ?? 0,
+    a.optionalFloat('posinf') ?? largest,
+    a.optionalFloat('neginf') ?? -largest,
+  ];
   const finite = c.where(c.op('isposinf', x), float(up), c.where(c.op('isneginf', x), float(down), x));
   return c.where(c.op('isnan', x), float(nan), finite);
 }
 
 function logit(c: Composer, a: ArgumentReader): ValueRef {
   const [input, eps] = [c.toFloat(a.tensor('input')), a.optionalFloat('eps')];
-  const x = c.widen(input);
-  const held = eps === undefined ? x : c.op('minimum', c.op('maximum', x, float(eps)), float(1 - eps));
-  return c.cast(c.op('log', c.op('div', held, c.op('sub', float(1), held))), c.dtype(input));
+  if (eps === undefined) return c.op('logit', input);
+  const held = c.op('minimum', c.op('maximum', c.widen(input), float(eps)), float(1 - eps));
+  return c.cast(c.op('logit', held), c.dtype(input));
 }
 
 function isclose(c: Composer, a: ArgumentReader): ValueRef {
   const [input, other, rtol, atol] = [a.tensor('input'), a.tensor('other'), a.float('rtol'), a.float('atol')];
-  if (c.dtype(input) !== c.dtype(other)) throw dtypeMismatch('isclose', `the tensors are ${c.dtype(input)} and ${c.dtype(other)}`);
+  if (c.dtype(input) !== c.dtype(other))
+    throw dtypeMismatch('isclose', `the tensors are ${c.dtype(input)} and ${c.dtype(other)}`);
   if (rtol < 0 || atol < 0) throw argumentValue('isclose', 'a tolerance is negative', 'tolerances are 0 or more');
   const equal = c.op('eq', input, other);
-  const same = a.bool('equalNan') && isFloat(c.dtype(input)) ? c.op('logicalOr', equal, c.op('logicalAnd', c.op('isnan', input), c.op('isnan', other))) : equal;
+  const same =
+    a.bool('equalNan') && isFloat(c.dtype(input))
+      ? c.op('logicalOr', equal, c.op('logicalAnd', c.op('isnan', input), c.op('isnan', other)))
+      : equal;
   if (rtol === 0 && atol === 0) return same;
   const wide: DType = isFloat(c.dtype(input)) ? dtypeInfo[c.dtype(input)].compute : 'f64';
   const [x, y] = [c.cast(input, wide), c.cast(other, wide)];
@@ -116,47 +143,33 @@ function isclose(c: Composer, a: ArgumentReader): ValueRef {
 
 /** input + value * (tensor1 op tensor2). */
 const ternaryForm = (name: 'addcmul' | 'addcdiv', target: 'mul' | 'div', doc: string): Entry =>
-  composite(name, { signature: 'input: tensor, tensor1: tensor, tensor2: tensor, *, value: scalar = 1', doc, kind: 'pointwise', inPlace: true }, (c, a) => {
-    const [x, first, second] = [a.tensor('input'), a.tensor('tensor1'), a.tensor('tensor2')];
-    const dtype = promoted(c, x, first, second);
-    if (target === 'div' && !isFloat(dtype)) throw dtypeUnsupported('addcdiv', dtype);
-    const [wideX, left, right] = [wideOperand(c, x, dtype), wideOperand(c, first, dtype), wideOperand(c, second, dtype)];
-    const value = c.full(a.scalar('value'), [], c.dtype(left));
-    const product = c.op(target, c.op('mul', value, left), right);
-    return c.cast(c.op('add', wideX, product), dtype);
-  });
+  composite(
+    name,
+    {
+      signature: 'input: tensor, tensor1: tensor, tensor2: tensor, *, value: scalar = 1',
+      doc,
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    (c, a) => {
+      const [x, first, second] = [a.tensor('input'), a.tensor('tensor1'), a.tensor('tensor2')];
+      const dtype = promoted(c, x, first, second);
+      if (target === 'div' && !isFloat(dtype)) throw dtypeUnsupported('addcdiv', dtype);
+      const [wideX, left, right] = [
+        wideOperand(c, x, dtype),
+        wideOperand(c, first, dtype),
+        wideOperand(c, second, dtype),
+      ];
+      const value = c.full(a.scalar('value'), [], c.dtype(left));
+      const product = c.op(target, c.op('mul', value, left), right);
+      return c.cast(c.op('add', wideX, product), dtype);
+    },
+  );
 
 function lerp(c: Composer, a: ArgumentReader): ValueRef {
   const [x, end, weight] = [a.tensor('input'), a.tensor('end'), a.operand('weight')];
   if (c.dtype(x) !== c.dtype(end)) throw dtypeMismatch('lerp', `the tensors are ${c.dtype(x)} and ${c.dtype(end)}`);
   return c.cast(c.op('lerp', c.widen(x), c.widen(end), isScalar(weight) ? weight : c.widen(weight)), c.dtype(x));
-}
-
-function angle(c: Composer, a: ArgumentReader): ValueRef {
-  const x = a.tensor('input');
-  const result = c.where(c.op('lt', x, 0), float(Math.PI), float(0));
-  if (!isFloat(c.dtype(x))) return result;
-  return c.where(c.op('isnan', x), x, c.cast(result, c.dtype(x)));
-}
-
-/** x = mantissa * 2^exponent, with the mantissa's magnitude in [0.5, 1). */
-function frexp(c: Composer, a: ArgumentReader): readonly ValueRef[] {
-  const input = a.tensor('input');
-  const x = c.widen(input);
-  const [wide, bits, bias] = c.dtype(x) === 'f64' ? (['f64', 53, 1021] as const) : (['f32', 24, 125] as const);
-  // Subnormal numbers are scaled up first, by a power of two.
-  const isTiny = c.op('lt', c.op('abs', x), float(2 ** -bias));
-  const scaled = c.where(isTiny, c.op('mul', x, float(2 ** bits)), x);
-  const isPlain = c.op('logicalAnd', c.op('isfinite', scaled), c.op('ne', scaled, 0));
-  const safe = c.where(isPlain, c.op('abs', scaled), c.full(float(1), [], wide));
-  const guess = c.op('floor', c.op('log2', safe));
-  // log2 may round up or down across a power of two: one step either way mends it.
-  const half = (exponent: ValueRef): ValueRef => c.op('mul', safe, c.op('exp2', c.op('neg', exponent)));
-  const low = c.where(c.op('lt', half(guess), float(1)), c.op('sub', guess, float(1)), guess);
-  const exponent = c.op('add', c.where(c.op('ge', half(low), float(2)), c.op('add', low, float(1)), low), float(1));
-  const mantissa = c.where(isPlain, c.op('copysign', half(exponent), scaled), x);
-  const whole = c.op('sub', exponent, c.where(isTiny, float(bits), float(0)));
-  return [c.cast(mantissa, c.dtype(input)), c.cast(c.where(isPlain, whole, float(0)), 'i32')];
 }
 
 /** sum of lgamma(x - i / 2), and a constant. */
@@ -174,11 +187,15 @@ function polygamma(c: Composer, a: ArgumentReader): ValueRef {
   if (n === 0) return c.op('digamma', input);
   const factorial = Array.from({ length: n }, (_, i) => i + 1).reduce((all, i) => all * i, 1);
   const x = c.widen(input);
-  return c.cast(c.op('mul', c.op('zeta', float(n + 1), x), float(n % 2 === 1 ? factorial : -factorial)), c.dtype(input));
+  return c.cast(
+    c.op('mul', c.op('zeta', float(n + 1), x), float(n % 2 === 1 ? factorial : -factorial)),
+    c.dtype(input),
+  );
 }
 
 /** 2 to the power of other, times input. */
-const ldexp = (c: Composer, a: ArgumentReader): ValueRef => c.op('mul', a.tensor('input'), c.op('pow', float(2), a.operand('other')));
+const ldexp = (c: Composer, a: ArgumentReader): ValueRef =>
+  c.op('mul', a.tensor('input'), c.op('pow', float(2), a.operand('other')));
 
 function allEqual(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y] = [a.tensor('input'), a.tensor('other')];
@@ -189,31 +206,138 @@ function allEqual(c: Composer, a: ArgumentReader): ValueRef {
 
 const CLOSE = 'input: tensor, other: tensor, rtol: float = 1e-5, atol: float = 1e-8, equalNan: bool = false';
 
-
 export const pointwiseForms: readonly Entry[] = [
   scaledBinary('add', 'Sum; other is scaled by alpha.', ['add']),
-  scaledBinary('sub', 'Difference; other is scaled by alpha.', ['sub', 'subtract']),
-  composite('rsub', { signature: 'input: operand, other: operand, *, alpha: scalar = 1', doc: 'other minus alpha times input.', kind: 'pointwise' }, (c, a) =>
-    combine(c, 'sub', { input: a.operand('other'), other: a.operand('input'), alpha: a.scalar('alpha') })),
+  scaledBinary('sub', 'Difference; other is scaled by alpha.', ['sub']),
+  composite(
+    'rsub',
+    {
+      signature: 'input: operand, other: operand, *, alpha: scalar = 1',
+      doc: 'other minus alpha times input.',
+      kind: 'pointwise',
+    },
+    (c, a) => combine(c, 'sub', { input: a.operand('other'), other: a.operand('input'), alpha: a.scalar('alpha') }),
+  ),
   div,
-  composite('floorDivide', { signature: 'input: operand, other: operand', doc: 'The quotient, rounded down.', kind: 'pointwise', inPlace: true }, (c, a) => c.op('divFloor', a.operand('input'), a.operand('other'))),
-  composite('clamp', { signature: 'input: tensor, min: operand? = null, max: operand? = null', doc: 'Held between min and max.', torch: ['clamp', 'clip'], kind: 'pointwise', inPlace: true }, clamp),
-  composite('clampMin', { signature: 'input: tensor, min: operand', doc: 'Held at or above min.', kind: 'pointwise', inPlace: true }, (c, a) => c.op('maximum', a.tensor('input'), a.operand('min'))),
-  composite('clampMax', { signature: 'input: tensor, max: operand', doc: 'Held at or below max.', kind: 'pointwise', inPlace: true }, (c, a) => c.op('minimum', a.tensor('input'), a.operand('max'))),
-  composite('round', { signature: 'input: tensor, *, decimals: int = 0', doc: 'The nearest integer, ties to even; or to decimals.', torch: ['round', 'special.round'], kind: 'pointwise', inPlace: true }, round),
-  composite('nanToNum', { signature: 'input: tensor, nan: float? = null, posinf: float? = null, neginf: float? = null', doc: 'Numbers in place of NaN and infinities.', kind: 'pointwise', inPlace: true }, nanToNum),
-  composite('logit', { signature: 'input: tensor, eps: float? = null', doc: 'log(x / (1 - x)).', torch: ['logit', 'special.logit'], kind: 'pointwise', inPlace: true }, logit),
+  composite(
+    'floorDivide',
+    {
+      signature: 'input: operand, other: operand',
+      doc: 'The quotient, rounded down.',
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    (c, a) => c.op('divFloor', a.operand('input'), a.operand('other')),
+  ),
+  composite(
+    'clamp',
+    {
+      signature: 'input: tensor, min: operand? = null, max: operand? = null',
+      doc: 'Held between min and max.',
+      torch: ['clamp'],
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    clamp,
+  ),
+  composite(
+    'clampMin',
+    { signature: 'input: tensor, min: operand', doc: 'Held at or above min.', kind: 'pointwise', inPlace: true },
+    (c, a) => c.op('maximum', a.tensor('input'), a.operand('min')),
+  ),
+  composite(
+    'clampMax',
+    { signature: 'input: tensor, max: operand', doc: 'Held at or below max.', kind: 'pointwise', inPlace: true },
+    (c, a) => c.op('minimum', a.tensor('input'), a.operand('max')),
+  ),
+  composite(
+    'round',
+    {
+      signature: 'input: tensor, *, decimals: int = 0',
+      doc: 'The nearest integer, ties to even; or to decimals.',
+      torch: ['round', 'special.round'],
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    round,
+  ),
+  composite(
+    'nanToNum',
+    {
+      signature: 'input: tensor, nan: float? = null, posinf: float? = null, neginf: float? = null',
+      doc: 'Numbers in place of NaN and infinities.',
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    nanToNum,
+  ),
+  composite(
+    'logit',
+    {
+      signature: 'input: tensor, eps: float? = null',
+      doc: 'log(x / (1 - x)).',
+      torch: ['logit', 'special.logit'],
+      kind: 'pointwise',
+      inPlace: true,
+    },
+    logit,
+  ),
   composite('isclose', { signature: CLOSE, doc: 'Whether elements are within a tolerance.' }, isclose),
-  composite('allclose', { signature: CLOSE, doc: 'Whether all elements are within a tolerance.' }, (c, a) => c.reduce('all', isclose(c, a))),
-  composite('equal', { signature: 'input: tensor, other: tensor', doc: 'Whether shapes and all elements are equal.' }, allEqual),
+  composite('allclose', { signature: CLOSE, doc: 'Whether all elements are within a tolerance.' }, (c, a) =>
+    c.reduce('all', isclose(c, a)),
+  ),
+  composite(
+    'equal',
+    { signature: 'input: tensor, other: tensor', doc: 'Whether shapes and all elements are equal.' },
+    allEqual,
+  ),
   ternaryForm('addcmul', 'mul', 'input + value * tensor1 * tensor2.'),
   ternaryForm('addcdiv', 'div', 'input + value * tensor1 / tensor2.'),
-  composite('lerp', { signature: 'input: tensor, end: tensor, weight: operand', doc: 'Between input and end, by weight.', kind: 'pointwise', inPlace: true, accepts: floats }, lerp),
-  composite('floatPower', { signature: 'input: operand, exponent: operand', doc: 'The power, in f64.', kind: 'pointwise' }, (c, a) =>
-    c.op('pow', asTensor(c, a.operand('input'), 'f64'), asTensor(c, a.operand('exponent'), 'f64'))),
-  composite('ldexp', { signature: 'input: tensor, other: operand', doc: 'input times 2 to the power of other.', kind: 'pointwise' }, ldexp),
-  composite('angle', { signature: 'input: tensor', doc: 'pi where negative, else 0; NaN stays.', kind: 'pointwise' }, angle),
-  composite('frexp', { signature: 'input: tensor', doc: 'Mantissa and exponent.', results: 2, accepts: floats }, frexp),
-  composite('mvlgamma', { signature: 'input: tensor, p: int', doc: 'Multivariate log gamma.', torch: ['mvlgamma', 'special.multigammaln'], kind: 'pointwise' }, mvlgamma),
-  composite('polygamma', { signature: 'n: int, input: tensor', doc: 'The n-th derivative of digamma.', torch: ['polygamma', 'special.polygamma'], kind: 'pointwise', forms: ['function'] }, polygamma),
+  composite(
+    'lerp',
+    {
+      signature: 'input: tensor, end: tensor, weight: operand',
+      doc: 'Between input and end, by weight.',
+      kind: 'pointwise',
+      inPlace: true,
+      accepts: floats,
+    },
+    lerp,
+  ),
+  composite(
+    'floatPower',
+    { signature: 'input: operand, exponent: operand', doc: 'The power, in f64.', kind: 'pointwise' },
+    (c, a) => c.op('pow', asTensor(c, a.operand('input'), 'f64'), asTensor(c, a.operand('exponent'), 'f64')),
+  ),
+  composite(
+    'ldexp',
+    { signature: 'input: tensor, other: operand', doc: 'input times 2 to the power of other.', kind: 'pointwise' },
+    ldexp,
+  ),
+  composite(
+    'frexp',
+    { signature: 'input: tensor', doc: 'Mantissa and exponent.', results: 2, accepts: floats },
+    (c, a) => [c.op('frexpMantissa', a.tensor('input')), c.cast(c.op('frexpExponent', a.tensor('input')), 'i32')],
+  ),
+  composite(
+    'mvlgamma',
+    {
+      signature: 'input: tensor, p: int',
+      doc: 'Multivariate log gamma.',
+      torch: ['mvlgamma', 'special.multigammaln'],
+      kind: 'pointwise',
+    },
+    mvlgamma,
+  ),
+  composite(
+    'polygamma',
+    {
+      signature: 'n: int, input: tensor',
+      doc: 'The n-th derivative of digamma.',
+      torch: ['polygamma', 'special.polygamma'],
+      kind: 'pointwise',
+      forms: ['function'],
+    },
+    polygamma,
+  ),
 ];

@@ -2,17 +2,24 @@
 // entry's rule. PyTorch's public form of some has attributes (`add` has alpha): those are in `pointwise-forms.ts`.
 import { pointwise as table, resolveDTypes } from '@tsinductor/ops';
 import type { PointwiseOp } from '@tsinductor/ops';
+import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, isValue } from '../argument-reader.ts';
 import { primitive } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
 import { argumentType, dtypeUnsupported } from '../errors.ts';
 import type { Arg, Meta } from '../graph.ts';
-import type { InferContext } from '../operator.ts';
+import type { Builder, CanonicalCall, InferContext } from '../operator.ts';
 import { broadcastShapes, contiguousMeta } from '../shape.ts';
+import { activationEntries } from './activations.ts';
 import { pointwiseForms } from './pointwise-forms.ts';
 
 /** Parameter names of PyTorch, by arity; `torch` where it is not the snake_case name. */
-const SIGNATURES = ['', 'input: tensor', 'input: operand, other: operand', 'x: operand, y: operand, z: operand'] as const;
+const SIGNATURES = [
+  '',
+  'input: tensor',
+  'input: operand, other: operand',
+  'x: operand, y: operand, z: operand',
+] as const;
 
 interface PublicName {
   readonly torch: string | readonly string[];
@@ -26,6 +33,14 @@ const PUBLIC: Readonly<Record<string, PublicName>> = {
   where: { torch: 'where', signature: 'condition: operand, input: operand, other: operand' },
   pow: { torch: ['pow', 'special.pow'], signature: 'input: operand, exponent: operand' },
   relu: { torch: ['nn.functional.relu', 'relu'] },
+  relu6: functional('relu6'),
+  gelu: functional('gelu'),
+  selu: { torch: ['nn.functional.selu', 'selu'] },
+  hardswish: functional('hardswish'),
+  hardsigmoid: functional('hardsigmoid'),
+  logSigmoid: functional('logsigmoid'),
+  tanhshrink: functional('tanhshrink'),
+  sinc: { torch: ['sinc', 'special.sinc'] },
   silu: functional('silu'),
   mish: functional('mish'),
   softsign: functional('softsign'),
@@ -53,10 +68,35 @@ const PUBLIC: Readonly<Record<string, PublicName>> = {
   xlog1py: special('xlog1py'),
 };
 
+/** What PyTorch computes as a power by an integer: of bool it is an integer. */
+const BOOL_AS_INTEGER: readonly string[] = ['square'];
+
+/**
+ * Scalars alone become 0-d tensors, as nothing else would decide the dtype: floats in f64, or in f32 beside integers
+ * (what PyTorch's iterator does with two Python numbers).
+ */
+function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): CanonicalCall {
+  const [only] = a.args;
+  if (BOOL_AS_INTEGER.includes(op.name) && isValue(only) && builder.meta(only).dtype === 'bool') {
+    return { args: [builder.call('cast', [only], { dtype: { dtype: 'i64' } })], attrs: {} };
+  }
+  const scalars = a.args.filter(isScalar);
+  if (scalars.length !== a.args.length) return { args: a.args, attrs: {} };
+  const float = scalars.every(({ category }) => category === 'float') ? 'f64' : 'f32';
+  const dtypes = { bool: 'bool', int: 'i64', float } as const;
+  const args = scalars.map((each) =>
+    builder.call('full', [each], { shape: [], dtype: { dtype: dtypes[each.category] } }),
+  );
+  return { args, attrs: {} };
+}
+
 /** A pointwise op over values and scalars. */
 function pointwiseMeta(op: PointwiseOp, context: InferContext, args: readonly Arg[]): Meta {
   const operands = args.map((arg) => operandOf(op, context, arg));
-  const shape = broadcastShapes(context.sizes, args.filter(isValue).map((value) => context.metaOf(value).shape));
+  const shape = broadcastShapes(
+    context.sizes,
+    args.filter(isValue).map((value) => context.metaOf(value).shape),
+  );
   const { compute, result } = resolveDTypes(op, operands);
   if (op.accepts !== undefined && !op.accepts.includes(compute)) throw dtypeUnsupported(op.name, compute);
   return contiguousMeta(shape, result);
@@ -79,10 +119,17 @@ function operator(op: PointwiseOp): Entry {
     kind: 'pointwise',
     inPlace: true,
     ...(known === undefined ? {} : { torch: known.torch }),
+    ...(op.internal === true ? { torch: [], forms: [] } : {}),
   };
   // Where PyTorch's form has attributes, that one is the public operator of the name.
-  const levels = pointwiseForms.some(({ name }) => name === op.name) ? (['primitive'] as const) : (['primitive', 'public'] as const);
-  return primitive(op.name, description, { levels, infer: (context, a) => pointwiseMeta(op, context, a.args) });
+  const levels = [...pointwiseForms, ...activationEntries].some(({ name }) => name === op.name)
+    ? (['primitive'] as const)
+    : (['primitive', 'public'] as const);
+  return primitive(op.name, description, {
+    levels,
+    canonical: (builder, a) => canonical(op, builder, a),
+    infer: (context, a) => pointwiseMeta(op, context, a.args),
+  });
 }
 
 export const pointwiseEntries: readonly Entry[] = Object.values(table).map(operator);

@@ -16,12 +16,25 @@ import type { Shape } from '../shape.ts';
 
 /** Copies along every axis, `repeats` for each of the axes (leading ones may be new). */
 function repeat(c: Composer, input: ValueRef, repeats: Shape): ValueRef {
-  if (repeats.length < c.rank(input)) throw shapeMismatch(`repeat of ${printShape(c.shape(input))} by ${printShape(repeats)}`, 'give a count for every dim');
+  if (repeats.length < c.rank(input))
+    throw shapeMismatch(
+      `repeat of ${printShape(c.shape(input))} by ${printShape(repeats)}`,
+      'give a count for every dim',
+    );
   const x = c.lead(input, repeats.length);
   if (repeats.every((count) => c.sizes.isOne(count))) return c.call('clone', [x]);
-  const spread = c.reshape(x, c.shape(x).flatMap((extent) => [one, extent]));
-  const copies = c.expand(spread, c.shape(x).flatMap((extent, axis) => [at(repeats, axis), extent]));
-  return c.reshape(copies, c.shape(x).map((extent, axis) => multiply(at(repeats, axis), extent)));
+  const spread = c.reshape(
+    x,
+    c.shape(x).flatMap((extent) => [one, extent]),
+  );
+  const copies = c.expand(
+    spread,
+    c.shape(x).flatMap((extent, axis) => [at(repeats, axis), extent]),
+  );
+  return c.reshape(
+    copies,
+    c.shape(x).map((extent, axis) => multiply(at(repeats, axis), extent)),
+  );
 }
 
 function tile(c: Composer, x: ValueRef, counts: Shape): ValueRef {
@@ -33,12 +46,18 @@ function repeatInterleave(c: Composer, a: ArgumentReader): ValueRef {
   const dim = a.optionalInt('dim');
   const x = dim === undefined ? c.flatten(a.tensor('input')) : a.tensor('input');
   const repeats = a.operand('repeats');
-  if (repeats.kind === 'value') throw dataDependent('repeatInterleave', 'the size of the result', 'give repeats as one integer');
+  if (repeats.kind === 'value')
+    throw dataDependent('repeatInterleave', 'the size of the result', 'give repeats as one integer');
   const count = Number(repeats.value);
-  if (!Number.isInteger(count) || count < 0) throw argumentValue('repeatInterleave', `repeats is ${String(count)}`, 'it is a count');
+  if (!Number.isInteger(count) || count < 0)
+    throw argumentValue('repeatInterleave', `repeats is ${String(count)}`, 'it is a count');
   const axis = c.dim(x, dim ?? 0);
   const shape = c.shape(x);
-  const spread = c.expand(c.unsqueeze(x, axis + 1), [...shape.slice(0, axis + 1), size(count), ...shape.slice(axis + 1)]);
+  const spread = c.expand(c.unsqueeze(x, axis + 1), [
+    ...shape.slice(0, axis + 1),
+    size(count),
+    ...shape.slice(axis + 1),
+  ]);
   return c.reshape(spread, shape.with(axis, multiply(at(shape, axis), size(count))));
 }
 
@@ -52,22 +71,42 @@ function rollAxis(c: Composer, x: ValueRef, { dim, shift }: { dim: number; shift
   return c.cat([c.slice(x, dim, { start: n - by }), c.slice(x, dim, { end: n - by })], dim);
 }
 
-function roll(c: Composer, x: ValueRef, { shifts, dims }: { shifts: readonly number[]; dims: readonly number[] }): ValueRef {
+function roll(
+  c: Composer,
+  x: ValueRef,
+  { shifts, dims }: { shifts: readonly number[]; dims: readonly number[] },
+): ValueRef {
   if (dims.length === 0 && shifts.length === 1) {
     return c.reshape(rollAxis(c, c.flatten(x), { dim: 0, shift: at(shifts, 0) }), c.shape(x));
   }
-  if (shifts.length !== dims.length) throw argumentValue('roll', `${String(shifts.length)} shifts and ${String(dims.length)} dims`, 'give as many of each');
+  if (shifts.length !== dims.length)
+    throw argumentValue(
+      'roll',
+      `${String(shifts.length)} shifts and ${String(dims.length)} dims`,
+      'give as many of each',
+    );
   if (shifts.length === 0) throw argumentValue('roll', 'no shifts', 'give at least one');
   return dims.reduce((all, dim, i) => rollAxis(c, all, { dim: c.dim(x, dim), shift: at(shifts, i) }), x);
 }
 
 /** fftshift and ifftshift: rolls by half of each axis. */
 const halfRoll = (name: string, half: (n: number) => number): Entry =>
-  composite(name, { signature: 'input: tensor, dim: dims = null', doc: 'Moves the middle of each axis to its start, or back.', torch: `fft.${name.toLowerCase()}`, forms: ['function'] }, (c, a) => {
-    const x = a.tensor('input');
-    const dims = a.dims('dim')?.map((dim) => c.dim(x, dim)) ?? range(c.rank(x));
-    return dims.length === 0 ? x : dims.reduce((all, dim) => rollAxis(c, all, { dim, shift: half(c.sizes.toNumber(c.size(x, dim))) }), x);
-  });
+  composite(
+    name,
+    {
+      signature: 'input: tensor, dim: dims = null',
+      doc: 'Moves the middle of each axis to its start, or back.',
+      torch: `fft.${name.toLowerCase()}`,
+      forms: ['function'],
+    },
+    (c, a) => {
+      const x = a.tensor('input');
+      const dims = a.dims('dim')?.map((dim) => c.dim(x, dim)) ?? range(c.rank(x));
+      return dims.length === 0
+        ? x
+        : dims.reduce((all, dim) => rollAxis(c, all, { dim, shift: half(c.sizes.toNumber(c.size(x, dim))) }), x);
+    },
+  );
 
 function rot90(c: Composer, a: ArgumentReader): ValueRef {
   const x = a.tensor('input');
@@ -78,17 +117,26 @@ function rot90(c: Composer, a: ArgumentReader): ValueRef {
   const turns = ((a.int('k') % 4) + 4) % 4;
   if (turns === 0) return c.call('clone', [x]);
   if (turns === 2) return c.flip(x, [first, second]);
-  return turns === 1 ? c.transpose(c.flip(x, [second]), first, second) : c.flip(c.transpose(x, first, second), [second]);
+  return turns === 1
+    ? c.transpose(c.flip(x, [second]), first, second)
+    : c.flip(c.transpose(x, first, second), [second]);
 }
 
 /** tril and triu: keeps the elements on one side of a diagonal. */
 const triangle = (name: 'tril' | 'triu', comparison: 'le' | 'ge'): Entry =>
-  composite(name, { signature: 'input: tensor, diagonal: int = 0', doc: `The ${name === 'tril' ? 'lower' : 'upper'} triangle of matrices, zeros elsewhere.` }, (c, a) => {
-    const x = a.tensor('input');
-    if (c.rank(x) < 2) throw shapeMismatch(`${name} of ${printShape(c.shape(x))}`, 'give a matrix');
-    const [rows, columns] = [c.unsqueeze(c.iota(c.size(x, -2)), 1), c.iota(c.size(x, -1))];
-    return c.where(c.op(comparison, c.op('sub', columns, rows), a.int('diagonal')), x, c.full(0, [], c.dtype(x)));
-  });
+  composite(
+    name,
+    {
+      signature: 'input: tensor, diagonal: int = 0',
+      doc: `The ${name === 'tril' ? 'lower' : 'upper'} triangle of matrices, zeros elsewhere.`,
+    },
+    (c, a) => {
+      const x = a.tensor('input');
+      if (c.rank(x) < 2) throw shapeMismatch(`${name} of ${printShape(c.shape(x))}`, 'give a matrix');
+      const [rows, columns] = [c.unsqueeze(c.iota(c.size(x, -2)), 1), c.iota(c.size(x, -1))];
+      return c.where(c.op(comparison, c.op('sub', columns, rows), a.int('diagonal')), x, c.full(0, [], c.dtype(x)));
+    },
+  );
 
 /** Last-axis vectors as diagonals of new matrices, whose axes become dim1 and dim2. */
 function diagEmbed(c: Composer, x: ValueRef, place: { offset: number; dim1: number; dim2: number }): ValueRef {
@@ -104,7 +152,10 @@ function diagEmbed(c: Composer, x: ValueRef, place: { offset: number; dim1: numb
   const distance = c.op('sub', c.iota(side), c.unsqueeze(c.iota(side), 1));
   const matrices = c.where(c.op('eq', distance, place.offset), spread, c.full(0, [], c.dtype(x)));
   const rest = range(rank - 2);
-  return c.permute(matrices, range(rank).map((axis) => (axis === dim1 ? rank - 2 : axis === dim2 ? rank - 1 : (rest.shift() ?? axis))));
+  return c.permute(
+    matrices,
+    range(rank).map((axis) => (axis === dim1 ? rank - 2 : axis === dim2 ? rank - 1 : (rest.shift() ?? axis))),
+  );
 }
 
 function diag(c: Composer, x: ValueRef, offset: number): ValueRef {
@@ -118,7 +169,12 @@ type Pair = readonly [number, number];
 /** PyTorch's flat padding, which starts at the last axis, as a pair for each axis. */
 function pairsOf(c: Composer, operator: string, x: ValueRef, flat: readonly number[]): readonly Pair[] {
   if (flat.length % 2 !== 0) throw argumentValue(operator, `${String(flat.length)} pad sizes`, 'give two for each dim');
-  if (flat.length / 2 > c.rank(x)) throw argumentValue(operator, `${String(flat.length)} pad sizes for ${String(c.rank(x))} dims`, 'give two for each dim at most');
+  if (flat.length / 2 > c.rank(x))
+    throw argumentValue(
+      operator,
+      `${String(flat.length)} pad sizes for ${String(c.rank(x))} dims`,
+      'give two for each dim at most',
+    );
   return range(c.rank(x)).map((axis) => {
     const place = 2 * (c.rank(x) - 1 - axis);
     return [flat[place] ?? 0, flat[place + 1] ?? 0];
@@ -126,21 +182,48 @@ function pairsOf(c: Composer, operator: string, x: ValueRef, flat: readonly numb
 }
 
 function constantPad(c: Composer, x: ValueRef, pairs: readonly Pair[], value: ScalarRef): ValueRef {
-  return c.pad(x, pairs.map(([before, after]) => [size(before), size(after)] as const), value);
+  return c.pad(
+    x,
+    pairs.map(([before, after]) => [size(before), size(after)] as const),
+    value,
+  );
 }
 
 /** What lies before and after an axis, by mode; `n` is its size. */
-const BORDERS: Readonly<Record<string, (c: Composer, x: ValueRef, at: { dim: number; n: number; before: number; after: number }) => readonly [ValueRef, ValueRef]>> = {
+const BORDERS: Readonly<
+  Record<
+    string,
+    (
+      c: Composer,
+      x: ValueRef,
+      at: { dim: number; n: number; before: number; after: number },
+    ) => readonly [ValueRef, ValueRef]
+  >
+> = {
   reflect: (c, x, { dim, n, before, after }) => {
-    if (before >= n || after >= n) throw argumentValue('pad', `reflecting ${String(Math.max(before, after))} of ${String(n)} elements`, 'pad less than the size');
-    return [c.flip(c.slice(x, dim, { start: 1, end: before + 1 }), [dim]), c.flip(c.slice(x, dim, { start: n - 1 - after, end: n - 1 }), [dim])];
+    if (before >= n || after >= n)
+      throw argumentValue(
+        'pad',
+        `reflecting ${String(Math.max(before, after))} of ${String(n)} elements`,
+        'pad less than the size',
+      );
+    return [
+      c.flip(c.slice(x, dim, { start: 1, end: before + 1 }), [dim]),
+      c.flip(c.slice(x, dim, { start: n - 1 - after, end: n - 1 }), [dim]),
+    ];
   },
   replicate: (c, x, { dim, n, before, after }) => {
-    const copies = (index: number, count: number): ValueRef => c.expand(c.slice(x, dim, { start: index, end: index + 1 }), c.shape(x).with(dim, size(count)));
+    const copies = (index: number, count: number): ValueRef =>
+      c.expand(c.slice(x, dim, { start: index, end: index + 1 }), c.shape(x).with(dim, size(count)));
     return [copies(0, before), copies(n - 1, after)];
   },
   circular: (c, x, { dim, n, before, after }) => {
-    if (before > n || after > n) throw argumentValue('pad', `wrapping ${String(Math.max(before, after))} of ${String(n)} elements`, 'pad at most the size');
+    if (before > n || after > n)
+      throw argumentValue(
+        'pad',
+        `wrapping ${String(Math.max(before, after))} of ${String(n)} elements`,
+        'pad at most the size',
+      );
     return [c.slice(x, dim, { start: n - before, end: n }), c.slice(x, dim, { start: 0, end: after })];
   },
 };
@@ -160,7 +243,9 @@ function borderPad(c: Composer, x: ValueRef, { pairs, mode }: { pairs: readonly 
 function pad(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mode, value] = [a.tensor('input'), a.string('mode'), a.attr('value')];
   const pairs = pairsOf(c, 'pad', x, a.ints('pad'));
-  return mode === 'constant' ? constantPad(c, x, pairs, value === null ? scalar(0) : a.scalar('value')) : borderPad(c, x, { pairs, mode });
+  return mode === 'constant'
+    ? constantPad(c, x, pairs, value === null ? scalar(0) : a.scalar('value'))
+    : borderPad(c, x, { pairs, mode });
 }
 
 /** [.., C r r, H, W] to [.., C, H r, W r]. */
@@ -169,12 +254,21 @@ function pixelShuffle(c: Composer, x: ValueRef, factor: number): ValueRef {
   if (factor < 1) throw argumentValue('pixelShuffle', `factor ${String(factor)}`, 'use a positive factor');
   const [lead, channels, rows, columns] = [c.shape(x).slice(0, -3), c.size(x, -3), c.size(x, -2), c.size(x, -1)];
   const square = factor * factor;
-  if (c.sizes.toNumber(channels) % square !== 0) throw shapeMismatch(`pixelShuffle of ${printShape([channels])} channels`, 'they must be a multiple of the squared factor');
+  if (c.sizes.toNumber(channels) % square !== 0)
+    throw shapeMismatch(
+      `pixelShuffle of ${printShape([channels])} channels`,
+      'they must be a multiple of the squared factor',
+    );
   const r = size(factor);
   const split = c.reshape(x, [...lead, floorDivide(channels, int(square)), r, r, rows, columns]);
   const n = lead.length;
   const order = [...range(n), n, n + 3, n + 1, n + 4, n + 2];
-  return c.reshape(c.permute(split, order), [...lead, floorDivide(channels, int(square)), multiply(rows, r), multiply(columns, r)]);
+  return c.reshape(c.permute(split, order), [
+    ...lead,
+    floorDivide(channels, int(square)),
+    multiply(rows, r),
+    multiply(columns, r),
+  ]);
 }
 
 function pixelUnshuffle(c: Composer, x: ValueRef, factor: number): ValueRef {
@@ -182,40 +276,116 @@ function pixelUnshuffle(c: Composer, x: ValueRef, factor: number): ValueRef {
   if (factor < 1) throw argumentValue('pixelUnshuffle', `factor ${String(factor)}`, 'use a positive factor');
   const [lead, channels] = [c.shape(x).slice(0, -3), c.size(x, -3)];
   const [rows, columns] = [c.sizes.toNumber(c.size(x, -2)), c.sizes.toNumber(c.size(x, -1))];
-  if (rows % factor !== 0 || columns % factor !== 0) throw shapeMismatch(`pixelUnshuffle of ${printShape(c.shape(x))}`, 'height and width must be multiples of the factor');
+  if (rows % factor !== 0 || columns % factor !== 0)
+    throw shapeMismatch(
+      `pixelUnshuffle of ${printShape(c.shape(x))}`,
+      'height and width must be multiples of the factor',
+    );
   const [h, w, r] = [size(rows / factor), size(columns / factor), size(factor)];
   const n = lead.length;
   const split = c.reshape(x, [...lead, channels, h, r, w, r]);
-  return c.reshape(c.permute(split, [...range(n + 1), n + 2, n + 4, n + 1, n + 3]), [...lead, multiply(channels, int(factor * factor)), h, w]);
+  return c.reshape(c.permute(split, [...range(n + 1), n + 2, n + 4, n + 1, n + 3]), [
+    ...lead,
+    multiply(channels, int(factor * factor)),
+    h,
+    w,
+  ]);
 }
 
 const flips = (name: string, dim: number, least: number): Entry =>
   composite(name, { signature: 'input: tensor', doc: `Reverses axis ${String(dim)}.` }, (c, a) => {
-    if (c.rank(a.tensor('input')) < least) throw shapeMismatch(`${name} of ${printShape(c.shape(a.tensor('input')))}`, `it needs at least ${String(least)} dims`);
+    if (c.rank(a.tensor('input')) < least)
+      throw shapeMismatch(
+        `${name} of ${printShape(c.shape(a.tensor('input')))}`,
+        `it needs at least ${String(least)} dims`,
+      );
     return c.flip(a.tensor('input'), [dim]);
   });
 
 const X = 'input: tensor';
 
 export const rearrangeEntries: readonly Entry[] = [
-  composite('repeat', { signature: `${X}, ...repeats: sizes`, doc: 'Copies along each dim.', torch: 'Tensor.repeat', forms: ['method'] }, (c, a) => repeat(c, a.tensor('input'), a.sizes('repeats'))),
-  composite('tile', { signature: `${X}, ...dims: sizes`, doc: 'Copies along the last dims.' }, (c, a) => tile(c, a.tensor('input'), a.sizes('dims'))),
-  composite('repeatInterleave', { signature: `${X}, repeats: operand, dim: int? = null, *, outputSize: int? = null`, doc: 'Repeats each element in place.' }, repeatInterleave),
+  composite(
+    'repeat',
+    { signature: `${X}, ...repeats: sizes`, doc: 'Copies along each dim.', torch: 'Tensor.repeat', forms: ['method'] },
+    (c, a) => repeat(c, a.tensor('input'), a.sizes('repeats')),
+  ),
+  composite('tile', { signature: `${X}, ...dims: sizes`, doc: 'Copies along the last dims.' }, (c, a) =>
+    tile(c, a.tensor('input'), a.sizes('dims')),
+  ),
+  composite(
+    'repeatInterleave',
+    {
+      signature: `${X}, repeats: operand, dim: int? = null, *, outputSize: int? = null`,
+      doc: 'Repeats each element in place.',
+    },
+    repeatInterleave,
+  ),
   flips('fliplr', 1, 2),
   flips('flipud', 0, 1),
-  composite('roll', { signature: `${X}, shifts: dims, dims: dims = null`, doc: 'Shifts axes around their ends.' }, (c, a) => roll(c, a.tensor('input'), { shifts: a.ints('shifts'), dims: a.dims('dims') ?? [] })),
+  composite(
+    'roll',
+    { signature: `${X}, shifts: dims, dims: dims = null`, doc: 'Shifts axes around their ends.' },
+    (c, a) => roll(c, a.tensor('input'), { shifts: a.ints('shifts'), dims: a.dims('dims') ?? [] }),
+  ),
   halfRoll('fftshift', (n) => Math.floor(n / 2)),
   halfRoll('ifftshift', (n) => Math.floor((n + 1) / 2)),
-  composite('rot90', { signature: `${X}, k: int = 1, dims: dims = null`, doc: 'Rotates a plane by 90 degrees, k times.' }, rot90),
+  composite(
+    'rot90',
+    { signature: `${X}, k: int = 1, dims: dims = null`, doc: 'Rotates a plane by 90 degrees, k times.' },
+    rot90,
+  ),
   triangle('tril', 'le'),
   triangle('triu', 'ge'),
-  composite('diag', { signature: `${X}, diagonal: int = 0`, doc: 'The diagonal of a matrix, or a matrix with a diagonal.' }, (c, a) => diag(c, a.tensor('input'), a.int('diagonal'))),
-  composite('diagEmbed', { signature: `${X}, offset: int = 0, dim1: int = -2, dim2: int = -1`, doc: 'Vectors as diagonals of matrices.' }, (c, a) =>
-    diagEmbed(c, a.tensor('input'), { offset: a.int('offset'), dim1: a.int('dim1'), dim2: a.int('dim2') })),
-  composite('diagflat', { signature: `${X}, offset: int = 0`, doc: 'The flattened tensor as a diagonal.' }, (c, a) => diagEmbed(c, c.flatten(a.tensor('input')), { offset: a.int('offset'), dim1: -2, dim2: -1 })),
-  composite('pad', { signature: `${X}, pad: ints, mode: string = 'constant', value: scalar? = null`, doc: 'Adds borders, last dim first.', torch: 'nn.functional.pad' }, pad),
-  composite('constantPadNd', { signature: `${X}, pad: ints, value: scalar = 0`, doc: 'Adds constant borders.' }, (c, a) =>
-    constantPad(c, a.tensor('input'), pairsOf(c, 'constantPadNd', a.tensor('input'), a.ints('pad')), a.scalar('value'))),
-  composite('pixelShuffle', { signature: `${X}, upscaleFactor: int`, doc: 'Channels to pixels.', torch: ['nn.functional.pixel_shuffle', 'pixel_shuffle'] }, (c, a) => pixelShuffle(c, a.tensor('input'), a.int('upscaleFactor'))),
-  composite('pixelUnshuffle', { signature: `${X}, downscaleFactor: int`, doc: 'Pixels to channels.', torch: ['nn.functional.pixel_unshuffle', 'pixel_unshuffle'] }, (c, a) => pixelUnshuffle(c, a.tensor('input'), a.int('downscaleFactor'))),
+  composite(
+    'diag',
+    { signature: `${X}, diagonal: int = 0`, doc: 'The diagonal of a matrix, or a matrix with a diagonal.' },
+    (c, a) => diag(c, a.tensor('input'), a.int('diagonal')),
+  ),
+  composite(
+    'diagEmbed',
+    { signature: `${X}, offset: int = 0, dim1: int = -2, dim2: int = -1`, doc: 'Vectors as diagonals of matrices.' },
+    (c, a) => diagEmbed(c, a.tensor('input'), { offset: a.int('offset'), dim1: a.int('dim1'), dim2: a.int('dim2') }),
+  ),
+  composite('diagflat', { signature: `${X}, offset: int = 0`, doc: 'The flattened tensor as a diagonal.' }, (c, a) =>
+    diagEmbed(c, c.flatten(a.tensor('input')), { offset: a.int('offset'), dim1: -2, dim2: -1 }),
+  ),
+  composite(
+    'pad',
+    {
+      signature: `${X}, pad: ints, mode: string = 'constant', value: scalar? = null`,
+      doc: 'Adds borders, last dim first.',
+      torch: 'nn.functional.pad',
+    },
+    pad,
+  ),
+  composite(
+    'constantPadNd',
+    { signature: `${X}, pad: ints, value: scalar = 0`, doc: 'Adds constant borders.' },
+    (c, a) =>
+      constantPad(
+        c,
+        a.tensor('input'),
+        pairsOf(c, 'constantPadNd', a.tensor('input'), a.ints('pad')),
+        a.scalar('value'),
+      ),
+  ),
+  composite(
+    'pixelShuffle',
+    {
+      signature: `${X}, upscaleFactor: int`,
+      doc: 'Channels to pixels.',
+      torch: ['nn.functional.pixel_shuffle', 'pixel_shuffle'],
+    },
+    (c, a) => pixelShuffle(c, a.tensor('input'), a.int('upscaleFactor')),
+  ),
+  composite(
+    'pixelUnshuffle',
+    {
+      signature: `${X}, downscaleFactor: int`,
+      doc: 'Pixels to channels.',
+      torch: ['nn.functional.pixel_unshuffle', 'pixel_unshuffle'],
+    },
+    (c, a) => pixelUnshuffle(c, a.tensor('input'), a.int('downscaleFactor')),
+  ),
 ];

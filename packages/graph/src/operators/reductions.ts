@@ -24,7 +24,9 @@ const reduction = (op: ReductionOp): Entry =>
         const { shape, dtype } = context.metaOf(a.tensor('input'));
         const dims = a.ints('dims');
         if (op.accepts !== undefined && !op.accepts.includes(dtype)) throw dtypeUnsupported(op.name, dtype);
-        const kept = a.bool('keepdim') ? shape.map((size, axis) => (dims.includes(axis) ? one : size)) : shape.filter((_, axis) => !dims.includes(axis));
+        const kept = a.bool('keepdim')
+          ? shape.map((size, axis) => (dims.includes(axis) ? one : size))
+          : shape.filter((_, axis) => !dims.includes(axis));
         return contiguousMeta(kept, op.result(dtype));
       },
     },
@@ -43,7 +45,10 @@ interface Reduced {
   readonly keepdim: boolean;
 }
 
-export const reduced = (c: Composer, a: ArgumentReader): Reduced => ({ dims: c.dims(a.tensor('input'), a.dims('dim')), keepdim: a.bool('keepdim') });
+export const reduced = (c: Composer, a: ArgumentReader): Reduced => ({
+  dims: c.dims(a.tensor('input'), a.dims('dim')),
+  keepdim: a.bool('keepdim'),
+});
 
 /** The input, in the dtype that the caller asked for. */
 export function requested(c: Composer, a: ArgumentReader): ValueRef {
@@ -56,18 +61,27 @@ export function requireFloat(c: Composer, operator: string, x: ValueRef): void {
 }
 
 /** The number of elements that are reduced, as an operand in the dtype of `like`. */
-const elementCount = (c: Composer, x: ValueRef, dims: readonly number[]): OperandLike => c.sizeOperand(c.count(x, dims), c.dtype(x));
+const elementCount = (c: Composer, x: ValueRef, dims: readonly number[]): OperandLike =>
+  c.sizeOperand(c.count(x, dims), c.dtype(x));
 
 /** Mean over dims of a tensor that is already wide. */
-export const wideMean = (c: Composer, x: ValueRef, { dims, keepdim }: Reduced): ValueRef => c.op('div', c.reduce('sum', x, dims, keepdim), elementCount(c, x, dims));
+export const wideMean = (c: Composer, x: ValueRef, { dims, keepdim }: Reduced): ValueRef =>
+  c.op('div', c.reduce('sum', x, dims, keepdim), elementCount(c, x, dims));
 
 /** Mean and variance over dims of a wide tensor, in two passes. */
-export function wideVariance(c: Composer, x: ValueRef, { dims, keepdim, correction }: Reduced & { correction: number }): { mean: ValueRef; variance: ValueRef } {
+export function wideVariance(
+  c: Composer,
+  x: ValueRef,
+  { dims, keepdim, correction }: Reduced & { correction: number },
+): { mean: ValueRef; variance: ValueRef } {
   const mean = wideMean(c, x, { dims, keepdim: true });
   const centred = c.op('sub', x, mean);
   const squares = c.reduce('sum', c.op('mul', centred, centred), dims, keepdim);
   const count = c.count(x, dims);
-  const divisor = count.kind === 'int' ? float(Math.max(count.value - correction, 0)) : c.sizeOperand(subtract(count, int(correction)), c.dtype(x));
+  const divisor =
+    count.kind === 'int'
+      ? float(Math.max(count.value - correction, 0))
+      : c.sizeOperand(subtract(count, int(correction)), c.dtype(x));
   return { mean: keepdim ? mean : c.squeeze(mean, ...dims), variance: c.op('div', squares, divisor) };
 }
 
@@ -77,7 +91,11 @@ function correctionOf(a: ArgumentReader): number {
 }
 
 /** var, std and the pairs with the mean: `pick` chooses the results from wide values. */
-function spread(name: string, doc: string, pick: (c: Composer, of: { mean: ValueRef; variance: ValueRef }) => readonly ValueRef[]): readonly Entry[] {
+function spread(
+  name: string,
+  doc: string,
+  pick: (c: Composer, of: { mean: ValueRef; variance: ValueRef }) => readonly ValueRef[],
+): readonly Entry[] {
   const body = (c: Composer, x: ValueRef, how: Reduced & { correction: number }): readonly ValueRef[] => {
     requireFloat(c, name, x);
     return pick(c, wideVariance(c, c.widen(x), how)).map((value) => c.cast(value, c.dtype(x)));
@@ -86,11 +104,24 @@ function spread(name: string, doc: string, pick: (c: Composer, of: { mean: Value
   return [
     composite(
       name,
-      { signature: 'input: tensor, dim: dims = null, unbiased: bool? = null, keepdim: bool = false, *, correction: float? = null', doc, overloads: [`${name}Unbiased`], ...results },
+      {
+        signature:
+          'input: tensor, dim: dims = null, unbiased: bool? = null, keepdim: bool = false, *, correction: float? = null',
+        doc,
+        overloads: [`${name}Unbiased`],
+        ...results,
+      },
       (c, a) => body(c, a.tensor('input'), { ...reduced(c, a), correction: correctionOf(a) }),
     ),
-    composite(`${name}Unbiased`, { signature: 'input: tensor, unbiased: bool', doc, torch: [], forms: [], ...results }, (c, a) =>
-      body(c, a.tensor('input'), { dims: range(c.rank(a.tensor('input'))), keepdim: false, correction: a.bool('unbiased') ? 1 : 0 }),
+    composite(
+      `${name}Unbiased`,
+      { signature: 'input: tensor, unbiased: bool', doc, torch: [], forms: [], ...results },
+      (c, a) =>
+        body(c, a.tensor('input'), {
+          dims: range(c.rank(a.tensor('input'))),
+          keepdim: false,
+          correction: a.bool('unbiased') ? 1 : 0,
+        }),
     ),
   ];
 }
@@ -110,26 +141,51 @@ function extreme(c: Composer, a: ArgumentReader, target: 'amax' | 'amin'): Value
 function extremes(name: 'max' | 'min'): readonly Entry[] {
   const [target, position] = [`a${name}`, `arg${name}`];
   return [
-    composite(name, { signature: 'input: tensor', doc: `The ${name}imum of all elements; with dim, along it and with its indices; with another tensor, elementwise.`, overloads: [`${name}Dim`, `${name}imum`] }, (c, a) => {
-      requireElements(c, name, a.tensor('input'), range(c.rank(a.tensor('input'))));
-      return c.reduce(target, a.tensor('input'));
-    }),
-    composite(`${name}Dim`, { signature: 'input: tensor, dim: int, keepdim: bool = false', doc: `The ${name}ima along a dim, and where they are.`, torch: [], forms: [], results: 2 }, (c, a) => {
-      const { dims, keepdim } = reduced(c, a);
-      requireElements(c, name, a.tensor('input'), dims);
-      return [target, position].map((reduce) => c.reduce(reduce, a.tensor('input'), dims, keepdim));
-    }),
+    composite(
+      name,
+      {
+        signature: 'input: tensor',
+        doc: `The ${name}imum of all elements; with dim, along it and with its indices; with another tensor, elementwise.`,
+        overloads: [`${name}Dim`, `${name}imum`],
+      },
+      (c, a) => {
+        requireElements(c, name, a.tensor('input'), range(c.rank(a.tensor('input'))));
+        return c.reduce(target, a.tensor('input'));
+      },
+    ),
+    composite(
+      `${name}Dim`,
+      {
+        signature: 'input: tensor, dim: int, keepdim: bool = false',
+        doc: `The ${name}ima along a dim, and where they are.`,
+        torch: [],
+        forms: [],
+        results: 2,
+      },
+      (c, a) => {
+        const { dims, keepdim } = reduced(c, a);
+        requireElements(c, name, a.tensor('input'), dims);
+        // Positions are found among numbers.
+        const x = a.tensor('input');
+        const ranked = c.dtype(x) === 'bool' ? c.cast(x, 'u8') : x;
+        return [c.reduce(target, x, dims, keepdim), c.reduce(position, ranked, dims, keepdim)];
+      },
+    ),
   ];
 }
 
 const arg = (name: 'argmax' | 'argmin'): Entry =>
-  composite(name, { signature: DIM, doc: `The index of the ${name.slice(3)}imum, in the flattened tensor or along a dim.` }, (c, a) => {
-    const x = a.tensor('input');
-    const { dims, keepdim } = reduced(c, a);
-    if (c.dtype(x) === 'bool') throw dtypeUnsupported(name, 'bool');
-    requireElements(c, name, x, dims);
-    return c.reduce(name, x, dims, keepdim);
-  });
+  composite(
+    name,
+    { signature: DIM, doc: `The index of the ${name.slice(3)}imum, in the flattened tensor or along a dim.` },
+    (c, a) => {
+      const x = a.tensor('input');
+      const { dims, keepdim } = reduced(c, a);
+      if (c.dtype(x) === 'bool') throw dtypeUnsupported(name, 'bool');
+      requireElements(c, name, x, dims);
+      return c.reduce(name, x, dims, keepdim);
+    },
+  );
 
 function logsumexp(c: Composer, a: ArgumentReader): ValueRef {
   const { dims, keepdim } = reduced(c, a);
@@ -148,7 +204,8 @@ function logsumexp(c: Composer, a: ArgumentReader): ValueRef {
 const simple = (name: 'sum' | 'prod', doc: string, signature: string): Entry =>
   composite(name, { signature, doc }, (c, a) => {
     const { dims, keepdim } = reduced(c, a);
-    return c.reduce(name, requested(c, a), dims, keepdim);
+    const result = c.reduce(name, requested(c, a), dims, keepdim);
+    return c.cast(result, a.dtype() ?? c.dtype(result));
   });
 
 const quantifier = (name: 'any' | 'all', doc: string): Entry =>
@@ -157,15 +214,23 @@ const quantifier = (name: 'any' | 'all', doc: string): Entry =>
     return c.reduce(name, a.tensor('input'), dims, keepdim);
   });
 
-const withoutNaN = (c: Composer, x: ValueRef): ValueRef => (isFloat(c.dtype(x)) ? c.where(c.op('isnan', x), float(0), x) : x);
-
 function sumToSize(c: Composer, a: ArgumentReader): ValueRef {
   const [x, target] = [a.tensor('input'), a.sizes('size')];
   const [shape, lead] = [c.shape(x), c.rank(x) - target.length];
-  const fits = lead >= 0 && target.every((size, axis) => c.sizes.isOne(size) || c.sizes.same(size, c.size(x, axis + lead)));
-  if (!fits) throw shapeMismatch(`cannot sum ${printShape(shape)} to ${printShape(target)}`, 'the target must broadcast to the tensor');
-  const dims = range(shape.length).filter((axis) => axis < lead || (c.sizes.isOne(target[axis - lead] ?? one) && !c.sizes.isOne(c.size(x, axis))));
-  return dims.length === 0 ? x : c.squeeze(c.cast(c.reduce('sum', x, dims, true), sumDType(c.dtype(x))), ...range(lead));
+  if (target.length === 0) return c.reduce('sum', x);
+  const fits =
+    lead >= 0 && target.every((size, axis) => c.sizes.isOne(size) || c.sizes.same(size, c.size(x, axis + lead)));
+  if (!fits)
+    throw shapeMismatch(
+      `cannot sum ${printShape(shape)} to ${printShape(target)}`,
+      'the target must broadcast to the tensor',
+    );
+  const dims = range(shape.length).filter(
+    (axis) => axis < lead || (c.sizes.isOne(target[axis - lead] ?? one) && !c.sizes.isOne(c.size(x, axis))),
+  );
+  return dims.length === 0
+    ? x
+    : c.squeeze(c.cast(c.reduce('sum', x, dims, true), sumDType(c.dtype(x))), ...range(lead));
 }
 
 const sumDType = (dtype: DType): DType => (isFloat(dtype) ? dtype : 'i64');
@@ -184,8 +249,12 @@ export const reductionEntries: readonly Entry[] = [
     requireFloat(c, 'mean', x);
     return c.cast(wideMean(c, c.widen(x), reduced(c, a)), c.dtype(x));
   }),
-  composite('amax', { signature: DIMS, doc: 'The largest element; NaN if there is one.' }, (c, a) => extreme(c, a, 'amax')),
-  composite('amin', { signature: DIMS, doc: 'The smallest element; NaN if there is one.' }, (c, a) => extreme(c, a, 'amin')),
+  composite('amax', { signature: DIMS, doc: 'The largest element; NaN if there is one.' }, (c, a) =>
+    extreme(c, a, 'amax'),
+  ),
+  composite('amin', { signature: DIMS, doc: 'The smallest element; NaN if there is one.' }, (c, a) =>
+    extreme(c, a, 'amin'),
+  ),
   ...extremes('max'),
   ...extremes('min'),
   arg('argmax'),
@@ -196,26 +265,61 @@ export const reductionEntries: readonly Entry[] = [
   ...spread('std', 'Standard deviation: the root of var.', (c, { variance }) => [c.op('sqrt', variance)]),
   ...spread('varMean', 'Variance and mean.', (_, { mean, variance }) => [variance, mean]),
   ...spread('stdMean', 'Standard deviation and mean.', (c, { mean, variance }) => [c.op('sqrt', variance), mean]),
-  composite('logsumexp', { signature: 'input: tensor, dim: dims, keepdim: bool = false', doc: 'log of the sum of exp, without overflow.', torch: ['logsumexp', 'special.logsumexp'] }, logsumexp),
-  composite('countNonzero', { signature: 'input: tensor, dim: dims = null', doc: 'The number of elements that are not 0.' }, (c, a) =>
-    c.reduce('sum', c.op('ne', a.tensor('input'), 0), c.dims(a.tensor('input'), a.dims('dim')))),
+  composite(
+    'logsumexp',
+    {
+      signature: 'input: tensor, dim: dims, keepdim: bool = false',
+      doc: 'log of the sum of exp, without overflow.',
+      torch: ['logsumexp', 'special.logsumexp'],
+    },
+    logsumexp,
+  ),
+  composite(
+    'countNonzero',
+    { signature: 'input: tensor, dim: dims = null', doc: 'The number of elements that are not 0.' },
+    (c, a) => c.reduce('countNonzero', a.tensor('input'), c.dims(a.tensor('input'), a.dims('dim'))),
+  ),
   composite('nansum', { signature: DIMS_DTYPE, doc: 'Sum, NaN counting as 0.' }, (c, a) => {
     const { dims, keepdim } = reduced(c, a);
-    const x = withoutNaN(c, a.tensor('input'));
-    return c.reduce('sum', c.cast(x, a.dtype() ?? c.dtype(x)), dims, keepdim);
+    const result = c.reduce('nansum', requested(c, a), dims, keepdim);
+    return c.cast(result, a.dtype() ?? c.dtype(result));
   }),
-  composite('nanmean', { signature: DIMS_DTYPE, doc: 'Mean of the elements that are not NaN.', accepts: floats }, (c, a) => {
-    const { dims, keepdim } = reduced(c, a);
-    const x = requested(c, a);
-    const wide = c.widen(x);
-    const count = c.reduce('sum', c.op('logicalNot', c.op('isnan', wide)), dims, keepdim);
-    return c.cast(c.op('div', c.reduce('sum', withoutNaN(c, wide), dims, keepdim), count), c.dtype(x));
-  }),
-  composite('aminmax', { signature: 'input: tensor, *, dim: int? = null, keepdim: bool = false', doc: 'The smallest and the largest element.', results: 2 }, (c, a) => {
-    const { dims, keepdim } = reduced(c, a);
-    requireElements(c, 'aminmax', a.tensor('input'), dims);
-    return ['amin', 'amax'].map((target) => c.reduce(target, a.tensor('input'), dims, keepdim));
-  }),
+  composite(
+    'nanmean',
+    { signature: DIMS_DTYPE, doc: 'Mean of the elements that are not NaN.', accepts: floats },
+    (c, a) => {
+      const { dims, keepdim } = reduced(c, a);
+      const x = requested(c, a);
+      const wide = c.widen(x);
+      const count = c.reduce('sum', c.op('logicalNot', c.op('isnan', wide)), dims, keepdim);
+      return c.cast(c.op('div', c.reduce('nansum', wide, dims, keepdim), count), c.dtype(x));
+    },
+  ),
+  composite(
+    'aminmax',
+    {
+      signature: 'input: tensor, *, dim: int? = null, keepdim: bool = false',
+      doc: 'The smallest and the largest element.',
+      results: 2,
+    },
+    (c, a) => {
+      const { dims, keepdim } = reduced(c, a);
+      requireElements(c, 'aminmax', a.tensor('input'), dims);
+      const ends = ['amin', 'amax'].map((target) => c.reduce(target, a.tensor('input'), dims, keepdim));
+      // PyTorch counts the dim that it keeps of a 0-d tensor.
+      const isKept = keepdim && c.rank(a.tensor('input')) === 0 && a.optionalInt('dim') !== undefined;
+      return isKept ? ends.map((x) => c.reshape(x, [one])) : ends;
+    },
+  ),
   composite('trace', { signature: 'input: tensor', doc: 'Sum of the diagonal of a matrix.' }, trace),
-  composite('sumToSize', { signature: 'input: tensor, ...size: sizes', doc: 'Sums the axes that broadcasting from `size` would have made.', torch: 'Tensor.sum_to_size', forms: ['method'] }, sumToSize),
+  composite(
+    'sumToSize',
+    {
+      signature: 'input: tensor, ...size: sizes',
+      doc: 'Sums the axes that broadcasting from `size` would have made.',
+      torch: 'Tensor.sum_to_size',
+      forms: ['method'],
+    },
+    sumToSize,
+  ),
 ];

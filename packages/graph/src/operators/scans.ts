@@ -12,13 +12,21 @@ import { one } from '../shape.ts';
 import { requested } from './reductions.ts';
 
 const scan = (name: 'cumsum' | 'cumprod', what: string): Entry =>
-  composite(name, { signature: 'input: tensor, dim: int, *, dtype: dtype = null', doc: `The running ${what}; of integers in i64.`, inPlace: true }, (c, a) => {
-    const given = requested(c, a);
-    const x = isFloat(c.dtype(given)) || a.dtype() !== undefined ? given : c.cast(given, 'i64');
-    const dim = c.dim(x, a.int('dim'));
-    if (c.rank(x) === 0) return c.call('clone', [x]);
-    return c.cast(c.call(name, [c.widen(x)], { dim }), c.dtype(x));
-  });
+  composite(
+    name,
+    {
+      signature: 'input: tensor, dim: int, *, dtype: dtype = null',
+      doc: `The running ${what}; of integers in i64.`,
+      inPlace: true,
+    },
+    (c, a) => {
+      const given = requested(c, a);
+      const x = isFloat(c.dtype(given)) || a.dtype() !== undefined ? given : c.cast(given, 'i64');
+      const dim = c.dim(x, a.int('dim'));
+      if (c.rank(x) === 0) return c.call('clone', [x]);
+      return c.cast(c.call(name, [c.widen(x)], { dim }), c.dtype(x));
+    },
+  );
 
 /** Neighbours subtracted, n times. */
 function diff(c: Composer, a: ArgumentReader): ValueRef {
@@ -26,11 +34,15 @@ function diff(c: Composer, a: ArgumentReader): ValueRef {
   if (c.rank(input) === 0) throw shapeMismatch('diff of a 0-d tensor', 'it has no dims');
   if (n < 0) throw argumentValue('diff', `n is ${String(n)}`, 'it is not negative');
   const dim = c.dim(input, a.int('dim'));
+  if (n === 0) return c.call('clone', [input]);
   const parts = [a.optionalTensor('prepend'), input, a.optionalTensor('append')].filter((x) => x !== undefined);
   let result = parts.length === 1 ? input : c.call('cat', [parts], { dim });
-  for (let i = 0; i < Math.min(n, c.sizes.toNumber(c.size(input, dim)) + 2); i += 1) {
+  for (let i = 0; i < n; i += 1) {
     if (c.sizes.isZero(c.size(result, dim))) return result;
-    const [later, earlier] = [c.slice(result, dim, { start: 1 }), c.slice(result, dim, { end: subtract(c.size(result, dim), one) })];
+    const [later, earlier] = [
+      c.slice(result, dim, { start: 1 }),
+      c.slice(result, dim, { end: subtract(c.size(result, dim), one) }),
+    ];
     result = c.op(c.dtype(result) === 'bool' ? 'logicalXor' : 'sub', later, earlier);
   }
   return result;
@@ -46,10 +58,13 @@ function trapezoids(c: Composer, a: ArgumentReader): Trapezoids | undefined {
   const [y, x] = [a.tensor('y'), a.optionalTensor('x')];
   if (c.rank(y) === 0) return undefined;
   const dim = c.dim(y, a.int('dim'));
-  const neighbours = (v: ValueRef, axis: number): readonly [ValueRef, ValueRef] => [c.slice(v, axis, { start: 1 }), c.slice(v, axis, { end: subtract(c.size(v, axis), one) })];
+  const neighbours = (v: ValueRef, axis: number): readonly [ValueRef, ValueRef] => [
+    c.slice(v, axis, { start: 1 }),
+    c.slice(v, axis, { end: subtract(c.size(v, axis), one) }),
+  ];
   if (c.sizes.isZero(c.size(y, dim))) return undefined;
   const heights = c.op('add', ...neighbours(y, dim));
-  if (x === undefined) return { areas: c.op('mul', heights, c.op('div', a.scalar('dx'), float(2))), dim };
+  if (x === undefined) return { areas: c.op('mul', heights, float(a.float('dx') / 2)), dim };
   const points = c.rank(x) === 1 ? c.along(x, dim, c.rank(y)) : x;
   const widths = c.op('sub', ...neighbours(points, c.rank(points) - c.rank(y) + dim));
   return { areas: c.op('div', c.op('mul', widths, heights), float(2)), dim };
@@ -57,7 +72,12 @@ function trapezoids(c: Composer, a: ArgumentReader): Trapezoids | undefined {
 
 function trapezoid(c: Composer, a: ArgumentReader): ValueRef {
   const found = trapezoids(c, a);
-  if (found === undefined) return c.full(0, c.shape(a.tensor('y')).filter((_, axis) => axis !== c.dim(a.tensor('y'), a.int('dim'))), 'f32');
+  if (found === undefined)
+    return c.full(
+      0,
+      c.shape(a.tensor('y')).filter((_, axis) => axis !== c.dim(a.tensor('y'), a.int('dim'))),
+      'f32',
+    );
   return c.reduce('sum', found.areas, [found.dim]);
 }
 
@@ -66,10 +86,30 @@ const POINTS = 'y: tensor, x: tensor? = null, *, dx: scalar = 1, dim: int = -1';
 export const scanEntries: readonly Entry[] = [
   scan('cumsum', 'sum'),
   scan('cumprod', 'product'),
-  composite('diff', { signature: 'input: tensor, n: int = 1, dim: int = -1, prepend: tensor? = null, append: tensor? = null', doc: 'Differences of neighbours, n times.' }, diff),
-  composite('trapezoid', { signature: POINTS, doc: 'The integral by the trapezoidal rule.', torch: ['trapezoid', 'trapz'], forms: ['function'] }, trapezoid),
-  composite('cumulativeTrapezoid', { signature: POINTS, doc: 'The running integral by the trapezoidal rule.', forms: ['function'] }, (c, a) => {
-    const found = trapezoids(c, a);
-    return found === undefined ? a.tensor('y') : c.call('cumsum', [found.areas], { dim: found.dim, dtype: null });
-  }),
+  composite(
+    'diff',
+    {
+      signature: 'input: tensor, n: int = 1, dim: int = -1, prepend: tensor? = null, append: tensor? = null',
+      doc: 'Differences of neighbours, n times.',
+    },
+    diff,
+  ),
+  composite(
+    'trapezoid',
+    {
+      signature: POINTS,
+      doc: 'The integral by the trapezoidal rule.',
+      torch: ['trapezoid', 'trapz'],
+      forms: ['function'],
+    },
+    trapezoid,
+  ),
+  composite(
+    'cumulativeTrapezoid',
+    { signature: POINTS, doc: 'The running integral by the trapezoidal rule.', forms: ['function'] },
+    (c, a) => {
+      const found = trapezoids(c, a);
+      return found === undefined ? a.tensor('y') : c.call('cumsum', [found.areas], { dim: found.dim, dtype: null });
+    },
+  ),
 ];

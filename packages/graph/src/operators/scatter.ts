@@ -17,7 +17,15 @@ import { asIndex, atLeastVector } from './indexing.ts';
 
 type Mode = 'set' | 'add' | 'multiply' | 'min' | 'max';
 
-const REDUCE: Readonly<Record<string, Mode>> = { add: 'add', multiply: 'multiply', sum: 'add', prod: 'multiply', amin: 'min', amax: 'max', mean: 'add' };
+const REDUCE: Readonly<Record<string, Mode>> = {
+  add: 'add',
+  multiply: 'multiply',
+  sum: 'add',
+  prod: 'multiply',
+  amin: 'min',
+  amax: 'max',
+  mean: 'add',
+};
 
 interface Update {
   readonly dim: number;
@@ -30,8 +38,14 @@ function updateOf(c: Composer, a: ArgumentReader, source: ValueRef | ScalarRef):
   const x = a.tensor('input');
   if (c.dtype(index) !== 'i64') throw dtypeMismatch(a.operator.name, `the index is ${c.dtype(index)}, it must be i64`);
   const values = isScalar(source) ? c.full(source, c.shape(index), c.dtype(x)) : source;
-  if (c.dtype(values) !== c.dtype(x)) throw dtypeMismatch(a.operator.name, `the tensor is ${c.dtype(x)}, src is ${c.dtype(values)}`);
-  return { x: atLeastVector(c, x), dim: c.dim(x, a.int('dim')), index: atLeastVector(c, index), source: atLeastVector(c, values) };
+  if (c.dtype(values) !== c.dtype(x))
+    throw dtypeMismatch(a.operator.name, `the tensor is ${c.dtype(x)}, src is ${c.dtype(values)}`);
+  return {
+    x: atLeastVector(c, x),
+    dim: c.dim(x, a.int('dim')),
+    index: atLeastVector(c, index),
+    source: atLeastVector(c, values),
+  };
 }
 
 /** Scatters in the dtype in which the tensor's arithmetic is done. */
@@ -62,39 +76,53 @@ const BITS: Readonly<Partial<Record<DType, number>>> = { i8: 7, i16: 15, i32: 31
 function extremeOf(dtype: DType, sign: 1 | -1): ScalarRef {
   if (dtype === 'bool') return { kind: 'scalar', category: 'bool', value: sign === 1 };
   const bits = BITS[dtype];
-  const value = bits === undefined ? (sign === 1 ? 255n : 0n) : sign === 1 ? 2n ** BigInt(bits) - 1n : -(2n ** BigInt(bits));
+  const value =
+    bits === undefined ? (sign === 1 ? 255n : 0n) : sign === 1 ? 2n ** BigInt(bits) - 1n : -(2n ** BigInt(bits));
   return { kind: 'scalar', category: 'int', value: bits === 63 ? { bigint: String(value) } : Number(value) };
 }
 
 /** Reduces the source into places of x. Without `includeSelf`, what was there is forgotten first. */
 function reduceInto(c: Composer, x: ValueRef, update: Update, how: { reduce: string; includeSelf: boolean }): ValueRef {
   const mode = REDUCE[how.reduce];
-  if (mode === undefined) throw argumentValue('scatterReduce', `reduce ${how.reduce}`, 'use sum, prod, mean, amax or amin');
+  if (mode === undefined)
+    throw argumentValue('scatterReduce', `reduce ${how.reduce}`, 'use sum, prod, mean, amax or amin');
   const wide = c.widen(x);
   const source = c.widen(update.source);
   const blank = c.expand(identity(c, how.reduce, c.dtype(wide)), c.shape(update.index));
-  const start = how.includeSelf ? wide : c.scatter(wide, update.dim, { index: update.index, source: blank, mode: 'set' });
+  const start = how.includeSelf
+    ? wide
+    : c.scatter(wide, update.dim, { index: update.index, source: blank, mode: 'set' });
   const result = c.scatter(start, update.dim, { index: update.index, source, mode });
   if (how.reduce !== 'mean') return c.cast(result, c.dtype(x));
-  const counts = c.scatter(c.full(how.includeSelf ? 1 : 0, c.shape(x), c.dtype(wide)), update.dim, { index: update.index, source: c.full(1, c.shape(update.index), c.dtype(wide)), mode: 'add' });
+  const counts = c.scatter(c.full(how.includeSelf ? 1 : 0, c.shape(x), c.dtype(wide)), update.dim, {
+    index: update.index,
+    source: c.full(1, c.shape(update.index), c.dtype(wide)),
+    mode: 'add',
+  });
   const divisor = c.op('maximum', counts, c.full(1, [], c.dtype(wide)));
   return c.cast(c.op(isFloat(c.dtype(x)) ? 'div' : 'divFloor', result, divisor), c.dtype(x));
 }
 
 function scatterReduce(c: Composer, a: ArgumentReader): ValueRef {
   const { x, ...update } = updateOf(c, a, a.tensor('src'));
-  return c.reshape(reduceInto(c, x, update, { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') }), c.shape(a.tensor('input')));
+  return c.reshape(
+    reduceInto(c, x, update, { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') }),
+    c.shape(a.tensor('input')),
+  );
 }
 
 /** A vector of indices of one dim, and the slices that belong there. */
 function slicesOf(c: Composer, a: ArgumentReader, source: ValueRef): Update & { x: ValueRef } {
   const [x, index] = [atLeastVector(c, a.tensor('input')), atLeastVector(c, a.tensor('index'))];
   const dim = c.dim(x, a.int('dim'));
-  if (c.rank(index) !== 1) throw shapeMismatch(`${a.operator.name}: the index has shape ${printShape(c.shape(index))}`, 'give a vector');
+  if (c.rank(index) !== 1)
+    throw shapeMismatch(`${a.operator.name}: the index has shape ${printShape(c.shape(index))}`, 'give a vector');
   const slices = atLeastVector(c, source);
-  if (c.dtype(slices) !== c.dtype(x)) throw dtypeMismatch(a.operator.name, `the tensor is ${c.dtype(x)}, the source is ${c.dtype(slices)}`);
+  if (c.dtype(slices) !== c.dtype(x))
+    throw dtypeMismatch(a.operator.name, `the tensor is ${c.dtype(x)}, the source is ${c.dtype(slices)}`);
   const wanted = c.shape(x).with(dim, c.size(index, 0));
-  if (!sameShape(c.sizes, c.shape(slices), wanted)) throw shapeMismatch(`${a.operator.name}: the source is ${printShape(c.shape(slices))}, not ${printShape(wanted)}`);
+  if (!sameShape(c.sizes, c.shape(slices), wanted))
+    throw shapeMismatch(`${a.operator.name}: the source is ${printShape(c.shape(slices))}, not ${printShape(wanted)}`);
   return { x, dim, index: asIndex(c, a.operator.name, index), source: slices };
 }
 
@@ -106,7 +134,10 @@ function putSlices(c: Composer, { x, dim, index, source }: Update & { x: ValueRe
 
 function indexAdd(c: Composer, a: ArgumentReader): ValueRef {
   const alpha = a.scalar('alpha');
-  const source = scalarNumber(alpha) === 1 ? a.tensor('source') : c.op('mul', a.tensor('source'), c.full(alpha, [], c.dtype(a.tensor('source'))));
+  const source =
+    scalarNumber(alpha) === 1
+      ? a.tensor('source')
+      : c.op('mul', a.tensor('source'), c.full(alpha, [], c.dtype(a.tensor('source'))));
   const update = slicesOf(c, a, source);
   const wide = { ...update, x: c.widen(update.x), source: c.widen(update.source) };
   return c.reshape(c.cast(putSlices(c, wide, true), c.dtype(update.x)), c.shape(a.tensor('input')));
@@ -115,7 +146,12 @@ function indexAdd(c: Composer, a: ArgumentReader): ValueRef {
 function indexReduce(c: Composer, a: ArgumentReader): ValueRef {
   const { x, dim, index, source } = slicesOf(c, a, a.tensor('source'));
   const spread = c.expand(c.along(index, dim, c.rank(x)), c.shape(source));
-  const result = reduceInto(c, x, { dim, index: spread, source }, { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') });
+  const result = reduceInto(
+    c,
+    x,
+    { dim, index: spread, source },
+    { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') },
+  );
   return c.reshape(result, c.shape(a.tensor('input')));
 }
 
@@ -134,29 +170,42 @@ function indexPut(c: Composer, a: ArgumentReader): ValueRef {
   const [x, values] = [a.tensor('input'), a.tensor('values')];
   const dims = a.ints('indices');
   const indices = a.tensors('indices').map((index) => asIndex(c, 'indexPut', index));
-  if (c.dtype(values) !== c.dtype(x)) throw dtypeMismatch('indexPut', `the tensor is ${c.dtype(x)}, the values are ${c.dtype(values)}`);
+  if (c.dtype(values) !== c.dtype(x))
+    throw dtypeMismatch('indexPut', `the tensor is ${c.dtype(x)}, the values are ${c.dtype(values)}`);
   if (dims.length === 0) throw argumentValue('indexPut', 'no indices', 'give at least one');
   const order = [...dims, ...range(c.rank(x)).filter((axis) => !dims.includes(axis))];
   const front = c.permute(x, order);
   const target = c.shape(c.index(front, indices, range(dims.length)));
   const placed = c.expand(values, expandedShape(c.sizes, c.shape(values), target));
-  const result = c.call('indexPut', [front, indices, placed], { dims: range(dims.length), accumulate: a.bool('accumulate') });
-  return c.permute(result, range(order.length).map((axis) => order.indexOf(axis)));
+  const result = c.call('indexPut', [front, indices, placed], {
+    dims: range(dims.length),
+    accumulate: a.bool('accumulate'),
+  });
+  return c.permute(
+    result,
+    range(order.length).map((axis) => order.indexOf(axis)),
+  );
 }
 
 /** Writes elements of the flattened tensor. */
 function put(c: Composer, a: ArgumentReader): ValueRef {
   const [x, index, source] = [a.tensor('input'), a.tensor('index'), a.tensor('source')];
-  if (c.dtype(source) !== c.dtype(x)) throw dtypeMismatch('put', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
-  if (!c.sizes.same(c.count(index), c.count(source))) throw shapeMismatch('put: index and source differ in their numbers of elements');
-  const flat = c.call('indexPut', [c.flatten(x), [c.flatten(asIndex(c, 'put', index))], c.flatten(source)], { dims: [0], accumulate: a.bool('accumulate') });
+  if (c.dtype(source) !== c.dtype(x))
+    throw dtypeMismatch('put', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
+  if (!c.sizes.same(c.count(index), c.count(source)))
+    throw shapeMismatch('put: index and source differ in their numbers of elements');
+  const flat = c.call('indexPut', [c.flatten(x), [c.flatten(asIndex(c, 'put', index))], c.flatten(source)], {
+    dims: [0],
+    accumulate: a.bool('accumulate'),
+  });
   return c.reshape(flat, c.shape(x));
 }
 
 function maskedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mask, source] = [a.tensor('input'), a.tensor('mask'), a.tensor('source')];
   if (c.dtype(mask) !== 'bool') throw dtypeMismatch('maskedScatter', `the mask is ${c.dtype(mask)}, it must be bool`);
-  if (c.dtype(source) !== c.dtype(x)) throw dtypeMismatch('maskedScatter', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
+  if (c.dtype(source) !== c.dtype(x))
+    throw dtypeMismatch('maskedScatter', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
   if (c.sizes.isZero(c.count(source))) return x;
   const full = c.op('logicalAnd', mask, c.expand(c.full(true, [], 'bool'), c.shape(x)));
   const [flat, shape] = [c.flatten(full), c.shape(full)];
@@ -182,12 +231,20 @@ function sliceScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [start, step] = [clip(a.optionalInt('start') ?? 0), a.int('step')];
   const end = Math.max(clip(a.optionalInt('end') ?? n), start);
   const count = Math.ceil((end - start) / step);
-  if (!c.sizes.same(c.size(src, dim), size(count))) throw shapeMismatch(`sliceScatter of ${printShape(c.shape(src))} into ${String(count)} places`, 'src must have the shape of the slice');
+  if (!c.sizes.same(c.size(src, dim), size(count)))
+    throw shapeMismatch(
+      `sliceScatter of ${printShape(c.shape(src))} into ${String(count)} places`,
+      'src must have the shape of the slice',
+    );
   if (count === 0) return c.call('clone', [x]);
   const position = c.iota(size(n));
   const offset = c.op('sub', position, start);
   const place = c.op('minimum', c.op('maximum', c.op('divFloor', offset, step), 0), count - 1);
-  const inside = c.fold('logicalAnd', [c.op('ge', position, start), c.op('lt', position, end), c.op('eq', c.op('remainder', offset, step), 0)]);
+  const inside = c.fold('logicalAnd', [
+    c.op('ge', position, start),
+    c.op('lt', position, end),
+    c.op('eq', c.op('remainder', offset, step), 0),
+  ]);
   return c.where(c.along(inside, dim, c.rank(x)), c.cast(c.indexSelect(src, dim, place), c.dtype(x)), x);
 }
 
@@ -195,7 +252,8 @@ function diagonalScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src, offset] = [a.tensor('input'), a.tensor('src'), a.int('offset')];
   const [dim1, dim2] = [c.dim(x, a.int('dim1')), c.dim(x, a.int('dim2'))];
   const wanted = c.shape(c.call('diagonal', [x], { offset, dim1, dim2 }));
-  if (!sameShape(c.sizes, c.shape(src), wanted)) throw shapeMismatch(`diagonalScatter: src is ${printShape(c.shape(src))}, the diagonal ${printShape(wanted)}`);
+  if (!sameShape(c.sizes, c.shape(src), wanted))
+    throw shapeMismatch(`diagonalScatter: src is ${printShape(c.shape(src))}, the diagonal ${printShape(wanted)}`);
   const rest = range(c.rank(x)).filter((axis) => axis !== dim1 && axis !== dim2);
   const order = [...rest, dim1, dim2];
   const matrices = c.permute(x, order);
@@ -206,39 +264,131 @@ function diagonalScatter(c: Composer, a: ArgumentReader): ValueRef {
   const spread = c.cast(c.unsqueeze(padded, offset >= 0 ? -1 : -2), c.dtype(x));
   const distance = c.op('sub', c.iota(columns), c.unsqueeze(c.iota(rows), 1));
   const result = c.where(c.op('eq', distance, offset), spread, matrices);
-  return c.permute(result, range(order.length).map((axis) => order.indexOf(axis)));
+  return c.permute(
+    result,
+    range(order.length).map((axis) => order.indexOf(axis)),
+  );
 }
 
 /** Writes at the places that a layout names. */
 function asStridedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src] = [a.tensor('input'), a.tensor('src')];
   const [shape, strides] = [a.sizes('size'), a.sizes('stride')];
-  const places = shape.map((extent, axis) => c.along(c.op('mul', c.iota(extent), c.sizeOperand(at(strides, axis))), axis, shape.length));
+  const places = shape.map((extent, axis) =>
+    c.along(c.op('mul', c.iota(extent), c.sizeOperand(at(strides, axis))), axis, shape.length),
+  );
   const base = c.full(a.optionalInt('storageOffset') ?? 0, [], 'i64');
   const index = c.expand(c.fold('add', [base, ...places]), shape);
-  const flat = c.call('indexPut', [c.flatten(x), [index], c.cast(c.expand(src, shape), c.dtype(x))], { dims: [0], accumulate: false });
+  const flat = c.call('indexPut', [c.flatten(x), [index], c.cast(c.expand(src, shape), c.dtype(x))], {
+    dims: [0],
+    accumulate: false,
+  });
   return c.reshape(flat, c.shape(x));
 }
 
 const AT = 'input: tensor, dim: int, index: tensor';
 
 export const scatterEntries: readonly Entry[] = [
-  composite('scatter', { signature: `${AT}, src: operand, *, reduce: string? = null`, doc: 'The input with src[i][j] at [index[i][j]][j], for dim 0.', inPlace: true }, scatter),
+  composite(
+    'scatter',
+    {
+      signature: `${AT}, src: operand, *, reduce: string? = null`,
+      doc: 'The input with src[i][j] at [index[i][j]][j], for dim 0.',
+      inPlace: true,
+    },
+    scatter,
+  ),
   composite('scatterAdd', { signature: `${AT}, src: tensor`, doc: 'scatter, adding.', inPlace: true }, (c, a) => {
     const { x, ...update } = updateOf(c, a, a.tensor('src'));
     return c.reshape(scatterWide(c, x, update, 'add'), c.shape(a.tensor('input')));
   }),
-  composite('scatterReduce', { signature: `${AT}, src: tensor, reduce: string, *, includeSelf: bool = true`, doc: 'scatter, reducing by sum, prod, mean, amax or amin.', inPlace: true }, scatterReduce),
-  composite('indexAdd', { signature: `${AT}, source: tensor, *, alpha: scalar = 1`, doc: 'Adds slices at indices.', inPlace: true }, indexAdd),
-  composite('indexCopy', { signature: `${AT}, source: tensor`, doc: 'Puts slices at indices.', inPlace: true }, (c, a) =>
-    c.reshape(putSlices(c, slicesOf(c, a, a.tensor('source')), false), c.shape(a.tensor('input')))),
-  composite('indexFill', { signature: `${AT}, value: operand`, doc: 'One value in the slices at indices.', inPlace: true }, indexFill),
-  composite('indexReduce', { signature: `${AT}, source: tensor, reduce: string, *, includeSelf: bool = true`, doc: 'Reduces slices into those at indices.', inPlace: true }, indexReduce),
-  composite('indexPut', { signature: 'input: tensor, indices: indices, values: tensor, accumulate: bool = false', doc: 'x[indices] = values, or += them.', inPlace: true }, indexPut),
-  composite('put', { signature: 'input: tensor, index: tensor, source: tensor, accumulate: bool = false', doc: 'Elements of the flattened tensor replaced.', inPlace: true }, put),
-  composite('maskedScatter', { signature: 'input: tensor, mask: tensor, source: tensor', doc: 'Elements of source, in order, where the mask is true.', inPlace: true }, maskedScatter),
-  composite('selectScatter', { signature: 'input: tensor, src: tensor, dim: int, index: int', doc: 'The input with src as one slice.' }, selectScatter),
-  composite('sliceScatter', { signature: 'input: tensor, src: tensor, dim: int = 0, start: int? = null, end: int? = null, step: int = 1', doc: 'The input with src in a slice.' }, sliceScatter),
-  composite('diagonalScatter', { signature: 'input: tensor, src: tensor, offset: int = 0, dim1: int = 0, dim2: int = 1', doc: 'The input with src in a diagonal.' }, diagonalScatter),
-  composite('asStridedScatter', { signature: 'input: tensor, src: tensor, size: sizes, stride: sizes, storageOffset: int? = null', doc: 'The input with src where asStrided reads.' }, asStridedScatter),
+  composite(
+    'scatterReduce',
+    {
+      signature: `${AT}, src: tensor, reduce: string, *, includeSelf: bool = true`,
+      doc: 'scatter, reducing by sum, prod, mean, amax or amin.',
+      inPlace: true,
+    },
+    scatterReduce,
+  ),
+  composite(
+    'indexAdd',
+    { signature: `${AT}, source: tensor, *, alpha: scalar = 1`, doc: 'Adds slices at indices.', inPlace: true },
+    indexAdd,
+  ),
+  composite(
+    'indexCopy',
+    { signature: `${AT}, source: tensor`, doc: 'Puts slices at indices.', inPlace: true },
+    (c, a) => c.reshape(putSlices(c, slicesOf(c, a, a.tensor('source')), false), c.shape(a.tensor('input'))),
+  ),
+  composite(
+    'indexFill',
+    { signature: `${AT}, value: operand`, doc: 'One value in the slices at indices.', inPlace: true },
+    indexFill,
+  ),
+  composite(
+    'indexReduce',
+    {
+      signature: `${AT}, source: tensor, reduce: string, *, includeSelf: bool = true`,
+      doc: 'Reduces slices into those at indices.',
+      inPlace: true,
+    },
+    indexReduce,
+  ),
+  composite(
+    'indexPut',
+    {
+      signature: 'input: tensor, indices: indices, values: tensor, accumulate: bool = false',
+      doc: 'x[indices] = values, or += them.',
+      inPlace: true,
+    },
+    indexPut,
+  ),
+  composite(
+    'put',
+    {
+      signature: 'input: tensor, index: tensor, source: tensor, accumulate: bool = false',
+      doc: 'Elements of the flattened tensor replaced.',
+      inPlace: true,
+    },
+    put,
+  ),
+  composite(
+    'maskedScatter',
+    {
+      signature: 'input: tensor, mask: tensor, source: tensor',
+      doc: 'Elements of source, in order, where the mask is true.',
+      inPlace: true,
+    },
+    maskedScatter,
+  ),
+  composite(
+    'selectScatter',
+    { signature: 'input: tensor, src: tensor, dim: int, index: int', doc: 'The input with src as one slice.' },
+    selectScatter,
+  ),
+  composite(
+    'sliceScatter',
+    {
+      signature: 'input: tensor, src: tensor, dim: int = 0, start: int? = null, end: int? = null, step: int = 1',
+      doc: 'The input with src in a slice.',
+    },
+    sliceScatter,
+  ),
+  composite(
+    'diagonalScatter',
+    {
+      signature: 'input: tensor, src: tensor, offset: int = 0, dim1: int = 0, dim2: int = 1',
+      doc: 'The input with src in a diagonal.',
+    },
+    diagonalScatter,
+  ),
+  composite(
+    'asStridedScatter',
+    {
+      signature: 'input: tensor, src: tensor, size: sizes, stride: sizes, storageOffset: int? = null',
+      doc: 'The input with src where asStrided reads.',
+    },
+    asStridedScatter,
+  ),
 ];

@@ -8,7 +8,20 @@ import { view } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, duplicateDim, layoutUnknown, shapeMismatch, printShape } from '../errors.ts';
 import type { Builder, ViewLayout } from '../operator.ts';
-import { contiguousStrides, expandedShape, normalizeDim, normalizeDims, one, reshapedShape, reshapedStrides, sameShape, sizeAttr, sizesAttr, stepCount, zero } from '../shape.ts';
+import {
+  contiguousStrides,
+  expandedShape,
+  normalizeDim,
+  normalizeDims,
+  one,
+  reshapedShape,
+  reshapedStrides,
+  sameShape,
+  sizeAttr,
+  sizesAttr,
+  stepCount,
+  zero,
+} from '../shape.ts';
 import type { Shape } from '../shape.ts';
 import type { SizeEnvironment } from '../size-environment.ts';
 
@@ -22,7 +35,8 @@ const permute = view(
     canonical: (builder, a) => {
       const rank = rankOf(builder, a);
       const dims = a.ints('dims');
-      if (dims.length !== rank) throw shapeMismatch(`permute of rank ${String(rank)} by ${String(dims.length)} dims`, 'name every dim once');
+      if (dims.length !== rank)
+        throw shapeMismatch(`permute of rank ${String(rank)} by ${String(dims.length)} dims`, 'name every dim once');
       return { args: a.args, attrs: { dims: normalizeDims(dims, rank) } };
     },
     layout: ({ shape, strides, offset }, a) => {
@@ -40,15 +54,23 @@ const expandPrimitive = view(
     layout: ({ shape, strides, offset }, a, sizes) => {
       const target = expandedShape(sizes, shape, a.sizes('shape'));
       const lead = target.length - shape.length;
-      const stretched = (axis: number): boolean => axis < lead || (sizes.isOne(at(shape, axis - lead)) && !sizes.isOne(at(target, axis)));
-      return { shape: target, strides: target.map((_, axis) => (stretched(axis) ? zero : at(strides, axis - lead))), offset };
+      const stretched = (axis: number): boolean =>
+        axis < lead || (sizes.isOne(at(shape, axis - lead)) && !sizes.isOne(at(target, axis)));
+      return {
+        shape: target,
+        strides: target.map((_, axis) => (stretched(axis) ? zero : at(strides, axis - lead))),
+        offset,
+      };
     },
   },
 );
 
 const reshape = view(
   'reshape',
-  { signature: 'input: tensor, ...shape: sizes', doc: 'The same elements in row-major order in another shape; one size may be -1.' },
+  {
+    signature: 'input: tensor, ...shape: sizes',
+    doc: 'The same elements in row-major order in another shape; one size may be -1.',
+  },
   {
     canonical: (builder, a) => ({
       args: a.args,
@@ -73,7 +95,10 @@ export function sliceBound(sizes: SizeEnvironment, bound: Index | undefined, siz
 
 const slice = view(
   'slice',
-  { signature: 'input: tensor, dim: int = 0, start: any = null, end: any = null, step: int = 1', doc: 'Every step-th index of one axis, from start to before end.' },
+  {
+    signature: 'input: tensor, dim: int = 0, start: any = null, end: any = null, step: int = 1',
+    doc: 'Every step-th index of one axis, from start to before end.',
+  },
   {
     canonical: (builder, a) => {
       const { sizes } = builder;
@@ -117,7 +142,10 @@ function diagonalLayout({ shape, strides, offset }: ViewLayout, a: ArgumentReade
 
 const diagonal = view(
   'diagonal',
-  { signature: 'input: tensor, offset: int = 0, dim1: int = 0, dim2: int = 1', doc: 'The diagonals of two axes, as a new last axis.' },
+  {
+    signature: 'input: tensor, offset: int = 0, dim1: int = 0, dim2: int = 1',
+    doc: 'The diagonals of two axes, as a new last axis.',
+  },
   {
     canonical: (builder, a) => {
       const rank = rankOf(builder, a);
@@ -131,34 +159,58 @@ const diagonal = view(
 
 const unfoldPrimitive = view(
   'unfold',
-  { signature: 'input: tensor, dim: int, size: int, step: int', doc: 'Windows of `size` along an axis, as a new last axis.' },
+  {
+    signature: 'input: tensor, dim: int, size: int, step: int',
+    doc: 'Windows of `size` along an axis, as a new last axis.',
+  },
   {
     levels: ['primitive'],
     layout: ({ shape, strides, offset }, a, sizes) => {
       const [dim, size, step] = [a.int('dim'), a.int('size'), a.int('step')];
-      if (size < 0 || step < 1) throw argumentValue('unfold', `size ${String(size)} and step ${String(step)}`, 'size is not negative, step is positive');
+      if (size < 0 || step < 1)
+        throw argumentValue(
+          'unfold',
+          `size ${String(size)} and step ${String(step)}`,
+          'size is not negative, step is positive',
+        );
       const extent = shape[dim] ?? one;
-      if (!sizes.atMost(int(size), extent)) throw shapeMismatch(`unfold: size ${String(size)} of an axis of ${printShape([extent])}`, 'use a smaller size');
+      if (!sizes.atMost(int(size), extent))
+        throw shapeMismatch(`unfold: size ${String(size)} of an axis of ${printShape([extent])}`, 'use a smaller size');
       if (shape.length === 0) return { shape: [int(size)], strides: [one], offset };
       const stride = at(strides, dim);
       const windows = add(floorDivide(subtract(extent, int(size)), int(step)), one);
-      return { shape: [...shape.with(dim, windows), int(size)], strides: [...strides.with(dim, multiply(stride, int(step))), stride], offset };
+      return {
+        shape: [...shape.with(dim, windows), int(size)],
+        strides: [...strides.with(dim, multiply(stride, int(step))), stride],
+        offset,
+      };
     },
   },
 );
 
 const asStrided = view(
   'asStrided',
-  { signature: 'input: tensor, size: sizes, stride: sizes, storageOffset: any = null', doc: "Any layout over the tensor's storage." },
+  {
+    signature: 'input: tensor, size: sizes, stride: sizes, storageOffset: any = null',
+    doc: "Any layout over the tensor's storage.",
+  },
   {
     canonical: (builder, a) => {
       const { shape, strides } = builder.meta(a.tensor('input'));
       const [size, stride] = [a.sizes('size'), a.sizes('stride')];
-      if (size.length !== stride.length) throw argumentValue('asStrided', 'size and stride have different lengths', 'give a stride for every size');
+      if (size.length !== stride.length)
+        throw argumentValue('asStrided', 'size and stride have different lengths', 'give a stride for every size');
       const plain = contiguousStrides(shape);
-      const dense = shape.some((extent) => builder.sizes.isZero(extent)) || shape.every((extent, axis) => builder.sizes.isOne(extent) || builder.sizes.same(at(strides, axis), at(plain, axis)));
+      const dense =
+        shape.some((extent) => builder.sizes.isZero(extent)) ||
+        shape.every(
+          (extent, axis) => builder.sizes.isOne(extent) || builder.sizes.same(at(strides, axis), at(plain, axis)),
+        );
       if (!dense && !sameShape(builder.sizes, strides, plain)) throw layoutUnknown('asStrided', strides);
-      return { args: a.args, attrs: { size: sizesAttr(size), stride: sizesAttr(stride), storageOffset: a.attr('storageOffset') ?? 0 } };
+      return {
+        args: a.args,
+        attrs: { size: sizesAttr(size), stride: sizesAttr(stride), storageOffset: a.attr('storageOffset') ?? 0 },
+      };
     },
     layout: (base, a) => ({
       shape: a.sizes('size'),
@@ -168,4 +220,12 @@ const asStrided = view(
   },
 );
 
-export const viewPrimitives: readonly Entry[] = [permute, expandPrimitive, reshape, slice, diagonal, unfoldPrimitive, asStrided];
+export const viewPrimitives: readonly Entry[] = [
+  permute,
+  expandPrimitive,
+  reshape,
+  slice,
+  diagonal,
+  unfoldPrimitive,
+  asStrided,
+];

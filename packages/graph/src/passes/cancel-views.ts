@@ -18,7 +18,8 @@ export function cancelViews(graph: Graph): Graph {
     if (!isValue(input) || node.args.length !== 1) return list.add(node);
     if (isIdentity(node, metaIn(list, input))) return [input];
     const inner = at(list.nodes, input.node);
-    const under = inner.kind === 'call' && inner.target === node.target && inner.args.length === 1 ? inner.args[0] : undefined;
+    const under =
+      inner.kind === 'call' && inner.target === node.target && inner.args.length === 1 ? inner.args[0] : undefined;
     const joined = inner.kind === 'call' && isValue(under) ? join(node, inner, { under, list }) : undefined;
     return joined ?? list.add(node);
   });

@@ -28,4 +28,3 @@ export function decompose(graph: Graph, sizes?: SizeEnvironment): Graph {
 }
 
 const key = ({ node, result }: ValueRef): string => `${String(node)}.${String(result)}`;
-

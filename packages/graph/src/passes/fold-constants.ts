@@ -32,7 +32,9 @@ function foldedValue(node: CallNode, list: NodeList): Value | undefined {
   if (VIEWS.includes(node.target)) return first === undefined ? undefined : constantOf(first, list);
   if (node.target === 'cast') {
     const value = first === undefined ? undefined : constantOf(first, list);
-    return value === undefined || !isValue(first) ? undefined : castValue(value, metaOf(list, first).dtype, at(node.results, 0).dtype);
+    return value === undefined || !isValue(first)
+      ? undefined
+      : castValue(value, metaOf(list, first).dtype, at(node.results, 0).dtype);
   }
   return isPointwise(node.target) ? foldedPointwise(node, node.target, list) : undefined;
 }
@@ -44,10 +46,16 @@ function foldedPointwise(node: CallNode, name: keyof typeof pointwise, list: Nod
   if (!values.every((value) => value !== undefined)) return undefined;
   const { operands: dtypes, compute, result } = resolveDTypes(op, operands);
   const wide = dtypes.map((dtype) => (dtype === 'bool' && op.rule === 'select' ? 'bool' : dtypeInfo[dtype].compute));
-  const cast = values.map((value, i) => castValue(castValue(value, at(operands, i).dtype, at(dtypes, i)), at(dtypes, i), at(wide, i)));
+  const cast = values.map((value, i) =>
+    castValue(castValue(value, at(operands, i).dtype, at(dtypes, i)), at(dtypes, i), at(wide, i)),
+  );
   const answer = (evaluator(op, compute) as (...args: Value[]) => Value | boolean)(...cast);
   const plain = typeof answer === 'boolean' ? Number(answer) : answer;
-  return castValue(plain, isFloat(result) || dtypeInfo[result].category === 'integer' ? dtypeInfo[result].compute : result, result);
+  return castValue(
+    plain,
+    isFloat(result) || dtypeInfo[result].category === 'integer' ? dtypeInfo[result].compute : result,
+    result,
+  );
 }
 
 const SCALAR_DTYPE = { bool: 'bool', int: 'i64', float: 'f64' } as const;
@@ -84,6 +92,14 @@ function scalarOf(value: Value, dtype: DType): ScalarRef {
     const isSafe = Number.isSafeInteger(Number(value));
     return { kind: 'scalar', category: 'int', value: isSafe ? Number(value) : { bigint: String(value) } };
   }
-  const named = Object.is(value, -0) ? '-0' : Number.isNaN(value) ? 'NaN' : value === Infinity ? 'Infinity' : value === -Infinity ? '-Infinity' : value;
+  const named = Object.is(value, -0)
+    ? '-0'
+    : Number.isNaN(value)
+      ? 'NaN'
+      : value === Infinity
+        ? 'Infinity'
+        : value === -Infinity
+          ? '-Infinity'
+          : value;
   return { kind: 'scalar', category: isFloat(dtype) ? 'float' : 'int', value: named };
 }

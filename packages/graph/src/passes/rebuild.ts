@@ -25,7 +25,9 @@ export function rebuild(graph: Graph, transform: Transform): Graph {
   const renamed: (readonly ValueRef[])[] = [];
   const rename = (value: ValueRef): ValueRef => at(at(renamed, value.node), value.result);
   for (const node of graph.nodes) {
-    renamed.push(node.kind === 'call' ? transform({ ...node, args: renameArgs(node.args, rename) }, list) : list.add(node));
+    renamed.push(
+      node.kind === 'call' ? transform({ ...node, args: renameArgs(node.args, rename) }, list) : list.add(node),
+    );
   }
   return { ...graph, nodes: list.nodes, outputs: graph.outputs.map(rename) };
 }

@@ -3,7 +3,7 @@
 // are dropped. The body that `finish` gives has only what its results need.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { castValue, evaluator, pointwise } from '@tsinductor/ops';
+import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName, PointwiseOp, Term } from '@tsinductor/ops';
 import { freeIndirects } from '../arithmetic/query.ts';
 import { indirect, int } from '../arithmetic/polynomial.ts';
@@ -16,7 +16,7 @@ import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar
 import { constantToValue, toConstant } from './constant.ts';
 import type { ConstantLike } from './constant.ts';
 import { inlineTerm } from './inline-term.ts';
-import { isExactCast, operandDType, resultDType } from './op-dtypes.ts';
+import { isExactCast, operandDType } from './op-dtypes.ts';
 import { liveNodes } from './traverse-body.ts';
 
 /** When a load reads: where `mask` (a bool) is false the value is `other`, or 0 without it. */
@@ -118,7 +118,7 @@ export class BodyBuilder {
     const entry = pointwise[op];
     if (args.length !== entry.arity) throw lawBroken(op, `takes ${String(entry.arity)} operands, not ${String(args.length)}`);
     const compute = operandDType(entry, args.map((id) => this.dtypeOf(id))); // prettier-ignore
-    const dtype = resultDType(entry, compute);
+    const dtype = resultOfRule(entry, compute);
     const folded = this.#fold(entry, args, { compute, dtype });
     if (folded !== undefined) return folded;
     const term = this.#options.ops === 'decomposed' ? entry.decompose?.(compute) : undefined;
@@ -141,7 +141,8 @@ export class BodyBuilder {
 
   /** `term` over `bindings` of its parameters; `dtype` is that of literals that have no siblings. */
   inlineTerm(term: Term, bindings: TermBindings, dtype: DType): ScalarId {
-    return inlineTerm(this, { term, bindings: bindings instanceof Map ? bindings : new Map(Object.entries(bindings)), dtype });
+    const expand = this.#options.ops === 'decomposed';
+    return inlineTerm(this, { term, bindings: new Map(Object.entries(bindings)), dtype, expand });
   }
 
   /** The body with these results, without what they do not need. */
@@ -185,15 +186,15 @@ export class BodyBuilder {
       if (node.kind !== 'constant') return undefined;
       values.push(constantToValue(node.value, node.dtype));
     }
-    const run = evaluator(entry.name, dtypes.compute) as (...values: (number | bigint)[]) => number | bigint;
-    return this.constant(run(...values), dtypes.dtype);
+    return this.constant(evaluator(entry, dtypes.compute)(...values), dtypes.dtype);
   }
 }
 
-export type TermBindings = ReadonlyMap<string, ScalarId> | Readonly<Record<string, ScalarId>>;
+/** The nodes that a term's wilds stand for. */
+export type TermBindings = Readonly<Record<string, ScalarId>>;
 
-const operandNames = (args: readonly ScalarId[]): ReadonlyMap<string, ScalarId> =>
-  new Map(args.map((id, position) => [at(['x', 'y', 'z'], position), id]));
+const operandNames = (args: readonly ScalarId[]): TermBindings =>
+  Object.fromEntries(args.map((id, position) => [at(['x', 'y', 'z'], position), id]));
 
 /** `node` with other ids for the nodes it refers to. */
 export function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar {

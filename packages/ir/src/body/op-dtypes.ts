@@ -14,20 +14,6 @@ export function operandDType(entry: PointwiseOp, dtypes: readonly DType[]): DTyp
   return dtype;
 }
 
-/** The dtype of an op's result, where it computes in `compute`. */
-export function resultDType(entry: PointwiseOp, compute: DType): DType {
-  switch (entry.rule) {
-    case 'promote':
-    case 'promoteToFloat':
-    case 'select':
-      return compute;
-    case 'compare':
-    case 'logical':
-    case 'predicate':
-      return 'bool';
-  }
-}
-
 const mantissa: Partial<Record<DType, number>> = { f64: 53, f32: 24, f16: 11, bf16: 8 };
 
 /** Whether every value of `from` is one of `to`, so that casting there and back changes nothing. */

@@ -166,8 +166,7 @@ export const sign: Unary = unary('sign', {
   doc: '-1, 0 or 1; 0 for NaN.',
   rule: 'promote',
   traits: { cost: 3 },
-  decompose: ({ x }, dtype) =>
-    dtype === 'bool' ? x : where(gt(x, 0), 1, dtype === 'u8' ? 0 : where(lt(x, 0), -1, 0)),
+  decompose: ({ x }, dtype) => (dtype === 'bool' ? x : where(gt(x, 0), 1, dtype === 'u8' ? 0 : where(lt(x, 0), -1, 0))),
   gradient: () => [0],
 });
 
@@ -194,6 +193,7 @@ export const square: Unary = unary('square', {
   doc: 'x times x.',
   formula: 'x^2',
   rule: 'promote',
+  boolAs: 'i64',
   traits: { cost: 1 },
   decompose: ({ x }) => mul(x, x),
   gradient: ({ g, x }) => [mul(g, mul(2, x))],
@@ -229,8 +229,7 @@ export const rsqrt: Unary = unary('rsqrt', {
 });
 
 /** Half of g to each where both are equal, else all to the one that was chosen. */
-const shareOfTies = (g: Term, chosen: Term, tie: Term): Term =>
-  where(tie, mul(0.5, g), where(chosen, g, 0));
+const shareOfTies = (g: Term, chosen: Term, tie: Term): Term => where(tie, mul(0.5, g), where(chosen, g, 0));
 
 export const maximum: Binary = binary('maximum', {
   doc: 'The larger of two values; NaN if either is.',
@@ -264,8 +263,7 @@ export const fmax: Binary = binary('fmax', {
   doc: 'The larger of two values; NaN only if both are.',
   rule: 'promote',
   traits: { associative: true, idempotent: true, cost: 4 },
-  decompose: ({ x, y }, dtype) =>
-    isFloat(dtype) ? where(logicalOr(gt(y, x), isnan(x)), y, x) : maximum(x, y),
+  decompose: ({ x, y }, dtype) => (isFloat(dtype) ? where(logicalOr(gt(y, x), isnan(x)), y, x) : maximum(x, y)),
   gradient: ({ g, x, y }) => {
     const first = logicalOr(ge(x, y), isnan(y));
     return [where(first, g, 0), where(first, 0, g)];
@@ -276,8 +274,7 @@ export const fmin: Binary = binary('fmin', {
   doc: 'The smaller of two values; NaN only if both are.',
   rule: 'promote',
   traits: { associative: true, idempotent: true, cost: 4 },
-  decompose: ({ x, y }, dtype) =>
-    isFloat(dtype) ? where(logicalOr(lt(y, x), isnan(x)), y, x) : minimum(x, y),
+  decompose: ({ x, y }, dtype) => (isFloat(dtype) ? where(logicalOr(lt(y, x), isnan(x)), y, x) : minimum(x, y)),
   gradient: ({ g, x, y }) => {
     const first = logicalOr(le(x, y), isnan(y));
     return [where(first, g, 0), where(first, 0, g)];
@@ -328,8 +325,7 @@ export const lerp: Ternary = ternary('lerp', {
   rule: 'promote',
   accepts: floats,
   traits: { cost: 7 },
-  decompose: ({ x, y, z }) =>
-    where(lt(abs(z), 0.5), add(x, mul(z, sub(y, x))), sub(y, mul(sub(y, x), sub(1, z)))),
+  decompose: ({ x, y, z }) => where(lt(abs(z), 0.5), add(x, mul(z, sub(y, x))), sub(y, mul(sub(y, x), sub(1, z)))),
   gradient: ({ g, x, y, z }) => [mul(g, sub(1, z)), mul(g, z), mul(g, sub(y, x))],
 });
 
@@ -337,8 +333,7 @@ export const heaviside: Binary = binary('heaviside', {
   doc: '0 where x is negative, y where x is 0, else 1; 0 for NaN.',
   rule: 'promote',
   traits: { cost: 4 },
-  decompose: ({ x, y }, dtype) =>
-    dtype === 'bool' ? bitwiseOr(x, y) : where(eq(x, 0), y, where(gt(x, 0), 1, 0)),
+  decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, y) : where(eq(x, 0), y, where(gt(x, 0), 1, 0))),
 });
 
 export const gcd: Binary = binary('gcd', {

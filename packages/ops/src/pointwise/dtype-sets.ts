@@ -6,4 +6,3 @@ export const integersAndBool: readonly DType[] = [...integers, 'bool'];
 export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
 /** All but bool. */
 export const numbers: readonly DType[] = [...floats, ...integers];
-

@@ -9,7 +9,8 @@ import type { Term } from '../term.ts';
 import { abs, add, atLeast, atMost, div, fma, maximum, mul, neg, sqrt, sub } from './arithmetic.ts';
 import { eq, ge, gt, isinf, isnan, logicalAnd, logicalNot, logicalOr, lt, ne, signbit, where } from './comparison.ts';
 import { floats, numbers } from './dtype-sets.ts';
-import { expInRange, expOfReduced, log, logOfMagnitude } from './exponential.ts';
+import { expInRange, expOfReduced, logOfMagnitude } from './exponential-core.ts';
+import { log } from './exponential.ts';
 import { exponent, scalb, significand } from './float-parts.ts';
 import { integerPower } from './integer-semantics.ts';
 import { horner } from './polynomial.ts';
@@ -40,7 +41,7 @@ const product = (a: Double, b: Double): Double => {
   return orderedSum(high, add(low, add(mul(a.high, b.low), mul(a.low, b.high))));
 };
 
-const ln2 = { high: 6.93147180369123816490e-1, low: 1.90821492927058770002e-10 };
+const ln2 = { high: 0.6931471803691238, low: 1.9082149292705877e-10 };
 /** ln 2 beyond its nearest double. */
 const ln2Exact = { high: Math.LN2, low: 2.3190468138462996e-17 };
 /** 2 atanh(s) = 2 s + 2/3 s^3 + s^5 q(s^2) for -1/7 <= s <= 1/5. */
@@ -69,7 +70,10 @@ function preciseLog(x: Term): Double {
   const scaled = { high: mul(e, ln2Exact.high), low: fma(e, ln2Exact.high, neg(mul(e, ln2Exact.high))) };
   const first = sumOf(scaled.high, mul(2, s.high));
   const second = sumOf(first.high, third.high);
-  const low = add(add(add(add(scaled.low, mul(e, ln2Exact.low)), mul(2, s.low)), add(first.low, second.low)), add(third.low, tail));
+  const low = add(
+    add(add(add(scaled.low, mul(e, ln2Exact.low)), mul(2, s.low)), add(first.low, second.low)),
+    add(third.low, tail),
+  );
   return orderedSum(second.high, low);
 }
 

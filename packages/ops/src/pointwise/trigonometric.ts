@@ -1,31 +1,241 @@
 // Circular functions and their inverses.
-//
-// Note [argument reduction]: x = n pi/2 + r by Cody and Waite's method at f64, also for f32 operands (then exact enough up
-// to 2^28 and beyond). pi/2 is split in parts whose products with n are exact. The bound to which a function keeps its
-// accuracy is `reducibleRange`; beyond it results are those of the nearest multiple that the method finds.
 import type { DType } from '@tsinductor/base';
 import { binary, unary } from '../define.ts';
 import type { Binary, Unary } from '../define.ts';
-import { cast } from '../term.ts';
+import { cast, literal } from '../term.ts';
 import type { Term } from '../term.ts';
-import { abs, add, copysign, div, fma, mul, neg, sqrt, square, sub } from './arithmetic.ts';
-import { eq, gt, isnan, logicalAnd, logicalOr, lt, ne, signbit, where } from './comparison.ts';
-import { horner, throughF64 } from './polynomial.ts';
+import { abs, add, atMost, copysign, div, fma, mul, neg, sqrt, square, sub } from './arithmetic.ts';
 import { bitwiseAnd } from './bitwise.ts';
-import { round } from './rounding.ts';
+import { eq, gt, isnan, logicalAnd, logicalNot, logicalOr, lt, ne, signbit, where } from './comparison.ts';
+import { horner, throughF64 } from './polynomial.ts';
+import { reduceByHalfPi } from './reduce-by-half-pi.ts';
 
-/** pi/2 in parts of 25, 25, 25 and 53 bits. */
-const halfPi = [1.5707963109016418, 1.589325471229585e-8, 6.123233932053594e-17, 6.36831716351095e-25] as const;
+/** sin(r) = r + r^3 s(r^2), cos(r) = 1 - r^2/2 + r^4 c(r^2) for |r| <= pi/4. */
+const sinTail32 = [-0.166666641831398, 0.008332747966051102, -0.000195878412341699];
+const cosTail32 = [0.0416666641831398, -0.001388830249197781, 2.454789137118496e-5];
+const sinTail64 = [
+  -0.16666666666666666, 0.008333333333330946, -0.0001984126983675497, 2.755731610068303e-6, -2.5051131455427946e-8,
+  1.591810123027412e-10,
+];
+const cosTail64 = [
+  0.041666666666666664, -0.0013888888888887395, 2.4801587298763433e-5, -2.7557317270560326e-7, 2.0876146024689747e-9,
+  -1.1382614868556325e-11,
+];
 
-interface Reduced {
-  /** In [-pi/4, pi/4]. */
+function sinOfReduced(r: Term, dtype: DType): Term {
+  const z = mul(r, r);
+  if (dtype === 'f32') return fma(mul(horner(dtype, z, sinTail32), z), r, r);
+  return add(r, mul(mul(r, z), horner(dtype, z, sinTail64)));
+}
+
+function cosOfReduced(r: Term, dtype: DType): Term {
+  const z = mul(r, r);
+  if (dtype === 'f32') return fma(fma(horner(dtype, z, cosTail32), z, -0.5), z, 1);
+  const half = mul(0.5, z);
+  const near = sub(1, half);
+  // 1 - near - half is what rounding took from near.
+  return add(near, add(sub(sub(1, near), half), mul(mul(z, z), horner(dtype, z, cosTail64))));
+}
+
+interface Circular {
   readonly r: Term;
-  /** The quadrant modulo 4, as i32. */
+  readonly sine: Term;
+  readonly cosine: Term;
+  readonly isOddQuadrant: Term;
   readonly quadrant: Term;
 }
 
-function reduceByHalfPi(x: Term): Reduced {
-  const n = round(mul(x, 2 / Math.PI));
-  const r = halfPi.reduce<Term>((rest, part) => sub(rest, mul(n, part)), x);
-  return { r, quadrant: cast('i32', sub(n, mul(4, round(mul(n, 0.25))))) };
+function circular(x: Term, dtype: DType): Circular {
+  const { r: exact, quadrant } = reduceByHalfPi(x, dtype);
+  const r = dtype === 'f32' ? cast('f32', exact) : exact;
+  return {
+    r,
+    sine: sinOfReduced(r, dtype),
+    cosine: cosOfReduced(r, dtype),
+    isOddQuadrant: ne(bitwiseAnd(quadrant, 1), 0),
+    quadrant,
+  };
 }
+
+export const sin: Unary = unary('sin', {
+  doc: 'Sine.',
+  rule: 'promoteToFloat',
+  traits: { cost: 60 },
+  decompose: ({ x }, dtype) => {
+    const { sine, cosine, isOddQuadrant, quadrant } = circular(x, dtype);
+    const value = where(isOddQuadrant, cosine, sine);
+    return where(eq(x, 0), x, where(ne(bitwiseAnd(quadrant, 2), 0), neg(value), value));
+  },
+  reference: Math.sin,
+  ulp: 3,
+  gradient: ({ g, x }) => [mul(g, cos(x))],
+});
+
+export const cos: Unary = unary('cos', {
+  doc: 'Cosine.',
+  rule: 'promoteToFloat',
+  traits: { cost: 60 },
+  decompose: ({ x }, dtype) => {
+    const { sine, cosine, isOddQuadrant, quadrant } = circular(x, dtype);
+    const value = where(isOddQuadrant, sine, cosine);
+    return where(ne(bitwiseAnd(add(quadrant, 1), 2), 0), neg(value), value);
+  },
+  reference: Math.cos,
+  ulp: 3,
+  gradient: ({ g, x }) => [neg(mul(g, sin(x)))],
+});
+
+export const tan: Unary = unary('tan', {
+  doc: 'Tangent.',
+  rule: 'promoteToFloat',
+  traits: { cost: 75 },
+  decompose: ({ x }, dtype) => {
+    const { sine, cosine, isOddQuadrant } = circular(x, dtype);
+    const quotient = div(where(isOddQuadrant, neg(cosine), sine), where(isOddQuadrant, sine, cosine));
+    return where(eq(x, 0), x, quotient);
+  },
+  reference: Math.tan,
+  ulp: 4,
+  gradient: ({ g, out }) => [mul(g, add(1, mul(out, out)))],
+});
+
+/** atan(s) = s + s^3 p(s^2) for |s| <= tan(pi/8). */
+const atanTail64 = [
+  -0.3333333333333333, 0.19999999999999804, -0.14285714285659729, 0.11111111105145725, -0.09090908753017178,
+  0.07692296361048218, -0.06666424634599337, 0.05878926110528101, -0.052304330074828924, 0.0455149623749493,
+  -0.034568068014968874, 0.016282993238924487,
+];
+const tanOfEighth = Math.SQRT2 - 1;
+/** What the doubles nearest pi/2 and pi/4 leave. */
+const halfPiRest = 6.123233995736766e-17;
+const quarterPiRest = halfPiRest / 2;
+
+/** atan(n / d) at f64 for n, d >= 0, not both 0: in [0, pi/2]. */
+function atanOfRatio(n: Term, d: Term): Term {
+  // Of n/d, (n - d)/(n + d) and -d/n, the one that is within tan(pi/8) of 0.
+  const isSmall = logicalNot(gt(n, mul(d, tanOfEighth)));
+  const isLarge = gt(mul(n, tanOfEighth), d);
+  const top = where(isSmall, n, where(isLarge, neg(d), sub(n, d)));
+  const bottom = where(isSmall, d, where(isLarge, n, add(n, d)));
+  const s = div(top, bottom);
+  const z = mul(s, s);
+  const tail = mul(mul(s, z), horner('f64', z, atanTail64));
+  const base = where(isSmall, 0, where(isLarge, Math.PI / 2, Math.PI / 4));
+  const rest = where(isSmall, 0, where(isLarge, halfPiRest, quarterPiRest));
+  return add(base, add(s, add(tail, rest)));
+}
+
+const atan64 = (x: Term): Term => copysign(atanOfRatio(atMost(abs(x), 2 ** 500), literal(1)), x);
+
+export const atan: Unary = unary('atan', {
+  doc: 'Inverse tangent, in [-pi/2, pi/2].',
+  rule: 'promoteToFloat',
+  traits: { cost: 60 },
+  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(atan64, x) : atan64(x)),
+  reference: Math.atan,
+  ulp: 3,
+  gradient: ({ g, x }) => [div(g, add(1, mul(x, x)))],
+});
+
+/**
+ * atan2 at f64, with the special cases of IEEE 754. Infinities become large numbers of the same quotient, and zeros small
+ * ones: atan2(0, 0) is 0 or pi, by the sign of x.
+ */
+function atan2OfDoubles(y: Term, x: Term): Term {
+  const [height, width] = [abs(y), abs(x)];
+  const isAnyInfinite = logicalOr(eq(height, Infinity), eq(width, Infinity));
+  const ofInfinities = (length: Term): Term => where(eq(length, Infinity), 1, 0);
+  // Brings sums of both, and products with tan(pi/8), into range.
+  const larger = where(gt(height, width), height, width);
+  const scale = where(gt(larger, 2 ** 1000), 2 ** -30, where(lt(larger, 2 ** -900), 2 ** 120, 1));
+  const n = where(isAnyInfinite, ofInfinities(height), mul(height, scale));
+  const d = where(isAnyInfinite, ofInfinities(width), mul(width, scale));
+  const bothZero = logicalAnd(eq(y, 0), eq(x, 0));
+  const angle = atanOfRatio(n, where(bothZero, 1, d));
+  const obtuse = sub(Math.PI, sub(angle, 2 * halfPiRest));
+  return where(logicalOr(isnan(x), isnan(y)), NaN, copysign(where(signbit(x), obtuse, angle), y));
+}
+
+export const atan2: Binary = binary('atan2', {
+  doc: 'Angle of the point (y, x), the first operand being the height: in [-pi, pi].',
+  rule: 'promoteToFloat',
+  traits: { cost: 90 },
+  decompose: ({ x, y }, dtype) => (dtype === 'f32' ? throughF64(atan2OfDoubles, x, y) : atan2OfDoubles(x, y)),
+  reference: Math.atan2,
+  ulp: 3,
+  gradient: ({ g, x, y }) => {
+    const squares = add(mul(x, x), mul(y, y));
+    const share = where(eq(squares, 0), 0, div(g, squares));
+    return [mul(share, y), mul(share, neg(x))];
+  },
+});
+
+/** asin(s) = s + s^3 p(s^2) for |s| <= 1/2. */
+const asinTail64 = [
+  0.16666666666666666, 0.07500000000000119, 0.04464285714255019, 0.030381944475693704, 0.022372157435623815,
+  0.017352816768546473, 0.013963775787848137, 0.011566511821890942, 0.00962140274734483, 0.009322101501082774,
+  0.0030350071727267623, 0.019579201619744684, -0.019277545928584557, 0.02963502626354855,
+];
+
+/** asin(s) - s for |s| <= 1/2. */
+const asinTail = (s: Term): Term => {
+  const z = mul(s, s);
+  return mul(mul(s, z), horner('f64', z, asinTail64));
+};
+
+/** For |x| > 1/2: the root s = sqrt((1 - |x|) / 2), for which acos |x| = 2 asin s. */
+const rootOfComplement = (x: Term): Term => sqrt(mul(0.5, sub(1, abs(x))));
+
+function asin64(x: Term): Term {
+  const root = rootOfComplement(x);
+  const outer = sub(Math.PI / 2, sub(mul(2, add(root, asinTail(root))), halfPiRest));
+  return where(lt(abs(x), 0.5), add(x, asinTail(x)), copysign(outer, x));
+}
+
+function acos64(x: Term): Term {
+  const root = rootOfComplement(x);
+  const twice = mul(2, add(root, asinTail(root)));
+  const outer = where(signbit(x), sub(Math.PI, sub(twice, 2 * halfPiRest)), twice);
+  return where(lt(abs(x), 0.5), sub(Math.PI / 2, sub(add(x, asinTail(x)), halfPiRest)), outer);
+}
+
+export const asin: Unary = unary('asin', {
+  doc: 'Inverse sine, in [-pi/2, pi/2]; NaN outside [-1, 1].',
+  rule: 'promoteToFloat',
+  traits: { cost: 80 },
+  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(asin64, x) : asin64(x)),
+  reference: Math.asin,
+  ulp: 3,
+  gradient: ({ g, x }) => [div(g, sqrt(sub(1, square(x))))],
+});
+
+export const acos: Unary = unary('acos', {
+  doc: 'Inverse cosine, in [0, pi]; NaN outside [-1, 1].',
+  rule: 'promoteToFloat',
+  traits: { cost: 80 },
+  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(acos64, x) : acos64(x)),
+  reference: Math.acos,
+  ulp: 3,
+  gradient: ({ g, x }) => [neg(div(g, sqrt(sub(1, square(x)))))],
+});
+
+export const sinc: Unary = unary('sinc', {
+  doc: 'Normalised cardinal sine; 1 at 0.',
+  formula: 'sin(pi x) / (pi x)',
+  rule: 'promoteToFloat',
+  traits: { cost: 70 },
+  decompose: ({ x }) => where(eq(x, 0), 1, div(sin(mul(x, Math.PI)), mul(x, Math.PI))),
+  gradient: ({ g, x }) => {
+    const angle = mul(x, Math.PI);
+    const slope = div(sub(mul(cos(angle), angle), sin(angle)), mul(angle, x));
+    return [where(eq(x, 0), 0, mul(g, slope))];
+  },
+});
+
+export const angle: Unary = unary('angle', {
+  doc: 'Angle of a real number: pi where it is negative, else 0.',
+  rule: 'promoteToFloat',
+  traits: { cost: 2 },
+  decompose: ({ x }) => where(isnan(x), x, where(lt(x, 0), Math.PI, 0)),
+  gradient: () => [0],
+});

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { settingNames } from '@tsinductor/config';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from './cli.ts';
+import { openGraphStore } from './commands/cache.ts';
+import { resolveConfig } from '@tsinductor/config';
+import { formatBytes } from './table.ts';
+
+let directory = '';
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tsinductor-cli-'));
+});
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly status: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+async function run(args: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  let [out, error] = ['', ''];
+  const env = { TORCHINDUCTOR_CACHE_DIR: join(directory, 'cache'), PATH: '/usr/bin:/bin', ...variables };
+  const streams = { out: (text: string) => (out += text), error: (text: string) => (error += text), color: false };
+  const status = await runCli(args, { streams, env });
+  return { status, out, error };
+}
+
+describe('config', () => {
+  test('lists every setting with its value and source', async () => {
+    const { status, out } = await run(['config', '--json'], { TORCHINDUCTOR_SIZE_ASSERTS: '0' });
+    const rows = JSON.parse(out) as { name: string; value: unknown; source: unknown }[];
+    expect(status).toBe(0);
+    expect(rows.map(({ name }) => name)).toEqual([...settingNames].sort());
+    expect(rows.find(({ name }) => name === 'sizeAsserts')).toMatchObject({
+      value: false,
+      source: { layer: 'environment', variable: 'TORCHINDUCTOR_SIZE_ASSERTS' },
+    });
+  });
+
+  test('shows one setting with what it does, found by any of its names', async () => {
+    for (const name of ['maxFusionSize', 'max_fusion_size']) {
+      const { out } = await run(['config', name]);
+      expect(out).toContain('Largest number of nodes in one fused kernel');
+    }
+    expect((await run(['config', 'size_asserts'])).out).toContain('TORCHINDUCTOR_SIZE_ASSERTS');
+  });
+
+  test('an unknown name and a bad variable are errors with a code', async () => {
+    expect(await run(['config', 'nothing like it'])).toMatchObject({ status: 1, out: '' });
+    const { status, error } = await run(['config'], { TORCHINDUCTOR_SIZE_ASSERTS: 'maybe' });
+    expect(status).toBe(1);
+    expect(error).toContain('ENVIRONMENT_VALUE: environment variable TORCHINDUCTOR_SIZE_ASSERTS is "maybe"');
+    const json = await run(['config', '--json'], { TORCHINDUCTOR_SIZE_ASSERTS: 'maybe' });
+    expect(JSON.parse(json.out)).toMatchObject({ error: { code: 'ENVIRONMENT_VALUE' } });
+  });
+});
+
+describe('cache', () => {
+  test('lists what is there, newest first, and clears it', async () => {
+    const config = resolveConfig({ env: { TORCHINDUCTOR_CACHE_DIR: join(directory, 'cache') } });
+    const key = 'ab'.repeat(32);
+    {
+      using store = openGraphStore(config, (message) => {
+        throw new RangeError(message);
+      });
+      store.put(key, { 'graph.cc': 'int main;' }, {} as Parameters<typeof store.put>[2]);
+    }
+    const listed = JSON.parse((await run(['cache', 'ls', '--json'])).out) as { entries: { key: string }[] };
+    expect(listed.entries.map((entry) => entry.key)).toEqual([key]);
+    expect((await run(['cache', 'ls'])).out).toContain('1 graph');
+    expect((await run(['cache', 'clear'])).out).toContain('removed 1 graph');
+    expect(JSON.parse((await run(['cache', 'ls', '--json'])).out)).toMatchObject({ entries: [], bytes: 0 });
+  });
+
+  test('needs a command', async () => {
+    const { status, error } = await run(['cache']);
+    expect(status).toBe(1);
+    expect(error).toContain('ls or clear');
+  });
+});
+
+describe('doctor', () => {
+  test('says what is missing and how to get it where there is no compiler', async () => {
+    const { status, out } = await run(['doctor', '--json'], { PATH: join(directory, 'nothing here') });
+    const { native, findings } = JSON.parse(out) as {
+      native: boolean;
+      findings: { subject: string; verdict: string; remedy?: string }[];
+    };
+    expect({ status, native }).toEqual({ status: 1, native: false });
+    const compiler = findings.find(({ subject }) => subject === 'C++ compiler');
+    expect(compiler?.verdict).toBe('missing');
+    expect(compiler?.remedy).toContain('apt install g++');
+    expect(findings.map(({ subject }) => subject)).toEqual(expect.arrayContaining(['Node.js', 'CPU', 'cache', 'GPU']));
+  });
+
+  test('repeats unknown variables as notes', async () => {
+    const { out } = await run(['doctor'], { PATH: directory, TORCHINDUCTOR_SIZE_ASSERT: '1' });
+    expect(out).toContain('did you mean TORCHINDUCTOR_SIZE_ASSERTS?');
+  });
+});
+
+describe('run', () => {
+  test('gives the program its arguments and the logs, and takes its exit status', async () => {
+    const file = join(directory, 'program.ts');
+    const body = `const [a]: string[] = process.argv.slice(2);\nprocess.exit(a === 'seven' && process.env['TORCH_LOGS'] !== undefined ? 7 : 1);\n`;
+    writeFileSync(file, body);
+    expect(await runCli(['run', file, 'seven'], { streams: { out: () => 0, error: () => 0, color: false } })).toBe(7);
+  });
+
+  test('a missing file is an error', async () => {
+    const { status, error } = await run(['run', join(directory, 'none.ts')]);
+    expect(status).toBe(1);
+    expect(error).toContain('CLI_FILE: there is no file');
+  });
+});
+
+describe('arguments', () => {
+  test('help lists the commands; an unknown command and an unknown option are errors', async () => {
+    const { status, out } = await run(['--help']);
+    expect(status).toBe(0);
+    for (const name of ['doctor', 'run', 'explain', 'cache', 'config']) expect(out).toContain(`tsinductor ${name}`);
+    expect((await run(['docter'])).error).toContain('CLI_ARGUMENTS');
+    expect((await run(['config', '--chnged'])).error).toContain('CLI_ARGUMENTS');
+    expect((await run([])).error).toContain('no command was given');
+  });
+});
+
+test('sizes are written in the unit that reads best', () => {
+  expect([0, 512, 2048, 5 * 2 ** 20, 300 * 2 ** 30].map(formatBytes)).toEqual([
+    '0 B',
+    '512 B',
+    '2.00 KiB',
+    '5.00 MiB',
+    '300 GiB',
+  ]);
+});

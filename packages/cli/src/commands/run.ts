@@ -1,0 +1,49 @@
+// `tsinductor run FILE [arguments...]`: runs a program, TypeScript through tsx, with the logs of recompilations and graph
+// breaks on. The program is a process of its own; its exit status is ours.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { AddCommand } from '../context.ts';
+import { fileMissing } from '../errors.ts';
+
+export interface RunRequest {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** Topics of TORCH_LOGS; what the environment says wins. */
+  readonly logs: readonly string[];
+}
+
+export const addRunCommand: AddCommand = (parser, context) =>
+  parser.command(
+    'run <file> [args..]',
+    'run a program with the logs of the compiler on',
+    (command) =>
+      command
+        .positional('file', { type: 'string', demandOption: true, describe: 'a TypeScript or JavaScript module' })
+        .positional('args', { type: 'string', array: true, default: [], describe: 'its arguments' })
+        .option('logs', {
+          type: 'string',
+          default: 'recompiles,graph_breaks',
+          describe: 'topics, unless TORCH_LOGS says some',
+        }),
+    async ({ file, logs, args }) => {
+      context.status = await runProgram({ file, args, logs: logs.split(',') });
+    },
+  );
+
+/** Runs a program to its end; gives its exit status. */
+export async function runProgram({ file, args, logs }: RunRequest): Promise<number> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw fileMissing(path);
+  // The child sets its own variable, unless it has one, before anything of ours is imported there.
+  const assignment = `globalThis.process.env.TORCH_LOGS ??= ${JSON.stringify(logs.join(','))};`;
+  const preload = `data:text/javascript,${encodeURIComponent(assignment)}`;
+  const imports = ['--import', preload, '--import', import.meta.resolve('tsx')];
+  const child = spawn(process.execPath, [...imports, path, ...args], { stdio: 'inherit' });
+  return new Promise((done, fail) => {
+    child.on('error', fail);
+    child.on('exit', (code, signal) => {
+      done(code ?? (signal === null ? 1 : 128));
+    });
+  });
+}

@@ -1,0 +1,28 @@
+// Every error of the command line, by name.
+import { UserError } from '@tsinductor/base';
+
+export const badArguments = (message: string): UserError =>
+  new UserError('CLI_ARGUMENTS', message, { hint: 'run `tsinductor --help` for the commands and their options' });
+
+export const fileMissing = (file: string): UserError =>
+  new UserError('CLI_FILE', `there is no file ${file}`, { hint: 'give the path of a TypeScript or JavaScript module' });
+
+export const nothingCompiled = (file: string): UserError =>
+  new UserError('CLI_NOTHING_COMPILED', `${file} exports no compiled function and no workloads`, {
+    hint: 'export what compile() returned after calling it, or `workloads: { name, inputs: () => Tensor[], fn }[]`',
+  });
+
+export const loadFailed = (file: string, cause: unknown): UserError =>
+  new UserError('CLI_FILE_FAILED', `${file} could not be loaded: ${messageOf(cause)}`, {
+    cause,
+    hint: 'run it with `tsinductor run` to see where it fails',
+  });
+
+export const noSuchSetting = (name: string): UserError =>
+  new UserError('CLI_SETTING', `no setting's name contains ${JSON.stringify(name)}`, {
+    hint: '`tsinductor config` lists all settings',
+  });
+
+/** The message of anything that was thrown. */
+export const messageOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);

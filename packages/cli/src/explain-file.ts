@@ -1,0 +1,79 @@
+// Loads a module, and explains what was compiled in it: the compiled functions that it exports, and the entries of
+// `workloads`, if it has them. In: a path. Out: an explanation for each.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { compile } from '@tsinductor/compiler';
+import type { Explanation } from '@tsinductor/compiler';
+import type { Tensor } from '@tsinductor/tensor';
+import { register } from 'tsx/esm/api';
+import { fileMissing, loadFailed, nothingCompiled } from './errors.ts';
+import type { Outcome } from './terminal.ts';
+
+interface Workload {
+  readonly name: string;
+  readonly inputs: () => Tensor[];
+  readonly fn: (...inputs: Tensor[]) => Tensor | Tensor[];
+}
+
+export async function explainFile(file: string, showSource: boolean): Promise<Outcome> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw fileMissing(path);
+  const exports = await loadModule(path);
+  const explained = [
+    ...Object.entries(exports).flatMap(([name, value]) =>
+      isCompiled(value) ? [{ name, explanation: value.explain() }] : [],
+    ),
+    ...workloadsOf(exports).map(({ name, inputs, fn }) => ({ name, explanation: compile(fn).explain(...inputs()) })),
+  ];
+  if (explained.length === 0) throw nothingCompiled(path);
+  return {
+    data: explained.map(({ name, explanation }) => ({ export: name, ...plainExplanation(explanation, showSource) })),
+    status: 0,
+    text: (colors) =>
+      explained
+        .map(
+          ({ name, explanation }) =>
+            `${colors.bold(name)}\n${explanation.toString()}${sourcesOf(explanation, showSource)}`,
+        )
+        .join('\n'),
+  };
+}
+
+/** Imports a module, with TypeScript through tsx; what it prints goes to stderr, so that our output stays whole. */
+async function loadModule(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const unregister = register();
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  try {
+    const module: unknown = await import(pathToFileURL(path).href);
+    return module as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw loadFailed(path, error);
+  } finally {
+    process.stdout.write = write;
+    await unregister();
+  }
+}
+
+const isCompiled = (value: unknown): value is { explain: () => Explanation } =>
+  typeof value === 'function' && 'explain' in value && 'cacheInfo' in value;
+
+function workloadsOf({ workloads }: Readonly<Record<string, unknown>>): readonly Workload[] {
+  if (!Array.isArray(workloads)) return [];
+  return workloads.filter((item: unknown): item is Workload => {
+    const { name, inputs, fn } = (item ?? {}) as Partial<Workload>;
+    return typeof name === 'string' && typeof inputs === 'function' && typeof fn === 'function';
+  });
+}
+
+const sourcesOf = ({ graphs }: Explanation, wanted: boolean): string =>
+  wanted ? graphs.map(({ source }) => source?.() ?? '').join('\n') : '';
+
+/** An explanation as JSON: sources are functions, and only read when they are wanted. */
+const plainExplanation = ({ graphs, ...rest }: Explanation, wanted: boolean): object => ({
+  ...rest,
+  graphs: graphs.map(({ source, ...graph }) =>
+    wanted && source !== undefined ? { ...graph, source: source() } : graph,
+  ),
+});

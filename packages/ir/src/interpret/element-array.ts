@@ -1,0 +1,59 @@
+// Elements in memory, as the interpreters see them: the dtype's typed array; f16 and bf16 as their bits, bool as 0 and 1.
+import type { DType } from '@tsinductor/base';
+import { f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
+import type { Value } from '@tsinductor/ops';
+
+export type ElementArray =
+  | Float64Array
+  | Float32Array
+  | Uint16Array
+  | BigInt64Array
+  | Int32Array
+  | Int16Array
+  | Int8Array
+  | Uint8Array;
+
+type Constructor = new (buffer: ArrayBufferLike) => ElementArray;
+
+const constructors: Readonly<Record<DType, Constructor & { readonly BYTES_PER_ELEMENT: number }>> = {
+  f64: Float64Array,
+  f32: Float32Array,
+  f16: Uint16Array,
+  bf16: Uint16Array,
+  i64: BigInt64Array,
+  i32: Int32Array,
+  i16: Int16Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
+};
+
+/** Zeros. */
+export const allocateElements = (dtype: DType, length: number): ElementArray =>
+  new constructors[dtype](new ArrayBuffer(length * constructors[dtype].BYTES_PER_ELEMENT));
+
+/** The elements of a constant buffer: little-endian bytes in base64. */
+export function decodeElements(dtype: DType, data: string): ElementArray {
+  const bytes = Buffer.from(data, 'base64');
+  const aligned = new ArrayBuffer(bytes.length);
+  new Uint8Array(aligned).set(bytes);
+  return new constructors[dtype](aligned);
+}
+
+/** From the bits that memory holds to the value, for the dtypes where they differ. */
+export const bitDecoders: Partial<Record<DType, (bits: number) => number>> = {
+  f16: f16FromBits,
+  bf16: fromBfloat16Bits,
+};
+
+export const bitEncoders: Partial<Record<DType, (value: number) => number>> = { f16: f16ToBits, bf16: toBfloat16Bits };
+
+/** One element as a value. */
+export function readElement(array: ElementArray, dtype: DType, index: number): Value | undefined {
+  const raw = array[index];
+  return typeof raw === 'number' ? (bitDecoders[dtype]?.(raw) ?? raw) : raw;
+}
+
+export function writeElement(array: ElementArray, index: number, value: Value): void {
+  (array as unknown as Record<number, Value>)[index] = value;
+}

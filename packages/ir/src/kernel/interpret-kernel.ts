@@ -1,0 +1,235 @@
+// The Kernel IR executed on the host, lane by lane: the meaning of the IR, and where every access is seen. Out-of-bounds
+// and uninitialised reads of scratch are InternalErrors. Slow on purpose; it defines what printed code must do.
+import { at, get, InternalError } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { bitcastValue, castValue, evaluator, pointwise } from '@tsinductor/ops';
+import type { Value as Scalar } from '@tsinductor/ops';
+import { evaluateIndex } from '../arithmetic/evaluate.ts';
+import type { Index } from '../index-expr.ts';
+import type { ScalarConstant } from '../scalar.ts';
+import type { Access, Condition, Kernel, Stmt, Value } from './kernel.ts';
+import { printKernelValue } from './print-kernel-ir.ts';
+
+/** Memory of a kernel: one scalar per element; undefined was never written. */
+export interface KernelMemory {
+  readonly dtype: DType;
+  readonly elements: (Scalar | undefined)[];
+}
+
+export interface KernelRun {
+  readonly memory: ReadonlyMap<string, KernelMemory>;
+  readonly sizes: ReadonlyMap<string, number>;
+  /** How many units a parallel loop's chunk has; the chunks run in descending order, so that order cannot matter. */
+  readonly chunk?: number;
+}
+
+/** Runs `kernel`; returns 0, or 1 + the site of a failed check. */
+export function interpretKernel(kernel: Kernel, run: KernelRun): number {
+  const machine = new Machine(kernel, run);
+  machine.block(kernel.body);
+  return machine.status;
+}
+
+type Lanes = readonly Scalar[];
+
+class Machine {
+  status = 0;
+  readonly #kernel: Kernel;
+  readonly #run: KernelRun;
+  readonly #memory: Map<string, KernelMemory>;
+  readonly #names = new Map<string, Lanes>();
+
+  constructor(kernel: Kernel, run: KernelRun) {
+    this.#kernel = kernel;
+    this.#run = run;
+    this.#memory = new Map(run.memory);
+  }
+
+  block(statements: readonly Stmt[]): void {
+    for (const statement of statements) this.#execute(statement);
+  }
+
+  #fail(message: string): never {
+    throw new InternalError('KERNEL_INTERPRETER', `kernel ${this.#kernel.name}: ${message}`);
+  }
+
+  /** An index at lane `lane`, where the axis `axis` (if any) is that much further on. */
+  #index(index: Index, lane = 0, axis?: string): number {
+    const axes = new Map<string, number>();
+    for (const [name, lanes] of this.#names) {
+      const value = lanes.length > 1 ? lanes[lane] : lanes[0];
+      axes.set(name, Number(value) + (name === axis ? lane : 0));
+    }
+    return evaluateIndex(index, { axes, sizes: this.#run.sizes });
+  }
+
+  #execute(statement: Stmt): void {
+    switch (statement.kind) {
+      case 'let':
+      case 'var':
+      case 'set':
+        this.#names.set(statement.name, this.#value(statement.value));
+        break;
+      case 'store':
+        this.#store(statement);
+        break;
+      case 'for': {
+        const to = this.#index(statement.to);
+        for (let value = this.#index(statement.from); value < to; value += statement.step) {
+          this.#names.set(statement.name, [BigInt(value)]);
+          this.block(statement.body);
+        }
+        break;
+      }
+      case 'if':
+        this.block(this.#holds(statement.test) ? statement.then : (statement.otherwise ?? []));
+        break;
+      case 'parallel':
+        this.#parallel(statement);
+        break;
+      case 'scratch': {
+        const elements = new Array<Scalar | undefined>(statement.size).fill(undefined);
+        this.#memory.set(statement.name, { dtype: statement.dtype, elements });
+        break;
+      }
+      case 'check':
+        this.#check(statement);
+        break;
+      case 'transpose':
+        this.#transpose(statement);
+        break;
+      case 'fence':
+      case 'prefetch':
+      case 'comment':
+        break;
+    }
+  }
+
+  #parallel({ begin, end, total, body }: Stmt & { readonly kind: 'parallel' }): void {
+    const units = this.#index(total);
+    const chunk = this.#run.chunk ?? units;
+    for (let last = Math.ceil(units / Math.max(1, chunk)) - 1; last >= 0; last--) {
+      this.#names.clear();
+      this.#names.set(begin, [BigInt(last * chunk)]);
+      this.#names.set(end, [BigInt(Math.min(units, (last + 1) * chunk))]);
+      this.block(body);
+    }
+  }
+
+  #holds({ kind, left, right }: Condition): boolean {
+    const [a, b] = [this.#index(left), this.#index(right)];
+    return kind === 'less' ? a < b : (a === b) === (kind === 'equal');
+  }
+
+  #value(value: Value): Lanes {
+    const { dtype, lanes } = value.type;
+    const all = (make: (lane: number) => Scalar): Lanes => Array.from({ length: lanes }, (_, lane) => make(lane));
+    switch (value.kind) {
+      case 'name':
+        return get(this.#names, value.name);
+      case 'constant':
+        return all(() => constantValue(value.value, dtype));
+      case 'index':
+        return all((lane) => castValue(BigInt(this.#index(value.value, lane, value.lane)), 'i64', dtype));
+      case 'first': {
+        const count = this.#index(value.count);
+        return all((lane) => (lane < count ? 1 : 0));
+      }
+      case 'apply':
+        return this.#apply(value);
+      case 'cast':
+        return this.#value(value.value).map((lane) => castValue(lane, value.value.type.dtype, dtype));
+      case 'bitcast':
+        return this.#value(value.value).map((lane) => bitcastValue(lane, value.value.type.dtype, dtype));
+      case 'broadcast': {
+        const [scalar] = this.#value(value.value);
+        return all(() => scalar ?? 0);
+      }
+      case 'half': {
+        const whole = this.#value(value.value);
+        return whole.slice(value.part === 'low' ? 0 : lanes, value.part === 'low' ? lanes : 2 * lanes);
+      }
+      case 'load':
+        return this.#load(value);
+    }
+  }
+
+  #apply(value: Value & { readonly kind: 'apply' }): Lanes {
+    const entry = pointwise[value.op];
+    const operands = value.args.map((arg) => this.#value(arg));
+    const dtype = at(value.args, entry.rule === 'select' ? 1 : 0).type.dtype;
+    const compute = evaluator(entry, dtype);
+    return Array.from({ length: value.type.lanes }, (_, lane) => compute(...operands.map((operand) => at(operand, lane))));
+  }
+
+  /** The element of each lane, or undefined where the access leaves the lane out. */
+  #places(access: Access, mask: Lanes | undefined, lanes: number): readonly (number | undefined)[] {
+    const base = this.#index(access.at);
+    const step = this.#index(access.step);
+    const count = access.count === undefined ? lanes : this.#index(access.count);
+    const offsets = access.offsets === undefined ? undefined : this.#value(access.offsets);
+    return Array.from({ length: lanes }, (_, lane) => {
+      if (lane >= count || (mask !== undefined && mask[lane] === 0)) return undefined;
+      return base + (offsets === undefined ? lane * step : Number(offsets[lane]));
+    });
+  }
+
+  #element(memory: KernelMemory, name: string, place: number): Scalar {
+    if (place < 0 || place >= memory.elements.length) this.#fail(`reads ${name}[${String(place)}] of ${String(memory.elements.length)}`);
+    return memory.elements[place] ?? this.#fail(`reads ${name}[${String(place)}] before it is written`);
+  }
+
+  #load(value: Value & { readonly kind: 'load' }): Lanes {
+    const { access, type } = value;
+    const memory = get(this.#memory, access.buffer);
+    const mask = value.mask === undefined ? undefined : this.#value(value.mask);
+    const other = value.other === undefined ? undefined : this.#value(value.other);
+    return this.#places(access, mask, type.lanes).map((place, lane) => {
+      if (place !== undefined) return this.#element(memory, access.buffer, place);
+      return other?.[lane] ?? (type.dtype === 'i64' ? 0n : 0);
+    });
+  }
+
+  #store({ access, value, mask }: Stmt & { readonly kind: 'store' }): void {
+    const memory = get(this.#memory, access.buffer);
+    const lanes = this.#value(value);
+    const guard = mask === undefined ? undefined : this.#value(mask);
+    this.#places(access, guard, lanes.length).forEach((place, lane) => {
+      if (place === undefined) return;
+      if (place < 0 || place >= memory.elements.length)
+        this.#fail(`writes ${access.buffer}[${String(place)}] of ${String(memory.elements.length)}: ${printKernelValue(value)}`);
+      memory.elements[place] = at(lanes, lane);
+    });
+  }
+
+  #check({ name, value, extent, site, count }: Stmt & { readonly kind: 'check' }): void {
+    const size = BigInt(this.#index(extent));
+    const present = count === undefined ? value.type.lanes : this.#index(count);
+    const checked = this.#value(value).map((lane, position) => {
+      const wrapped = BigInt(lane) < 0n ? BigInt(lane) + size : BigInt(lane);
+      if (wrapped >= 0n && wrapped < size) return wrapped;
+      if (position < present) this.status = site + 1;
+      return 0n;
+    });
+    this.#names.set(name, checked);
+  }
+
+  #transpose({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): void {
+    const [source, target] = [get(this.#memory, from.buffer), get(this.#memory, to.buffer)];
+    const [fromAt, fromStep, toAt, toStep] = [from.at, from.step, to.at, to.step].map((index) => this.#index(index));
+    const [height, width] = [this.#index(rows), this.#index(columns)];
+    for (let r = 0; r < height; r++) {
+      for (let c = 0; c < width; c++) {
+        const place = Number(toAt) + c * Number(toStep) + r;
+        if (place < 0 || place >= target.elements.length) this.#fail(`writes ${to.buffer}[${String(place)}]`);
+        target.elements[place] = this.#element(source, from.buffer, Number(fromAt) + r * Number(fromStep) + c);
+      }
+    }
+  }
+}
+
+function constantValue(value: ScalarConstant, dtype: DType): Scalar {
+  if (typeof value === 'object') return castValue(BigInt(value.bigint), 'i64', dtype);
+  const number = Number(value);
+  return dtype === 'i64' ? BigInt(number) : castValue(number, 'f64', dtype);
+}

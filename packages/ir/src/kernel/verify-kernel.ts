@@ -1,0 +1,221 @@
+// The laws of the Kernel IR, checked: names before uses, equal lanes, dtypes of memory, who may be written, and where a
+// parallel loop may stand. Throws an InternalError that names the kernel, the statement and the law.
+import { InternalError, Lines } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { freeAxes, freeIndirects, freeSizes } from '../arithmetic/query.ts';
+import type { Index } from '../index-expr.ts';
+import type { Access, Kernel, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import { printKernelValue, printStatement, printValueType } from './print-kernel-ir.ts';
+import { statementIndexes, statementValues, valueIndexes, valueOperands } from './traverse-kernel.ts';
+
+interface Memory {
+  readonly dtype: DType;
+  readonly writable: boolean;
+}
+
+interface Scope {
+  readonly kernel: Kernel;
+  /** Types of what a name stands for: loops and chunks are i64. */
+  readonly names: Map<string, ValueType>;
+  readonly variables: Set<string>;
+  readonly memory: Map<string, Memory>;
+}
+
+const index64: ValueType = { dtype: 'i64', lanes: 1 };
+
+export function verifyKernel(kernel: Kernel): void {
+  const memory = new Map<string, Memory>();
+  for (const buffer of kernel.buffers) {
+    if (memory.has(buffer.name)) fail(kernel, undefined, `two buffers are called ${buffer.name}`);
+    memory.set(buffer.name, { dtype: buffer.dtype, writable: buffer.role !== 'read' });
+  }
+  const top: Scope = { kernel, names: new Map(), variables: new Set(), memory };
+  for (const statement of kernel.body) {
+    if (statement.kind !== 'parallel') verifyStatement(statement, top);
+    else {
+      verifyIndexes(statement, top);
+      const inside: Scope = { ...top, names: new Map(), variables: new Set(), memory: new Map(memory) };
+      define(statement, statement.begin, { scope: inside, type: index64 });
+      define(statement, statement.end, { scope: inside, type: index64 });
+      for (const inner of statement.body) verifyStatement(inner, inside);
+    }
+  }
+}
+
+function fail(kernel: Kernel, statement: Stmt | undefined, law: string): never {
+  const lines = new Lines();
+  if (statement !== undefined) printStatement(statement, lines);
+  const text = lines.toString().split('\n').slice(0, 3).join('\n');
+  throw new InternalError('KERNEL_INVALID', `kernel ${kernel.name}: ${law}${text === '' ? '' : `\n${text}`}`, {
+    hint: 'this is a bug: please report it',
+  });
+}
+
+function define(statement: Stmt, name: string, { scope, type }: { scope: Scope; type: ValueType }): void {
+  if (scope.names.has(name) || scope.memory.has(name)) fail(scope.kernel, statement, `${name} is defined twice`);
+  scope.names.set(name, type);
+}
+
+const nested = (scope: Scope): Scope => ({
+  ...scope,
+  names: new Map(scope.names),
+  variables: new Set(scope.variables),
+  memory: new Map(scope.memory),
+});
+
+function verifyStatement(statement: Stmt, scope: Scope): void {
+  const { kernel } = scope;
+  verifyIndexes(statement, scope);
+  for (const value of statementValues(statement)) verifyValue(value, statement, scope);
+  switch (statement.kind) {
+    case 'let':
+    case 'var':
+      define(statement, statement.name, { scope, type: statement.value.type });
+      if (statement.kind === 'var') scope.variables.add(statement.name);
+      break;
+    case 'set': {
+      const type = scope.names.get(statement.name);
+      if (type === undefined || !scope.variables.has(statement.name)) fail(kernel, statement, `${statement.name} is not a variable`);
+      if (!sameType(type, statement.value.type)) fail(kernel, statement, `${statement.name} is ${printValueType(type)}`);
+      break;
+    }
+    case 'store':
+      verifyStore(statement, scope);
+      break;
+    case 'for': {
+      if (statement.step < 1) fail(kernel, statement, 'a loop must advance');
+      const inner = nested(scope);
+      define(statement, statement.name, { scope: inner, type: index64 });
+      for (const child of statement.body) verifyStatement(child, inner);
+      break;
+    }
+    case 'if':
+      for (const block of [statement.then, statement.otherwise ?? []]) {
+        const inner = nested(scope);
+        for (const child of block) verifyStatement(child, inner);
+      }
+      break;
+    case 'parallel':
+      fail(kernel, statement, 'a parallel loop stands inside another statement');
+    case 'scratch':
+      if (scope.memory.has(statement.name)) fail(kernel, statement, `${statement.name} is defined twice`);
+      scope.memory.set(statement.name, { dtype: statement.dtype, writable: true });
+      break;
+    case 'check':
+      if (statement.value.type.dtype !== 'i64') fail(kernel, statement, 'a checked index is i64');
+      define(statement, statement.name, { scope, type: statement.value.type });
+      break;
+    case 'transpose':
+      verifyTranspose(statement, scope);
+      break;
+    case 'prefetch':
+      if (!scope.memory.has(statement.buffer)) fail(kernel, statement, `there is no memory ${statement.buffer}`);
+      break;
+    case 'fence':
+    case 'comment':
+      break;
+  }
+}
+
+const sameType = (left: ValueType, right: ValueType): boolean => left.dtype === right.dtype && left.lanes === right.lanes;
+
+function verifyIndexes(statement: Stmt, scope: Scope): void {
+  for (const index of statementIndexes(statement)) verifyIndex(index, statement, { scope, lanes: 1 });
+}
+
+function verifyIndex(index: Index, statement: Stmt, { scope, lanes }: { scope: Scope; lanes: number }): void {
+  if (freeIndirects(index).size > 0) fail(scope.kernel, statement, 'an index still refers to a node of a body');
+  for (const size of freeSizes(index)) {
+    if (!scope.kernel.sizes.includes(size)) fail(scope.kernel, statement, `the kernel does not take the size ${size}`);
+  }
+  for (const name of freeAxes(index)) {
+    const type = scope.names.get(name);
+    if (type === undefined) fail(scope.kernel, statement, `${name} is used before it is defined`);
+    if (type.dtype !== 'i64' && type.dtype !== 'i32') fail(scope.kernel, statement, `${name} is not an index`);
+    if (type.lanes !== 1 && type.lanes !== lanes) fail(scope.kernel, statement, `${name} has ${String(type.lanes)} lanes`);
+  }
+}
+
+function verifyStore(statement: Stmt & { readonly kind: 'store' }, scope: Scope): void {
+  const { access, value, mask, hint } = statement;
+  const memory = verifyAccess(access, statement, { scope, type: value.type });
+  if (!memory.writable) fail(scope.kernel, statement, `${access.buffer} is only read`);
+  if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: value.type.lanes });
+  const contiguous = access.step.kind === 'int' && access.step.value === 1 && access.offsets === undefined;
+  if (hint === 'stream' && (!contiguous || access.count !== undefined || mask !== undefined))
+    fail(scope.kernel, statement, 'only whole, contiguous vectors are streamed');
+}
+
+interface Accessing {
+  readonly scope: Scope;
+  readonly type: ValueType;
+}
+
+function verifyAccess(access: Access, statement: Stmt, { scope, type }: Accessing): Memory {
+  const memory = scope.memory.get(access.buffer);
+  if (memory === undefined) fail(scope.kernel, statement, `there is no memory ${access.buffer}`);
+  if (memory.dtype !== type.dtype) fail(scope.kernel, statement, `${access.buffer} holds ${memory.dtype}, not ${type.dtype}`);
+  if (access.offsets !== undefined && access.offsets.type.lanes !== type.lanes)
+    fail(scope.kernel, statement, 'offsets have other lanes than what they reach');
+  return memory;
+}
+
+function verifyMask(mask: Value, statement: Stmt, { scope, lanes }: { scope: Scope; lanes: number }): void {
+  if (mask.type.dtype !== 'bool' || mask.type.lanes !== lanes)
+    fail(scope.kernel, statement, `a mask of ${String(lanes)} lanes is ${printValueType(mask.type)}`);
+}
+
+function verifyValue(value: Value, statement: Stmt, scope: Scope): void {
+  const { kernel } = scope;
+  const bad = (law: string): never => fail(kernel, statement, `${law}, in ${printKernelValue(value)}`);
+  for (const operand of valueOperands(value)) verifyValue(operand, statement, scope);
+  for (const index of valueIndexes(value)) verifyIndex(index, statement, { scope, lanes: value.kind === 'index' ? value.type.lanes : 1 });
+  const { lanes } = value.type;
+  if (!Number.isInteger(Math.log2(lanes))) bad('lanes are not a power of two');
+  switch (value.kind) {
+    case 'name': {
+      const type = scope.names.get(value.name);
+      if (type === undefined) bad(`${value.name} is used before it is defined`);
+      else if (!sameType(type, value.type)) bad(`${value.name} is ${printValueType(type)}, not ${printValueType(value.type)}`);
+      break;
+    }
+    case 'apply':
+      if (value.args.some((arg) => arg.type.lanes !== lanes)) bad('operands have other lanes than the result');
+      break;
+    case 'cast':
+    case 'bitcast':
+      if (value.value.type.lanes !== lanes) bad('a conversion changes the lanes');
+      break;
+    case 'broadcast':
+      if (value.value.type.lanes !== 1 || value.value.type.dtype !== value.type.dtype) bad('only a scalar is broadcast');
+      break;
+    case 'half':
+      if (value.value.type.lanes !== 2 * lanes || value.value.type.dtype !== value.type.dtype) bad('not half of its operand');
+      break;
+    case 'load':
+      verifyAccess(value.access, statement, { scope, type: value.type });
+      if (value.mask !== undefined) verifyMask(value.mask, statement, { scope, lanes });
+      if (value.other !== undefined && !sameType(value.other.type, value.type)) bad('what stands for masked lanes has another type');
+      break;
+    case 'index':
+      if (value.type.dtype !== 'i64' && value.type.dtype !== 'i32') bad('an index is i64 or i32');
+      if (lanes > 1 && value.lane === undefined) bad('a vector of indices needs a lane axis');
+      break;
+    case 'first':
+      if (value.type.dtype !== 'bool') bad('a mask is bool');
+      break;
+    case 'constant':
+      break;
+  }
+}
+
+function verifyTranspose(statement: Stmt & { readonly kind: 'transpose' }, scope: Scope): void {
+  const side = ({ buffer }: TileCorner): Memory => {
+    const memory = scope.memory.get(buffer);
+    if (memory === undefined) fail(scope.kernel, statement, `there is no memory ${buffer}`);
+    if (memory.dtype !== statement.dtype) fail(scope.kernel, statement, `${buffer} holds ${memory.dtype}`);
+    return memory;
+  };
+  side(statement.from);
+  if (!side(statement.to).writable) fail(scope.kernel, statement, `${statement.to.buffer} is only read`);
+}

@@ -1,0 +1,26 @@
+// The names of the pointwise ops: those of the exports of the table's modules. A module of ops is added here and in
+// `table.ts`, where a missing one does not compile. Types only, so that the modules themselves can use the names.
+import type * as activation from './pointwise/activation.ts';
+import type * as arithmetic from './pointwise/arithmetic.ts';
+import type * as bitwise from './pointwise/bitwise.ts';
+import type * as comparison from './pointwise/comparison.ts';
+import type * as errorFunction from './pointwise/error-function.ts';
+import type * as exponential from './pointwise/exponential.ts';
+import type * as floatParts from './pointwise/float-parts.ts';
+import type * as hyperbolic from './pointwise/hyperbolic.ts';
+import type * as power from './pointwise/power.ts';
+import type * as rounding from './pointwise/rounding.ts';
+import type * as trigonometric from './pointwise/trigonometric.ts';
+
+export type PointwiseName =
+  | keyof typeof activation
+  | keyof typeof arithmetic
+  | keyof typeof bitwise
+  | keyof typeof comparison
+  | keyof typeof errorFunction
+  | keyof typeof exponential
+  | keyof typeof floatParts
+  | keyof typeof hyperbolic
+  | keyof typeof power
+  | keyof typeof rounding
+  | keyof typeof trigonometric;

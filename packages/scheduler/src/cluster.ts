@@ -1,0 +1,142 @@
+// A group while it grows: nodes over the same outer loops. Joining two clusters aligns their loops through a buffer that
+// both touch, and checks that every value which passes between them is made in the iteration that uses it.
+//
+// Invariants: all nodes of a cluster have all of `outer` among their axes (an `elementwise` one has no others), and every
+// value that one node of it reads from another comes from the same point of `outer`.
+import { at } from '@tsinductor/base';
+import { axisIndex, equal, producingPoint } from '@tsinductor/ir';
+import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
+import { alignAxes, denseAxes, splitList, splitMap } from './align.ts';
+import type { Alignment, FreshAxis, Splits } from './align.ts';
+import { bodyReads, loopsOf, namesOf, overOf, reindex } from './node-access.ts';
+
+export interface Cluster {
+  /** In program order. */
+  readonly nodes: readonly Member[];
+  readonly outer: readonly Axis[];
+  /** Maps only, all loops of which are outer: any of them may still become inner. */
+  readonly elementwise: boolean;
+}
+
+export interface Member {
+  readonly node: LoopNode;
+  /** Its place in the program. */
+  readonly position: number;
+}
+
+export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
+
+export const success = <T>(value: T): Outcome<T> => ({ ok: true, value });
+export const refusal = (reason: string): { readonly ok: false; readonly reason: string } => ({ ok: false, reason });
+
+export const singleCluster = (node: LoopNode, position: number): Cluster => ({
+  nodes: [{ node, position }],
+  outer: node.axes,
+  elementwise: node.kind === 'map',
+});
+
+/** The buffer through which two clusters are aligned: `left` writes it (`flow`) or reads it too (`share`). */
+export interface Link {
+  readonly kind: 'flow' | 'share';
+  readonly buffer: BufferId;
+}
+
+/** The two clusters as one, or why not. `left` comes first. */
+export function joinClusters(left: Cluster, right: Cluster, { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis }): Outcome<Cluster> {
+  const aligned = alignThrough(left, right, { link, fresh });
+  if (!aligned.ok) return aligned;
+  const [a, b] = [splitCluster(left, aligned.value.left), splitCluster(right, aligned.value.right)];
+  const shared = sharedOuter(a, b);
+  if (!shared.ok) return shared;
+  const outer = shared.value;
+  const nodes = [...a.nodes, ...b.nodes].sort((x, y) => x.position - y.position).map((member) => orderAxes(member, outer));
+  const joined: Cluster = { nodes, outer, elementwise: a.elementwise && b.elementwise && outer.length === a.outer.length && outer.length === b.outer.length };
+  const crossing = crossesIterations(joined, new Set(left.nodes.map((member) => member.position)));
+  return crossing === undefined ? success(joined) : refusal(crossing);
+}
+
+function alignThrough(left: Cluster, right: Cluster, { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis }): Outcome<Alignment> {
+  const here = link.kind === 'flow' ? writtenAxes(left, link.buffer) : readAxes(left, link.buffer);
+  const there = readAxes(right, link.buffer);
+  if (here === undefined || there === undefined) return refusal('it is not read element by element');
+  const alignment = alignAxes(here, there, fresh);
+  return alignment === undefined ? refusal('their loops cannot be aligned') : success(alignment);
+}
+
+function writtenAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | undefined {
+  for (const { node } of cluster.nodes) {
+    const slot = node.outs.indexOf(buffer);
+    if (slot !== -1) return denseAxes(at(node.writes, slot), node.axes);
+  }
+  return undefined;
+}
+
+/** The loops through which a cluster reads all of a buffer: of the read that uses most of them. */
+function readAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | undefined {
+  let best: readonly Axis[] | undefined;
+  for (const { node } of cluster.nodes) {
+    for (const read of bodyReads(node)) {
+      if (read.buffer !== buffer) continue;
+      const axes = denseAxes(read.at, loopsOf(node));
+      if (axes !== undefined && axes.length > (best?.length ?? -1)) best = axes;
+    }
+  }
+  return best;
+}
+
+function splitCluster(cluster: Cluster, splits: Splits): Cluster {
+  const map = splitMap(splits);
+  if (map.size === 0) return cluster;
+  const nodes = cluster.nodes.map(({ node, position }) => ({
+    position,
+    node: reindex(node, { map, axes: splitList(node.axes, splits), over: splitList(overOf(node), splits) }),
+  }));
+  return { ...cluster, nodes, outer: splitList(cluster.outer, splits) };
+}
+
+/** The loops that both can have outermost. */
+function sharedOuter(left: Cluster, right: Cluster): Outcome<readonly Axis[]> {
+  const [a, b] = [namesOf(left.outer), namesOf(right.outer)];
+  const [aInB, bInA] = [left.outer.every((axis) => b.has(axis.name)), right.outer.every((axis) => a.has(axis.name))];
+  if (aInB && bInA) return success(right.outer);
+  if (aInB && right.elementwise) return success(left.outer);
+  if (bInA && left.elementwise) return success(right.outer);
+  if (left.elementwise && !right.elementwise) return refusal('the reduction would need all of it in each of its outer iterations');
+  return refusal('their outer loops differ');
+}
+
+/** A member with the cluster's outer loops first. */
+function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
+  const own = new Map(node.axes.map((axis) => [axis.name, axis]));
+  const first = outer.filter((axis) => own.has(axis.name));
+  const names = namesOf(first);
+  const axes = [...first, ...node.axes.filter((axis) => !names.has(axis.name))];
+  return { position, node: node.kind === 'contract' ? node : { ...node, axes } };
+}
+
+/** The value that is used in another iteration than that which makes it, if there is one between the two sides. */
+function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>): string | undefined {
+  const makers = new Map(nodes.flatMap(({ node, position }) => (left.has(position) ? node.outs.map((out) => [out, node] as const) : [])));
+  for (const { node, position } of nodes) {
+    if (left.has(position)) continue;
+    for (const read of bodyReads(node)) {
+      const maker = makers.get(read.buffer);
+      if (maker === undefined) continue;
+      const point = pointOf(maker, read);
+      const isHere = point !== undefined && outer.every((axis) => isAxis(point, axis));
+      if (!isHere) return 'it is read in another iteration of the outer loops than that which makes it';
+    }
+  }
+  return undefined;
+}
+
+/** The point at which `maker` writes the element that is read, by axis. */
+export function pointOf(maker: LoopNode, read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] }): ReturnType<typeof producingPoint> {
+  return producingPoint({ axes: maker.axes, write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
+}
+
+/** Whether a point's coordinate along `axis` is the loop's own. */
+export function isAxis(point: ReadonlyMap<string, LoopNode['writes'][number]>, axis: Axis): boolean {
+  const coordinate = point.get(axis.name);
+  return coordinate !== undefined && equal(coordinate, axisIndex(axis));
+}

@@ -1,0 +1,39 @@
+// Who writes and who reads each buffer of a program: the data dependences that every step decides on.
+import { get } from '@tsinductor/base';
+import type { BufferDecl, BufferId, LoopNode, LoopProgram } from '@tsinductor/ir';
+import { buffersRead } from './node-access.ts';
+
+export interface Facts {
+  readonly program: LoopProgram;
+  decl(buffer: BufferId): BufferDecl;
+  /** Positions in `nodes` of the nodes that write (read) a buffer, ascending. */
+  writers(buffer: BufferId): readonly number[];
+  readers(buffer: BufferId): readonly number[];
+  /** How a node is called in decisions: the name of its first buffer. */
+  nameOf(node: LoopNode): string;
+}
+
+const none: readonly number[] = [];
+
+/** The facts about `nodes`, which use the program's buffers. */
+export function factsOf(program: LoopProgram, nodes: readonly LoopNode[]): Facts {
+  const decls = new Map(program.buffers.map((decl) => [decl.id, decl]));
+  const writers = new Map<BufferId, number[]>();
+  const readers = new Map<BufferId, number[]>();
+  const note = (into: Map<BufferId, number[]>, buffer: BufferId, position: number): void => {
+    const known = into.get(buffer);
+    if (known === undefined) into.set(buffer, [position]);
+    else known.push(position);
+  };
+  nodes.forEach((node, position) => {
+    for (const buffer of node.outs) note(writers, buffer, position);
+    for (const buffer of buffersRead(node)) note(readers, buffer, position);
+  });
+  return {
+    program,
+    decl: (buffer) => get(decls, buffer),
+    writers: (buffer) => writers.get(buffer) ?? none,
+    readers: (buffer) => readers.get(buffer) ?? none,
+    nameOf: (node) => node.outs.map((out) => get(decls, out).name).join('+'),
+  };
+}

@@ -1,0 +1,130 @@
+// Whether a map node is computed inside its readers instead of being stored. In: a producer, its readers, thresholds.
+// Out: yes or no, with the reason. Nothing here decides what is correct but `cannotInline`; the rest is a matter of cost.
+import { at } from '@tsinductor/base';
+import { countOperations, freeAxes, freeIndirects, int, loadsOf, producingPoint, scalarOperands } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopNode, MapNode, ScalarId } from '@tsinductor/ir';
+import { pointwise } from '@tsinductor/ops';
+import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
+
+export interface Thresholds {
+  /** Above these, a value with several readers is stored: buffers that it reads, operations that it takes. */
+  readonly reads: number;
+  readonly operations: number;
+}
+
+/** What a value costs where it is computed, with everything that is already inlined into it. */
+export interface Cost {
+  readonly operations: number;
+  /** The most expensive single op. */
+  readonly heaviest: number;
+  readonly reads: ReadonlySet<BufferId>;
+}
+
+export type Verdict = { readonly inline: boolean; readonly reason: string };
+
+/** An op from this cost on is worth a store and a load: exp, log, tanh, and the like. */
+const HEAVY = 8;
+/** What may be computed again for every row, though it only depends on the column. */
+const TRIVIAL = 2;
+
+/** No body grows beyond this, so that a chain of any length compiles in linear time. */
+const LARGEST = 300;
+
+const loadCount = (reader: LoopNode, buffer: BufferId): number => bodyReads(reader).filter((read) => read.buffer === buffer).length;
+
+const yes = (reason: string): Verdict => ({ inline: true, reason });
+const no = (reason: string): Verdict => ({ inline: false, reason });
+
+export function bodyCost(body: Body): Cost {
+  const heaviest = body.nodes.reduce((most, node) => (node.kind === 'apply' ? Math.max(most, pointwise[node.op].traits.cost ?? 1) : most), 0);
+  return { operations: countOperations(body), heaviest, reads: new Set(loadsOf(body).map((load) => load.buffer)) };
+}
+
+export const joinCosts = (a: Cost, b: Cost): Cost => ({
+  operations: a.operations + b.operations,
+  heaviest: Math.max(a.heaviest, b.heaviest),
+  reads: new Set([...a.reads, ...b.reads]),
+});
+
+export interface Candidate {
+  readonly producer: MapNode;
+  readonly buffer: BufferId;
+  readonly cost: Cost;
+  readonly readers: readonly LoopNode[];
+}
+
+/** Why a producer's value cannot stand in the place of the loads of its buffer; undefined: it can. */
+export function cannotInline({ producer, buffer, readers }: Candidate): string | undefined {
+  for (const reader of readers) {
+    if (wholeReads(reader).includes(buffer)) {
+      return reader.kind === 'contract' ? 'it is an operand of a matrix product' : 'a scatter starts from it';
+    }
+    const point = pointBody(reader);
+    if (bodiesOf(reader).some((body) => body !== point && loadsOf(body).some((load) => load.buffer === buffer))) {
+      return 'a reduction reads it apart from its elements';
+    }
+  }
+  const [write, ...others] = producer.writes;
+  if (write === undefined || others.length > 0) return 'it has several results';
+  return producingPoint({ axes: producer.axes, write }, int(0)) === undefined ? 'its elements are not written in a dense order' : undefined;
+}
+
+export function decideInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
+  const obstacle = cannotInline(candidate);
+  if (obstacle !== undefined) return no(obstacle);
+  const { cost, readers, buffer } = candidate;
+  if (cost.reads.size === 0 && cost.heaviest < HEAVY) return yes('it reads nothing');
+  const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
+  if (repetition === 'outer' && cost.operations > TRIVIAL) return no('it would be computed again for every outer iteration of a reader');
+  if (repetition === 'inner' && cost.heaviest >= HEAVY) return no('it is expensive, and a reader uses it in a whole inner loop');
+  if (cost.operations > LARGEST) return no(`it has grown to ${String(cost.operations)} operations`);
+  const uses = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
+  if (uses === 1) return yes('it is used once');
+  const used = `it is used ${String(uses)} times`;
+  if (cost.heaviest >= HEAVY) return no(`it is expensive, and ${used}`);
+  if (cost.reads.size > thresholds.reads) return no(`${used} and reads ${String(cost.reads.size)} buffers`);
+  if (cost.operations > thresholds.operations) return no(`${used} and takes ${String(cost.operations)} operations`);
+  return yes(`${used}, and is cheaper to compute again than to store`);
+}
+
+/**
+ * none    each element is used at one point
+ * inner   elements are used by a whole inner loop, out of which their value can be moved
+ * outer   elements are used again by a later iteration of an outer loop
+ */
+type Repetition = 'none' | 'inner' | 'outer';
+
+const severity: readonly Repetition[] = ['none', 'inner', 'outer'];
+const worst = (all: readonly Repetition[]): Repetition =>
+  all.reduce((a, b) => (severity.indexOf(a) >= severity.indexOf(b) ? a : b), 'none');
+
+function repetitionOf(reader: LoopNode, buffer: BufferId): Repetition {
+  const body = pointBody(reader);
+  if (body === undefined) return 'none';
+  const loops = loopsOf(reader).filter((axis) => !isUnit(axis));
+  return worst(
+    body.nodes.map((node) => (node.kind === 'load' && node.buffer === buffer ? repetitionAlong(loops, axesUsed(body, node.at)) : 'none')),
+  );
+}
+
+function repetitionAlong(loops: readonly Axis[], used: ReadonlySet<string>): Repetition {
+  const unused = loops.findIndex((axis) => !used.has(axis.name));
+  if (unused === -1) return 'none';
+  return loops.slice(unused).some((axis) => used.has(axis.name)) ? 'outer' : 'inner';
+}
+
+/** The axes that an index depends on, also by way of loaded indices. */
+function axesUsed(body: Body, index: Index): ReadonlySet<string> {
+  const used = new Set<string>(freeAxes(index));
+  const seen = new Set<ScalarId>();
+  const queue = [...freeIndirects(index)];
+  for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const node = at(body.nodes, id);
+    const own = node.kind === 'load' ? node.at : node.kind === 'index' ? node.value : undefined;
+    if (own !== undefined) for (const name of freeAxes(own)) used.add(name);
+    queue.push(...scalarOperands(node));
+  }
+  return used;
+}

@@ -1,0 +1,156 @@
+// What the scheduler asks of a loop node, whatever its kind: its loops, what it reads and where, all of its index
+// expressions, and the same node over other axes.
+import { at } from '@tsinductor/base';
+import { axisIndex, BodyBuilder, freeIndirects, indirect, loadsOf, replayBody, scalarIndexes, substitute } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopNode, ScalarId } from '@tsinductor/ir';
+
+/** One read of a buffer. */
+export interface Read {
+  readonly buffer: BufferId;
+  readonly at: Index;
+  readonly isMasked: boolean;
+}
+
+/** All bodies of a node. */
+export function bodiesOf(node: LoopNode): readonly Body[] {
+  switch (node.kind) {
+    case 'map':
+    case 'scatter':
+      return [node.body];
+    case 'reduce':
+    case 'scan':
+      return [node.init, node.step, node.merge, node.finish];
+    case 'contract':
+      return [];
+  }
+}
+
+/** The body that is evaluated at every point, if the node has one that producers may be inlined into. */
+export function pointBody(node: LoopNode): Body | undefined {
+  switch (node.kind) {
+    case 'map':
+    case 'scatter':
+      return node.body;
+    case 'reduce':
+    case 'scan':
+      return node.step;
+    case 'contract':
+      return undefined;
+  }
+}
+
+/** `node` with another body in the place of `pointBody`. */
+export function withPointBody(node: LoopNode, body: Body): LoopNode {
+  switch (node.kind) {
+    case 'map':
+    case 'scatter':
+      return { ...node, body };
+    case 'reduce':
+    case 'scan':
+      return { ...node, step: body };
+    case 'contract':
+      return node;
+  }
+}
+
+/** The loops that a node has beyond those of its outputs. */
+export function overOf(node: LoopNode): readonly Axis[] {
+  switch (node.kind) {
+    case 'map':
+    case 'scatter':
+      return [];
+    case 'reduce':
+    case 'scan':
+      return node.over;
+    case 'contract':
+      return [node.k];
+  }
+}
+
+/** All loops of a node, those of its outputs first. */
+export const loopsOf = (node: LoopNode): readonly Axis[] => [...node.axes, ...overOf(node)];
+
+/** Reads in bodies, in order; those of contractions and the start of a scatter have no place in a body. */
+export const bodyReads = (node: LoopNode): readonly Read[] =>
+  bodiesOf(node).flatMap((body) =>
+    loadsOf(body).map((load) => ({ buffer: load.buffer, at: load.at, isMasked: load.mask !== undefined })),
+  );
+
+/** Buffers that a node reads outside its bodies: whole operands. */
+export function wholeReads(node: LoopNode): readonly BufferId[] {
+  switch (node.kind) {
+    case 'map':
+    case 'reduce':
+    case 'scan':
+      return [];
+    case 'scatter':
+      return node.initial === undefined ? [] : [node.initial];
+    case 'contract':
+      return [node.a.buffer, node.b.buffer];
+  }
+}
+
+/** Every buffer that a node reads, once. */
+export const buffersRead = (node: LoopNode): readonly BufferId[] => [
+  ...new Set([...wholeReads(node), ...bodyReads(node).map((read) => read.buffer)]),
+];
+
+/** Every index expression of a node. */
+export function indexesOf(node: LoopNode): readonly Index[] {
+  const inBodies = bodiesOf(node).flatMap((body) => body.nodes.flatMap(scalarIndexes));
+  const operands = node.kind === 'contract' ? [node.a.at, node.b.at] : [];
+  return [...inBodies, ...operands, ...node.writes];
+}
+
+/** New loops for a node, and what its old axes are in terms of them. */
+export interface Reindexing {
+  readonly map: ReadonlyMap<string, Index>;
+  readonly axes: readonly Axis[];
+  readonly over: readonly Axis[];
+}
+
+/** The node over other loops. Contractions have fixed ones. */
+export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNode {
+  const inBody = (body: Body): Body => replayed(body, map).body;
+  switch (node.kind) {
+    case 'map':
+      return { ...node, axes, writes: node.writes.map((write) => substitute(write, map)), body: inBody(node.body) };
+    case 'reduce':
+    case 'scan': {
+      const writes = node.writes.map((write) => substitute(write, map));
+      const bodies = { init: inBody(node.init), step: inBody(node.step), merge: inBody(node.merge), finish: inBody(node.finish) };
+      return node.kind === 'reduce' ? { ...node, axes, over, writes, ...bodies } : { ...node, axes, over: [at(over, 0)], writes, ...bodies };
+    }
+    case 'scatter':
+      return reindexScatter(node, { map, axes, over });
+    case 'contract':
+      return node;
+  }
+}
+
+/** A scatter's writes mention nodes of its body, which are renumbered with it. */
+function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, axes }: Reindexing): LoopNode {
+  const roots = node.writes.flatMap((write) => [...freeIndirects(write)]);
+  const { body, idOf } = replayed(node.body, map, roots);
+  const writes = node.writes.map((write) => substitute(write, map, (value, extent) => indirect(idOf(value), extent)));
+  return { ...node, axes, writes, body };
+}
+
+/** The body with axes replaced, and what became of the nodes `roots`. */
+export function replayed(body: Body, map: ReadonlyMap<string, Index>, roots: readonly ScalarId[] = []): { readonly body: Body; readonly idOf: (id: ScalarId) => ScalarId } {
+  const builder = new BodyBuilder();
+  const { results } = replayBody({ nodes: body.nodes, results: [...body.results, ...roots] }, builder, { map });
+  const finished = builder.finish(results);
+  const count = body.results.length;
+  const idOf = (id: ScalarId): ScalarId => at(finished.results, count + roots.indexOf(id));
+  return { body: { nodes: finished.nodes, results: finished.results.slice(0, count) }, idOf };
+}
+
+/** Whether an extent is known to be 1. */
+export const isUnit = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 1;
+
+export const namesOf = (axes: readonly Axis[]): ReadonlySet<string> => new Set(axes.map((axis) => axis.name));
+
+/** Old names to the axes that replace them. */
+export const renaming = (pairs: readonly (readonly [string, Axis])[]): ReadonlyMap<string, Index> =>
+  new Map(pairs.map(([name, axis]) => [name, axisIndex(axis)]));

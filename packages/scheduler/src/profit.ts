@@ -1,0 +1,40 @@
+// Whether a legal group is also a good one. Everything here is heuristics: a refusal is a reason, not a law.
+import { coefficientOf } from '@tsinductor/ir';
+import type { Axis, LoopNode } from '@tsinductor/ir';
+import type { Cluster } from './cluster.ts';
+import { namesOf } from './node-access.ts';
+import { innerLoops } from './stages.ts';
+import type { Stage } from './stages.ts';
+
+/** With fewer outer iterations than this, the inner loops have to be shared among threads instead. */
+const FEW_ITERATIONS = 4;
+/** Inner loops of up to this many points are not worth sharing. */
+const SMALL_LOOP = 32 * 1024;
+/** Columns up to this long stay in the cache while they are walked again. */
+const SHORT_COLUMN = 512;
+
+/** Why the stages had better not be one kernel; undefined: they may. */
+export function unprofitable(cluster: Cluster, stages: readonly Stage[]): string | undefined {
+  const nests = stages.filter((stage) => stage.loops.length > 0);
+  if (nests.length < 2) return undefined;
+  const longest = Math.max(...nests.map((stage) => points(stage.loops)));
+  if (points(cluster.outer) < FEW_ITERATIONS && longest > SMALL_LOOP) {
+    return 'there are too few outer iterations to share among threads';
+  }
+  const isColumn = cluster.nodes.some(({ node }) => walksColumns(node, cluster.outer));
+  return isColumn && longest > SHORT_COLUMN ? 'it would walk down columns where memory lies in rows' : undefined;
+}
+
+/** Points of a loop nest; Infinity where that is not known. */
+export function points(loops: readonly Axis[]): number {
+  return loops.reduce((total, { extent }) => total * (extent.kind === 'int' ? extent.value : Infinity), 1);
+}
+
+/** A map whose neighbours in memory are neighbours of an outer loop. */
+function walksColumns(node: LoopNode, outer: readonly Axis[]): boolean {
+  if (node.kind !== 'map' || innerLoops(node, outer).length === 0) return false;
+  const names = namesOf(outer);
+  return node.writes.some((write) => node.axes.some((axis) => names.has(axis.name) && isOne(coefficientOf(write, axis))));
+}
+
+const isOne = (index: ReturnType<typeof coefficientOf>): boolean => index?.kind === 'int' && index.value === 1;

@@ -1,0 +1,62 @@
+// Calling operators by name. In: what a user passed. Out: tensors; computed at once, or recorded while a function is
+// traced. Every method and function ends here, so here errors get the user's line.
+import { at } from '@tsinductor/base';
+import type { Operator } from '@tsinductor/graph';
+import { bindCall, operatorNamed } from './bound-call.ts';
+import type { BoundCall, Named } from './bound-call.ts';
+import { EagerExecutor } from './eager/executor.ts';
+import { sideEffectsOf } from './side-effects.ts';
+import { located } from './location.ts';
+import { processState } from './process-state.ts';
+import { write } from './write.ts';
+import type { Tensor } from './tensor.ts';
+
+/** The executor that eager calls share. */
+export const defaultExecutor = (): EagerExecutor => (processState.executor ??= new EagerExecutor());
+
+/** The results of an operator: one tensor, or a list where the operator has several. */
+export function dispatch(name: string, positional: readonly unknown[], named: Named = {}): Tensor | Tensor[] {
+  try {
+    return callOperator(operatorNamed(name), positional, named);
+  } catch (error) {
+    throw located(error);
+  }
+}
+
+function callOperator(operator: Operator, positional: readonly unknown[], named: Named): Tensor | Tensor[] {
+  const call = bindCall(operator, positional, named);
+  const results = run(call);
+  sideEffectsOf(call)?.(call);
+  return call.operator.results === undefined ? at(results, 0) : [...results];
+}
+
+/** As `dispatch`, for operators with one result. */
+export const dispatchOne = (name: string, positional: readonly unknown[], named: Named = {}): Tensor =>
+  dispatch(name, positional, named) as Tensor;
+
+/** Runs a bound call, or records it. */
+export function run(call: BoundCall): readonly Tensor[] {
+  const recorder = processState.recorder ?? lazyRecorder(call);
+  return recorder === undefined ? defaultExecutor().run(call) : recorder.call(call);
+}
+
+/** Outside of a trace a recorded tensor's own recorder decides: it computes, or says that the tensor escaped. */
+function lazyRecorder({ tensors }: BoundCall): undefined {
+  for (const tensor of tensors) {
+    const value = tensor.backing;
+    if (value.kind === 'recorded') value.recorder.read(tensor, 'an operator');
+  }
+  return undefined;
+}
+
+/** The in-place form: the result is written into the first argument, which is returned. */
+export function dispatchInPlace(name: string, positional: readonly unknown[], named: Named = {}): Tensor {
+  try {
+    const result = callOperator(operatorNamed(name), positional, named) as Tensor;
+    const target = positional[0] as Tensor;
+    write(target, result, `${name}_`);
+    return target;
+  } catch (error) {
+    throw located(error);
+  }
+}

@@ -1,0 +1,32 @@
+// Operators as functions: what the generated modules export, and the namespaces.
+import { operators } from '@tsinductor/graph';
+import { splitOptions } from './bound-call.ts';
+import { dispatch } from './dispatch.ts';
+import type { FftFunctions, FunctionalFunctions, LinalgFunctions, SpecialFunctions } from './generated/namespaces.ts';
+import { functionsIn } from './public-forms.ts';
+import type { Namespace } from './public-forms.ts';
+
+type AnyFunction = (...given: unknown[]) => unknown;
+
+/** A function that calls the operator; `T` is its generated type. */
+export function operatorFunction<T>(name: string): T {
+  const call: AnyFunction = (...given) => {
+    const { positional, named } = splitOptions(given);
+    return dispatch(name, positional, named);
+  };
+  return call as T;
+}
+
+function namespaceObject<T>(namespace: Namespace): T {
+  const entries = functionsIn(namespace, operators.values()).map(([name, operator]) => [name, operatorFunction<AnyFunction>(operator.name)]);
+  return Object.freeze(Object.fromEntries(entries)) as T;
+}
+
+/** Neural network functions: nn.functional.linear, conv2d, crossEntropy ... */
+export const nn: { readonly functional: FunctionalFunctions } = Object.freeze({ functional: namespaceObject<FunctionalFunctions>('nn.functional') });
+/** Linear algebra: linalg.vectorNorm, matrixPower ... */
+export const linalg: LinalgFunctions = namespaceObject<LinalgFunctions>('linalg');
+/** Special functions: special.expit, entr, zeta ... */
+export const special: SpecialFunctions = namespaceObject<SpecialFunctions>('special');
+/** fft.fftshift, ifftshift. */
+export const fft: FftFunctions = namespaceObject<FftFunctions>('fft');

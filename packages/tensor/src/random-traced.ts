@@ -1,0 +1,76 @@
+// Random numbers as operators, for traces: the same words and the same mapping as in random.ts, on tensors of i64 whose
+// values are unsigned 32-bit words. Products wrap; the upper half is shifted down and masked, so their sign does not
+// matter.
+import type { DType } from '@tsinductor/base';
+import { dispatchInPlace, dispatchOne } from './dispatch.ts';
+import { philoxConstants } from './philox.ts';
+import { float } from './scalars.ts';
+import type { Tensor } from './tensor.ts';
+
+interface Draw {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+}
+
+const word = 0xffffffff;
+type Operand = Tensor | number | ReturnType<typeof float>;
+
+const op = (name: string, ...operands: readonly Operand[]): Tensor => dispatchOne(name, operands);
+const low = (x: Tensor): Tensor => op('bitwiseAnd', x, word);
+const high = (x: Tensor): Tensor => low(op('bitwiseRightShift', x, 32));
+const xor = (x: Operand, ...rest: readonly Operand[]): Operand => rest.reduce((all, y) => op('bitwiseXor', all, y), x);
+const to = (x: Tensor, dtype: DType): Tensor => dispatchOne('to', [x, dtype]);
+
+/** The four words of every element, as vectors; the state counts one call more. */
+function words(state: Tensor, count: number): readonly Tensor[] {
+  const { multiply0, multiply1, grow0, grow1, rounds } = philoxConstants;
+  const [seed, calls] = [0, 1].map((position) => dispatchOne('select', [state, 0, position])) as [Tensor, Tensor];
+  const position = dispatchOne('arange', [count]);
+  let [x0, x1, x2, x3]: Operand[] = [low(position), high(position), low(calls), high(calls)];
+  let [k0, k1] = [low(seed), high(seed)];
+  for (let round = 0; round < rounds; round += 1) {
+    const [first, second] = [op('mul', x0 ?? 0, multiply0), op('mul', x2 ?? 0, multiply1)];
+    [x0, x1, x2, x3] = [xor(high(second), x1 ?? 0, k0), low(second), xor(high(first), x3 ?? 0, k1), low(first)];
+    [k0, k1] = [low(op('add', k0, grow0)), low(op('add', k1, grow1))];
+  }
+  dispatchInPlace('add', [dispatchOne('select', [state, 0, 1]), 1]);
+  return [x0, x1, x2, x3] as Tensor[];
+}
+
+const countOf = (shape: readonly number[]): number => shape.reduce((count, size) => count * size, 1);
+const shaped = (x: Tensor, { shape, dtype }: Draw): Tensor => dispatchOne('reshape', [to(x, dtype), shape]);
+
+/** The leading bits of a word as a fraction. */
+function fraction(x: Tensor, bits: number, compute: DType): Tensor {
+  const leading = op('bitwiseRightShift', x, 32 - bits);
+  return op('mul', to(leading, compute), float(2 ** -bits));
+}
+
+/** 53 bits of two words, in [0, 1). */
+function double(x: Tensor, y: Tensor): Tensor {
+  const [upper, lower] = [op('bitwiseRightShift', x, 5), op('bitwiseRightShift', y, 6)];
+  return op('mul', to(op('add', op('mul', upper, 2 ** 26), lower), 'f64'), float(2 ** -53));
+}
+
+const bitsOf: Readonly<Partial<Record<DType, number>>> = { f32: 24, f16: 11, bf16: 8 };
+
+export function tracedUniform(state: Tensor, draw: Draw): Tensor {
+  const [w0, w1] = words(state, countOf(draw.shape)) as [Tensor, Tensor];
+  return shaped(draw.dtype === 'f64' ? double(w0, w1) : fraction(w0, bitsOf[draw.dtype] ?? 24, 'f32'), draw);
+}
+
+export function tracedNormal(state: Tensor, draw: Draw): Tensor {
+  const [w0, w1, w2, w3] = words(state, countOf(draw.shape)) as [Tensor, Tensor, Tensor, Tensor];
+  const [u, v] =
+    draw.dtype === 'f64'
+      ? [op('add', double(w0, w1), float(2 ** -53)), double(w2, w3)]
+      : [op('add', fraction(w0, 24, 'f32'), float(2 ** -24)), fraction(w1, 24, 'f32')];
+  const radius = op('sqrt', op('mul', float(-2), op('log', u)));
+  return shaped(op('mul', radius, op('cos', op('mul', float(2 * Math.PI), v))), draw);
+}
+
+export function tracedInteger(state: Tensor, draw: Draw, bounds: { readonly low: number; readonly high: number }): Tensor {
+  const [w0, w1] = words(state, countOf(draw.shape)) as [Tensor, Tensor];
+  const positive = op('add', op('mul', op('bitwiseAnd', w0, 0x7fffffff), 2 ** 32), w1);
+  return shaped(op('add', op('remainder', positive, bounds.high - bounds.low), bounds.low), draw);
+}

@@ -1,0 +1,171 @@
+// Random tensors, counter-based: element i of the c-th call since the seed was set is a pure function of (seed, c, i), by
+// the mapping in philox.ts, so that eager, traced and compiled programs draw the same numbers.
+//
+//   uniform   f32: (w0 >> 8) * 2^-24, f64: 53 bits of w0 w1, f16 and bf16: their 11 and 8 leading bits of w0; in [0, 1)
+//   normal    Box-Muller: sqrt(-2 ln u) cos(2 pi v), u in (0, 1]; f32 and halves: u from w0, v from w1, in f32;
+//             f64: u from w0 w1, v from w2 w3
+//   integers  low + (63 bits of w0 w1) mod (high - low)
+//
+// Seed and number of calls are a tensor of two i64. A traced function reads and counts it up like any captured tensor, so
+// its compiled form draws fresh numbers at every call. The words are computed here by plain integers, and in traces by
+// the same steps as operators on i64; a test holds them together.
+import { isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { cos, evaluator, log, mul, roundToDType, sqrt } from '@tsinductor/ops';
+import type { ScalarFunction } from '@tsinductor/ops';
+import { convertElement, makeElements } from './element-array.ts';
+import { tensorOfElements } from './create.ts';
+import { dispatchOne } from './dispatch.ts';
+import { badArgument, invalidDType } from './errors.ts';
+import { checkShape, elementsOf } from './layout.ts';
+import { philox } from './philox.ts';
+import type { Words } from './philox.ts';
+import { processState } from './process-state.ts';
+import { tracedNormal, tracedUniform, tracedInteger } from './random-traced.ts';
+import { placeOf } from './tensor.ts';
+import type { Tensor } from './tensor.ts';
+import { unrecorded } from './trace/session.ts';
+
+export interface RandomOptions {
+  readonly dtype?: DType;
+}
+
+/** Restarts the random numbers: the same seed gives the same numbers. */
+export function manualSeed(seed: number | bigint): void {
+  if (typeof seed === 'number' && !Number.isSafeInteger(seed)) throw badArgument('manualSeed', `seed ${String(seed)}`, 'use a whole number');
+  const state = randomState();
+  const { storage, layout } = placeOf(state, 'manualSeed');
+  const elements = storage.elements('i64', layout.offset) as BigInt64Array;
+  elements[0] = BigInt.asIntN(64, BigInt(seed));
+  elements[1] = 0n;
+}
+
+/** Seed and number of calls so far, as they are: a program may save a copy and write it back. */
+export function randomState(): Tensor {
+  const make = (): Tensor => unrecorded(() => tensorOfElements(new BigInt64Array(2), 'i64', [2]));
+  // Outside of any scope: it lives as long as the process.
+  return (processState.randomState ??= processState.scopes === undefined ? make() : processState.scopes.exit(make));
+}
+
+interface Draw {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+}
+
+/** Uniform numbers in [0, 1). */
+export function rand(shape: readonly number[], options: RandomOptions = {}): Tensor {
+  const draw = checkDraw('rand', shape, options.dtype ?? 'f32');
+  return drawn(draw, uniformOf(draw.dtype), (state) => tracedUniform(state, draw));
+}
+
+/** Numbers with the standard normal distribution. */
+export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
+  const draw = checkDraw('randn', shape, options.dtype ?? 'f32');
+  return drawn(draw, normalOf(draw.dtype), (state) => tracedNormal(state, draw));
+}
+
+/** Whole numbers from `low` to before `high`. */
+export function randint(low: number, high: number, shape: readonly number[], options: RandomOptions = {}): Tensor {
+  const dtype = options.dtype ?? 'i64';
+  const sizes = checkShape(shape);
+  if (![low, high].every(Number.isSafeInteger) || high <= low) {
+    throw badArgument('randint', `no whole number from ${String(low)} to before ${String(high)}`, 'give low < high');
+  }
+  if (dtype === 'bool') throw invalidDType(dtype);
+  const range = BigInt(high) - BigInt(low);
+  const sample = ([w0, w1]: Words): number | bigint => {
+    const word = (BigInt(w0 & 0x7fffffff) << 32n) | BigInt(w1);
+    return convertElement(BigInt(low) + (word % range), 'i64', dtype);
+  };
+  return drawn({ shape: sizes, dtype }, sample, (state) => tracedInteger(state, { shape: sizes, dtype }, { low, high }));
+}
+
+/** A random order of 0 .. n - 1. */
+export function randperm(n: number, options: RandomOptions = {}): Tensor {
+  const { shape, dtype } = { shape: checkShape([n]), dtype: options.dtype ?? 'i64' };
+  const keys = unrecordedKeys(shape);
+  const order = Array.from(keys.keys()).sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0) || a - b);
+  const elements = makeElements(dtype, n);
+  order.forEach((value, position) => {
+    elements[position] = convertElement(BigInt(value), 'i64', dtype) as never;
+  });
+  return tensorOfElements(elements, dtype, shape);
+}
+
+function unrecordedKeys(shape: readonly number[]): Float64Array {
+  if (processState.recorder !== undefined) {
+    throw badArgument('randperm', 'it cannot be traced', 'call it outside and pass the tensor in');
+  }
+  return rand(shape, { dtype: 'f64' }).toTypedArray() as Float64Array;
+}
+
+const like = (name: string, draw: (shape: readonly number[], options: RandomOptions) => Tensor) =>
+  (input: Tensor, options: RandomOptions = {}): Tensor => {
+    const dtype = options.dtype ?? input.dtype;
+    if (!isFloat(dtype)) throw badArgument(name, `the tensor is ${dtype}`, "give { dtype: 'f32' }");
+    return draw(input.shape, { dtype });
+  };
+
+/** Uniform numbers in the shape and dtype of a tensor. */
+export const randLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randLike', rand);
+/** Normal numbers in the shape and dtype of a tensor. */
+export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randnLike', randn);
+
+/** True with the probability that the tensor says, element by element; in the tensor's dtype. */
+export const bernoulli = (probability: Tensor): Tensor =>
+  dispatchOne('to', [dispatchOne('lt', [rand(probability.shape), probability]), probability.dtype]);
+
+function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
+  if (!isFloat(dtype)) throw badArgument(name, `dtype ${String(dtype)} is not a float`, 'use f32, f64, f16 or bf16, or randint');
+  return { shape: processState.recorder === undefined ? checkShape(shape) : shape, dtype };
+}
+
+type Sample = (words: Words) => number | bigint;
+
+/** A tensor of samples; the state counts one call more. */
+function drawn({ shape, dtype }: Draw, sample: Sample, traced: (state: Tensor) => Tensor): Tensor {
+  const state = randomState();
+  if (processState.recorder !== undefined) return traced(state);
+  const { storage, layout } = placeOf(state, 'random numbers');
+  const [seed, calls] = [...(storage.elements('i64', layout.offset) as BigInt64Array).subarray(0, 2)];
+  const elements = makeElements(dtype, elementsOf(shape));
+  fill(elements, { seed: seed ?? 0n, calls: calls ?? 0n }, sample);
+  (storage.elements('i64', layout.offset) as BigInt64Array)[1] = (calls ?? 0n) + 1n;
+  return tensorOfElements(elements, dtype, shape);
+}
+
+function fill(elements: ReturnType<typeof makeElements>, state: { seed: bigint; calls: bigint }, sample: Sample): void {
+  const halves = (value: bigint): [number, number] => [Number(value & 0xffffffffn), Number((value >> 32n) & 0xffffffffn)];
+  const key = halves(state.seed);
+  const [low, high] = halves(state.calls);
+  const counter: Words = [0, 0, low, high];
+  const words: Words = [0, 0, 0, 0];
+  for (let i = 0; i < elements.length; i += 1) {
+    counter[0] = i >>> 0;
+    counter[1] = Math.floor(i / 2 ** 32);
+    philox(counter, key, words);
+    elements[i] = sample(words) as never;
+  }
+}
+
+/** 53 bits in [0, 1). */
+const double = (high: number, low: number): number => ((high >>> 5) * 2 ** 26 + (low >>> 6)) * 2 ** -53;
+
+/** How many leading bits a uniform number of a narrower dtype takes. */
+const uniformBits = { f32: 24, f16: 11, bf16: 8 } as const;
+
+function uniformOf(dtype: DType): Sample {
+  if (dtype === 'f64') return ([w0, w1]) => double(w0, w1);
+  const count = uniformBits[dtype as keyof typeof uniformBits];
+  return ([w0]) => convertElement((w0 >>> (32 - count)) * 2 ** -count, 'f32', dtype);
+}
+
+function normalOf(dtype: DType): Sample {
+  const compute = dtype === 'f64' ? 'f64' : 'f32';
+  const [root, logarithm, cosine, times] = [sqrt, log, cos, mul].map((op) => evaluator(op, compute) as ScalarFunction);
+  const turn = roundToDType(2 * Math.PI, compute);
+  const boxMuller = (u: number, v: number): number =>
+    Number(times?.(root?.(times(-2, logarithm?.(u) ?? 0)) ?? 0, cosine?.(times(turn, v)) ?? 0));
+  if (dtype === 'f64') return ([w0, w1, w2, w3]) => boxMuller(double(w0, w1) + 2 ** -53, double(w2, w3));
+  return ([w0, w1]) => convertElement(boxMuller(((w0 >>> 8) + 1) * 2 ** -24, (w1 >>> 8) * 2 ** -24), 'f32', dtype);
+}

@@ -1,0 +1,261 @@
+// A trace: a function runs once on stand-ins for its inputs, and every operator is written into a graph. Tensors that
+// exist already and are met on the way become further inputs, held by reference. Writes become values (traced-memory.ts);
+// what inputs hold in the end is an output that the graph's `mutations` name. Reading elements is refused, or handed to
+// `onRead`.
+//
+// Placeholders stand in the order in which inputs were announced and captures were met: `placeholders` says which is
+// which. Every node carries the user's line.
+import { Buffer } from 'node:buffer';
+import { at, get } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { contiguousStrides, GraphBuilder, isList, isValue, scalar, SizeEnvironment } from '@tsinductor/graph';
+import type { Arg, Graph, Meta, SizeGuard, ValueRef, ViewLayout } from '@tsinductor/graph';
+import { add, int } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import { expandCall, findAliases, mayAlias } from '../alias.ts';
+import type { Alias } from '../alias.ts';
+import type { BoundCall } from '../bound-call.ts';
+import { tensorOfElements } from '../create.ts';
+import { metaOf } from '../eager/executor.ts';
+import { elementReader, viewElements } from '../element-array.ts';
+import { aliasedMutation, badArgument, brokenTrace, dataDependent, disposedTensor, escapedTensor, nestedTrace } from '../errors.ts';
+import { elementsOf, isRowMajor } from '../layout.ts';
+import { userLocation } from '../location.ts';
+import { processState } from '../process-state.ts';
+import type { Placed, Recorder } from '../recorder.ts';
+import type { Storage } from '../storage.ts';
+import { guardedShape } from '../symbolic-shape.ts';
+import { Tensor } from '../tensor.ts';
+import { valueOf, writeThrough } from './traced-memory.ts';
+import type { Memory, TracedView } from './traced-memory.ts';
+
+export interface DynamicAxis {
+  readonly axis: number;
+  readonly min?: number;
+  readonly max?: number | null;
+}
+
+export interface TraceOptions {
+  /** What happens when the function reads elements: gives them, or throws. Without it: DATA_DEPENDENT. */
+  onRead?(tensor: Tensor, operation: string): Placed;
+  /** Literals of more bytes are inputs of the graph, not constants in it. */
+  readonly maximumConstantBytes?: number;
+}
+
+/** An input of the traced graph, in the order of its placeholders. */
+export interface TracedInput {
+  readonly tensor: Tensor;
+  /** Announced with `input`, or met while tracing. */
+  readonly kind: 'input' | 'capture';
+}
+
+/** A result that is, in eager mode, the memory of an input: the input itself, or a view of it. */
+export interface OutputAlias {
+  readonly placeholder: number;
+  readonly layout: ViewLayout;
+  readonly isWhole: boolean;
+}
+
+export interface TraceResult {
+  /** Its outputs: one for each tensor given to `finish`, then the new values of mutated inputs. */
+  readonly graph: Graph;
+  readonly placeholders: readonly TracedInput[];
+  readonly aliases: readonly (OutputAlias | undefined)[];
+  /** What was assumed of symbolic sizes. */
+  readonly guards: readonly SizeGuard[];
+}
+
+const defaultConstantBytes = 1024;
+
+export class TraceSession implements Recorder {
+  readonly sizes: SizeEnvironment = new SizeEnvironment();
+  readonly #builder: GraphBuilder;
+  readonly #options: TraceOptions;
+  readonly #placeholders: TracedInput[] = [];
+  readonly #captured = new Map<Tensor, TracedView>();
+  readonly #byStorage = new Map<Storage, Memory[]>();
+  readonly #inputs: Memory[] = [];
+  readonly #made: Tensor[] = [];
+  #symbols = 0;
+  #isOpen = true;
+
+  constructor(options: TraceOptions = {}) {
+    this.#options = options;
+    this.#builder = new GraphBuilder({ sizes: this.sizes, locate: userLocation });
+  }
+
+  /** Announces an input; the result stands for it in the traced function. `dynamic` axes get symbolic sizes. */
+  input(tensor: Tensor, dynamic: readonly DynamicAxis[] = []): Tensor {
+    const view = this.#placeholder(tensor, 'input', this.#inputMeta(tensor, dynamic));
+    return this.#tensor(tensor.dtype, this.#builder.meta(view.ref), view);
+  }
+
+  /** Runs `work` with this session recording. */
+  run<T>(work: () => T): T {
+    if (processState.recorder !== undefined) throw nestedTrace();
+    processState.recorder = this;
+    try {
+      return work();
+    } finally {
+      processState.recorder = undefined;
+    }
+  }
+
+  /** Ends the trace. `outputs` may be traced, captured or any other tensors. */
+  finish(outputs: readonly Tensor[]): TraceResult {
+    const views = outputs.map((tensor) => this.#viewOf(tensor));
+    this.#builder.output(...views.map((view) => valueOf(this.#builder, view)));
+    for (const memory of this.#inputs) {
+      if (memory.version > 0 && memory.placeholder !== undefined) {
+        this.#builder.mutate(memory.placeholder, this.#builder.output(memory.current));
+      }
+    }
+    this.#isOpen = false;
+    return {
+      graph: this.#builder.finish(),
+      placeholders: this.#placeholders,
+      aliases: views.map(({ memory, layout, steps }) =>
+        memory.placeholder === undefined ? undefined : { placeholder: memory.placeholder, layout, isWhole: steps.length === 0 },
+      ),
+      guards: this.sizes.guards(),
+    };
+  }
+
+  /** Every tensor that the trace made so far: those that a lazily run segment must compute. */
+  recorded(): readonly Tensor[] {
+    return this.#made;
+  }
+
+  call(call: BoundCall): readonly Tensor[] {
+    const views = call.tensors.map((tensor) => this.#viewOf(tensor));
+    const refs = views.map((view) => valueOf(this.#builder, view));
+    const results = this.#builder.callAll(call.operator.name, call.args.map((arg) => withRefs(arg, refs)), call.attrs);
+    const aliases = this.#aliases(call, views);
+    return results.map((ref, position) => this.#result(ref, aliases[position], views));
+  }
+
+  literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
+    const { dtype, shape } = meta;
+    const length = elementsOf(shape);
+    const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length });
+    const known = length === 1 ? elementReader(dtype, elements)(0) : undefined;
+    const full: Meta = { dtype, shape: shape.map(int), strides: contiguousStrides(shape.map(int)) };
+    if (known !== undefined && typeof known !== 'bigint') {
+      return this.#fresh(this.#builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } }));
+    }
+    if (bytes.length <= (this.#options.maximumConstantBytes ?? defaultConstantBytes)) {
+      return this.#fresh(this.#builder.constant(Buffer.from(bytes).toString('base64'), full));
+    }
+    return unrecorded(() => tensorOfElements(elements, dtype, shape));
+  }
+
+  write(target: Tensor, value: Tensor, operation: string): void {
+    const view = this.#viewOf(target);
+    const written = valueOf(this.#builder, this.#viewOf(value));
+    const { placeholder } = view.memory;
+    if (placeholder !== undefined) {
+      const { storage } = storageOf(at(this.#placeholders, placeholder).tensor);
+      if (get(this.#byStorage, storage).length > 1) throw aliasedMutation(operation);
+    }
+    const location = userLocation();
+    this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
+      writeThrough(this.#builder, view, written);
+    });
+  }
+
+  read(tensor: Tensor, operation: string): Placed {
+    if (!this.#isOpen || processState.recorder !== this) throw escapedTensor();
+    if (this.#options.onRead !== undefined) return this.#options.onRead(tensor, operation);
+    throw dataDependent(operation, userLocation());
+  }
+
+  /** The traced view that a tensor stands for; one that exists already is captured. */
+  #viewOf(tensor: Tensor): TracedView {
+    const value = tensor.backing;
+    switch (value.kind) {
+      case 'recorded':
+        if (value.recorder !== this) throw escapedTensor();
+        return value.handle as TracedView;
+      case 'placed':
+        return this.#captured.get(tensor) ?? this.#placeholder(tensor, 'capture', metaOf(tensor));
+      case 'disposed':
+        throw disposedTensor(tensor.shape, tensor.dtype);
+    }
+  }
+
+  #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
+    const { storage } = storageOf(tensor);
+    const placeholder = this.#placeholders.length;
+    this.#placeholders.push({ tensor, kind });
+    const ref = this.#builder.placeholder(`${kind}${placeholder}`, meta);
+    const memory: Memory = { current: ref, version: 0, placeholder };
+    this.#inputs.push(memory);
+    const sharing = this.#byStorage.get(storage) ?? [];
+    if (sharing.some(({ version }) => version > 0)) throw aliasedMutation('a captured tensor');
+    this.#byStorage.set(storage, [...sharing, memory]);
+    const view: TracedView = { memory, steps: [], layout: { shape: meta.shape, strides: meta.strides, offset: int(0) }, ref, version: 0 };
+    this.#captured.set(tensor, view);
+    return view;
+  }
+
+  #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
+    const meta = metaOf(tensor);
+    if (dynamic.length === 0) return meta;
+    if (!isRowMajor(tensor)) throw badArgument('trace', 'a dynamic axis of a tensor that is not contiguous', 'call contiguous() first');
+    const shape = meta.shape.map((size, axis): Index => {
+      const wanted = dynamic.find((candidate) => candidate.axis === axis);
+      return wanted === undefined ? size : this.sizes.declare(`s${this.#symbols++}`, at(tensor.shape, axis), wanted);
+    });
+    return { dtype: tensor.dtype, shape, strides: contiguousStrides(shape) };
+  }
+
+  #aliases(call: BoundCall, views: readonly TracedView[]): readonly (Alias | undefined)[] {
+    if (!mayAlias(call.operator)) return [];
+    const metas = views.map(({ layout, ref }): Meta => ({ shape: layout.shape, strides: layout.strides, dtype: this.#builder.meta(ref).dtype }));
+    return findAliases(expandCall(call, metas, this.sizes), this.sizes);
+  }
+
+  #result(ref: ValueRef, alias: Alias | undefined, views: readonly TracedView[]): Tensor {
+    if (alias === undefined) return this.#fresh(ref);
+    const { memory, steps, layout } = at(views, alias.input);
+    const offset = { ...alias.layout, offset: add(layout.offset, alias.layout.offset) };
+    const view: TracedView = { memory, steps: [...steps, ...alias.steps], layout: offset, ref, version: memory.version };
+    return this.#tensor(this.#builder.meta(ref).dtype, alias.layout, view);
+  }
+
+  #fresh(ref: ValueRef): Tensor {
+    const { shape, dtype } = this.#builder.meta(ref);
+    const strides = contiguousStrides(shape);
+    const memory: Memory = { current: ref, version: 0, placeholder: undefined };
+    return this.#tensor(dtype, { shape, strides }, { memory, steps: [], layout: { shape, strides, offset: int(0) }, ref, version: 0 });
+  }
+
+  #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
+    const layout = { shape: guardedShape(shape, this.sizes), strides: guardedShape(strides, this.sizes) };
+    const tensor = new Tensor(dtype, layout, { kind: 'recorded', recorder: this, handle });
+    this.#made.push(tensor);
+    return tensor;
+  }
+}
+
+function storageOf(tensor: Tensor): Placed {
+  const value = tensor.backing;
+  if (value.kind !== 'placed') throw brokenTrace('an input of a trace has no storage');
+  return value;
+}
+
+function withRefs(arg: Arg, refs: readonly ValueRef[]): Arg {
+  if (isList(arg)) return arg.map((item) => (isValue(item) ? at(refs, item.node) : item));
+  return isValue(arg) ? at(refs, arg.node) : arg;
+}
+
+/** Runs `work` as if nothing were traced. */
+export function unrecorded<T>(work: () => T): T {
+  const { recorder } = processState;
+  processState.recorder = undefined;
+  try {
+    return work();
+  } finally {
+    processState.recorder = recorder;
+  }
+}

@@ -1,0 +1,49 @@
+// Memory while a function is traced. A graph has values, not memory, so writes are turned into new values: a Memory is
+// what a storage stands for, and holds the value that its elements have now; a traced tensor is a memory seen through a
+// chain of primitive views. Reading replays the chain if the memory was written since; writing runs it backwards.
+//
+// Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
+import type { Builder, ValueRef, ViewLayout } from '@tsinductor/graph';
+import type { ViewStep } from '../alias.ts';
+import { undoView } from './undo-view.ts';
+
+export interface Memory {
+  /** The value of all elements, in the shape of the tensor that the memory began as. */
+  current: ValueRef;
+  version: number;
+  /** Where it is an input of the graph: position of the placeholder. */
+  readonly placeholder: number | undefined;
+}
+
+export interface TracedView {
+  readonly memory: Memory;
+  /** From the memory's value to this one's. */
+  readonly steps: readonly ViewStep[];
+  /** Over the storage that eager execution would have: decides which further views share it. */
+  readonly layout: ViewLayout;
+  ref: ValueRef;
+  version: number;
+}
+
+/** The value of a view now. */
+export function valueOf(builder: Builder, view: TracedView): ValueRef {
+  if (view.version !== view.memory.version) {
+    view.ref = view.steps.reduce((value, { target, attrs }) => builder.call(target, [value], attrs), view.memory.current);
+    view.version = view.memory.version;
+  }
+  return view.ref;
+}
+
+/** The memory's value becomes the one in which `view` has the value `written`. */
+export function writeThrough(builder: Builder, view: TracedView, written: ValueRef): void {
+  const { memory, steps } = view;
+  const before = [memory.current];
+  for (const { target, attrs } of steps.slice(0, -1)) before.push(builder.call(target, [before.at(-1) ?? memory.current], attrs));
+  memory.current = steps.reduceRight(
+    (value, step, position) => undoView(builder, step, { base: before[position] ?? memory.current, written: value }),
+    written,
+  );
+  memory.version += 1;
+  view.ref = written;
+  view.version = memory.version;
+}

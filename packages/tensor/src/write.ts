@@ -1,0 +1,63 @@
+// Writing into a tensor: what every in-place operation ends in. In: the target and a value of its shape, cast to its
+// dtype where promotion allows that. The write is seen through every view of the memory.
+import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { dispatchOne } from './dispatch.ts';
+import { notATensor, writeDType, writeOverlap, writeShape } from './errors.ts';
+import { copyElements, overlapsItself, rowMajorLayout } from './layout.ts';
+import { processState } from './process-state.ts';
+import { isTensor, placeOf, rawElements } from './tensor.ts';
+import type { Tensor } from './tensor.ts';
+
+const rank = { bool: 0, integer: 1, float: 2 } as const;
+
+/** Whether a result may be stored: not floats in integers, not numbers in bools. */
+const canStore = (result: DType, target: DType): boolean =>
+  rank[dtypeInfo[result].category] <= rank[dtypeInfo[target].category];
+
+/** Writes `value` into `target`: same shape, a dtype that promotion lets in. */
+export function write(target: Tensor, value: Tensor, operation: string): void {
+  requireShape(target, value, operation);
+  if (!canStore(value.dtype, target.dtype)) throw writeDType(operation, target.dtype, value.dtype);
+  store(target, value, operation);
+}
+
+function requireShape({ shape }: Tensor, value: Tensor, operation: string): void {
+  const isSame = shape.length === value.shape.length && shape.every((size, axis) => size === value.shape[axis]);
+  if (!isSame) throw writeShape(operation, shape, value.shape);
+}
+
+/** Copies `source`, broadcast and cast to any dtype, into `target`. */
+export function copyInto(target: Tensor, source: unknown, operation: string): Tensor {
+  if (!isTensor(source)) throw notATensor(operation, source);
+  const isSame = source.shape.length === target.shape.length && source.shape.every((size, axis) => size === target.shape[axis]);
+  store(target, isSame ? source : dispatchOne('expand', [source, target.shape]), operation);
+  return target;
+}
+
+function store(target: Tensor, value: Tensor, operation: string): void {
+  const cast = value.dtype === target.dtype ? value : dispatchOne('to', [value, target.dtype]);
+  const recorder = processState.recorder ?? recorderOf(target);
+  if (recorder === undefined) writeElements(target, cast, operation);
+  else recorder.write(target, cast, operation);
+}
+
+function recorderOf(tensor: Tensor): undefined {
+  // A recorded tensor outside of its trace is computed now, or refuses.
+  if (tensor.backing.kind === 'recorded') placeOf(tensor, 'a write');
+  return undefined;
+}
+
+/** Writes elements of equal shape and dtype into the target's memory. */
+export function writeElements(target: Tensor, value: Tensor, operation: string): void {
+  const to = placeOf(target, operation);
+  if (overlapsItself(to.layout)) throw writeOverlap(operation);
+  const from = placeOf(value, operation);
+  const elements = to.storage.elements(target.dtype);
+  if (from.storage === to.storage) {
+    const copy = rawElements(value, operation);
+    copyElements(copy, rowMajorLayout(value.shape), { elements, layout: to.layout });
+  } else {
+    copyElements(from.storage.elements(value.dtype), from.layout, { elements, layout: to.layout });
+  }
+}

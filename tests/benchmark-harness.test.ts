@@ -1,0 +1,106 @@
+// The benchmark harness: its arithmetic, its references, and a whole run with the peer that needs no installation.
+import { describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { limitOf } from '../benchmarks/src/limits.ts';
+import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
+import { duration, median, spreadOf } from '../benchmarks/src/statistics.ts';
+import { suites } from '../benchmarks/src/suites.ts';
+import { erf } from '../benchmarks/src/suites/pointwise.ts';
+import { sampleIndices } from '../benchmarks/src/workload.ts';
+
+const root = join(import.meta.dirname, '..');
+
+test('medians and spreads', () => {
+  expect(median([3, 1, 2])).toBe(2);
+  expect(median([4, 1, 2, 3])).toBe(2.5);
+  expect(spreadOf([2, 3, 4])).toBe(2);
+  expect([0.0000021, 0.0123, 4.56, 1234].map(duration)).toEqual(['2.1 ns', '12.3 µs', '4.56 ms', '1.23 s']);
+});
+
+test('inputs are uniform, and the same element by element', () => {
+  const spec = { size: 20_000, seed: 7, low: -1, high: 3 };
+  const values = fillInput(spec);
+  expect(values[12_345]).toBe(elementOf(spec, 12_345));
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const quarters = [0, 1, 2, 3].map((part) => values.filter((value) => Math.floor(value + 1) === part).length);
+  expect(Math.abs(mean - 1)).toBeLessThan(0.05);
+  expect(quarters.every((count) => Math.abs(count - 5000) < 300)).toBe(true);
+});
+
+test('the reference erf is exact to double precision', () => {
+  // Abramowitz and Stegun, table 7.1, and the limits.
+  const known = [
+    [0, 0],
+    [0.5, 0.5204998778130465],
+    [1, 0.8427007929497149],
+    [2, 0.9953222650189527],
+    [3, 0.9999779095030014],
+  ] as const;
+  for (const [x, value] of known) {
+    expect(erf(x)).toBeCloseTo(value, 14);
+    expect(erf(-x)).toBeCloseTo(-value, 14);
+  }
+});
+
+describe('limits', () => {
+  const sample = { ordinary: 30, streaming: 50, peak: 200, rates: { exp: 1000, sigmoid: 1000, erf: 500 } };
+
+  test('memory binds what has little arithmetic', () => {
+    const limit = limitOf({ reads: 1, writes: 1, streamBytes: 50e6, transcendentals: { exp: 1e5 } }, [sample]);
+    expect(limit).toMatchObject({ boundBy: 'memory', gbps: 50 });
+    expect(limit.ms).toBeCloseTo(2, 10);
+  });
+
+  test('arithmetic adds up, and the best sample counts', () => {
+    const slower = { ...sample, peak: 100 };
+    const work = { reads: 1, writes: 0, streamBytes: 1, flops: 200e6, transcendentals: { exp: 1e6, erf: 1e6 } };
+    const limit = limitOf(work, [slower, sample]);
+    expect(limit.boundBy).toBe('arithmetic');
+    expect(limit.ms).toBeCloseTo(1 + 1 + 2, 10);
+  });
+});
+
+describe.each(Object.entries(suites))('suite %s', (_, workloads) => {
+  test.each(workloads.map((workload) => [workload.name, workload] as const))(
+    '%s has finite references',
+    (_name, it) => {
+      it.outputs.forEach((size, output) => {
+        const indices = sampleIndices(size);
+        expect(indices.every((index) => index >= 0 && index < size)).toBe(true);
+        const few = indices.filter((_value, i) => i % 64 === 0);
+        expect(few.every((index) => Number.isFinite(it.reference(output, index)))).toBe(true);
+      });
+    },
+  );
+});
+
+const built = existsSync(join(root, 'benchmarks/dist/main.js'));
+const maybe = built ? test : test.skip;
+
+maybe('a run against plain JavaScript writes rows that agree with the protocol', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-test-'));
+  try {
+    const json = join(directory, 'rows.json');
+    const options = ['--suite', 'call,pointwise', '--filter', '^(x . z|row sum .64)', '--peers', 'js'];
+    const quick = ['--rounds', '2', '--budget', '5', '--patience', '0', '--json', json];
+    execFileSync(process.execPath, [join(root, 'benchmarks/dist/main.js'), ...options, ...quick], { stdio: 'pipe' });
+    const { machine, limits, rows } = JSON.parse(readFileSync(json, 'utf8')) as {
+      machine: { cpu: string };
+      limits: unknown[];
+      rows: { suite: string; workload: string; contender: string; medianMs: number; spread: number }[];
+    };
+    expect(machine.cpu).not.toBe('');
+    expect(Array.isArray(limits)).toBe(true);
+    const javascript = rows.filter(({ contender }) => contender === 'js');
+    expect(javascript.map(({ workload }) => workload).sort()).toEqual(['row sum [64,64]', 'x + z 16']);
+    for (const { medianMs, spread } of javascript) {
+      expect(medianMs).toBeGreaterThan(0);
+      expect(spread).toBeGreaterThanOrEqual(1);
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
