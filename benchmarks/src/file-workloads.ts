@@ -1,6 +1,7 @@
 // Workloads from a user's module: `export const workloads = [{ name, inputs, fn, bytes?, flops? }]`, written with the public
 // API alone. The harness reads names and sizes; the contender's process imports the module again and runs it.
 import type { Tensor } from 'tsinductor';
+import { register } from 'node:module';
 import { basename, extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BenchmarkError } from './errors.ts';
@@ -18,6 +19,7 @@ export interface UserWorkload {
 /** Imports a module; TypeScript goes through tsx. */
 export async function importWorkloads(file: string): Promise<readonly UserWorkload[]> {
   if (/^\.[cm]?tsx?$/.test(extname(file))) (await import('tsx/esm/api')).register();
+  register('./resolve-tsinductor.js', import.meta.url);
   const module = (await import(pathToFileURL(file).href)) as { readonly workloads?: unknown };
   if (!Array.isArray(module.workloads) || !module.workloads.every(isWorkload)) {
     throw new BenchmarkError(`${file} must export workloads: { name, inputs: () => Tensor[], fn, bytes?, flops? }[]`);

@@ -83,7 +83,7 @@ function runnable(fn: TensorFunction, inputs: readonly Tensor[]): Runnable {
   const compileMs = performance.now() - begin;
   return {
     compileMs,
-    kernels: compiled.explain().kernels.length,
+    kernels: compiled.explain().graphs.reduce((sum, { kernels }) => sum + kernels.length, 0),
     outputs: results.length,
     run: () => {
       for (const result of results) result.dispose();
@@ -108,7 +108,7 @@ async function prepareFile(file: string, index: number): Promise<Runnable | unde
   if (workload === undefined) return undefined;
   const inputs = workload.inputs();
   const ready = runnable(workload.fn, inputs);
-  const elements = inputs.reduce((sum, input) => sum + input.numel(), 0);
+  const elements = inputs.reduce((sum, input) => sum + input.numel, 0);
   const expected = elements > comparableElements ? [] : asList(workload.fn(...inputs));
   const disagreement = await firstDifference(expected, ready);
   const outputs = asList(compile(workload.fn)(...inputs));
@@ -121,7 +121,7 @@ async function prepareFile(file: string, index: number): Promise<Runnable | unde
 }
 
 const bytesOf = (tensors: readonly Tensor[]): number =>
-  tensors.reduce((sum, item) => sum + item.numel() * item.itemsize, 0);
+  tensors.reduce((sum, item) => sum + item.toTypedArray().byteLength, 0);
 
 async function firstDifference(expected: readonly Tensor[], { output }: Runnable): Promise<string | undefined> {
   for (const [number, tensorValue] of expected.entries()) {

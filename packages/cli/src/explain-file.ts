@@ -44,7 +44,7 @@ export async function explainFile(file: string, showSource: boolean): Promise<Ou
 async function loadModule(path: string): Promise<Readonly<Record<string, unknown>>> {
   const unregister = register();
   const write = process.stdout.write.bind(process.stdout);
-  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
     const module: unknown = await import(pathToFileURL(path).href);
     return module as Readonly<Record<string, unknown>>;

@@ -93,7 +93,8 @@ function floatLiteral(dtype: DType, value: number): string {
   if (!Number.isFinite(value)) return value < 0 ? `-__builtin_inf${f}()` : `__builtin_inf${f}()`;
   const exact = dtype === 'f32' ? Math.fround(value) : value;
   const decimal = String(exact);
-  if (/^-?\d+(\.\d{1,6})?$/.test(decimal)) return `${Object.is(exact, -0) ? '-0' : decimal}${decimal.includes('.') ? '' : '.0'}${f}`;
+  if (/^-?\d+(\.\d{1,6})?$/.test(decimal))
+    return `${Object.is(exact, -0) ? '-0' : decimal}${decimal.includes('.') ? '' : '.0'}${f}`;
   return `${hexadecimal(exact)}${f}`;
 }
 
@@ -117,7 +118,10 @@ function spellApply({ op, type, operands, args }: ApplyText, isa: Isa): Expressi
   if (spelling?.kind === 'prefix') return prefix(spelling.operator, { type, arg: at(args, 0) });
   if (spelling?.name === 'where_') return choose(type, args);
   const name = spelling?.name as Exclude<PreludeName, 'where_'>;
-  return call(opFunction({ name, type: own, isa }, arity), args.map((arg) => arg.text));
+  return call(
+    opFunction({ name, type: own, isa }, arity),
+    args.map((arg) => arg.text),
+  );
 }
 
 interface Infix {
@@ -129,7 +133,8 @@ interface Infix {
 
 /** Comparisons of vectors have lanes as wide as what they compare: they are brought to the width of bool lanes. */
 function infix({ operator, type, own, args }: Infix): Expression {
-  const text = args.map((arg) => unsplat(arg, own)).map(operand).join(` ${operator} `);
+  const shown = args.every(isSplat) ? args : args.map((arg) => unsplat(arg, own));
+  const text = shown.map(operand).join(` ${operator} `);
   const needs = [typeDefinition(type)];
   if (type.dtype === 'bool' && own.dtype !== 'bool' && own.lanes > 1 && dtypeInfo[own.dtype].bytes !== 4)
     return primary(`__builtin_convertvector(${text}, ${typeName(type)})`, needs);
@@ -137,6 +142,8 @@ function infix({ operator, type, own, args }: Infix): Expression {
     return primary(`(${typeName(type)})(${text})`, needs);
   return compound(text, needs);
 }
+
+const isSplat = (arg: Expression): boolean => arg.text.startsWith('splat_');
 
 /** A constant beside a vector may stand as a scalar where its type is the lanes' own. */
 function unsplat(arg: Expression, type: ValueType): Expression {

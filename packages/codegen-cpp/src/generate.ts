@@ -146,7 +146,8 @@ function writeCall(lines: Lines, { layout, kernel, printed, context }: Call): vo
     const element = elementDefinition(buffer.dtype);
     context.use([element]);
     const base = `buffers[${String(position)}]`;
-    const address = offset.kind === 'int' && offset.value === 0 ? base : `(${base} + ${printScalarIndex(offset, context)})`;
+    const address =
+      offset.kind === 'int' && offset.value === 0 ? base : `(${base} + ${printScalarIndex(offset, context)})`;
     return `(${buffer.role === 'read' ? 'const ' : ''}${element.name} *)${address}`;
   });
   const sizes = kernel.sizes.map((size) => safeName(size, context.dialect.reserved));

@@ -22,7 +22,11 @@ interface Contents {
   size: number;
 }
 
-export function assembleUnits(kernels: readonly PrintedKernel[], entries: readonly EntryText[], count: number): readonly CppUnit[] {
+export function assembleUnits(
+  kernels: readonly PrintedKernel[],
+  entries: readonly EntryText[],
+  count: number,
+): readonly CppUnit[] {
   const number = Math.max(1, Math.min(count, kernels.length));
   const contents = Array.from({ length: number }, (): Contents => ({ kernels: [], size: 0 }));
   const order = kernels.map((kernel, position) => ({ kernel, position }));
@@ -72,4 +76,3 @@ function preludeBlocks(definitions: readonly Definition[]): readonly string[] {
   const others = definitions.filter(({ text }) => text !== '' && !text.startsWith('typedef'));
   return [typedefs.map(({ text }) => text).join(''), ...others.map(({ text }) => text)];
 }
-

@@ -49,7 +49,9 @@ function printFunction(program: TermProgram, request: FunctionRequest, dialect: 
   lines.block(`${dialect.inlineFunction(`${typeText(type)} ${name}(${signature})`)} {`, () => {
     const { lets, result } = threeAddress(program, at(operands, 0).lanes);
     for (const { name: local, value } of lets) {
-      lines.line(`const ${typeText(value.type)} ${safeName(local, dialect.reserved)} = ${printValue(value, context).text};`);
+      lines.line(
+        `const ${typeText(value.type)} ${safeName(local, dialect.reserved)} = ${printValue(value, context).text};`,
+      );
     }
     lines.line(`return ${printValue(result, context).text};`);
   });
@@ -65,7 +67,10 @@ interface Named {
 }
 
 /** A program as named steps; its parameters are the function's. What the result does not need is left out. */
-function threeAddress({ instructions, results }: TermProgram, lanes: number): { lets: readonly Named[]; result: Value } {
+function threeAddress(
+  { instructions, results }: TermProgram,
+  lanes: number,
+): { lets: readonly Named[]; result: Value } {
   const needed = new Set<number>(results);
   for (let id = instructions.length - 1; id >= 0; id--) {
     const instruction = at(instructions, id);

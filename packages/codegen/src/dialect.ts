@@ -78,7 +78,11 @@ export interface Dialect {
   /** 0, 1, 2 ... in the lanes of an integer type. */
   readonly ramp: (type: ValueType) => Expression;
   /** Index arithmetic that no operator has, on scalars or vectors of i64 and i32. */
-  readonly indexCall: (name: 'minimum' | 'maximum' | 'floorDivide' | 'modulo', args: readonly string[], type: ValueType) => Expression;
+  readonly indexCall: (
+    name: 'minimum' | 'maximum' | 'floorDivide' | 'modulo',
+    args: readonly string[],
+    type: ValueType,
+  ) => Expression;
   /** A scalar index beside vectors of `type`. */
   readonly indexScalar: (text: string, type: ValueType) => string;
   readonly load: (access: AccessText, type: ValueType, other: Expression | undefined) => Expression;
@@ -125,8 +129,16 @@ export class Definitions {
   }
 }
 
-export const primary = (text: string, needs: readonly Definition[] = []): Expression => ({ text, primary: true, needs });
-export const compound = (text: string, needs: readonly Definition[] = []): Expression => ({ text, primary: false, needs });
+export const primary = (text: string, needs: readonly Definition[] = []): Expression => ({
+  text,
+  primary: true,
+  needs,
+});
+export const compound = (text: string, needs: readonly Definition[] = []): Expression => ({
+  text,
+  primary: false,
+  needs,
+});
 
 /** The text of an expression where an operator stands beside it. */
 export const operand = (expression: Expression): string =>

@@ -2,7 +2,8 @@
 // wrote enters comments only, and only what cannot end one.
 
 /** `name`, or `name_` where the language has that word for itself. Names of ours never end in an underscore. */
-export const safeName = (name: string, reserved: ReadonlySet<string>): string => (reserved.has(name) ? `${name}_` : name);
+export const safeName = (name: string, reserved: ReadonlySet<string>): string =>
+  reserved.has(name) ? `${name}_` : name;
 
 /** A table's camelCase name as generated code spells it. */
 export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

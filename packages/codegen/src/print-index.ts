@@ -74,7 +74,9 @@ function negated(item: Index): Index | undefined {
   const [first, ...rest] = item.items;
   if (first?.kind !== 'int' || first.value >= 0) return undefined;
   if (first.value === -1 && rest.length === 1 && rest[0] !== undefined) return rest[0];
-  return first.value === -1 ? { kind: 'product', items: rest } : { kind: 'product', items: [{ kind: 'int', value: -first.value }, ...rest] };
+  return first.value === -1
+    ? { kind: 'product', items: rest }
+    : { kind: 'product', items: [{ kind: 'int', value: -first.value }, ...rest] };
 }
 
 /** Factors with their constant last, as one writes it: i * 4096. */
@@ -94,7 +96,11 @@ function printExtreme(items: readonly Index[], name: 'minimum' | 'maximum', cont
     });
 }
 
-function printDivision(index: Index & { readonly kind: 'floorDiv' | 'mod' }, level: number, context: IndexContext): string {
+function printDivision(
+  index: Index & { readonly kind: 'floorDiv' | 'mod' },
+  level: number,
+  context: IndexContext,
+): string {
   const divides = index.kind === 'floorDiv';
   if (isNonNegative(index.dividend)) {
     const left = print(index.dividend, levels.product, context);

@@ -128,7 +128,8 @@ function unpack(printer: Printer, block: readonly Stmt[]): void {
   }
   for (const symbol of kernel.sizes) {
     const member = safeName(symbol, dialect.reserved);
-    if (words.has(member) || usesSizes(kernel)) lines.line(`const ${dialect.type({ dtype: 'i64', lanes: 1 }).text} ${member} = args.${member};`);
+    if (words.has(member) || usesSizes(kernel))
+      lines.line(`const ${dialect.type({ dtype: 'i64', lanes: 1 }).text} ${member} = args.${member};`);
   }
   if (containsCheck(block)) lines.line('int *const status = args.status;');
 }
@@ -204,7 +205,9 @@ function printStatement(printer: Printer, statement: Stmt): void {
       break;
     }
     case 'comment':
-      lines.line(`// ${commentText(statement.text)}${statement.origins === undefined ? '' : originText(statement.origins)}`);
+      lines.line(
+        `// ${commentText(statement.text)}${statement.origins === undefined ? '' : originText(statement.origins)}`,
+      );
       break;
   }
 }
@@ -291,4 +294,3 @@ function printTranspose(printer: Printer, statement: Stmt & { readonly kind: 'tr
   printer.use(transpose.needs);
   printer.lines.line(`${transpose.text};`);
 }
-

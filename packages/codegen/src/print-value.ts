@@ -80,7 +80,8 @@ export function printAccess(access: Access, mask: Value | undefined, context: Va
     buffer: safeName(access.buffer, context.dialect.reserved),
     at: printScalarIndex(access.at, context),
     layout: access.offsets !== undefined ? 'gather' : contiguous ? 'contiguous' : 'strided',
-    step: access.offsets === undefined ? printScalarIndex(access.step, context) : printValue(access.offsets, context).text,
+    step:
+      access.offsets === undefined ? printScalarIndex(access.step, context) : printValue(access.offsets, context).text,
     offsets: access.offsets?.type,
     align: access.align,
     count: access.count === undefined ? undefined : printScalarIndex(access.count, context),

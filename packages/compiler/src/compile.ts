@@ -2,7 +2,7 @@
 import { notAFunction } from './errors.ts';
 import { CompiledCode } from './compiled-code.ts';
 import type { AnyFunction, CacheInfo } from './compiled-code.ts';
-import { defaultSession } from './default-compiler.ts';
+import { defaultSession, useNativeMemory } from './default-compiler.ts';
 import { checkOptions } from './options.ts';
 import type { CompileOptions } from './options.ts';
 import type { Explanation, GraphReport } from './report.ts';
@@ -70,6 +70,7 @@ function compileMethod(method: AnyFunction, options: CompileOptions, context: Cl
 
 function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
   checkOptions(options);
+  useNativeMemory();
   const code = new CompiledCode(fn, options, defaultSession);
   const call = function (this: unknown, ...args: unknown[]): unknown {
     return code.call(this, args);

@@ -1,16 +1,28 @@
 // The process's own session: made at the first compiled call, never at import.
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
+import { createStoragePool } from '@tsinductor/runtime';
+import type { StoragePool } from '@tsinductor/runtime';
+import { setStorageProvider } from '@tsinductor/tensor';
+import type { Machine } from './machine.ts';
 import { Session } from './session.ts';
 import type { Voice } from './session.ts';
 
 interface DefaultCompiler {
   program: ConfigPatch;
   session: Session | undefined;
+  /** One pool for the life of the process: blocks outlive sessions. */
+  memory: OpenedMemory | undefined;
+  providesMemory: boolean;
 }
 
 // Named exception to "no module state": the default compiler.
-const defaultCompiler: DefaultCompiler = { program: {}, session: undefined };
+const defaultCompiler: DefaultCompiler = {
+  program: {},
+  session: undefined,
+  memory: undefined,
+  providesMemory: false,
+};
 
 const processVoice: Voice = {
   warn: (code, message) => {
@@ -33,6 +45,32 @@ export function defaultSession(): Session {
     processVoice,
   );
   return defaultCompiler.session;
+}
+
+/** From now on tensors are allocated in native memory, which is looked for when the first one is. */
+export function useNativeMemory(): void {
+  if (defaultCompiler.providesMemory) return;
+  defaultCompiler.providesMemory = true;
+  const opened = (): OpenedMemory => (defaultCompiler.memory ??= openMemory(defaultSession().machine()));
+  setStorageProvider({
+    get pool() {
+      return opened().pool;
+    },
+    addressOf: (array) => opened().addressOf(array),
+  });
+}
+
+interface OpenedMemory {
+  readonly pool: StoragePool;
+  addressOf(array: NodeJS.TypedArray): number;
+}
+
+function openMemory(machine: Machine): OpenedMemory {
+  if (machine.kind === 'interpreter') {
+    return { pool: createStoragePool(undefined), addressOf: () => 0 };
+  }
+  const { bridge } = machine;
+  return { pool: createStoragePool(bridge), addressOf: (array) => bridge.addressOf(array) };
 }
 
 /**

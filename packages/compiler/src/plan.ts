@@ -1,8 +1,9 @@
 // The plan: everything beside the machine code that a call of a compiled graph needs, as plain JSON. It lies in the
 // cache with the shared object, so that a warm start reads two files and plans nothing.
+import { Buffer } from 'node:buffer';
 import { invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import type { CppProgram } from '@tsinductor/codegen-cpp';
+import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
 import type { Graph } from '@tsinductor/graph';
 import { evaluateIndex } from '@tsinductor/ir';
 import type { BufferDecl, Decision, Index, LoopProgram, Schedule } from '@tsinductor/ir';
@@ -34,7 +35,7 @@ export interface Plan {
   readonly loopNodes: number;
 }
 
-export function makePlan(graph: Graph, schedule: Schedule, program: CppProgram): Plan {
+export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProgram, 'units'>): Plan {
   const { program: loops } = schedule;
   return {
     format: planFormat,
@@ -42,7 +43,7 @@ export function makePlan(graph: Graph, schedule: Schedule, program: CppProgram):
     inputs: loops.inputs.length,
     outputs: loops.outputs.map((id) => plannedTensor(bufferOf(loops, id))),
     workspaceBytes: program.workspaceBytes,
-    constants: program.constants,
+    constants: constantsBlock(loops, program.constants),
     sizes: graph.sizes,
     mutations: graph.mutations,
     kernels: program.kernels.map(({ name, notes }) => ({ name, description: notes.join('; ') })),
@@ -58,6 +59,18 @@ function bufferOf(program: LoopProgram, id: number): BufferDecl {
 }
 
 const plannedTensor = ({ dtype, shape, strides, size }: BufferDecl): PlannedTensor => ({ dtype, shape, strides, size });
+
+/** The constants' bytes where the entry expects them, in base64. */
+function constantsBlock(program: LoopProgram, { offsets, bytes }: ConstantsLayout): string {
+  if (bytes === 0) return '';
+  const block = Buffer.alloc(bytes);
+  for (const [id, offset] of offsets) {
+    const { data, name } = bufferOf(program, id);
+    invariant(data !== undefined, `constant ${name} has no data`);
+    Buffer.from(data, 'base64').copy(block, offset);
+  }
+  return block.toString('base64');
+}
 
 /** Whether a plan read from disk is one that this version wrote. */
 export const isPlan = (value: unknown): value is Plan =>

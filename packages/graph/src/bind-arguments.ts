@@ -3,28 +3,16 @@
 //
 // Where an operator has overloads (max of a tensor, along a dim, of two tensors), the first form that the arguments fit
 // is taken; `operator` of the result says which. If none fits, the error is that of the operator's own form.
-import { isDType, isTsInductorError } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
-import { get } from '@tsinductor/base';
-import { isAttribute, isTensorParameter, scalar } from './argument-reader.ts';
+import { get, isTsInductorError } from '@tsinductor/base';
+import { isAttribute, isScalar, isTensorParameter } from './argument-reader.ts';
 import { encodeSubscript } from './bind-subscript.ts';
+import { dtypeOf, integerOf, integers, plain, plainNumber, scalarOf, sizes, stringOf } from './bind-values.ts';
+import type { BindingEnvironment } from './bind-values.ts';
 import { argumentMissing, argumentRepeated, argumentType, argumentUnknown, tooManyArguments } from './errors.ts';
-import type { Arg, Attr, ScalarRef, ValueRef } from './graph.ts';
+import type { Arg, Attr, ValueRef } from './graph.ts';
 import { operators } from './operator-table.ts';
-import type { Operator, Parameter } from './operator.ts';
+import type { Operator, Parameter, ParameterType } from './operator.ts';
 import { printSignature } from './signature.ts';
-
-/** How the caller's values look. */
-export interface BindingEnvironment {
-  isTensor(value: unknown): boolean;
-  toValue(tensor: unknown): ValueRef;
-  /** Numbers in the caller's own clothes (a float with an integral value); undefined for anything else. */
-  toScalar?(value: unknown): ScalarRef | undefined;
-  /** Dtypes in the caller's own clothes; undefined for anything else. Names such as 'f32' are known without it. */
-  toDType?(value: unknown): DType | undefined;
-  /** Symbolic sizes; undefined for anything else. */
-  toSize?(value: unknown): Attr | undefined;
-}
 
 export interface BoundCall {
   /** The operator, or the overload of it that fits. */
@@ -124,59 +112,75 @@ function missing(parameter: Parameter, { operator, call }: Place): Bound {
     throw argumentMissing(call.name, parameter.name, printSignature(call.name, operator.parameters));
   }
   if (!isTensorParameter(parameter)) return { attr: parameter.default };
-  const { default: fallback } = parameter;
-  return {
-    arg:
-      typeof fallback === 'object' && fallback !== null && 'kind' in fallback && fallback.kind === 'scalar'
-        ? fallback
-        : null,
-  };
+  return { arg: isScalar(parameter.default) ? parameter.default : null };
 }
 
-function encode(parameter: Parameter, value: unknown, call: Call): Bound {
-  const { environment, name } = call;
-  const fail = (wanted: string): never => {
-    throw argumentType(name, parameter.name, wanted);
-  };
-  switch (parameter.type) {
-    case 'tensor':
-      return { arg: environment.isTensor(value) ? environment.toValue(value) : fail('a tensor') };
-    case 'operand':
-      return {
-        arg: environment.isTensor(value)
-          ? environment.toValue(value)
-          : (scalarOf(environment, value) ?? fail('a tensor or a number')),
-      };
-    case 'tensors':
-      return { arg: tensorList(environment, value) ?? fail('a list of tensors') };
-    case 'indices':
-      return indexTensors(environment, value) ?? fail('a list of index tensors, null where a dim is not indexed');
-    case 'index':
-      return encodeSubscript(environment, value) ?? fail('integers, slices, null, ellipsis or index tensors');
-    case 'scalar':
-      return { attr: scalarOf(environment, value) ?? fail('a number') };
-    case 'dtype':
-      return { attr: dtypeOf(environment, value) ?? fail("a dtype, such as 'f32'") };
-    case 'string':
-      return {
-        attr:
-          stringOf(parameter, value) ??
-          fail(parameter.choices === undefined ? 'a string' : `one of ${parameter.choices.join(', ')}`),
-      };
-    case 'bool':
-      return { attr: typeof value === 'boolean' ? value : fail('true or false') };
-    case 'int':
-      return { attr: integerOf(environment, value) ?? fail('an integer') };
-    case 'float':
-      return { attr: scalarOf(environment, value) === undefined ? fail('a number') : plainNumber(environment, value) };
-    case 'dims':
-    case 'ints':
-      return { attr: integers(environment, value) ?? fail('an integer or a list of integers') };
-    case 'sizes':
-      return { attr: sizes(environment, value) ?? fail('a size or a list of sizes') };
-    case 'any':
-      return { attr: plain(environment, value) ?? fail('plain data: numbers, strings, or lists of them') };
+interface Value {
+  readonly value: unknown;
+  readonly parameter: Parameter;
+  readonly environment: BindingEnvironment;
+}
+
+/** How a value of each parameter type is read (undefined: it does not fit), and what is wanted. */
+interface Encoder {
+  readonly wanted: string;
+  readonly read: (given: Value) => Bound | undefined;
+}
+
+const attribute = (wanted: string, read: (given: Value) => Attr | undefined): Encoder => ({
+  wanted,
+  read: (given) => {
+    const attr = read(given);
+    return attr === undefined ? undefined : { attr };
+  },
+});
+
+const argument = (wanted: string, read: (given: Value) => Arg | undefined): Encoder => ({
+  wanted,
+  read: (given) => {
+    const arg = read(given);
+    return arg === undefined ? undefined : { arg };
+  },
+});
+
+const tensorOf = ({ value, environment }: Value): ValueRef | undefined =>
+  environment.isTensor(value) ? environment.toValue(value) : undefined;
+
+const ENCODERS: Readonly<Record<ParameterType, Encoder>> = {
+  tensor: argument('a tensor', tensorOf),
+  operand: argument('a tensor or a number', (given) => tensorOf(given) ?? scalarOf(given.environment, given.value)),
+  tensors: argument('a list of tensors', ({ value, environment }) => tensorList(environment, value)),
+  indices: {
+    wanted: 'a list of index tensors, null where a dim is not indexed',
+    read: ({ value, environment }) => indexTensors(environment, value),
+  },
+  index: {
+    wanted: 'integers, slices, null, ellipsis or index tensors',
+    read: ({ value, environment }) => encodeSubscript(environment, value),
+  },
+  scalar: attribute('a number', ({ value, environment }) => scalarOf(environment, value)),
+  dtype: attribute("a dtype, such as 'f32'", ({ value, environment }) => dtypeOf(environment, value)),
+  string: attribute('a string', ({ value, parameter }) => stringOf(parameter, value)),
+  bool: attribute('true or false', ({ value }) => (typeof value === 'boolean' ? value : undefined)),
+  int: attribute('an integer', ({ value, environment }) => integerOf(environment, value)),
+  float: attribute('a number', ({ value, environment }) => plainNumber(environment, value)),
+  dims: attribute('an integer or a list of integers', ({ value, environment }) => integers(environment, value)),
+  ints: attribute('an integer or a list of integers', ({ value, environment }) => integers(environment, value)),
+  sizes: attribute('a size or a list of sizes', ({ value, environment }) => sizes(environment, value)),
+  any: attribute('numbers, strings or lists of them', ({ value, environment }) => plain(environment, value)),
+};
+
+function encode(parameter: Parameter, value: unknown, { environment, name }: Call): Bound {
+  const { read, wanted } = ENCODERS[parameter.type];
+  const bound = read({ value, parameter, environment });
+  if (bound === undefined) {
+    throw argumentType(
+      name,
+      parameter.name,
+      parameter.choices === undefined ? wanted : `one of ${parameter.choices.join(', ')}`,
+    );
   }
+  return bound;
 }
 
 const tensorList = (environment: BindingEnvironment, value: unknown): readonly ValueRef[] | undefined =>
@@ -188,69 +192,4 @@ function indexTensors(environment: BindingEnvironment, value: unknown): Bound | 
   if (!Array.isArray(value) || !value.every((item) => item === null || environment.isTensor(item))) return undefined;
   const dims = value.flatMap((item, dim) => (item === null ? [] : [dim]));
   return { arg: dims.map((dim) => environment.toValue(value[dim])), attr: dims };
-}
-
-/** A number, bigint or boolean as a scalar. */
-export function scalarOf(environment: BindingEnvironment, value: unknown): ScalarRef | undefined {
-  if (typeof value === 'number' || typeof value === 'boolean') return scalar(value);
-  if (typeof value === 'bigint') {
-    const small = Number.isSafeInteger(Number(value));
-    return { kind: 'scalar', category: 'int', value: small ? Number(value) : { bigint: String(value) } };
-  }
-  return environment.toScalar?.(value);
-}
-
-/** A number without its category; those that JSON cannot write, as their names. */
-function plainNumber(environment: BindingEnvironment, value: unknown): Attr {
-  const found = scalarOf(environment, value);
-  if (found === undefined) return null;
-  return typeof found.value === 'boolean'
-    ? Number(found.value)
-    : typeof found.value === 'object'
-      ? Number(found.value.bigint)
-      : found.value;
-}
-
-function dtypeOf(environment: BindingEnvironment, value: unknown): Attr | undefined {
-  const dtype = environment.toDType?.(value) ?? (isDType(value) ? value : undefined);
-  return dtype === undefined ? undefined : { dtype };
-}
-
-const stringOf = ({ choices }: Parameter, value: unknown): string | undefined =>
-  typeof value === 'string' && (choices === undefined || choices.includes(value)) ? value : undefined;
-
-/** An integer; booleans are none, bigints beyond 2^53 are held at the largest safe integer (bounds of slices). */
-export function integerOf(environment: BindingEnvironment, value: unknown): number | undefined {
-  if (typeof value === 'bigint') {
-    const held = Number(value);
-    return Math.max(Math.min(held, Number.MAX_SAFE_INTEGER), -Number.MAX_SAFE_INTEGER);
-  }
-  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
-  const found = environment.toScalar?.(value);
-  return found?.category === 'int' && typeof found.value === 'number' ? found.value : undefined;
-}
-
-function integers(environment: BindingEnvironment, value: unknown): Attr | undefined {
-  if (!Array.isArray(value)) return integerOf(environment, value);
-  const items = value.map((item) => integerOf(environment, item));
-  return items.every((item) => item !== undefined) ? items : undefined;
-}
-
-function sizes(environment: BindingEnvironment, value: unknown): Attr | undefined {
-  const one = (item: unknown): Attr | undefined => environment.toSize?.(item) ?? integerOf(environment, item);
-  const items = (Array.isArray(value) ? (value as unknown[]) : [value]).map(one);
-  return items.every((item) => item !== undefined) ? items : undefined;
-}
-
-function plain(environment: BindingEnvironment, value: unknown): Attr | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => plain(environment, item));
-    return items.every((item) => item !== undefined) ? items : undefined;
-  }
-  const dtype = dtypeOf(environment, value);
-  if (dtype !== undefined) return dtype;
-  const size = environment.toSize?.(value);
-  if (size !== undefined) return size;
-  return scalarOf(environment, value) === undefined ? undefined : plainNumber(environment, value);
 }

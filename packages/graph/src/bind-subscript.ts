@@ -4,8 +4,8 @@
 //   null       a new axis               ['tensor', k]                  the k-th tensor of the list
 //   'ellipsis' as many axes as fit      ['list', 0, 2]                 a list of integers
 import type { Arg, Attr } from './graph.ts';
-import { integerOf } from './bind-arguments.ts';
-import type { BindingEnvironment } from './bind-arguments.ts';
+import { integerOf } from './bind-values.ts';
+import type { BindingEnvironment } from './bind-values.ts';
 
 export function encodeSubscript(environment: BindingEnvironment, value: unknown): { arg: Arg; attr: Attr } | undefined {
   const tensors: unknown[] = [];

@@ -14,6 +14,12 @@ import type { SizeEnvironment } from './size-environment.ts';
 /** What stands as an operand of a pointwise op. */
 export type OperandLike = ValueRef | ScalarRef | number | boolean;
 
+/** The axes that a reduction goes over, and whether they stay with size 1. */
+export interface Over {
+  readonly dims: readonly number[];
+  readonly keepdim: boolean;
+}
+
 /** A scalar of the float category, whatever its value: what Python writes as 2.0. */
 export const float = (value: number): ScalarRef => scalar(value, 'float');
 
@@ -90,7 +96,9 @@ export class Composer {
     return isFloat(this.dtype(x)) ? x : this.cast(x, 'f32');
   }
 
-  reduce(target: string, x: ValueRef, dims: readonly number[] = range(this.rank(x)), keepdim = false): ValueRef {
+  /** A reduction, over all axes unless told otherwise. */
+  reduce(target: string, x: ValueRef, over: readonly number[] | Over = range(this.rank(x))): ValueRef {
+    const { dims, keepdim } = 'dims' in over ? over : { dims: over, keepdim: false };
     const normalized = ascending(normalizeDims(dims, this.rank(x)));
     return this.builder.call(target, [x], { dims: normalized, keepdim });
   }

@@ -69,8 +69,8 @@ export function composite(name: string, description: Description, decomposition:
 
 /** What a primitive needs to say beyond its description. */
 export interface PrimitiveRules {
-  infer(context: InferContext, a: ArgumentReader): Meta | readonly Meta[];
-  canonical?(builder: Builder, a: ArgumentReader): CanonicalCall;
+  readonly infer: (context: InferContext, a: ArgumentReader) => Meta | readonly Meta[];
+  readonly canonical?: (builder: Builder, a: ArgumentReader) => CanonicalCall;
   readonly levels?: Entry['levels'];
 }
 

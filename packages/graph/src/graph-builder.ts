@@ -18,7 +18,11 @@ export interface GraphBuilderOptions {
   readonly expand?: boolean;
 }
 
-type Call = { readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs };
+interface Call {
+  readonly target: string;
+  readonly args: readonly Arg[];
+  readonly attrs: Attrs;
+}
 
 export class GraphBuilder implements Builder, InferContext {
   readonly sizes: SizeEnvironment;
@@ -106,10 +110,9 @@ export class GraphBuilder implements Builder, InferContext {
     const call: CanonicalCall = operator.canonical?.(this, args, full) ?? { args, attrs: full };
     if (call.target !== undefined) return this.#emit({ ...call, target: call.target });
     if (operator.decompose !== undefined && this.#options.expand === true) {
-      const { decompose } = operator;
       const origin = this.#origin ?? { from: [] };
       return this.withOrigin({ ...origin, from: [...origin.from, operator.name] }, () =>
-        asList(decompose(this, call.args, call.attrs)),
+        asList(operator.decompose?.(this, call.args, call.attrs) ?? []),
       );
     }
     const metas = operator.infer(this, call.args, call.attrs);

@@ -16,7 +16,8 @@ export { GraphBuilder } from './graph-builder.ts';
 export type { GraphBuilderOptions } from './graph-builder.ts';
 export { fullAttrs, operatorFor, operators, primitives } from './operator-table.ts';
 export { bindArguments } from './bind-arguments.ts';
-export type { BindingEnvironment, BoundCall } from './bind-arguments.ts';
+export type { BoundCall } from './bind-arguments.ts';
+export type { BindingEnvironment } from './bind-values.ts';
 export {
   ArgumentReader,
   isAttribute,

@@ -1,7 +1,7 @@
 // A Builder that computes metas and layouts and keeps nothing else: how a composite's metas and a composite view's
 // layout follow from its decomposition. Its own values have negative node ids, so that they never meet a graph's.
 import { at } from '@tsinductor/base';
-import type { Arg, Attrs, Meta, NodeId, ValueRef } from './graph.ts';
+import type { Arg, Attrs, Meta, ValueRef } from './graph.ts';
 import { isValue } from './argument-reader.ts';
 import { invalidReference } from './errors.ts';
 import type { Builder, InferContext, Operator, ViewLayout } from './operator.ts';
@@ -73,11 +73,11 @@ export class MetaBuilder implements Builder, LayoutContext {
 
   #add(entry: Entry): ValueRef {
     this.#values.push(entry);
-    return { kind: 'value', node: -this.#values.length as NodeId, result: 0 };
+    return { kind: 'value', node: 0 - this.#values.length, result: 0 };
   }
 
   #entry(value: ValueRef): Entry {
-    return this.#values[-value.node - 1] ?? invalidReference(value);
+    return this.#values[0 - value.node - 1] ?? invalidReference(value);
   }
 }
 

@@ -1,5 +1,5 @@
 // The laws of a graph, checked. In: a graph; throws an InternalError that names the node and the law it breaks.
-import { isTsInductorError, stableStringify } from '@tsinductor/base';
+import { at, isTsInductorError, stableStringify } from '@tsinductor/base';
 import { valuesOf } from './argument-reader.ts';
 import { brokenGraph } from './errors.ts';
 import type { Graph, GraphNode, Meta, ValueRef } from './graph.ts';
@@ -22,7 +22,7 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
     else if (node.results.length !== 1) throw broken(node, 'it must have one result');
   });
   graph.outputs.forEach((value) => {
-    requireValue(graph, value, graph.nodes.length, `output ${String(value.node)}`);
+    requireValue(graph, value, { before: graph.nodes.length, where: `output ${String(value.node)}` });
   });
   const inputs = graph.nodes.filter((node) => node.kind === 'placeholder').length;
   for (const { placeholder, output } of graph.mutations) {
@@ -38,7 +38,7 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
 type Call = GraphNode & { readonly kind: 'call' };
 
 function verifyCall(graph: Graph, node: Call, options: VerifyOptions & { readonly sizes: SizeEnvironment }): void {
-  for (const value of valuesOf(node.args)) requireValue(graph, value, node.id, printNode(node));
+  for (const value of valuesOf(node.args)) requireValue(graph, value, { before: node.id, where: printNode(node) });
   const operator = operatorFor(node.target, node.attrs);
   if (options.primitivesOnly === true && primitives.get(node.target) !== operator)
     throw broken(node, 'only primitives may be left');
@@ -49,7 +49,7 @@ function verifyCall(graph: Graph, node: Call, options: VerifyOptions & { readonl
 }
 
 function inferred(graph: Graph, node: Call, sizes: SizeEnvironment): readonly Meta[] {
-  const metaOf = (value: ValueRef): Meta => requireValue(graph, value, node.id, printNode(node));
+  const metaOf = (value: ValueRef): Meta => requireValue(graph, value, { before: node.id, where: printNode(node) });
   try {
     return operatorFor(node.target, node.attrs).infer({ sizes, metaOf }, node.args, node.attrs);
   } catch (error) {
@@ -57,10 +57,16 @@ function inferred(graph: Graph, node: Call, sizes: SizeEnvironment): readonly Me
   }
 }
 
-const sameMeta = (a: Meta, b: Meta | undefined, sizes: SizeEnvironment): boolean =>
-  b !== undefined && a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((size, axis) => { const other = b.shape[axis]; return other !== undefined && sizes.hint(size) === sizes.hint(other); }); // prettier-ignore
+function sameMeta(a: Meta, b: Meta | undefined, sizes: SizeEnvironment): boolean {
+  if (a.dtype !== b?.dtype || a.shape.length !== b.shape.length) return false;
+  return a.shape.every((size, axis) => sizes.hint(size) === sizes.hint(at(b.shape, axis)));
+}
 
-function requireValue(graph: Graph, { node, result }: ValueRef, before: number, where: string): Meta {
+function requireValue(
+  graph: Graph,
+  { node, result }: ValueRef,
+  { before, where }: { before: number; where: string },
+): Meta {
   const meta = node < before ? graph.nodes[node]?.results[result] : undefined;
   if (meta === undefined)
     throw brokenGraph(`${where} uses %${String(node)}.${String(result)}, which does not stand before it`);

@@ -4,7 +4,7 @@
 // row-major; a buffer's name is its operator's and its number (`add_3`), never a text of the user.
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, axisIndex, BodyBuilder, equal, product, subtract } from '@tsinductor/ir';
+import { add, axisIndex, BodyBuilder, constantToValue, equal, product, subtract } from '@tsinductor/ir';
 import type {
   Axis,
   BufferDecl,

@@ -1,6 +1,6 @@
 // Drops nodes that no output depends on, and buffers that nothing mentions any more. Ids stay as they are.
-import type { BufferId, LoopNode, LoopProgram } from '@tsinductor/ir';
-import { readsOf } from '@tsinductor/ir';
+import { loadsOf } from '@tsinductor/ir';
+import type { Body, BufferId, LoopNode, LoopProgram } from '@tsinductor/ir';
 
 export function prune(program: LoopProgram): LoopProgram {
   const needed = new Set<BufferId>(program.outputs);
@@ -8,9 +8,25 @@ export function prune(program: LoopProgram): LoopProgram {
   for (const node of program.nodes.toReversed()) {
     if (!node.outs.some((out) => needed.has(out))) continue;
     nodes.push(node);
-    for (const buffer of readsOf(node)) needed.add(buffer);
+    for (const buffer of buffersRead(node)) needed.add(buffer);
   }
   if (nodes.length === program.nodes.length) return program;
   const buffers = program.buffers.filter(({ id, role }) => role === 'input' || needed.has(id));
   return { ...program, nodes: nodes.reverse(), buffers };
+}
+
+const inBodies = (...bodies: readonly Body[]): readonly BufferId[] => bodies.flatMap(loadsOf).map((load) => load.buffer);
+
+function buffersRead(node: LoopNode): readonly BufferId[] {
+  switch (node.kind) {
+    case 'map':
+      return inBodies(node.body);
+    case 'scatter':
+      return [...inBodies(node.body), ...(node.initial === undefined ? [] : [node.initial])];
+    case 'reduce':
+    case 'scan':
+      return inBodies(node.init, node.step, node.merge, node.finish);
+    case 'contract':
+      return [node.a.buffer, node.b.buffer];
+  }
 }

@@ -133,7 +133,11 @@ function difference(golden: Case, name: PointwiseName, inputs: readonly Input[])
   for (let flat = 0; flat < expected.length; flat++) {
     const values = inputs.map(({ shape, values: elements, operand }, slot) => {
       const value = at(elements, positionIn(shape, output.shape, flat));
-      const stored = castValue(value, operand.rank === 'scalar' && operand.dtype === 'f32' ? 'f64' : operand.dtype, at(operands, slot));
+      const stored = castValue(
+        value,
+        operand.rank === 'scalar' && operand.dtype === 'f32' ? 'f64' : operand.dtype,
+        at(operands, slot),
+      );
       return castValue(stored, at(operands, slot), op.rule === 'select' && slot === 0 ? 'bool' : compute);
     });
     const actual = castValue(evaluate(...values), wide, result);
@@ -170,7 +174,9 @@ describe('golden data', () => {
   test.each([...found.keys()].sort())('%s', (name) => {
     const cases = found.get(name) ?? [];
     expect(cases.length).toBeGreaterThan(0);
-    expect(cases.map(([golden, inputs]) => difference(golden, name, inputs)).filter((text) => text !== undefined)).toEqual([]);
+    expect(
+      cases.map(([golden, inputs]) => difference(golden, name, inputs)).filter((text) => text !== undefined),
+    ).toEqual([]);
   });
   test('covers most of the table', () => {
     expect(found.size).toBeGreaterThan(85);

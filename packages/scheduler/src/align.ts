@@ -109,4 +109,8 @@ export const splitList = (axes: readonly Axis[], splits: Splits): readonly Axis[
 
 /** The replacements as a substitution; axes that stay are left out. */
 export const splitMap = (splits: Splits): ReadonlyMap<string, Index> =>
-  new Map([...splits].filter(([name, pieces]) => !(pieces.length === 1 && pieces[0]?.name === name)).map(([name, pieces]) => [name, splitValue(pieces)]));
+  new Map(
+    [...splits]
+      .filter(([name, pieces]) => !(pieces.length === 1 && pieces[0]?.name === name))
+      .map(([name, pieces]) => [name, splitValue(pieces)]),
+  );

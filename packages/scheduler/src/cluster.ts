@@ -42,22 +42,36 @@ export interface Link {
 }
 
 /** The two clusters as one, or why not. `left` comes first. */
-export function joinClusters(left: Cluster, right: Cluster, { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis }): Outcome<Cluster> {
+export function joinClusters(
+  left: Cluster,
+  right: Cluster,
+  { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis },
+): Outcome<Cluster> {
   const aligned = alignThrough(left, right, { link, fresh });
   if (!aligned.ok) return aligned;
   const [a, b] = [splitCluster(left, aligned.value.left), splitCluster(right, aligned.value.right)];
   const shared = sharedOuter(a, b);
   if (!shared.ok) return shared;
   const outer = shared.value;
-  const nodes = [...a.nodes, ...b.nodes].sort((x, y) => x.position - y.position).map((member) => orderAxes(member, outer));
-  const joined: Cluster = { nodes, outer, elementwise: a.elementwise && b.elementwise && outer.length === a.outer.length && outer.length === b.outer.length };
+  const nodes = [...a.nodes, ...b.nodes]
+    .sort((x, y) => x.position - y.position)
+    .map((member) => orderAxes(member, outer));
+  const joined: Cluster = {
+    nodes,
+    outer,
+    elementwise: a.elementwise && b.elementwise && outer.length === a.outer.length && outer.length === b.outer.length,
+  };
   const crossing = crossesIterations(joined, new Set(left.nodes.map((member) => member.position)));
   return crossing === undefined ? success(joined) : refusal(crossing);
 }
 
-function alignThrough(left: Cluster, right: Cluster, { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis }): Outcome<Alignment> {
-  const here = link.kind === 'flow' ? writtenAxes(left, link.buffer) : readAxes(left, link.buffer);
-  const there = readAxes(right, link.buffer);
+function alignThrough(
+  left: Cluster,
+  right: Cluster,
+  { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis },
+): Outcome<Alignment> {
+  const here = link.kind === 'flow' ? writtenAxes(left, link.buffer) : readAxes(left, link);
+  const there = readAxes(right, link);
   if (here === undefined || there === undefined) return refusal('it is not read element by element');
   const alignment = alignAxes(here, there, fresh);
   return alignment === undefined ? refusal('their loops cannot be aligned') : success(alignment);
@@ -71,13 +85,17 @@ function writtenAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | unde
   return undefined;
 }
 
-/** The loops through which a cluster reads all of a buffer: of the read that uses most of them. */
-function readAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | undefined {
+/**
+ * The loops through which a cluster reads all of a buffer: of the read that uses most of them. What is only shared has
+ * to be read by all loops of the node, or nothing is gained.
+ */
+function readAxes(cluster: Cluster, { buffer, kind }: Link): readonly Axis[] | undefined {
   let best: readonly Axis[] | undefined;
   for (const { node } of cluster.nodes) {
     for (const read of bodyReads(node)) {
       if (read.buffer !== buffer) continue;
       const axes = denseAxes(read.at, loopsOf(node));
+      if (kind === 'share' && axes?.length !== loopsOf(node).length) continue;
       if (axes !== undefined && axes.length > (best?.length ?? -1)) best = axes;
     }
   }
@@ -101,7 +119,8 @@ function sharedOuter(left: Cluster, right: Cluster): Outcome<readonly Axis[]> {
   if (aInB && bInA) return success(right.outer);
   if (aInB && right.elementwise) return success(left.outer);
   if (bInA && left.elementwise) return success(right.outer);
-  if (left.elementwise && !right.elementwise) return refusal('the reduction would need all of it in each of its outer iterations');
+  if (left.elementwise && !right.elementwise)
+    return refusal('the reduction would need all of it in each of its outer iterations');
   return refusal('their outer loops differ');
 }
 
@@ -116,7 +135,9 @@ function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
 
 /** The value that is used in another iteration than that which makes it, if there is one between the two sides. */
 function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>): string | undefined {
-  const makers = new Map(nodes.flatMap(({ node, position }) => (left.has(position) ? node.outs.map((out) => [out, node] as const) : [])));
+  const makers = new Map(
+    nodes.flatMap(({ node, position }) => (left.has(position) ? node.outs.map((out) => [out, node] as const) : [])),
+  );
   for (const { node, position } of nodes) {
     if (left.has(position)) continue;
     for (const read of bodyReads(node)) {
@@ -131,7 +152,10 @@ function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>)
 }
 
 /** The point at which `maker` writes the element that is read, by axis. */
-export function pointOf(maker: LoopNode, read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] }): ReturnType<typeof producingPoint> {
+export function pointOf(
+  maker: LoopNode,
+  read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] },
+): ReturnType<typeof producingPoint> {
   return producingPoint({ axes: maker.axes, write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
 }
 

@@ -19,7 +19,11 @@ export interface Fused {
 /** How many partners are tried for each reader of a shared buffer. */
 const MAX_PARTNERS = 8;
 
-export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, { maxNodes }: { readonly maxNodes: number }): Fused {
+export function fuseNodes(
+  nodes: readonly LoopNode[],
+  facts: Facts,
+  { maxNodes }: { readonly maxNodes: number },
+): Fused {
   const fusion = new Fusion(nodes, facts, maxNodes);
   nodes.forEach((node, position) => {
     fusion.joinMakers(node, position);
@@ -71,7 +75,11 @@ class Fusion {
     });
     const rejected = [...this.#refusals.values()]
       .filter(({ positions: [left, right] }) => at(this.#clusters, left) !== at(this.#clusters, right))
-      .map(({ positions, reason }): Decision => ({ kind: 'rejected', nodes: positions.map((position) => this.#facts.nameOf(at(this.#nodes, position))), reason }));
+      .map(({ positions, reason }): Decision => ({
+        kind: 'rejected',
+        nodes: positions.map((position) => this.#facts.nameOf(at(this.#nodes, position))),
+        reason,
+      }));
     return { clusters, decisions: [...fused, ...rejected] };
   }
 
@@ -86,7 +94,11 @@ class Fusion {
     const name = this.#facts.decl(link.buffer).name;
     if (!joined.ok) {
       // What a sibling could not share is not worth a line.
-      if (link.kind === 'flow') this.#refusals.set(`${String(left)} ${String(right)}`, { positions: [left, right], reason: `${name}: ${joined.reason}` });
+      if (link.kind === 'flow')
+        this.#refusals.set(`${String(left)} ${String(right)}`, {
+          positions: [left, right],
+          reason: `${name}: ${joined.reason}`,
+        });
       return;
     }
     for (const { position } of joined.value.nodes) this.#clusters[position] = joined.value;
@@ -97,7 +109,8 @@ class Fusion {
   #join(a: Cluster, b: Cluster, link: Link): Outcome<Cluster> {
     const kinds = [...a.nodes, ...b.nodes].map(({ node }) => aloneBecause(node)).find((reason) => reason !== undefined);
     if (kinds !== undefined) return refusal(kinds);
-    if (a.nodes.length + b.nodes.length > this.#maxNodes) return refusal(`the group would have more than ${String(this.#maxNodes)} nodes`);
+    if (a.nodes.length + b.nodes.length > this.#maxNodes)
+      return refusal(`the group would have more than ${String(this.#maxNodes)} nodes`);
     if (this.#hasPath(a, b, link.kind === 'share') || (link.kind === 'share' && this.#hasPath(b, a, true))) {
       return refusal('another group has to run between them');
     }

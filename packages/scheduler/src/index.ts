@@ -1,2 +1,3 @@
 // The public API of @tsinductor/scheduler: re-exports only.
-export {};
+export { schedule } from './schedule.ts';
+export type { ScheduleOptions } from './schedule.ts';

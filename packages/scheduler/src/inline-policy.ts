@@ -30,13 +30,17 @@ const TRIVIAL = 2;
 /** No body grows beyond this, so that a chain of any length compiles in linear time. */
 const LARGEST = 300;
 
-const loadCount = (reader: LoopNode, buffer: BufferId): number => bodyReads(reader).filter((read) => read.buffer === buffer).length;
+const loadCount = (reader: LoopNode, buffer: BufferId): number =>
+  bodyReads(reader).filter((read) => read.buffer === buffer).length;
 
 const yes = (reason: string): Verdict => ({ inline: true, reason });
 const no = (reason: string): Verdict => ({ inline: false, reason });
 
 export function bodyCost(body: Body): Cost {
-  const heaviest = body.nodes.reduce((most, node) => (node.kind === 'apply' ? Math.max(most, pointwise[node.op].traits.cost ?? 1) : most), 0);
+  const heaviest = body.nodes.reduce(
+    (most, node) => (node.kind === 'apply' ? Math.max(most, pointwise[node.op].traits.cost ?? 1) : most),
+    0,
+  );
   return { operations: countOperations(body), heaviest, reads: new Set(loadsOf(body).map((load) => load.buffer)) };
 }
 
@@ -66,7 +70,9 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
   }
   const [write, ...others] = producer.writes;
   if (write === undefined || others.length > 0) return 'it has several results';
-  return producingPoint({ axes: producer.axes, write }, int(0)) === undefined ? 'its elements are not written in a dense order' : undefined;
+  return producingPoint({ axes: producer.axes, write }, int(0)) === undefined
+    ? 'its elements are not written in a dense order'
+    : undefined;
 }
 
 export function decideInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
@@ -75,8 +81,10 @@ export function decideInlining(candidate: Candidate, thresholds: Thresholds): Ve
   const { cost, readers, buffer } = candidate;
   if (cost.reads.size === 0 && cost.heaviest < HEAVY) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
-  if (repetition === 'outer' && cost.operations > TRIVIAL) return no('it would be computed again for every outer iteration of a reader');
-  if (repetition === 'inner' && cost.heaviest >= HEAVY) return no('it is expensive, and a reader uses it in a whole inner loop');
+  if (repetition === 'outer' && cost.operations > TRIVIAL)
+    return no('it would be computed again for every outer iteration of a reader');
+  if (repetition === 'inner' && cost.heaviest >= HEAVY)
+    return no('it is expensive, and a reader uses it in a whole inner loop');
   if (cost.operations > LARGEST) return no(`it has grown to ${String(cost.operations)} operations`);
   const uses = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
   if (uses === 1) return yes('it is used once');
@@ -103,7 +111,9 @@ function repetitionOf(reader: LoopNode, buffer: BufferId): Repetition {
   if (body === undefined) return 'none';
   const loops = loopsOf(reader).filter((axis) => !isUnit(axis));
   return worst(
-    body.nodes.map((node) => (node.kind === 'load' && node.buffer === buffer ? repetitionAlong(loops, axesUsed(body, node.at)) : 'none')),
+    body.nodes.map((node) =>
+      node.kind === 'load' && node.buffer === buffer ? repetitionAlong(loops, axesUsed(body, node.at)) : 'none',
+    ),
   );
 }
 

@@ -9,6 +9,7 @@ import type { BufferId, Decision, Load, LoopNode, MapNode, Origin, Replay, Scala
 import type { Facts } from './facts.ts';
 import { bodyCost, decideInlining, joinCosts } from './inline-policy.ts';
 import type { Cost, Thresholds } from './inline-policy.ts';
+import { maskedPoint } from './masked-point.ts';
 import { pointBody, withPointBody } from './node-access.ts';
 
 export interface InlineOptions extends Thresholds {
@@ -44,7 +45,11 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
       costs.set(buffer, cost);
       decisions.push({ kind: 'inlined', producer: facts.nameOf(node), consumers: names, reason: verdict.reason });
     } else {
-      decisions.push({ kind: 'rejected', nodes: [facts.nameOf(node), ...names], reason: `not inlined: ${verdict.reason}` });
+      decisions.push({
+        kind: 'rejected',
+        nodes: [facts.nameOf(node), ...names],
+        reason: `not inlined: ${verdict.reason}`,
+      });
     }
   }
   const rebuild = new Rebuilding(taken, facts, options);
@@ -74,17 +79,26 @@ class Rebuilding {
 
   node(node: LoopNode): LoopNode {
     const body = pointBody(node);
-    if (body === undefined || !body.nodes.some((scalar) => scalar.kind === 'load' && this.#taken.has(scalar.buffer))) return node;
+    if (body === undefined || !body.nodes.some((scalar) => scalar.kind === 'load' && this.#taken.has(scalar.buffer)))
+      return node;
     this.#origins = [];
     const builder = new BodyBuilder();
     const indices = node.writes.flatMap((write) => [...freeIndirects(write)]);
-    const { results } = replayBody({ nodes: body.nodes, results: [...body.results, ...indices] }, builder, this.#replay({}));
-    const stored = results.map((id, slot) => (slot < body.results.length && carriesOuts(node) ? this.#asStored(builder, node, { id, slot }) : id));
+    const { results } = replayBody(
+      { nodes: body.nodes, results: [...body.results, ...indices] },
+      builder,
+      this.#replay({}),
+    );
+    const stored = results.map((id, slot) =>
+      slot < body.results.length && carriesOuts(node) ? this.#asStored(builder, node, { id, slot }) : id,
+    );
     const finished = builder.finish(stored);
     const count = body.results.length;
     const idOf = (id: ScalarId): ScalarId => at(finished.results, count + indices.indexOf(id));
     const writes = node.writes.map((write) =>
-      freeIndirects(write).size === 0 ? write : substitute(write, new Map(), (value, extent) => indirect(idOf(value), extent)),
+      freeIndirects(write).size === 0
+        ? write
+        : substitute(write, new Map(), (value, extent) => indirect(idOf(value), extent)),
     );
     const rebuilt = withPointBody(node, { nodes: finished.nodes, results: finished.results.slice(0, count) });
     return { ...rebuilt, writes, origins: uniqueOrigins([...this.#origins, ...node.origins]) };
@@ -99,10 +113,19 @@ class Rebuilding {
     const producer = this.#taken.get(load.buffer)?.node;
     if (producer === undefined) return undefined;
     this.#origins.push(...producer.origins);
-    const map = producingPoint({ axes: producer.axes, write: at(producer.writes, 0) }, load.at);
-    invariant(map !== undefined, `inlining of ${this.#facts.nameOf(producer)}: its write was invertible when it was judged`);
+    const writing = { axes: producer.axes, write: at(producer.writes, 0) };
     const { mask, other } = load;
-    const { results } = replayBody(producer.body, builder, this.#replay({ map, ...(mask === undefined ? {} : { mask }) }));
+    const map =
+      mask === undefined ? producingPoint(writing, load.at) : maskedPoint(writing, load.at, { builder, mask });
+    invariant(
+      map !== undefined,
+      `inlining of ${this.#facts.nameOf(producer)}: its write was invertible when it was judged`,
+    );
+    const { results } = replayBody(
+      producer.body,
+      builder,
+      this.#replay({ map, ...(mask === undefined ? {} : { mask }) }),
+    );
     const value = this.#unrounded(builder, at(results, 0));
     if (mask === undefined) return value;
     const { compute } = dtypeInfo[builder.dtypeOf(value)];
@@ -122,7 +145,11 @@ class Rebuilding {
     return builder.dtypeOf(node.value) === compute ? node.value : id;
   }
 
-  #asStored(builder: BodyBuilder, node: LoopNode, { id, slot }: { readonly id: ScalarId; readonly slot: number }): ScalarId {
+  #asStored(
+    builder: BodyBuilder,
+    node: LoopNode,
+    { id, slot }: { readonly id: ScalarId; readonly slot: number },
+  ): ScalarId {
     return builder.cast(id, this.#facts.decl(at(node.outs, slot)).dtype);
   }
 }

@@ -1,7 +1,16 @@
 // What the scheduler asks of a loop node, whatever its kind: its loops, what it reads and where, all of its index
 // expressions, and the same node over other axes.
 import { at } from '@tsinductor/base';
-import { axisIndex, BodyBuilder, freeIndirects, indirect, loadsOf, replayBody, scalarIndexes, substitute } from '@tsinductor/ir';
+import {
+  axisIndex,
+  BodyBuilder,
+  freeIndirects,
+  indirect,
+  loadsOf,
+  replayBody,
+  scalarIndexes,
+  substitute,
+} from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, ScalarId } from '@tsinductor/ir';
 
 /** One read of a buffer. */
@@ -118,8 +127,15 @@ export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNo
     case 'reduce':
     case 'scan': {
       const writes = node.writes.map((write) => substitute(write, map));
-      const bodies = { init: inBody(node.init), step: inBody(node.step), merge: inBody(node.merge), finish: inBody(node.finish) };
-      return node.kind === 'reduce' ? { ...node, axes, over, writes, ...bodies } : { ...node, axes, over: [at(over, 0)], writes, ...bodies };
+      const bodies = {
+        init: inBody(node.init),
+        step: inBody(node.step),
+        merge: inBody(node.merge),
+        finish: inBody(node.finish),
+      };
+      return node.kind === 'reduce'
+        ? { ...node, axes, over, writes, ...bodies }
+        : { ...node, axes, over: [at(over, 0)], writes, ...bodies };
     }
     case 'scatter':
       return reindexScatter(node, { map, axes, over });
@@ -137,7 +153,11 @@ function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, ax
 }
 
 /** The body with axes replaced, and what became of the nodes `roots`. */
-export function replayed(body: Body, map: ReadonlyMap<string, Index>, roots: readonly ScalarId[] = []): { readonly body: Body; readonly idOf: (id: ScalarId) => ScalarId } {
+export function replayed(
+  body: Body,
+  map: ReadonlyMap<string, Index>,
+  roots: readonly ScalarId[] = [],
+): { readonly body: Body; readonly idOf: (id: ScalarId) => ScalarId } {
   const builder = new BodyBuilder();
   const { results } = replayBody({ nodes: body.nodes, results: [...body.results, ...roots] }, builder, { map });
   const finished = builder.finish(results);

@@ -1,22 +1,35 @@
 // The loops of a node in their simplest form: none of size 1, none that is only used through a division (it is split),
 // and no two that all accesses step through as through one (they are joined). In and out: a node that computes the same.
 import { at } from '@tsinductor/base';
-import { add, axisIndex, coefficientOf, equal, floorDivide, freeAxes, indexOperands, int, multiply, product } from '@tsinductor/ir';
+import {
+  add,
+  axisIndex,
+  coefficientOf,
+  equal,
+  floorDivide,
+  freeAxes,
+  indexOperands,
+  int,
+  multiply,
+  product,
+} from '@tsinductor/ir';
 import type { Axis, Index, LoopNode } from '@tsinductor/ir';
 import { indexesOf, isUnit, loopsOf, overOf, reindex } from './node-access.ts';
 
 /** A node may gain this many loops by splitting. */
 const MAX_SPLITS = 8;
 
-export function normalizeAxes(node: LoopNode): LoopNode {
-  if (node.kind === 'contract') return node;
-  return joinAxes(splitAxes(dropUnitAxes(node)));
-}
+/** The whole of it: for nodes that nothing is put into any more. */
+export const normalizeAxes = (node: LoopNode): LoopNode => (node.kind === 'contract' ? node : joinAxes(separateAxes(node)));
+
+/** Without joining: what producers are put into keeps the loops that their masks and indices speak of. */
+export const separateAxes = (node: LoopNode): LoopNode => (node.kind === 'contract' ? node : splitAxes(dropUnitAxes(node)));
 
 function dropUnitAxes(node: LoopNode): LoopNode {
   const units = loopsOf(node).filter(isUnit);
   // A reduction keeps a loop, a scan its own.
-  const isKept = (axis: Axis): boolean => node.kind === 'scan' || (node.kind === 'reduce' && overOf(node).every(isUnit) && axis === overOf(node)[0]);
+  const isKept = (axis: Axis): boolean =>
+    node.kind === 'scan' || (node.kind === 'reduce' && overOf(node).every(isUnit) && axis === overOf(node)[0]);
   const dropped = units.filter((axis) => node.axes.includes(axis) || !isKept(axis));
   if (dropped.length === 0) return node;
   const isLeft = (axis: Axis): boolean => !dropped.includes(axis);
@@ -48,13 +61,19 @@ function findSplit(node: LoopNode): Split | undefined {
   const loops = new Map(loopsOf(node).map((axis) => [axis.name, axis]));
   if (node.kind === 'scan') for (const axis of node.over) loops.delete(axis.name);
   const found = indexesOf(node).flatMap((index) => divisions(index));
-  const known = found.filter(({ divisor }) => divisor.kind === 'int').sort((a, b) => valueOf(a.divisor) - valueOf(b.divisor));
+  const known = found
+    .filter(({ divisor }) => divisor.kind === 'int')
+    .sort((a, b) => valueOf(a.divisor) - valueOf(b.divisor));
   for (const { axis, divisor } of [...known, ...found.filter(({ divisor }) => divisor.kind !== 'int')]) {
     const own = loops.get(axis);
     const outer = own === undefined ? undefined : exactQuotient(own.extent, divisor);
     if (own === undefined || outer === undefined) continue;
     if (equal(outer, int(1))) continue;
-    return { axis: own, outer: { name: `${own.name}o`, extent: outer }, inner: { name: `${own.name}i`, extent: divisor } };
+    return {
+      axis: own,
+      outer: { name: `${own.name}o`, extent: outer },
+      inner: { name: `${own.name}i`, extent: divisor },
+    };
   }
   return undefined;
 }
@@ -70,7 +89,11 @@ export function exactQuotient(a: Index, b: Index): Index | undefined {
 /** Axes that stand alone under a division, with the divisor. */
 function divisions(index: Index): { readonly axis: string; readonly divisor: Index }[] {
   const inside = indexOperands(index).flatMap(divisions);
-  if ((index.kind === 'floorDiv' || index.kind === 'mod') && index.dividend.kind === 'axis' && freeAxes(index.divisor).size === 0) {
+  if (
+    (index.kind === 'floorDiv' || index.kind === 'mod') &&
+    index.dividend.kind === 'axis' &&
+    freeAxes(index.divisor).size === 0
+  ) {
     inside.push({ axis: index.dividend.axis.name, divisor: index.divisor });
   }
   return inside;
@@ -78,7 +101,8 @@ function divisions(index: Index): { readonly axis: string; readonly divisor: Ind
 
 function splitAxis(node: LoopNode, { axis, outer, inner }: Split): LoopNode {
   const value = add(multiply(axisIndex(outer), inner.extent), axisIndex(inner));
-  const replace = (axes: readonly Axis[]): readonly Axis[] => axes.flatMap((own) => (own.name === axis.name ? [outer, inner] : [own]));
+  const replace = (axes: readonly Axis[]): readonly Axis[] =>
+    axes.flatMap((own) => (own.name === axis.name ? [outer, inner] : [own]));
   return reindex(node, { map: new Map([[axis.name, value]]), axes: replace(node.axes), over: replace(overOf(node)) });
 }
 
@@ -104,14 +128,19 @@ export function joinList(axes: readonly Axis[], indexes: readonly Index[]): Join
   for (const axis of axes) {
     const run = runs.at(-1);
     const outer = run?.at(-1);
-    if (run !== undefined && outer !== undefined && indexes.every((index) => stepsAsOne(index, outer, axis))) run.push(axis);
+    if (run !== undefined && outer !== undefined && indexes.every((index) => stepsAsOne(index, outer, axis)))
+      run.push(axis);
     else runs.push([axis]);
   }
-  const joined = runs.map((run): Axis => (run.length === 1 ? at(run, 0) : { name: at(run, 0).name, extent: product(run.map((axis) => axis.extent)) }));
+  const joined = runs.map((run): Axis =>
+    run.length === 1 ? at(run, 0) : { name: at(run, 0).name, extent: product(run.map((axis) => axis.extent)) },
+  );
   const map = new Map<string, Index>();
   runs.forEach((run, position) => {
     if (run.length === 1) return;
-    run.forEach((axis, place) => map.set(axis.name, place === run.length - 1 ? axisIndex(at(joined, position)) : int(0)));
+    run.forEach((axis, place) =>
+      map.set(axis.name, place === run.length - 1 ? axisIndex(at(joined, position)) : int(0)),
+    );
   });
   return { axes: joined, map };
 }

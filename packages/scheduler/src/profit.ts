@@ -16,13 +16,15 @@ const SHORT_COLUMN = 512;
 /** Why the stages had better not be one kernel; undefined: they may. */
 export function unprofitable(cluster: Cluster, stages: readonly Stage[]): string | undefined {
   const nests = stages.filter((stage) => stage.loops.length > 0);
-  if (nests.length < 2) return undefined;
+  if (stages.length < 2 || nests.length === 0) return undefined;
   const longest = Math.max(...nests.map((stage) => points(stage.loops)));
-  if (points(cluster.outer) < FEW_ITERATIONS && longest > SMALL_LOOP) {
+  if (nests.length > 1 && points(cluster.outer) < FEW_ITERATIONS && longest > SMALL_LOOP) {
     return 'there are too few outer iterations to share among threads';
   }
   const isColumn = cluster.nodes.some(({ node }) => walksColumns(node, cluster.outer));
-  return isColumn && longest > SHORT_COLUMN ? 'it would walk down columns where memory lies in rows' : undefined;
+  return isColumn && (nests.length === 1 || longest > SHORT_COLUMN)
+    ? 'it would walk down columns where memory lies in rows'
+    : undefined;
 }
 
 /** Points of a loop nest; Infinity where that is not known. */
@@ -34,7 +36,9 @@ export function points(loops: readonly Axis[]): number {
 function walksColumns(node: LoopNode, outer: readonly Axis[]): boolean {
   if (node.kind !== 'map' || innerLoops(node, outer).length === 0) return false;
   const names = namesOf(outer);
-  return node.writes.some((write) => node.axes.some((axis) => names.has(axis.name) && isOne(coefficientOf(write, axis))));
+  return node.writes.some((write) =>
+    node.axes.some((axis) => names.has(axis.name) && isOne(coefficientOf(write, axis))),
+  );
 }
 
 const isOne = (index: ReturnType<typeof coefficientOf>): boolean => index?.kind === 'int' && index.value === 1;

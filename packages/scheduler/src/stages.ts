@@ -71,10 +71,17 @@ function earliestStage(node: LoopNode, { placed, outer }: Placement): number {
 /** Whether `node` reads the element that `maker` writes at the very point of the loops that both have. */
 // Four names for one question about two nodes.
 // eslint-disable-next-line max-params
-function isSamePoint(maker: LoopNode, read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] }, outer: readonly Axis[], node: LoopNode): boolean {
+function isSamePoint(
+  maker: LoopNode,
+  read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] },
+  outer: readonly Axis[],
+  node: LoopNode,
+): boolean {
   const point = pointOf(maker, read);
   if (point === undefined) return false;
-  return sameNames(innerLoops(maker, outer), innerLoops(node, outer)) && maker.axes.every((axis) => isAxis(point, axis));
+  return (
+    sameNames(innerLoops(maker, outer), innerLoops(node, outer)) && maker.axes.every((axis) => isAxis(point, axis))
+  );
 }
 
 function sameNames(a: readonly Axis[], b: readonly Axis[]): boolean {
@@ -85,7 +92,9 @@ function sameNames(a: readonly Axis[], b: readonly Axis[]): boolean {
 /** All reductions of a stage run over the same of its loops. */
 function agreesOnReductions(open: OpenStage, node: LoopNode): boolean {
   const over = overOf(node).length;
-  return over === 0 || open.members.every(({ node: other }) => overOf(other).length === 0 || sameReduction(other, node));
+  return (
+    over === 0 || open.members.every(({ node: other }) => overOf(other).length === 0 || sameReduction(other, node))
+  );
 }
 
 /** By name, or by place where the loops are not the same ones yet. */
@@ -97,7 +106,9 @@ function sameReduction(a: LoopNode, b: LoopNode): boolean {
 
 /** Whether `loops` may become those of a stage: equal extents, and no name that is in use already. */
 function canShare(open: OpenStage, loops: readonly Axis[], stages: readonly OpenStage[]): boolean {
-  const fits = open.loops.length === loops.length && loops.every((axis, position) => equal(axis.extent, at(open.loops, position).extent));
+  const fits =
+    open.loops.length === loops.length &&
+    loops.every((axis, position) => equal(axis.extent, at(open.loops, position).extent));
   if (!fits) return false;
   const used = new Set(stages.flatMap((stage) => stage.loops.map((axis) => axis.name)));
   return loops.every((axis) => !used.has(axis.name));

@@ -16,7 +16,7 @@ import {
   unalignedBuffer,
   unknownOption,
 } from './errors.ts';
-import { checkShape, elementsOf, rowMajorLayout } from './layout.ts';
+import { checkShape, elementsOf, reach, rowMajor, rowMajorLayout } from './layout.ts';
 import { flattenNested } from './nested.ts';
 import type { TensorData } from './nested.ts';
 import { processState } from './process-state.ts';
@@ -68,29 +68,45 @@ export function tensor(data: TensorData | Tensor, options: TensorOptions = {}): 
   return made(flat.elements, flat.dtype, fitShape(shape ?? flat.shape, flat.elements.length));
 }
 
+export interface BufferOptions {
+  readonly dtype: DType;
+  /** Default: one dim over the whole buffer. */
+  readonly shape?: readonly number[];
+  /** Steps between neighbours along each dim, in elements. Default: row-major. */
+  readonly strides?: readonly number[];
+  /** Where the storage begins, in bytes, and in it the first element, in elements. */
+  readonly byteOffset?: number;
+  readonly offset?: number;
+}
+
 /** A tensor over the bytes of a buffer, which it shares: both see each other's writes. */
-export function fromBuffer(
-  buffer: ArrayBuffer,
-  options: { readonly dtype: DType; readonly shape?: readonly number[]; readonly byteOffset?: number },
-): Tensor {
-  const { dtype, shape, byteOffset = 0 } = checkOptions('fromBuffer', options, ['dtype', 'shape', 'byteOffset']);
+export function fromBuffer(buffer: ArrayBuffer, options: BufferOptions): Tensor {
+  const { dtype, shape, strides, byteOffset = 0, offset = 0 } = options;
+  checkOptions('fromBuffer', options, ['dtype', 'shape', 'strides', 'byteOffset', 'offset']);
   if (!types.isArrayBuffer(buffer)) throw badArgument('fromBuffer', 'this is not an ArrayBuffer', 'pass array.buffer');
-  if (dtype === undefined) throw invalidDType(dtype);
   requireAttached(buffer);
-  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0 || byteOffset > buffer.byteLength) {
-    throw badArgument('fromBuffer', `byteOffset ${String(byteOffset)} is not in the buffer`, 'use a whole number of bytes inside it');
+  for (const [name, place] of Object.entries({ byteOffset, offset })) {
+    if (Number.isSafeInteger(place) && place >= 0 && place <= buffer.byteLength) continue;
+    throw badArgument('fromBuffer', `${name} ${String(place)} is not in the buffer`, 'use a whole number inside it');
   }
   const size = byteSize(dtype, 1);
   if (byteOffset % size !== 0) throw unalignedBuffer('byteOffset', size);
-  const available = (buffer.byteLength - byteOffset) / size;
-  const sizes = shape === undefined ? [Math.floor(available)] : checkShape(shape);
+  const available = (buffer.byteLength - byteOffset) / size - offset;
+  const sizes = shape === undefined ? [Math.max(Math.floor(available), 0)] : checkShape(shape);
   if (shape === undefined && !Number.isInteger(available)) throw unalignedBuffer('the length of the buffer', size);
-  const count = elementsOf(sizes);
-  if (count > available) throw elementCount(sizes, count, Math.floor(available));
-  return placedTensor(dtype, shareMemory({ buffer, byteOffset, byteLength: byteSize(dtype, count) }), rowMajorLayout(sizes));
+  const layout = { shape: sizes, strides: strides === undefined ? rowMajor(sizes) : checkStrides(strides, sizes), offset };
+  const count = reach(layout) - offset;
+  if (count > available) throw elementCount(sizes, count, Math.max(Math.floor(available), 0));
+  return placedTensor(dtype, shareMemory({ buffer, byteOffset, byteLength: buffer.byteLength - byteOffset }), layout);
 }
 
-type Given = Pick<TensorOptions, 'dtype' | 'shape' | 'share'> & { readonly byteOffset?: number };
+function checkStrides(strides: readonly number[], shape: readonly number[]): readonly number[] {
+  const fits = Array.isArray(strides) && strides.length === shape.length && strides.every((stride) => Number.isSafeInteger(stride) && stride >= 0);
+  if (!fits) throw badArgument('fromBuffer', 'the strides do not fit the shape', 'give a whole number from 0 for each dim');
+  return [...strides];
+}
+
+type Given = Pick<TensorOptions, 'dtype' | 'shape' | 'share'>;
 
 /** Options with known names and types only: a misspelt one must not be ignored. */
 function checkOptions(where: string, options: Given, known: readonly string[]): { [K in keyof Given]: Given[K] | undefined } {

@@ -3,6 +3,7 @@
 //
 // The mapping, which every mode keeps: with seed s, element i of the c-th random call since the seed was set uses the
 // four words w0..w3 of counter (i mod 2^32, i div 2^32, c mod 2^32, c div 2^32) and key (s mod 2^32, s div 2^32).
+import type { DType } from '@tsinductor/base';
 
 /** Multipliers of the two halves, and what the key grows by each round. */
 export const philoxConstants = {
@@ -12,6 +13,9 @@ export const philoxConstants = {
   grow1: 0xbb67ae85,
   rounds: 10,
 } as const;
+
+/** How many leading bits of a word a uniform number of a dtype up to f32 takes: as many as it has digits. */
+export const leadingBits = (dtype: DType): number => (dtype === 'f16' ? 11 : dtype === 'bf16' ? 8 : 24);
 
 /** Four 32-bit words, as unsigned numbers. */
 export type Words = [number, number, number, number];

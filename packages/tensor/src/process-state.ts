@@ -30,3 +30,6 @@ export const processState: ProcessState = {
   scopes: undefined,
   randomState: undefined,
 };
+
+/** Whether a trace is under way. */
+export const isRecording = (): boolean => processState.recorder !== undefined;

@@ -3,7 +3,7 @@
 // matter.
 import type { DType } from '@tsinductor/base';
 import { dispatchInPlace, dispatchOne } from './dispatch.ts';
-import { philoxConstants } from './philox.ts';
+import { leadingBits, philoxConstants } from './philox.ts';
 import { float } from './scalars.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -29,7 +29,8 @@ function words(state: Tensor, count: number): readonly Tensor[] {
   let [x0, x1, x2, x3]: Operand[] = [low(position), high(position), low(calls), high(calls)];
   let [k0, k1] = [low(seed), high(seed)];
   for (let round = 0; round < rounds; round += 1) {
-    const [first, second] = [op('mul', x0 ?? 0, multiply0), op('mul', x2 ?? 0, multiply1)];
+    const first: Tensor = op('mul', x0 ?? 0, multiply0);
+    const second: Tensor = op('mul', x2 ?? 0, multiply1);
     [x0, x1, x2, x3] = [xor(high(second), x1 ?? 0, k0), low(second), xor(high(first), x3 ?? 0, k1), low(first)];
     [k0, k1] = [low(op('add', k0, grow0)), low(op('add', k1, grow1))];
   }
@@ -52,11 +53,9 @@ function double(x: Tensor, y: Tensor): Tensor {
   return op('mul', to(op('add', op('mul', upper, 2 ** 26), lower), 'f64'), float(2 ** -53));
 }
 
-const bitsOf: Readonly<Partial<Record<DType, number>>> = { f32: 24, f16: 11, bf16: 8 };
-
 export function tracedUniform(state: Tensor, draw: Draw): Tensor {
   const [w0, w1] = words(state, countOf(draw.shape)) as [Tensor, Tensor];
-  return shaped(draw.dtype === 'f64' ? double(w0, w1) : fraction(w0, bitsOf[draw.dtype] ?? 24, 'f32'), draw);
+  return shaped(draw.dtype === 'f64' ? double(w0, w1) : fraction(w0, leadingBits(draw.dtype), 'f32'), draw);
 }
 
 export function tracedNormal(state: Tensor, draw: Draw): Tensor {

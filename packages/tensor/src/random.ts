@@ -11,14 +11,13 @@
 // the same steps as operators on i64; a test holds them together.
 import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { cos, evaluator, log, mul, roundToDType, sqrt } from '@tsinductor/ops';
-import type { ScalarFunction } from '@tsinductor/ops';
+import { evaluator, pointwise, roundToDType } from '@tsinductor/ops';
 import { convertElement, makeElements } from './element-array.ts';
 import { tensorOfElements } from './create.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, invalidDType } from './errors.ts';
 import { checkShape, elementsOf } from './layout.ts';
-import { philox } from './philox.ts';
+import { leadingBits, philox } from './philox.ts';
 import type { Words } from './philox.ts';
 import { processState } from './process-state.ts';
 import { tracedNormal, tracedUniform, tracedInteger } from './random-traced.ts';
@@ -151,21 +150,18 @@ function fill(elements: ReturnType<typeof makeElements>, state: { seed: bigint; 
 /** 53 bits in [0, 1). */
 const double = (high: number, low: number): number => ((high >>> 5) * 2 ** 26 + (low >>> 6)) * 2 ** -53;
 
-/** How many leading bits a uniform number of a narrower dtype takes. */
-const uniformBits = { f32: 24, f16: 11, bf16: 8 } as const;
-
 function uniformOf(dtype: DType): Sample {
   if (dtype === 'f64') return ([w0, w1]) => double(w0, w1);
-  const count = uniformBits[dtype as keyof typeof uniformBits];
+  const count = leadingBits(dtype);
   return ([w0]) => convertElement((w0 >>> (32 - count)) * 2 ** -count, 'f32', dtype);
 }
 
 function normalOf(dtype: DType): Sample {
   const compute = dtype === 'f64' ? 'f64' : 'f32';
-  const [root, logarithm, cosine, times] = [sqrt, log, cos, mul].map((op) => evaluator(op, compute) as ScalarFunction);
+  const { sqrt, log, cos, mul } = pointwise;
+  const [root, logarithm, cosine, times] = [evaluator(sqrt, compute), evaluator(log, compute), evaluator(cos, compute), evaluator(mul, compute)];
   const turn = roundToDType(2 * Math.PI, compute);
-  const boxMuller = (u: number, v: number): number =>
-    Number(times?.(root?.(times(-2, logarithm?.(u) ?? 0)) ?? 0, cosine?.(times(turn, v)) ?? 0));
+  const boxMuller = (u: number, v: number): number => Number(times(root(times(-2, logarithm(u))), cosine(times(turn, v))));
   if (dtype === 'f64') return ([w0, w1, w2, w3]) => boxMuller(double(w0, w1) + 2 ** -53, double(w2, w3));
   return ([w0, w1]) => convertElement(boxMuller(((w0 >>> 8) + 1) * 2 ** -24, (w1 >>> 8) * 2 ** -24), 'f32', dtype);
 }

@@ -67,7 +67,8 @@ function plainConversion({ from, to }: CastRequest, text: string): string {
   if (to.dtype === 'bool') {
     return dtypeInfo[from.dtype].bytes === 4 ? `(${text} != 0)` : `__builtin_convertvector(${text} != 0, ${target})`;
   }
-  if (from.dtype === 'bool') return to.dtype === 'i32' ? `(${text} & 1)` : `__builtin_convertvector(${text} & 1, ${target})`;
+  if (from.dtype === 'bool')
+    return to.dtype === 'i32' ? `(${text} & 1)` : `__builtin_convertvector(${text} & 1, ${target})`;
   return `__builtin_convertvector(${text}, ${target})`;
 }
 
@@ -82,7 +83,12 @@ function fromHalf(request: CastRequest, needs: Definition[]): readonly string[] 
   const { lanes } = from;
   if (from.dtype === 'bf16') {
     if (lanes === 1) {
-      return ['const unsigned bits = (unsigned)x << 16;', 'f32 r;', '__builtin_memcpy(&r, &bits, sizeof r);', 'return r;'];
+      return [
+        'const unsigned bits = (unsigned)x << 16;',
+        'f32 r;',
+        '__builtin_memcpy(&r, &bits, sizeof r);',
+        'return r;',
+      ];
     }
     const bits = typeDefinition({ dtype: 'i32', lanes });
     needs.push(bits);
@@ -120,7 +126,11 @@ function toHalf(request: CastRequest, needs: Definition[]): readonly string[] {
     const bits = typeDefinition({ dtype: 'i32', lanes });
     needs.push(bits);
     const unsigned = `u32x${String(lanes)}`;
-    needs.push({ name: unsigned, text: `typedef unsigned ${unsigned} __attribute__((vector_size(${String(lanes * 4)})));\n`, needs: [] });
+    needs.push({
+      name: unsigned,
+      text: `typedef unsigned ${unsigned} __attribute__((vector_size(${String(lanes * 4)})));\n`,
+      needs: [],
+    });
     return [
       `const ${unsigned} bits = (${unsigned})x;`,
       `const ${unsigned} rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;`,

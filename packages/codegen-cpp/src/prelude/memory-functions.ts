@@ -85,10 +85,7 @@ export function storeFirstFunction(type: ValueType, isa: Isa): Definition {
   const i64 = elementDefinition('i64');
   if (move !== undefined) {
     const memory = memoryType(type);
-    const body = [
-      countMask,
-      `__asm__("${move} %1, %0%{%2%}" : "+m"(*(${memory.name} *)p) : "v"(x), "Yk"(k));`,
-    ];
+    const body = [countMask, `__asm__("${move} %1, %0%{%2%}" : "+m"(*(${memory.name} *)p) : "v"(x), "Yk"(k));`];
     return { name, text: inlineFunction(signature, body), needs: [...base(type), i64, maskType, memory] };
   }
   const body = [`for (i64 lane = 0; lane < count; ++lane) p[lane] = ${toElement(type, 'x[lane]')};`];
@@ -165,7 +162,11 @@ export function storeStridedFunction(type: ValueType): Definition {
 }
 
 /** Lanes at offsets, those of the mask where there is one. */
-export function gatherFunction(type: ValueType, offsets: ValueType, { masked, isa }: { masked: boolean; isa: Isa }): Definition {
+export function gatherFunction(
+  type: ValueType,
+  offsets: ValueType,
+  { masked, isa }: { masked: boolean; isa: Isa },
+): Definition {
   const name = `gather${masked ? '_masked' : ''}_${typeName(type)}_${offsets.dtype}`;
   const element = elementDefinition(type.dtype).name;
   const mask = boolOf(type);
@@ -232,7 +233,11 @@ export function streamFunction(type: ValueType): Definition {
     return { name, text, needs: [value] };
   }
   const body = [`__asm__("vmovntps %1, %0" : "=m"(*(${aligned} *)p) : "v"(x));`];
-  return { name, text: inlineFunction({ returns: 'void', name, parameters }, body), needs: [...base(type), definition] };
+  return {
+    name,
+    text: inlineFunction({ returns: 'void', name, parameters }, body),
+    needs: [...base(type), definition],
+  };
 }
 
 /** The first `count` lanes as a bool vector. */

@@ -32,7 +32,11 @@ const suffix = (dtype: DType): string => (dtype === 'f64' ? 'pd' : 'ps');
 const constraint = (isa: Isa): string => (isa === 'avx512' ? 'v' : 'x');
 
 /** r := instruction(x, y), operands in Intel's order of sources. */
-const asmBinary = ({ type, isa }: OpFunction, mnemonic: string, [x, y]: readonly [string, string]): readonly string[] => {
+const asmBinary = (
+  { type, isa }: OpFunction,
+  mnemonic: string,
+  [x, y]: readonly [string, string],
+): readonly string[] => {
   const c = constraint(isa);
   return [`${typeName(type)} r;`, `__asm__("${mnemonic} %2, %1, %0" : "=${c}"(r) : "${c}"(${x}), "${c}m"(${y}));`];
 };
@@ -73,7 +77,8 @@ const extremeOrNaN =
     if (isVector(request) && fillsRegister(request))
       return [...asmBinary(request, `v${mnemonic}${suffix(request.type.dtype)}`, ['y', 'x']), 'return y != y ? y : r;'];
     const plain = extreme(mnemonic, operator)(request, arity);
-    if (isVector(request)) return [`const ${typeName(request.type)} r = y ${operator} x ? y : x;`, 'return y != y ? y : r;'];
+    if (isVector(request))
+      return [`const ${typeName(request.type)} r = y ${operator} x ? y : x;`, 'return y != y ? y : r;'];
     return [`return y != y ? y : (y ${operator} x ? y : x);`, ...plain.slice(1)];
   };
 
@@ -304,7 +309,10 @@ const bodies: Readonly<Record<Exclude<PreludeName, 'where_'>, Body>> = {
 };
 
 /** The function of the prelude that `name` stands for at a type. */
-export function opFunction(request: OpFunction & { readonly name: Exclude<PreludeName, 'where_'> }, arity: number): Definition {
+export function opFunction(
+  request: OpFunction & { readonly name: Exclude<PreludeName, 'where_'> },
+  arity: number,
+): Definition {
   const { name, type } = request;
   const text = typeName(type);
   const parameters = ['x', 'y', 'z'].slice(0, arity).map((parameter) => `${text} ${parameter}`);
@@ -313,8 +321,14 @@ export function opFunction(request: OpFunction & { readonly name: Exclude<Prelud
   const scalar = body.some((line) => line.includes(`${name}${type.dtype}(`)) && type.lanes > 1;
   const needs = [
     typeDefinition(type),
-    ...(isFloat(type.dtype) ? [typeDefinition(intType(type)), typeDefinition({ dtype: intOf(type.dtype), lanes: 1 })] : []),
+    ...(isFloat(type.dtype)
+      ? [typeDefinition(intType(type)), typeDefinition({ dtype: intOf(type.dtype), lanes: 1 })]
+      : []),
     ...(scalar ? [opFunction({ ...request, type: { ...type, lanes: 1 } }, arity)] : []),
   ];
-  return { name: full, text: inlineFunction({ returns: text, name: full, parameters: parameters.join(', ') }, body), needs };
+  return {
+    name: full,
+    text: inlineFunction({ returns: text, name: full, parameters: parameters.join(', ') }, body),
+    needs,
+  };
 }

@@ -136,7 +136,10 @@ export function transposeTile(dtype: DType, tile: number): Definition {
           const source = upper ? (fromHigh ? column : column + distance) : fromHigh ? column - distance : column;
           return String(fromHigh ? tile + source : source);
         });
-      for (const [offset, upper] of [[0, false], [distance, true]] as const) {
+      for (const [offset, upper] of [
+        [0, false],
+        [distance, true],
+      ] as const) {
         const target = `${letters[round] ?? 'z'}${String(row + offset)}`;
         lines.push(`const ${vector.name} ${target} = __builtin_shufflevector(${low}, ${high}, ${indices(upper)});`);
         next[row + offset] = target;

@@ -63,7 +63,10 @@ export const isBitsOnly = isHalfType;
 export const inlined = 'static inline __attribute__((always_inline))';
 
 /** An inlined function of the prelude. */
-export function inlineFunction(signature: { returns: string; name: string; parameters: string }, body: readonly string[]): string {
+export function inlineFunction(
+  signature: { returns: string; name: string; parameters: string },
+  body: readonly string[],
+): string {
   const { returns, name, parameters } = signature;
   return [`${inlined} ${returns} ${name}(${parameters}) {`, ...body.map((line) => `  ${line}`), '}', ''].join('\n');
 }

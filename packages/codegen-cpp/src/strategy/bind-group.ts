@@ -1,6 +1,13 @@
 // Group -> Kernel: picks the strategy for what the group contains and collects what it wrote into a kernel.
 import { invariant } from '@tsinductor/base';
-import { freeSizes, statementIndexes, statementValues, valueIndexes, visitStatements, visitValue } from '@tsinductor/ir';
+import {
+  freeSizes,
+  statementIndexes,
+  statementValues,
+  valueIndexes,
+  visitStatements,
+  visitValue,
+} from '@tsinductor/ir';
 import type { Group, Kernel, KernelBuffer, Origin, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
 import { collapseAxes } from './collapse-axes.ts';
@@ -117,4 +124,3 @@ function sizesOf(body: readonly Stmt[], schedule: Schedule): readonly string[] {
   );
   return schedule.program.sizes.filter((name) => used.has(name));
 }
-

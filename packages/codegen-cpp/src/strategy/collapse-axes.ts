@@ -27,7 +27,11 @@ function findPair(group: Group, tree: LoopTree): Pair | undefined {
   for (let position = 0; position + 1 < tree.loops.length; position++) {
     const [outer, inner] = [at(tree.loops, position), at(tree.loops, position + 1)];
     const pair = { outer: outer.axis, inner: inner.axis };
-    if (outer.role === inner.role && nodes.every((node) => adjacent(node, pair)) && indexes.every((index) => runsOn(index, pair)))
+    if (
+      outer.role === inner.role &&
+      nodes.every((node) => adjacent(node, pair)) &&
+      indexes.every((index) => runsOn(index, pair))
+    )
       return pair;
   }
   for (const child of tree.children) {
@@ -41,11 +45,13 @@ function findPair(group: Group, tree: LoopTree): Pair | undefined {
 function adjacent(node: LoopNode, { outer, inner }: Pair): boolean {
   if (node.kind === 'contract' || node.kind === 'scatter') return false;
   const lists = node.kind === 'map' ? [node.axes] : [node.axes, node.over];
-  return lists.every((list) => {
-    const names = list.map((axis) => axis.name);
-    const [first, second] = [names.indexOf(outer.name), names.indexOf(inner.name)];
-    return first < 0 ? second < 0 : second === first + 1;
-  }) && node.kind !== 'scan';
+  return (
+    lists.every((list) => {
+      const names = list.map((axis) => axis.name);
+      const [first, second] = [names.indexOf(outer.name), names.indexOf(inner.name)];
+      return first < 0 ? second < 0 : second === first + 1;
+    }) && node.kind !== 'scan'
+  );
 }
 
 /** A step of the outer axis is as far as all steps of the inner one. */

@@ -4,7 +4,16 @@ import type { Index, LoopNode, Value } from '@tsinductor/ir';
 import { BodyEvaluator } from './evaluate-body.ts';
 import { lanesFor } from '../target.ts';
 import { strideAlong } from './index-math.ts';
-import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeResult } from './nest.ts';
+import {
+  bindAxis,
+  emptyFrame,
+  evaluationAt,
+  scalarLoop,
+  vectorFrame,
+  vectorLoop,
+  wholeRange,
+  writeResult,
+} from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
 
 type Contract = LoopNode & { readonly kind: 'contract' };
@@ -49,13 +58,17 @@ function writeDot(nest: Nest, node: Contract, frame: Frame): void {
   scalarLoop(nest, wholeRange(node.k), (k) => {
     const inner = bindAxis(frame, node.k.name, k);
     const [a, b] = [operandAt(nest, node.a, { node, frame: inner }), operandAt(nest, node.b, { node, frame: inner })];
-    const wide = [a, b].map((value) => (value.type.lanes === lanes ? value : writer.define({ kind: 'broadcast', value, type }, 'all')));
+    const wide = [a, b].map((value) =>
+      value.type.lanes === lanes ? value : writer.define({ kind: 'broadcast', value, type }, 'all'),
+    );
     const term = writer.define({ kind: 'apply', op: 'mul', args: wide, type }, 'product', writer.depth);
     writer.emit({ kind: 'set', name, value: { kind: 'apply', op: 'add', args: [total, term], type } });
   });
   const out = nest.memory.decl(at(node.outs, 0)).dtype;
   const value: Value =
-    out === node.accumulate ? total : writer.define({ kind: 'cast', value: total, type: { dtype: out, lanes } }, 'rounded', writer.depth);
+    out === node.accumulate
+      ? total
+      : writer.define({ kind: 'cast', value: total, type: { dtype: out, lanes } }, 'rounded', writer.depth);
   writeResult(nest, { node, slot: 0, value }, frame);
 }
 
@@ -64,7 +77,11 @@ interface OperandPlace {
   readonly frame: Frame;
 }
 
-function operandAt(nest: Nest, { buffer, at: place }: { buffer: number; at: Index }, { node, frame }: OperandPlace): Value {
+function operandAt(
+  nest: Nest,
+  { buffer, at: place }: { buffer: number; at: Index },
+  { node, frame }: OperandPlace,
+): Value {
   const { writer } = nest;
   const { dtype } = nest.memory.decl(buffer);
   const body = { nodes: [{ kind: 'load' as const, buffer, at: place, dtype }], results: [0] };
@@ -73,4 +90,3 @@ function operandAt(nest: Nest, { buffer, at: place }: { buffer: number; at: Inde
   if (dtype === node.accumulate) return value;
   return writer.define({ kind: 'cast', value, type: { dtype: node.accumulate, lanes: value.type.lanes } }, 'wide');
 }
-

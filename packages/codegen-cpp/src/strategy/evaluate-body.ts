@@ -110,7 +110,8 @@ export class BodyEvaluator {
     const node = at(this.#body.nodes, id);
     if (node.kind === 'index') return this.resolve(node.value);
     const value = this.value(id);
-    if (value.kind === 'constant') return int(Number(typeof value.value === 'object' ? value.value.bigint : value.value));
+    if (value.kind === 'constant')
+      return int(Number(typeof value.value === 'object' ? value.value.bigint : value.value));
     const name = value.kind === 'name' ? value.name : this.#nameFor(value);
     if (value.type.lanes > 1) this.#vectors.set(name, value);
     return named(name, extent);
@@ -259,7 +260,9 @@ function asNarrow(value: Value): Value {
 }
 
 const castName = (value: Value, dtype: string): string =>
-  value.kind === 'name' ? `${value.name.replace(/_(\d+|f32|f64|f16|bf16|i64|i32|i16|i8|u8|bool)$/, '')}_${dtype}` : dtype;
+  value.kind === 'name'
+    ? `${value.name.replace(/_(\d+|f32|f64|f16|bf16|i64|i32|i16|i8|u8|bool)$/, '')}_${dtype}`
+    : dtype;
 
 /** A table's camelCase name as it is spelled in generated code. */
 export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

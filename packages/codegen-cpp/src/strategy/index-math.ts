@@ -94,8 +94,7 @@ export const roundDown = (index: Index, unit: number): Index =>
 export const roundUp = (index: Index, unit: number): Index =>
   unit === 1 ? index : multiply(ceilDivide(index, int(unit)), int(unit));
 
-export const product = (items: readonly Index[]): Index =>
-  items.reduce((left, right) => multiply(left, right), int(1));
+export const product = (items: readonly Index[]): Index => items.reduce((left, right) => multiply(left, right), int(1));
 
 /** Whether every value of `index` is a multiple of `unit`, as far as its form and what is known of names show. */
 export function isMultipleOf(index: Index, unit: number, units: ReadonlyMap<string, number> = new Map()): boolean {

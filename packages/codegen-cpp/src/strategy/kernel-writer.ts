@@ -47,7 +47,12 @@ export class KernelWriter {
     if (statement.kind === 'set') this.#forget(` ${statement.name})`);
     if (statement.kind === 'store') this.#forget(` @${statement.access.buffer}`);
     if (statement.kind === 'transpose') this.#forget(` @${statement.to.buffer}`);
-    if (statement.kind === 'let' || statement.kind === 'var' || statement.kind === 'check' || statement.kind === 'scratch')
+    if (
+      statement.kind === 'let' ||
+      statement.kind === 'var' ||
+      statement.kind === 'check' ||
+      statement.kind === 'scratch'
+    )
       this.declare(statement.name);
   }
 
@@ -97,7 +102,9 @@ export class KernelWriter {
   /** The checked index of `check`, whose own name is not used: placed as `define` places a value. */
   defineCheck(check: Stmt & { readonly kind: 'check' }): Value {
     const { value, extent, site, count } = check;
-    const key = ['check', valueKey(value), printIndex(extent), site, count === undefined ? '' : printIndex(count)].join(' ');
+    const key = ['check', valueKey(value), printIndex(extent), site, count === undefined ? '' : printIndex(count)].join(
+      ' ',
+    );
     const outermost = this.#outermost();
     for (const block of this.#blocks.slice(outermost)) {
       const known = block.known.get(key);
@@ -131,7 +138,8 @@ export class KernelWriter {
 
   /** Forgets the values whose key contains `part`: what they were computed from has changed. */
   #forget(part: string): void {
-    for (const { known } of this.#blocks) for (const key of [...known.keys()]) if (key.includes(part)) known.delete(key);
+    for (const { known } of this.#blocks)
+      for (const key of [...known.keys()]) if (key.includes(part)) known.delete(key);
   }
 
   depthOfName(name: string): number {
@@ -147,7 +155,12 @@ export class KernelWriter {
 /** Text that is equal for equal values. */
 export function valueKey(value: Value): string {
   const type = `${value.type.dtype}x${String(value.type.lanes)}`;
-  const parts = [value.kind, type, ...valueIndexes(value).map((index) => printIndex(index)), ...valueOperands(value).map(valueKey)];
+  const parts = [
+    value.kind,
+    type,
+    ...valueIndexes(value).map((index) => printIndex(index)),
+    ...valueOperands(value).map(valueKey),
+  ];
   if (value.kind === 'name') parts.push(value.name);
   if (value.kind === 'constant') parts.push(JSON.stringify(value.value));
   if (value.kind === 'apply') parts.push(value.op);

@@ -3,7 +3,7 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import { freeAxes } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, LoopTree, Scalar, ScalarId } from '@tsinductor/ir';
-import { pointwise } from '@tsinductor/ops';
+import { compileOp, pointwise } from '@tsinductor/ops';
 import { lanesFor } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 import { fitsI32, isNarrow } from './evaluate-body.ts';
@@ -59,7 +59,9 @@ function variesNode(node: Scalar, of: (id: ScalarId) => boolean, index: (value: 
     case 'index':
       return index(node.value);
     case 'load':
-      return index(node.at) || (node.mask !== undefined && of(node.mask)) || (node.other !== undefined && of(node.other));
+      return (
+        index(node.at) || (node.mask !== undefined && of(node.mask)) || (node.other !== undefined && of(node.other))
+      );
     case 'cast':
     case 'bitcast':
       return of(node.value);
@@ -98,25 +100,47 @@ function hasWideLanes(body: Body, axis: string): boolean {
   const wide = wideUses(body);
   return body.nodes.some((node, id) => {
     if (varying[id] !== true) return false;
-    if (node.kind === 'load' && strideAlong(node.at, axis) === undefined && !(fitsI32(node.at) && !hasIndirect(node.at)))
+    if (
+      node.kind === 'load' &&
+      strideAlong(node.at, axis) === undefined &&
+      !(fitsI32(node.at) && !hasIndirect(node.at))
+    )
       return true;
+    if (node.kind === 'apply' && hasWideSteps(body, node)) return true;
     return dtypeInfo[node.dtype].bytes === 8 && (node.kind !== 'index' || wide.has(id));
   });
 }
 
+/** Whether the definition of an op goes through a dtype of 8 bytes. */
+function hasWideSteps(body: Body, node: Scalar & { readonly kind: 'apply' }): boolean {
+  const entry = pointwise[node.op];
+  const { dtype } = at(body.nodes, at(node.args, entry.rule === 'select' ? 1 : 0));
+  if (entry.decompose?.(dtype) === undefined) return false;
+  return compileOp(entry, dtype).instructions.some((instruction) => dtypeInfo[instruction.dtype].bytes === 8);
+}
+
 /** Every access of a node: where it reads, and where it writes. */
-export function accessesOf(node: LoopNode): readonly { readonly buffer: BufferId; readonly at: Index; readonly store: boolean }[] {
+export function accessesOf(
+  node: LoopNode,
+): readonly { readonly buffer: BufferId; readonly at: Index; readonly store: boolean }[] {
   const loads = pointBodies(node).flatMap((body) =>
-    body.nodes.flatMap((scalar) => (scalar.kind === 'load' ? [{ buffer: scalar.buffer, at: scalar.at, store: false }] : [])),
+    body.nodes.flatMap((scalar) =>
+      scalar.kind === 'load' ? [{ buffer: scalar.buffer, at: scalar.at, store: false }] : [],
+    ),
   );
-  const stores = node.kind === 'reduce' ? [] : node.writes.map((index, slot) => ({ buffer: at(node.outs, slot), at: index, store: true }));
+  const stores =
+    node.kind === 'reduce'
+      ? []
+      : node.writes.map((index, slot) => ({ buffer: at(node.outs, slot), at: index, store: true }));
   return [...loads, ...stores];
 }
 
 /** About how many machine operations a point of `node` takes. */
 export function operationsOf(node: LoopNode): number {
   const costs = pointBodies(node).flatMap((body) =>
-    body.nodes.map((scalar) => (scalar.kind === 'apply' ? (pointwise[scalar.op].traits.cost ?? 1) : scalar.kind === 'load' ? 0.5 : 0.1)),
+    body.nodes.map((scalar) =>
+      scalar.kind === 'apply' ? (pointwise[scalar.op].traits.cost ?? 1) : scalar.kind === 'load' ? 0.5 : 0.1,
+    ),
   );
   return 0.5 + costs.reduce((left, right) => left + right, 0);
 }

@@ -181,7 +181,8 @@ export function writeResult(nest: Nest, { node, slot, value }: Result, frame: Fr
   const place = evaluator.place(index);
   const wide = evaluator.varies(index) ? lanes : 1;
   const align = staticValue(place.step) === 1 ? memory.alignment(buffer, index, wide) : bytes;
-  const stream = streams(nest, { dtype, size: memory.decl(buffer).size, wide, align }) && frame.lane?.count === undefined;
+  const stream =
+    streams(nest, { dtype, size: memory.decl(buffer).size, wide, align }) && frame.lane?.count === undefined;
   writer.emit({
     kind: 'store',
     access: { buffer: memory.parameter(buffer).name, ...place, align, ...(wide > 1 ? count : {}) },

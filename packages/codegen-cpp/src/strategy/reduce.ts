@@ -5,7 +5,16 @@ import type { LoopBand, LoopNode, Value } from '@tsinductor/ir';
 import { evaluateBody, select, widen } from './evaluate-body.ts';
 import type { Point } from './evaluate-body.ts';
 import { staticValue } from './index-math.ts';
-import { bindAxis, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap, writeResult } from './nest.ts';
+import {
+  bindAxis,
+  evaluationAt,
+  scalarLoop,
+  vectorFrame,
+  vectorLoop,
+  wholeRange,
+  writeMap,
+  writeResult,
+} from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
 
 export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
@@ -109,7 +118,11 @@ function writeLoops(nest: Nest, looping: Looping, frames: readonly Frame[]): voi
   ];
   const band = order[depth];
   if (band === undefined) {
-    step(nest, looping, frames.map((frame) => [frame]));
+    step(
+      nest,
+      looping,
+      frames.map((frame) => [frame]),
+    );
     return;
   }
   const range = site.part?.axis.name === band.axis.name ? site.part : wholeRange(band.axis);
@@ -121,7 +134,11 @@ function writeLoops(nest: Nest, looping: Looping, frames: readonly Frame[]): voi
     return;
   }
   vectorLoop(nest, { ...range, lanes: site.lane.lanes, instances: accumulators, unroll: 1 }, (vectors) => {
-    step(nest, looping, frames.map((frame) => vectors.map((vector) => vectorFrame(frame, band.axis.name, vector))));
+    step(
+      nest,
+      looping,
+      frames.map((frame) => vectors.map((vector) => vectorFrame(frame, band.axis.name, vector))),
+    );
   });
 }
 
@@ -132,7 +149,8 @@ function step(nest: Nest, { site, carried }: Looping, points: readonly (readonly
       for (const node of site.nodes) {
         if (node.kind === 'map') writeMap(nest, node, frame);
         const entry = carried.find((candidate) => candidate.node === node);
-        if (entry !== undefined) advance(nest, { node: entry.node, state: at(at(entry.states, frameIndex), accumulator), frame });
+        if (entry !== undefined)
+          advance(nest, { node: entry.node, state: at(at(entry.states, frameIndex), accumulator), frame });
       }
     });
   });

@@ -29,7 +29,8 @@ const leavesOf = (tree: LoopTree): readonly LoopTree[] =>
 export const nodesOf = (nest: Nest, tree: LoopTree): readonly LoopNode[] =>
   nodesBelow(tree).map((index) => nodeAt(nest, index));
 
-export const parallelBands = (tree: LoopTree): readonly LoopBand[] => tree.loops.filter((band) => band.role === 'parallel');
+export const parallelBands = (tree: LoopTree): readonly LoopBand[] =>
+  tree.loops.filter((band) => band.role === 'parallel');
 
 /** The lanes of the whole region: of the tree itself if it is innermost, else of a shared axis if that is cheaper. */
 export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
@@ -88,7 +89,9 @@ export function writeRegion(nest: Nest, tree: LoopTree): void {
 
 function note(nest: Nest, { shared, tree }: RegionPlan): void {
   const axes = tree.loops.map((band) => band.axis.name).join(' ');
-  nest.notes.push(shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`);
+  nest.notes.push(
+    shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`,
+  );
 }
 
 function writeSerial(nest: Nest, plan: RegionPlan, bands: readonly LoopBand[], frame: Frame = emptyFrame): void {
@@ -119,11 +122,14 @@ function writeParallel(nest: Nest, plan: RegionPlan): void {
   const unitAxes = parallelBands(plan.tree).flatMap((band): UnitAxis[] => {
     const { axis } = band;
     if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
-    return plan.block === undefined ? [] : [{ axis, count: ceilDivide(axis.extent, int(plan.block)), block: plan.block }];
+    return plan.block === undefined
+      ? []
+      : [{ axis, count: ceilDivide(axis.extent, int(plan.block)), block: plan.block }];
   });
   const total = product(unitAxes.map(({ count }) => count));
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
-  const lanesOutside = plan.block === undefined && parallelBands(plan.tree).some((band) => band.axis === plan.shared.axis);
+  const lanesOutside =
+    plan.block === undefined && parallelBands(plan.tree).some((band) => band.axis === plan.shared.axis);
   const perUnit = plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
   const body = writer.sealedBlock([begin, end], () => {
     memory.scoped(() => {
@@ -172,7 +178,11 @@ function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Unit
 /** A name for a part of the unit's number. */
 function nameIndex(nest: Nest, { axis, block, count }: UnitAxis, value: Index): Index {
   const base = block === undefined ? axis.name : `${axis.name}_block`;
-  const value64 = nest.writer.define({ kind: 'index', value, type: { dtype: 'i64', lanes: 1 } }, base, nest.writer.depth);
+  const value64 = nest.writer.define(
+    { kind: 'index', value, type: { dtype: 'i64', lanes: 1 } },
+    base,
+    nest.writer.depth,
+  );
   return value64.kind === 'name' ? axisIndex({ name: value64.name, extent: count }) : value;
 }
 
@@ -205,7 +215,11 @@ function writeInside(nest: Nest, plan: RegionPlan, { frame, range }: Inside): vo
   const instances = reduces && work < 8 ? 4 : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...loop, instances, unroll }, (vectors) => {
-    writeBelow(nest, { tree, lanes: shared }, vectors.map((vector) => vectorFrame(frame, axis.name, vector)));
+    writeBelow(
+      nest,
+      { tree, lanes: shared },
+      vectors.map((vector) => vectorFrame(frame, axis.name, vector)),
+    );
   });
 }
 
@@ -228,7 +242,8 @@ function writeBelow(nest: Nest, { tree, lanes }: Below, frames: readonly Frame[]
 }
 
 function writeChildren(nest: Nest, tree: LoopTree, frame: Frame): void {
-  for (const local of nest.group.locals) if (local.kind === 'row' && belongsTo(nest, tree, local)) declareRow(nest, local, frame);
+  for (const local of nest.group.locals)
+    if (local.kind === 'row' && belongsTo(nest, tree, local)) declareRow(nest, local, frame);
   for (const child of tree.children) {
     if (child.kind === 'loops') {
       writeTree(nest, child, frame);
@@ -261,7 +276,12 @@ function belongsTo(nest: Nest, tree: LoopTree, local: LocalBuffer): boolean {
 
 function touches(node: LoopNode, local: LocalBuffer): boolean {
   if (node.outs.includes(local.buffer)) return true;
-  const bodies = node.kind === 'map' || node.kind === 'scatter' ? [node.body] : node.kind === 'contract' ? [] : [node.init, node.step, node.finish];
+  const bodies =
+    node.kind === 'map' || node.kind === 'scatter'
+      ? [node.body]
+      : node.kind === 'contract'
+        ? []
+        : [node.init, node.step, node.finish];
   return bodies.some((body) => body.nodes.some((scalar) => scalar.kind === 'load' && scalar.buffer === local.buffer));
 }
 

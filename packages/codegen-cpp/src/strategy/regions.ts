@@ -30,4 +30,3 @@ function writeOne(nest: Nest, tree: LoopTree): void {
   else if (shouldSplit(nest, tree)) writeSplit(nest, tree);
   else writeRegion(nest, tree);
 }
-

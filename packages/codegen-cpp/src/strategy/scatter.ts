@@ -54,7 +54,11 @@ function fill(nest: Nest, node: Scatter): void {
     const value: Value =
       node.initial === undefined
         ? { kind: 'constant', value: 0, type }
-        : writer.define({ kind: 'load', type, access: access(node.initial, place, lane.count) }, 'initial', writer.depth);
+        : writer.define(
+            { kind: 'load', type, access: access(node.initial, place, lane.count) },
+            'initial',
+            writer.depth,
+          );
     writer.emit({ kind: 'store', access: access(out, place, lane.count), value });
   });
 }
@@ -88,7 +92,9 @@ function updatePoint(nest: Nest, node: Scatter, frame: Frame): void {
   const { compute } = dtypeInfo[dtype];
   const old = writer.define({ kind: 'load', type: { dtype, lanes: 1 }, access }, 'old', writer.depth);
   const cast = (from: Value, to: typeof dtype): Value =>
-    from.type.dtype === to ? from : writer.define({ kind: 'cast', value: from, type: { dtype: to, lanes: 1 } }, 'wide', writer.depth);
+    from.type.dtype === to
+      ? from
+      : writer.define({ kind: 'cast', value: from, type: { dtype: to, lanes: 1 } }, 'wide', writer.depth);
   const args = [cast(old, compute), cast(value, compute)];
   const combined = writer.define(
     { kind: 'apply', op: combiners[node.mode], args, type: { dtype: compute, lanes: 1 } },

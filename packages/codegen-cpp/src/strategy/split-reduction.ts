@@ -22,7 +22,9 @@ export function shouldSplit(nest: Nest, tree: LoopTree): boolean {
   if (!isLeaf(tree) || nodesOf(nest, tree).some((node) => node.kind !== 'reduce')) return false;
   const shared = chooseShared(nest, tree);
   const outer = extentProduct(parallelBands(tree));
-  const units = parallelBands(tree).some((band) => band.axis.name === shared.axis?.name) ? outer / (shared.lanes * 4) : outer;
+  const units = parallelBands(tree).some((band) => band.axis.name === shared.axis?.name)
+    ? outer / (shared.lanes * 4)
+    : outer;
   const points = outer * extentProduct(reductionBands(tree));
   const first = reductionBands(tree)[0];
   if (first === undefined || points < 4 * reductionChunk) return false;
@@ -64,7 +66,10 @@ function planSplit(nest: Nest, tree: LoopTree): Split {
   for (const node of nodesOf(nest, tree)) {
     if (node.kind !== 'reduce') continue;
     const elements = multiply(chunks, results);
-    partials.set(node, node.state.map((dtype) => nest.memory.workspace('partial', dtype, elements)));
+    partials.set(
+      node,
+      node.state.map((dtype) => nest.memory.workspace('partial', dtype, elements)),
+    );
   }
   return { tree, axis: first.axis, chunk, chunks, results, partials, lanes: shared.lanes, laneAxis: shared.axis };
 }
@@ -72,7 +77,8 @@ function planSplit(nest: Nest, tree: LoopTree): Split {
 /** The number of a point of the outer axes, row by row. */
 function resultNumber(split: Split, frame: Frame): Index {
   return parallelBands(split.tree).reduce<Index>(
-    (number, { axis }) => add(multiply(number, axis.extent), frame.axes.get(axis.name) ?? named(axis.name, axis.extent)),
+    (number, { axis }) =>
+      add(multiply(number, axis.extent), frame.axes.get(axis.name) ?? named(axis.name, axis.extent)),
     int(0),
   );
 }
@@ -84,7 +90,11 @@ function writePartials(nest: Nest, split: Split): void {
   const total = multiply(chunks, product(outer.map((band) => band.axis.extent)));
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
   const body = writer.sealedBlock([begin, end], () => {
-    const units = { axis: { name: 'unit', extent: total }, from: named(begin, total), to: named(end, add(total, int(1))) };
+    const units = {
+      axis: { name: 'unit', extent: total },
+      from: named(begin, total),
+      to: named(end, add(total, int(1))),
+    };
     scalarLoop(nest, units, (unit) => {
       const number = nameOf(nest, { base: 'chunk', value: modulo(unit, chunks), extent: chunks });
       let below = floorDivide(unit, chunks);
@@ -129,7 +139,12 @@ interface Opening {
 }
 
 /** Opens the loop over the lanes where results are the lanes. */
-function withLanes(nest: Nest, split: Split, { frame, instances }: Opening, body: (frames: readonly Frame[]) => void): void {
+function withLanes(
+  nest: Nest,
+  split: Split,
+  { frame, instances }: Opening,
+  body: (frames: readonly Frame[]) => void,
+): void {
   const { laneAxis, lanes } = split;
   if (laneAxis === undefined || !parallelBands(split.tree).some((band) => band.axis.name === laneAxis.name)) {
     body([frame]);

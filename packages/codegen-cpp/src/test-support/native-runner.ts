@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
 
 const flags: readonly string[] = [
   '-std=c++17', '-O2', '-march=native', '-shared', '-fPIC', '-nostdlib', '-fno-math-errno', '-ffp-contract=off', '-fwrapv',
-  '-fno-exceptions', '-fno-rtti', '-fno-strict-aliasing', '-Wall', '-Werror', '-Wno-unused-function',
+  '-fno-exceptions', '-fno-rtti', '-fno-strict-aliasing', '-Wall', '-Werror', '-Wno-unused-function', '-Wno-tautological-compare', '-Wno-psabi',
 ]; // prettier-ignore
 
 const scratch = path.join(tmpdir(), 'tsinductor-codegen-tests');
@@ -161,7 +161,16 @@ function callNative(data: string, library: string, call: NativeCall & { readonly
   const { entry, buffers, sizes, threads, repeats } = call;
   writeFileSync(data, Buffer.concat(buffers.map((buffer) => Buffer.from(buffer))));
   const lengths = buffers.map((buffer) => String(buffer.byteLength));
-  const args = [library, entry, data, String(threads), String(repeats), String(buffers.length), ...lengths, ...sizes.map(String)];
+  const args = [
+    library,
+    entry,
+    data,
+    String(threads),
+    String(repeats),
+    String(buffers.length),
+    ...lengths,
+    ...sizes.map(String),
+  ];
   const [status, nanoseconds] = run(driverPath(), args).split(' ').map(Number);
   if (repeats === 0) {
     const after = readFileSync(data);

@@ -76,7 +76,9 @@ export class ProgramMaker {
       outs: [out],
       writes: [this.place(out, axes.map(axisIndex))],
       axes,
-      origins: [{ op: at(this.buffers, out).name, location: { file: '/home/user/model.ts', line: this.nodes.length + 1 } }],
+      origins: [
+        { op: at(this.buffers, out).name, location: { file: '/home/user/model.ts', line: this.nodes.length + 1 } },
+      ],
       body: builder.finish([result]),
     };
     this.nodes.push(node);
@@ -84,7 +86,9 @@ export class ProgramMaker {
   }
 
   reduce(out: BufferId, { axes, over, state, bodies, kind = 'reduce' }: Reduction): number {
-    const writes = [kind === 'scan' ? this.place(out, [...axes, ...over].map(axisIndex)) : this.place(out, axes.map(axisIndex))];
+    const writes = [
+      kind === 'scan' ? this.place(out, [...axes, ...over].map(axisIndex)) : this.place(out, axes.map(axisIndex)),
+    ];
     const node = {
       kind,
       id: this.nodes.length,
@@ -113,7 +117,8 @@ export class ProgramMaker {
       groups: all,
       buffers: this.buffers.map((buffer) => {
         if (buffer.role === 'input') return { buffer: buffer.id, kind: 'input', position: inputs.indexOf(buffer.id) };
-        if (buffer.role === 'output') return { buffer: buffer.id, kind: 'output', position: outputs.indexOf(buffer.id) };
+        if (buffer.role === 'output')
+          return { buffer: buffer.id, kind: 'output', position: outputs.indexOf(buffer.id) };
         return { buffer: buffer.id, kind: 'virtual' };
       }),
       workspaceBytes: int(0),
@@ -136,14 +141,21 @@ export const body = (build: (builder: BodyBuilder) => readonly ScalarId[]): Body
 };
 
 /** The bodies of a fold of one f32 state. */
-export const fold = (op: 'add' | 'maximum', initial: number | '-Infinity', element: (builder: BodyBuilder) => ScalarId): Reduction['bodies'] => ({
+export const fold = (
+  op: 'add' | 'maximum',
+  initial: number | '-Infinity',
+  element: (builder: BodyBuilder) => ScalarId,
+): Reduction['bodies'] => ({
   init: body((b) => [b.constant(initial, 'f32')]),
   step: body((b) => [b.apply(op, [b.carried(0, 'f32'), element(b)])]),
   merge: body((b) => [b.apply(op, [b.carried(0, 'f32'), b.carried(1, 'f32')])]),
   finish: body((b) => [b.carried(0, 'f32')]),
 });
 
-export const axis = (name: string, extent: number | Index): Axis => ({ name, extent: typeof extent === 'number' ? int(extent) : extent });
+export const axis = (name: string, extent: number | Index): Axis => ({
+  name,
+  extent: typeof extent === 'number' ? int(extent) : extent,
+});
 
 export const loops = (
   bands: readonly (readonly [Axis, 'parallel' | 'reduction'])[],
@@ -157,7 +169,11 @@ export const loops = (
 export const scalarLocal = (buffer: BufferId): LocalBuffer => ({ buffer, kind: 'scalar', size: int(1) });
 
 /** Buffers for an entry: inputs as given, the rest zeroed, in the order of its table. */
-export function entryBuffers(schedule: Schedule, inputs: ReadonlyMap<BufferId, ElementArray>, workspace: Index): readonly Uint8Array[] {
+export function entryBuffers(
+  schedule: Schedule,
+  inputs: ReadonlyMap<BufferId, ElementArray>,
+  workspace: Index,
+): readonly Uint8Array[] {
   const { program } = schedule;
   const bytesOf = (buffer: BufferId): number => {
     const decl = at(program.buffers, buffer);

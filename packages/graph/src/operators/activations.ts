@@ -5,7 +5,7 @@ import { float } from '../composer.ts';
 import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, shapeMismatch, unsupported } from '../errors.ts';
-import type { ValueRef } from '../graph.ts';
+import type { ScalarRef, ValueRef } from '../graph.ts';
 
 interface Activation {
   readonly doc: string;
@@ -38,8 +38,7 @@ function activation(
 }
 
 /** A bound in x's dtype: integers stay integers. */
-const bound = (c: Composer, x: ValueRef, a: ArgumentReader, name: string): ValueRef =>
-  c.full(a.scalar(name), [], c.dtype(x));
+const bound = (c: Composer, x: ValueRef, value: ScalarRef): ValueRef => c.full(value, [], c.dtype(x));
 
 /** alpha (exp(rate x) - 1) below zero: elu and celu. */
 function exponential(c: Composer, x: ValueRef, by: { alpha: number; rate: number }): ValueRef {
@@ -134,7 +133,7 @@ export const activationEntries: readonly Entry[] = [
   activation(
     'hardtanh',
     { doc: 'x held between minVal and maxVal.', more: 'minVal: scalar = -1.0, maxVal: scalar = 1.0', anyDType: true },
-    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, x, a, 'minVal')), bound(c, x, a, 'maxVal')),
+    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, x, a.scalar('minVal'))), bound(c, x, a.scalar('maxVal'))),
   ),
   activation(
     'threshold',
@@ -143,7 +142,7 @@ export const activationEntries: readonly Entry[] = [
       more: 'threshold: scalar, value: scalar',
       anyDType: true,
     },
-    (c, x, a) => c.where(c.op('le', x, bound(c, x, a, 'threshold')), bound(c, x, a, 'value'), x),
+    (c, x, a) => c.where(c.op('le', x, bound(c, x, a.scalar('threshold'))), bound(c, x, a.scalar('value')), x),
   ),
   activation('softshrink', { doc: 'x moved towards 0 by lambd.', more: 'lambd: float = 0.5' }, (c, x, a) => {
     const lambd = a.float('lambd');

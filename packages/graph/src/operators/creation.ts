@@ -181,7 +181,11 @@ const convert = (c: Composer, a: ArgumentReader, dtype: DType): ValueRef =>
 const COPYING = 'nonBlocking: bool = false, copy: bool = false, *, memoryFormat: any = null';
 
 /** A value in x's dtype: a number, or a tensor without dims. */
-export function valueLike(c: Composer, operator: string, x: ValueRef, value: ValueRef | ScalarRef): ValueRef {
+export function valueLike(
+  c: Composer,
+  x: ValueRef,
+  { operator, value }: { operator: string; value: ValueRef | ScalarRef },
+): ValueRef {
   if (isScalar(value)) return c.full(value, [], c.dtype(x));
   if (c.rank(value) > 0)
     throw argumentValue(operator, 'the value is a tensor with dims', 'give a number or a 0-d tensor');
@@ -308,7 +312,7 @@ export const creationEntries: readonly Entry[] = [
       const [x, value] = [a.tensor('input'), a.operand('value')];
       return isScalar(value)
         ? c.full(value, c.shape(x), c.dtype(x))
-        : c.expand(valueLike(c, 'fill', x, value), c.shape(x));
+        : c.expand(valueLike(c, x, { operator: 'fill', value }), c.shape(x));
     },
   ),
   composite(

@@ -39,6 +39,9 @@ export function einsum(c: Composer, equation: string, operands: readonly ValueRe
   return arrange(c, sumOut(c, result, new Set(output)), output);
 }
 
+/** The characters of a term, which is ASCII. */
+const lettersOf = (term: string): readonly string[] => Array.from(term);
+
 /** Splits a term into letters and takes diagonals of repeated ones. */
 function letter(c: Composer, value: ValueRef, term: string): Lettered {
   const rank = c.rank(value);
@@ -53,7 +56,7 @@ function letter(c: Composer, value: ValueRef, term: string): Lettered {
   }
   const dots = Array.from({ length: hidden }, (_, i) => `.${String(hidden - 1 - i)}`);
   const [before = '', after = ''] = term.includes('...') ? term.split('...') : [term, ''];
-  return diagonals(c, { value, letters: [...before, ...dots, ...after] });
+  return diagonals(c, { value, letters: [...lettersOf(before), ...dots, ...lettersOf(after)] });
 }
 
 function diagonals(c: Composer, { value, letters }: Lettered): Lettered {
@@ -79,7 +82,7 @@ function implicitOutput(terms: readonly string[], operands: readonly Lettered[])
 
 const expandEllipsis = (output: string, operands: readonly Lettered[]): readonly string[] => {
   const [before = '', after = ''] = output.includes('...') ? output.split('...') : [output, ''];
-  return [...before, ...(output.includes('...') ? ellipsis(operands) : []), ...after];
+  return [...lettersOf(before), ...(output.includes('...') ? ellipsis(operands) : []), ...lettersOf(after)];
 };
 
 function ellipsis(operands: readonly Lettered[]): readonly string[] {

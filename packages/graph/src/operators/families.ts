@@ -2,6 +2,7 @@
 import type { Entry } from '../define.ts';
 import { activationEntries } from './activations.ts';
 import { aliasEntries } from './aliases.ts';
+import { classLossEntries } from './class-losses.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
 import { indexingEntries } from './indexing.ts';
@@ -12,10 +13,12 @@ import { normalisationEntries } from './normalisation.ts';
 import { normEntries } from './norms.ts';
 import { pointwiseEntries } from './pointwise.ts';
 import { pointwiseForms } from './pointwise-forms.ts';
+import { productEntries } from './products.ts';
 import { rearrangeEntries } from './rearrange.ts';
 import { reductionEntries, reductionPrimitives } from './reductions.ts';
 import { scanEntries } from './scans.ts';
 import { scatterEntries } from './scatter.ts';
+import { viewScatterEntries } from './view-scatter.ts';
 import { viewEntries } from './views.ts';
 import { viewPrimitives } from './view-primitives.ts';
 
@@ -35,8 +38,11 @@ export const families: readonly (readonly Entry[])[] = [
   joiningEntries,
   indexingEntries,
   scatterEntries,
+  viewScatterEntries,
   matmulEntries,
+  productEntries,
   lossEntries,
+  classLossEntries,
   creationEntries,
   aliasEntries,
 ];

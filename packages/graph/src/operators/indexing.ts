@@ -118,7 +118,7 @@ function takeAlongDim(c: Composer, a: ArgumentReader): ValueRef {
 function maskedFill(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mask] = [a.tensor('input'), a.tensor('mask')];
   if (c.dtype(mask) !== 'bool') throw dtypeMismatch('maskedFill', `the mask is ${c.dtype(mask)}, it must be bool`);
-  return c.where(mask, valueLike(c, 'maskedFill', x, a.operand('value')), x);
+  return c.where(mask, valueLike(c, x, { operator: 'maskedFill', value: a.operand('value') }), x);
 }
 
 function embedding(c: Composer, a: ArgumentReader): ValueRef {
@@ -138,7 +138,10 @@ function oneHot(c: Composer, a: ArgumentReader): ValueRef {
 }
 
 /** How many of the sorted values are below each value (or equal, from the right). */
-function countBelow(c: Composer, sorted: ValueRef, values: ValueRef, right: boolean): ValueRef {
+function countBelow(
+  c: Composer,
+  { sorted, values, right }: { sorted: ValueRef; values: ValueRef; right: boolean },
+): ValueRef {
   const below = c.op(right ? 'le' : 'lt', sorted, c.unsqueeze(values, -1));
   return c.reduce('sum', below, [c.rank(below) - 1]);
 }
@@ -152,7 +155,7 @@ function searchsorted(c: Composer, a: ArgumentReader): ValueRef {
   const right = a.bool('right') || side === 'right';
   const wanted = values.kind === 'scalar' ? c.full(values, [], c.dtype(given)) : values;
   const rows = c.rank(sorted) === 1 ? sorted : c.unsqueeze(sorted, -2);
-  return c.cast(countBelow(c, rows, wanted, right), a.bool('outInt32') ? 'i32' : 'i64');
+  return c.cast(countBelow(c, { sorted: rows, values: wanted, right }), a.bool('outInt32') ? 'i32' : 'i64');
 }
 
 export const indexingEntries: readonly Entry[] = [
@@ -258,7 +261,7 @@ export const indexingEntries: readonly Entry[] = [
     },
     (c, a) =>
       c.cast(
-        countBelow(c, a.tensor('boundaries'), a.tensor('input'), a.bool('right')),
+        countBelow(c, { sorted: a.tensor('boundaries'), values: a.tensor('input'), right: a.bool('right') }),
         a.bool('outInt32') ? 'i32' : 'i64',
       ),
   ),

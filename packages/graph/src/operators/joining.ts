@@ -123,21 +123,12 @@ function fixedSplit(name: string, dimOf: (rank: number) => number, least: number
   });
 }
 
-const listOp = (
-  name: string,
-  doc: string,
-  body: (c: Composer, items: readonly ValueRef[]) => ValueRef,
-  torch?: readonly string[],
-): Entry =>
-  composite(
-    name,
-    { signature: 'tensors: tensors', doc, forms: ['function'], ...(torch === undefined ? {} : { torch }) },
-    (c, a) => {
-      if (a.tensors('tensors').length === 0)
-        throw argumentValue(name, 'the list of tensors is empty', 'give at least one tensor');
-      return body(c, a.tensors('tensors'));
-    },
-  );
+const listOp = (name: string, doc: string, body: (c: Composer, items: readonly ValueRef[]) => ValueRef): Entry =>
+  composite(name, { signature: 'tensors: tensors', doc, forms: ['function'] }, (c, a) => {
+    if (a.tensors('tensors').length === 0)
+      throw argumentValue(name, 'the list of tensors is empty', 'give at least one tensor');
+    return body(c, a.tensors('tensors'));
+  });
 
 const join = (c: Composer, items: readonly ValueRef[], dim: number): ValueRef => c.call('cat', [items], { dim });
 
@@ -146,7 +137,7 @@ function blockDiag(c: Composer, items: readonly ValueRef[]): ValueRef {
   if (matrices.some((x) => c.rank(x) > 2))
     throw shapeMismatch('blockDiag of a tensor with more than 2 dims', 'give matrices, vectors or numbers');
   const dtype = matrices.map((x) => c.dtype(x)).reduce(promoteTypes);
-  const width = matrices.map((x) => c.size(x, 1)).reduce((all, size) => add(all, size), zero as Index);
+  const width = matrices.map((x) => c.size(x, 1)).reduce(add, zero);
   let before: Index = zero;
   const rows = matrices.map((x) => {
     const start = before;

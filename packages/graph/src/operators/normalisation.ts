@@ -14,19 +14,19 @@ import { requested, requireFloat, wideMean, wideVariance } from './reductions.ts
 /** exp(x - max) and its logarithm's parts, along one axis of a wide tensor. */
 function shifted(c: Composer, x: ValueRef, dim: number): ValueRef {
   const isEmpty = c.rank(x) > 0 && c.sizes.isZero(c.size(x, dim));
-  return isEmpty ? x : c.op('sub', x, c.reduce('amax', x, [dim], true));
+  return isEmpty ? x : c.op('sub', x, c.reduce('amax', x, { dims: [dim], keepdim: true }));
 }
 
 /** Softmax of a wide tensor. */
 export function wideSoftmax(c: Composer, x: ValueRef, dim: number): ValueRef {
   const powers = c.op('exp', shifted(c, x, dim));
-  return c.op('div', powers, c.reduce('sum', powers, [dim], true));
+  return c.op('div', powers, c.reduce('sum', powers, { dims: [dim], keepdim: true }));
 }
 
 /** Logarithm of softmax of a wide tensor. */
 export function wideLogSoftmax(c: Composer, x: ValueRef, dim: number): ValueRef {
   const low = shifted(c, x, dim);
-  return c.op('sub', low, c.op('log', c.reduce('sum', c.op('exp', low), [dim], true)));
+  return c.op('sub', low, c.op('log', c.reduce('sum', c.op('exp', low), { dims: [dim], keepdim: true })));
 }
 
 /** The dim that functional softmax takes where none is given. */

@@ -3,7 +3,7 @@ import { isFloat } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
 import { float } from '../composer.ts';
-import type { Composer } from '../composer.ts';
+import type { Composer, Over } from '../composer.ts';
 import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeUnsupported, shapeMismatch, unsupported } from '../errors.ts';
@@ -11,23 +11,18 @@ import type { Attr, ValueRef } from '../graph.ts';
 import { ascending, normalizeDims, range } from '../shape.ts';
 import { requireElements } from './reductions.ts';
 
-interface Over {
-  readonly dims: readonly number[];
-  readonly keepdim: boolean;
-}
-
 /** The p-norm over dims of a wide tensor. */
-export function pNorm(c: Composer, x: ValueRef, p: number, { dims, keepdim }: Over): ValueRef {
+export function pNorm(c: Composer, x: ValueRef, { p, dims, keepdim }: Over & { readonly p: number }): ValueRef {
   const magnitude = c.op('abs', x);
   if (Math.abs(p) === Infinity) {
-    if (p < 0) requireElements(c, 'norm', x, dims);
+    if (p < 0) requireElements(c, 'norm', { x, dims });
     const isEmpty = dims.some((dim) => c.sizes.isZero(c.size(x, dim)));
-    return c.reduce(isEmpty ? 'sum' : p > 0 ? 'amax' : 'amin', magnitude, dims, keepdim);
+    return c.reduce(isEmpty ? 'sum' : p > 0 ? 'amax' : 'amin', magnitude, { dims, keepdim });
   }
-  if (p === 0) return c.cast(c.reduce('sum', c.op('ne', x, 0), dims, keepdim), c.dtype(x));
-  if (p === 1) return c.reduce('sum', magnitude, dims, keepdim);
-  if (p === 2) return c.op('sqrt', c.reduce('sum', c.op('mul', x, x), dims, keepdim));
-  return c.op('pow', c.reduce('sum', c.op('pow', magnitude, float(p)), dims, keepdim), float(1 / p));
+  if (p === 0) return c.cast(c.reduce('sum', c.op('ne', x, 0), { dims, keepdim }), c.dtype(x));
+  if (p === 1) return c.reduce('sum', magnitude, { dims, keepdim });
+  if (p === 2) return c.op('sqrt', c.reduce('sum', c.op('mul', x, x), { dims, keepdim }));
+  return c.op('pow', c.reduce('sum', c.op('pow', magnitude, float(p)), { dims, keepdim }), float(1 / p));
 }
 
 /** An order: a number, 'inf', or a name. */
@@ -53,20 +48,28 @@ function vectorNorm(c: Composer, a: ArgumentReader): ValueRef {
   const order = orderOf(a.attr('ord')) ?? 2;
   if (typeof order === 'string') throw argumentValue('vectorNorm', `order ${order}`, 'use a number');
   const over = { dims: c.dims(a.tensor('input'), a.dims('dim')), keepdim: a.bool('keepdim') };
-  return inWide(c, a, (x) => pNorm(c, x, order, over));
+  return inWide(c, a, (x) => pNorm(c, x, { p: order, ...over }));
 }
 
-function matrixNorm(c: Composer, x: ValueRef, order: number | string, { dims, keepdim }: Over): ValueRef {
+function matrixNorm(
+  c: Composer,
+  x: ValueRef,
+  { order, dims, keepdim }: Over & { readonly order: number | string },
+): ValueRef {
   const [rows = 0, columns = 1] = dims;
   if (dims.length !== 2) throw argumentValue('matrixNorm', 'dim must name two dims', 'as in dim: [-2, -1]');
-  if (order === 'fro') return pNorm(c, x, 2, { dims, keepdim });
+  if (order === 'fro') return pNorm(c, x, { p: 2, dims, keepdim });
   if (typeof order === 'string' || Math.abs(order) === 2)
     throw unsupported(`matrix norm ${String(order)}`, 'it needs singular values; use fro, 1, -1, inf or -inf');
   if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity)
     throw argumentValue('matrixNorm', `order ${String(order)}`, 'use fro, 1, -1, inf or -inf');
   const [summed, kept] = Math.abs(order) === 1 ? [rows, columns] : [columns, rows];
-  requireElements(c, 'matrixNorm', x, [kept]);
-  const extreme = c.reduce(order > 0 ? 'amax' : 'amin', c.reduce('sum', c.op('abs', x), [summed], true), [kept], true);
+  requireElements(c, 'matrixNorm', { x, dims: [kept] });
+  const extreme = c.reduce(
+    order > 0 ? 'amax' : 'amin',
+    c.reduce('sum', c.op('abs', x), { dims: [summed], keepdim: true }),
+    { dims: [kept], keepdim: true },
+  );
   return keepdim ? extreme : c.squeeze(extreme, ...dims);
 }
 
@@ -79,7 +82,7 @@ function norm(c: Composer, a: ArgumentReader): ValueRef {
   const order = orderOf(a.attr('p'));
   const over = overOf(c, a);
   if (order === 'nuc') throw unsupported('the nuclear norm', 'it needs singular values');
-  return inWide(c, a, (x) => pNorm(c, x, typeof order === 'number' ? order : 2, over));
+  return inWide(c, a, (x) => pNorm(c, x, { p: typeof order === 'number' ? order : 2, ...over }));
 }
 
 /** A norm of all elements, of vectors or of matrices, by how many dims there are. */
@@ -94,15 +97,15 @@ function linalgNorm(c: Composer, a: ArgumentReader): ValueRef {
   const isMatrix = order !== undefined && rank === 2;
   return inWide(c, a, (x) =>
     isMatrix
-      ? matrixNorm(c, x, order, { ...over, dims: given })
-      : pNorm(c, x, typeof order === 'number' ? order : 2, over),
+      ? matrixNorm(c, x, { order, ...over, dims: given })
+      : pNorm(c, x, { p: typeof order === 'number' ? order : 2, ...over }),
   );
 }
 
 function normalize(c: Composer, a: ArgumentReader): ValueRef {
   const input = a.tensor('input');
   const x = c.widen(input);
-  const length = pNorm(c, x, a.float('p'), { dims: ascending(c.dims(x, a.ints('dim'))), keepdim: true });
+  const length = pNorm(c, x, { p: a.float('p'), dims: ascending(c.dims(x, a.ints('dim'))), keepdim: true });
   return c.cast(c.op('div', x, c.op('maximum', length, float(a.float('eps')))), c.dtype(input));
 }
 
@@ -120,7 +123,8 @@ function cosineSimilarity(c: Composer, a: ArgumentReader): ValueRef {
 
 function pairwiseDistance(c: Composer, a: ArgumentReader): ValueRef {
   const difference = c.op('add', c.op('sub', a.tensor('x1'), a.tensor('x2')), float(a.float('eps')));
-  const result = pNorm(c, c.widen(difference), a.float('p'), {
+  const result = pNorm(c, c.widen(difference), {
+    p: a.float('p'),
     dims: [c.dim(difference, -1)],
     keepdim: a.bool('keepdim'),
   });
@@ -130,7 +134,7 @@ function pairwiseDistance(c: Composer, a: ArgumentReader): ValueRef {
 function cdist(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y] = [a.tensor('x1'), a.tensor('x2')];
   const difference = c.op('sub', c.unsqueeze(x, -2), c.unsqueeze(y, -3));
-  return pNorm(c, difference, a.float('p'), { dims: [c.dim(difference, -1)], keepdim: false });
+  return pNorm(c, difference, { p: a.float('p'), dims: [c.dim(difference, -1)], keepdim: false });
 }
 
 /** Slices along `dim` whose norm is above `maxnorm` are scaled down to it. */
@@ -145,7 +149,7 @@ function renorm(c: Composer, a: ArgumentReader): ValueRef {
   if (c.rank(input) < 2) throw shapeMismatch('renorm of a tensor with fewer than 2 dims', 'give a matrix');
   const dim = c.dim(input, a.int('dim'));
   const x = c.widen(input);
-  const length = pNorm(c, x, p, { dims: range(c.rank(x)).filter((axis) => axis !== dim), keepdim: true });
+  const length = pNorm(c, x, { p, dims: range(c.rank(x)).filter((axis) => axis !== dim), keepdim: true });
   const scale = c.where(
     c.op('gt', length, float(limit)),
     c.op('div', float(limit), c.op('add', length, float(1e-7))),
@@ -183,7 +187,7 @@ export const normEntries: readonly Entry[] = [
     (c, a) => {
       const dims = normalizeDims(a.dims('dim') ?? [-2, -1], c.rank(a.tensor('input')));
       return inWide(c, a, (x) =>
-        matrixNorm(c, x, orderOf(a.attr('ord')) ?? 'fro', { dims, keepdim: a.bool('keepdim') }),
+        matrixNorm(c, x, { order: orderOf(a.attr('ord')) ?? 'fro', dims, keepdim: a.bool('keepdim') }),
       );
     },
   ),
@@ -203,7 +207,7 @@ export const normEntries: readonly Entry[] = [
     (c, a) => {
       const difference = c.op('sub', a.tensor('input'), a.tensor('other'));
       return c.cast(
-        pNorm(c, c.widen(difference), a.float('p'), { dims: range(c.rank(difference)), keepdim: false }),
+        pNorm(c, c.widen(difference), { p: a.float('p'), dims: range(c.rank(difference)), keepdim: false }),
         c.dtype(difference),
       );
     },

@@ -167,21 +167,25 @@ function diag(c: Composer, x: ValueRef, offset: number): ValueRef {
 type Pair = readonly [number, number];
 
 /** PyTorch's flat padding, which starts at the last axis, as a pair for each axis. */
-function pairsOf(c: Composer, operator: string, x: ValueRef, flat: readonly number[]): readonly Pair[] {
+function pairsOf(operator: string, rank: number, flat: readonly number[]): readonly Pair[] {
   if (flat.length % 2 !== 0) throw argumentValue(operator, `${String(flat.length)} pad sizes`, 'give two for each dim');
-  if (flat.length / 2 > c.rank(x))
+  if (flat.length / 2 > rank)
     throw argumentValue(
       operator,
-      `${String(flat.length)} pad sizes for ${String(c.rank(x))} dims`,
+      `${String(flat.length)} pad sizes for ${String(rank)} dims`,
       'give two for each dim at most',
     );
-  return range(c.rank(x)).map((axis) => {
-    const place = 2 * (c.rank(x) - 1 - axis);
+  return range(rank).map((axis) => {
+    const place = 2 * (rank - 1 - axis);
     return [flat[place] ?? 0, flat[place + 1] ?? 0];
   });
 }
 
-function constantPad(c: Composer, x: ValueRef, pairs: readonly Pair[], value: ScalarRef): ValueRef {
+function constantPad(
+  c: Composer,
+  x: ValueRef,
+  { pairs, value }: { pairs: readonly Pair[]; value: ScalarRef },
+): ValueRef {
   return c.pad(
     x,
     pairs.map(([before, after]) => [size(before), size(after)] as const),
@@ -242,9 +246,9 @@ function borderPad(c: Composer, x: ValueRef, { pairs, mode }: { pairs: readonly 
 
 function pad(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mode, value] = [a.tensor('input'), a.string('mode'), a.attr('value')];
-  const pairs = pairsOf(c, 'pad', x, a.ints('pad'));
+  const pairs = pairsOf('pad', c.rank(x), a.ints('pad'));
   return mode === 'constant'
-    ? constantPad(c, x, pairs, value === null ? scalar(0) : a.scalar('value'))
+    ? constantPad(c, x, { pairs, value: value === null ? scalar(0) : a.scalar('value') })
     : borderPad(c, x, { pairs, mode });
 }
 
@@ -363,12 +367,10 @@ export const rearrangeEntries: readonly Entry[] = [
     'constantPadNd',
     { signature: `${X}, pad: ints, value: scalar = 0`, doc: 'Adds constant borders.' },
     (c, a) =>
-      constantPad(
-        c,
-        a.tensor('input'),
-        pairsOf(c, 'constantPadNd', a.tensor('input'), a.ints('pad')),
-        a.scalar('value'),
-      ),
+      constantPad(c, a.tensor('input'), {
+        pairs: pairsOf('constantPadNd', c.rank(a.tensor('input')), a.ints('pad')),
+        value: a.scalar('value'),
+      }),
   ),
   composite(
     'pixelShuffle',

@@ -7,7 +7,7 @@ import { reductions } from '@tsinductor/ops';
 import type { ReductionOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { float } from '../composer.ts';
-import type { Composer, OperandLike } from '../composer.ts';
+import type { Composer, OperandLike, Over } from '../composer.ts';
 import { composite, floats, primitive } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { dtypeUnsupported, emptyReduction, shapeMismatch, printShape } from '../errors.ts';
@@ -40,12 +40,7 @@ const DIMS_DTYPE = `${DIMS}, *, dtype: dtype = null`;
 /** Those of one dim. */
 const DIM = 'input: tensor, dim: int? = null, keepdim: bool = false';
 
-interface Reduced {
-  readonly dims: readonly number[];
-  readonly keepdim: boolean;
-}
-
-export const reduced = (c: Composer, a: ArgumentReader): Reduced => ({
+export const reduced = (c: Composer, a: ArgumentReader): Over => ({
   dims: c.dims(a.tensor('input'), a.dims('dim')),
   keepdim: a.bool('keepdim'),
 });
@@ -65,18 +60,18 @@ const elementCount = (c: Composer, x: ValueRef, dims: readonly number[]): Operan
   c.sizeOperand(c.count(x, dims), c.dtype(x));
 
 /** Mean over dims of a tensor that is already wide. */
-export const wideMean = (c: Composer, x: ValueRef, { dims, keepdim }: Reduced): ValueRef =>
-  c.op('div', c.reduce('sum', x, dims, keepdim), elementCount(c, x, dims));
+export const wideMean = (c: Composer, x: ValueRef, { dims, keepdim }: Over): ValueRef =>
+  c.op('div', c.reduce('sum', x, { dims, keepdim }), elementCount(c, x, dims));
 
 /** Mean and variance over dims of a wide tensor, in two passes. */
 export function wideVariance(
   c: Composer,
   x: ValueRef,
-  { dims, keepdim, correction }: Reduced & { correction: number },
+  { dims, keepdim, correction }: Over & { correction: number },
 ): { mean: ValueRef; variance: ValueRef } {
   const mean = wideMean(c, x, { dims, keepdim: true });
   const centred = c.op('sub', x, mean);
-  const squares = c.reduce('sum', c.op('mul', centred, centred), dims, keepdim);
+  const squares = c.reduce('sum', c.op('mul', centred, centred), { dims, keepdim });
   const count = c.count(x, dims);
   const divisor =
     count.kind === 'int'
@@ -96,7 +91,7 @@ function spread(
   doc: string,
   pick: (c: Composer, of: { mean: ValueRef; variance: ValueRef }) => readonly ValueRef[],
 ): readonly Entry[] {
-  const body = (c: Composer, x: ValueRef, how: Reduced & { correction: number }): readonly ValueRef[] => {
+  const body = (c: Composer, x: ValueRef, how: Over & { correction: number }): readonly ValueRef[] => {
     requireFloat(c, name, x);
     return pick(c, wideVariance(c, c.widen(x), how)).map((value) => c.cast(value, c.dtype(x)));
   };
@@ -127,14 +122,18 @@ function spread(
 }
 
 /** Throws if an axis that is reduced has no elements. */
-export function requireElements(c: Composer, operator: string, x: ValueRef, dims: readonly number[]): void {
+export function requireElements(
+  c: Composer,
+  operator: string,
+  { x, dims }: { x: ValueRef; dims: readonly number[] },
+): void {
   if (dims.some((dim) => c.sizes.isZero(c.size(x, dim)))) throw emptyReduction(operator);
 }
 
 function extreme(c: Composer, a: ArgumentReader, target: 'amax' | 'amin'): ValueRef {
   const { dims, keepdim } = reduced(c, a);
-  requireElements(c, target, a.tensor('input'), dims);
-  return c.reduce(target, a.tensor('input'), dims, keepdim);
+  requireElements(c, target, { x: a.tensor('input'), dims });
+  return c.reduce(target, a.tensor('input'), { dims, keepdim });
 }
 
 /** max and min: of everything, along a dim with positions, or of two tensors. */
@@ -149,7 +148,7 @@ function extremes(name: 'max' | 'min'): readonly Entry[] {
         overloads: [`${name}Dim`, `${name}imum`],
       },
       (c, a) => {
-        requireElements(c, name, a.tensor('input'), range(c.rank(a.tensor('input'))));
+        requireElements(c, name, { x: a.tensor('input'), dims: range(c.rank(a.tensor('input'))) });
         return c.reduce(target, a.tensor('input'));
       },
     ),
@@ -164,11 +163,11 @@ function extremes(name: 'max' | 'min'): readonly Entry[] {
       },
       (c, a) => {
         const { dims, keepdim } = reduced(c, a);
-        requireElements(c, name, a.tensor('input'), dims);
+        requireElements(c, name, { x: a.tensor('input'), dims });
         // Positions are found among numbers.
         const x = a.tensor('input');
         const ranked = c.dtype(x) === 'bool' ? c.cast(x, 'u8') : x;
-        return [c.reduce(target, x, dims, keepdim), c.reduce(position, ranked, dims, keepdim)];
+        return [c.reduce(target, x, { dims, keepdim }), c.reduce(position, ranked, { dims, keepdim })];
       },
     ),
   ];
@@ -182,8 +181,8 @@ const arg = (name: 'argmax' | 'argmin'): Entry =>
       const x = a.tensor('input');
       const { dims, keepdim } = reduced(c, a);
       if (c.dtype(x) === 'bool') throw dtypeUnsupported(name, 'bool');
-      requireElements(c, name, x, dims);
-      return c.reduce(name, x, dims, keepdim);
+      requireElements(c, name, { x, dims });
+      return c.reduce(name, x, { dims, keepdim });
     },
   );
 
@@ -192,10 +191,10 @@ function logsumexp(c: Composer, a: ArgumentReader): ValueRef {
   const input = c.toFloat(a.tensor('input'));
   const x = c.widen(input);
   const isEmpty = dims.some((dim) => c.sizes.isZero(c.size(x, dim)));
-  if (isEmpty) return c.cast(c.op('log', c.reduce('sum', c.op('exp', x), dims, keepdim)), c.dtype(input));
-  const peak = c.reduce('amax', x, dims, true);
+  if (isEmpty) return c.cast(c.op('log', c.reduce('sum', c.op('exp', x), { dims, keepdim })), c.dtype(input));
+  const peak = c.reduce('amax', x, { dims, keepdim: true });
   const shift = c.where(c.op('eq', c.op('abs', peak), float(Infinity)), float(0), peak);
-  const total = c.reduce('sum', c.op('exp', c.op('sub', x, shift)), dims, true);
+  const total = c.reduce('sum', c.op('exp', c.op('sub', x, shift)), { dims, keepdim: true });
   const result = c.op('add', c.op('log', total), shift);
   return c.cast(keepdim ? result : c.squeeze(result, ...dims), c.dtype(input));
 }
@@ -204,14 +203,14 @@ function logsumexp(c: Composer, a: ArgumentReader): ValueRef {
 const simple = (name: 'sum' | 'prod', doc: string, signature: string): Entry =>
   composite(name, { signature, doc }, (c, a) => {
     const { dims, keepdim } = reduced(c, a);
-    const result = c.reduce(name, requested(c, a), dims, keepdim);
+    const result = c.reduce(name, requested(c, a), { dims, keepdim });
     return c.cast(result, a.dtype() ?? c.dtype(result));
   });
 
 const quantifier = (name: 'any' | 'all', doc: string): Entry =>
   composite(name, { signature: DIMS, doc }, (c, a) => {
     const { dims, keepdim } = reduced(c, a);
-    return c.reduce(name, a.tensor('input'), dims, keepdim);
+    return c.reduce(name, a.tensor('input'), { dims, keepdim });
   });
 
 function sumToSize(c: Composer, a: ArgumentReader): ValueRef {
@@ -230,7 +229,7 @@ function sumToSize(c: Composer, a: ArgumentReader): ValueRef {
   );
   return dims.length === 0
     ? x
-    : c.squeeze(c.cast(c.reduce('sum', x, dims, true), sumDType(c.dtype(x))), ...range(lead));
+    : c.squeeze(c.cast(c.reduce('sum', x, { dims, keepdim: true }), sumDType(c.dtype(x))), ...range(lead));
 }
 
 const sumDType = (dtype: DType): DType => (isFloat(dtype) ? dtype : 'i64');
@@ -281,7 +280,7 @@ export const reductionEntries: readonly Entry[] = [
   ),
   composite('nansum', { signature: DIMS_DTYPE, doc: 'Sum, NaN counting as 0.' }, (c, a) => {
     const { dims, keepdim } = reduced(c, a);
-    const result = c.reduce('nansum', requested(c, a), dims, keepdim);
+    const result = c.reduce('nansum', requested(c, a), { dims, keepdim });
     return c.cast(result, a.dtype() ?? c.dtype(result));
   }),
   composite(
@@ -291,8 +290,8 @@ export const reductionEntries: readonly Entry[] = [
       const { dims, keepdim } = reduced(c, a);
       const x = requested(c, a);
       const wide = c.widen(x);
-      const count = c.reduce('sum', c.op('logicalNot', c.op('isnan', wide)), dims, keepdim);
-      return c.cast(c.op('div', c.reduce('nansum', wide, dims, keepdim), count), c.dtype(x));
+      const count = c.reduce('sum', c.op('logicalNot', c.op('isnan', wide)), { dims, keepdim });
+      return c.cast(c.op('div', c.reduce('nansum', wide, { dims, keepdim }), count), c.dtype(x));
     },
   ),
   composite(
@@ -304,8 +303,8 @@ export const reductionEntries: readonly Entry[] = [
     },
     (c, a) => {
       const { dims, keepdim } = reduced(c, a);
-      requireElements(c, 'aminmax', a.tensor('input'), dims);
-      const ends = ['amin', 'amax'].map((target) => c.reduce(target, a.tensor('input'), dims, keepdim));
+      requireElements(c, 'aminmax', { x: a.tensor('input'), dims });
+      const ends = ['amin', 'amax'].map((target) => c.reduce(target, a.tensor('input'), { dims, keepdim }));
       // PyTorch counts the dim that it keeps of a 0-d tensor.
       const isKept = keepdim && c.rank(a.tensor('input')) === 0 && a.optionalInt('dim') !== undefined;
       return isKept ? ends.map((x) => c.reshape(x, [one])) : ends;

@@ -1,17 +1,16 @@
 // Writing by index, functionally: the result is the input with other values at some places. Ends in the primitives
 // `scatter` and `indexPut`, or in `where` where the places are known.
-import { at, isFloat } from '@tsinductor/base';
+import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
-import { float, size } from '../composer.ts';
+import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
-import { expandedShape, range, sameShape, zero } from '../shape.ts';
+import { expandedShape, range, sameShape } from '../shape.ts';
 import { valueLike } from './creation.ts';
 import { asIndex, atLeastVector } from './indexing.ts';
 
@@ -49,7 +48,7 @@ function updateOf(c: Composer, a: ArgumentReader, source: ValueRef | ScalarRef):
 }
 
 /** Scatters in the dtype in which the tensor's arithmetic is done. */
-function scatterWide(c: Composer, x: ValueRef, { dim, index, source }: Update, mode: Mode): ValueRef {
+function scatterWide(c: Composer, x: ValueRef, { dim, index, source, mode }: Update & { mode: Mode }): ValueRef {
   if (mode === 'set') return c.scatter(x, dim, { index, source, mode });
   return c.cast(c.scatter(c.widen(x), dim, { index, source: c.widen(source), mode }), c.dtype(x));
 }
@@ -59,7 +58,7 @@ function scatter(c: Composer, a: ArgumentReader): ValueRef {
   const mode = reduce === undefined ? 'set' : REDUCE[reduce];
   if (mode === undefined) throw argumentValue('scatter', `reduce ${String(reduce)}`, 'use add or multiply');
   const { x, ...update } = updateOf(c, a, a.operand('src'));
-  return c.reshape(scatterWide(c, x, update, mode), c.shape(a.tensor('input')));
+  return c.reshape(scatterWide(c, x, { ...update, mode }), c.shape(a.tensor('input')));
 }
 
 /** What a reduction over nothing gives, in the dtype. */
@@ -82,7 +81,11 @@ function extremeOf(dtype: DType, sign: 1 | -1): ScalarRef {
 }
 
 /** Reduces the source into places of x. Without `includeSelf`, what was there is forgotten first. */
-function reduceInto(c: Composer, x: ValueRef, update: Update, how: { reduce: string; includeSelf: boolean }): ValueRef {
+function reduceInto(
+  c: Composer,
+  { x, ...update }: Update & { x: ValueRef },
+  how: { reduce: string; includeSelf: boolean },
+): ValueRef {
   const mode = REDUCE[how.reduce];
   if (mode === undefined)
     throw argumentValue('scatterReduce', `reduce ${how.reduce}`, 'use sum, prod, mean, amax or amin');
@@ -106,7 +109,7 @@ function reduceInto(c: Composer, x: ValueRef, update: Update, how: { reduce: str
 function scatterReduce(c: Composer, a: ArgumentReader): ValueRef {
   const { x, ...update } = updateOf(c, a, a.tensor('src'));
   return c.reshape(
-    reduceInto(c, x, update, { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') }),
+    reduceInto(c, { x, ...update }, { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') }),
     c.shape(a.tensor('input')),
   );
 }
@@ -148,8 +151,7 @@ function indexReduce(c: Composer, a: ArgumentReader): ValueRef {
   const spread = c.expand(c.along(index, dim, c.rank(x)), c.shape(source));
   const result = reduceInto(
     c,
-    x,
-    { dim, index: spread, source },
+    { x, dim, index: spread, source },
     { reduce: a.string('reduce'), includeSelf: a.bool('includeSelf') },
   );
   return c.reshape(result, c.shape(a.tensor('input')));
@@ -161,7 +163,11 @@ function indexFill(c: Composer, a: ArgumentReader): ValueRef {
   const index = asIndex(c, 'indexFill', atLeastVector(c, a.tensor('index')));
   const none = c.full(false, [c.size(x, dim)], 'bool');
   const hit = c.scatter(none, 0, { index, source: c.full(true, c.shape(index), 'bool'), mode: 'set' });
-  const filled = c.where(c.along(hit, dim, c.rank(x)), valueLike(c, 'indexFill', x, a.operand('value')), x);
+  const filled = c.where(
+    c.along(hit, dim, c.rank(x)),
+    valueLike(c, x, { operator: 'indexFill', value: a.operand('value') }),
+    x,
+  );
   return c.reshape(filled, c.shape(a.tensor('input')));
 }
 
@@ -215,77 +221,6 @@ function maskedScatter(c: Composer, a: ArgumentReader): ValueRef {
   return c.reshape(c.where(flat, values, c.flatten(c.expand(x, shape))), shape);
 }
 
-function selectScatter(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, src, index] = [a.tensor('input'), a.tensor('src'), a.int('index')];
-  const dim = c.dim(x, a.int('dim'));
-  const wrapped = index < 0 ? c.sizes.toNumber(c.size(x, dim)) + index : index;
-  const here = c.op('eq', c.along(c.iota(c.size(x, dim)), dim, c.rank(x)), wrapped);
-  return c.where(here, c.cast(c.expand(c.unsqueeze(src, dim), c.shape(x)), c.dtype(x)), x);
-}
-
-function sliceScatter(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, src] = [a.tensor('input'), a.tensor('src')];
-  const dim = c.dim(x, a.int('dim'));
-  const n = c.sizes.toNumber(c.size(x, dim));
-  const clip = (bound: number): number => Math.min(Math.max(bound < 0 ? bound + n : bound, 0), n);
-  const [start, step] = [clip(a.optionalInt('start') ?? 0), a.int('step')];
-  const end = Math.max(clip(a.optionalInt('end') ?? n), start);
-  const count = Math.ceil((end - start) / step);
-  if (!c.sizes.same(c.size(src, dim), size(count)))
-    throw shapeMismatch(
-      `sliceScatter of ${printShape(c.shape(src))} into ${String(count)} places`,
-      'src must have the shape of the slice',
-    );
-  if (count === 0) return c.call('clone', [x]);
-  const position = c.iota(size(n));
-  const offset = c.op('sub', position, start);
-  const place = c.op('minimum', c.op('maximum', c.op('divFloor', offset, step), 0), count - 1);
-  const inside = c.fold('logicalAnd', [
-    c.op('ge', position, start),
-    c.op('lt', position, end),
-    c.op('eq', c.op('remainder', offset, step), 0),
-  ]);
-  return c.where(c.along(inside, dim, c.rank(x)), c.cast(c.indexSelect(src, dim, place), c.dtype(x)), x);
-}
-
-function diagonalScatter(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, src, offset] = [a.tensor('input'), a.tensor('src'), a.int('offset')];
-  const [dim1, dim2] = [c.dim(x, a.int('dim1')), c.dim(x, a.int('dim2'))];
-  const wanted = c.shape(c.call('diagonal', [x], { offset, dim1, dim2 }));
-  if (!sameShape(c.sizes, c.shape(src), wanted))
-    throw shapeMismatch(`diagonalScatter: src is ${printShape(c.shape(src))}, the diagonal ${printShape(wanted)}`);
-  const rest = range(c.rank(x)).filter((axis) => axis !== dim1 && axis !== dim2);
-  const order = [...rest, dim1, dim2];
-  const matrices = c.permute(x, order);
-  const [rows, columns] = [c.size(matrices, -2), c.size(matrices, -1)];
-  // Element i of the diagonal stands in row i above the main diagonal, in column i below it.
-  const side = offset >= 0 ? rows : columns;
-  const padded = c.pad(src, [...rest.map(() => [zero, zero] as const), [zero, subtract(side, c.size(src, -1))]]);
-  const spread = c.cast(c.unsqueeze(padded, offset >= 0 ? -1 : -2), c.dtype(x));
-  const distance = c.op('sub', c.iota(columns), c.unsqueeze(c.iota(rows), 1));
-  const result = c.where(c.op('eq', distance, offset), spread, matrices);
-  return c.permute(
-    result,
-    range(order.length).map((axis) => order.indexOf(axis)),
-  );
-}
-
-/** Writes at the places that a layout names. */
-function asStridedScatter(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, src] = [a.tensor('input'), a.tensor('src')];
-  const [shape, strides] = [a.sizes('size'), a.sizes('stride')];
-  const places = shape.map((extent, axis) =>
-    c.along(c.op('mul', c.iota(extent), c.sizeOperand(at(strides, axis))), axis, shape.length),
-  );
-  const base = c.full(a.optionalInt('storageOffset') ?? 0, [], 'i64');
-  const index = c.expand(c.fold('add', [base, ...places]), shape);
-  const flat = c.call('indexPut', [c.flatten(x), [index], c.cast(c.expand(src, shape), c.dtype(x))], {
-    dims: [0],
-    accumulate: false,
-  });
-  return c.reshape(flat, c.shape(x));
-}
-
 const AT = 'input: tensor, dim: int, index: tensor';
 
 export const scatterEntries: readonly Entry[] = [
@@ -300,7 +235,7 @@ export const scatterEntries: readonly Entry[] = [
   ),
   composite('scatterAdd', { signature: `${AT}, src: tensor`, doc: 'scatter, adding.', inPlace: true }, (c, a) => {
     const { x, ...update } = updateOf(c, a, a.tensor('src'));
-    return c.reshape(scatterWide(c, x, update, 'add'), c.shape(a.tensor('input')));
+    return c.reshape(scatterWide(c, x, { ...update, mode: 'add' }), c.shape(a.tensor('input')));
   }),
   composite(
     'scatterReduce',
@@ -361,34 +296,5 @@ export const scatterEntries: readonly Entry[] = [
       inPlace: true,
     },
     maskedScatter,
-  ),
-  composite(
-    'selectScatter',
-    { signature: 'input: tensor, src: tensor, dim: int, index: int', doc: 'The input with src as one slice.' },
-    selectScatter,
-  ),
-  composite(
-    'sliceScatter',
-    {
-      signature: 'input: tensor, src: tensor, dim: int = 0, start: int? = null, end: int? = null, step: int = 1',
-      doc: 'The input with src in a slice.',
-    },
-    sliceScatter,
-  ),
-  composite(
-    'diagonalScatter',
-    {
-      signature: 'input: tensor, src: tensor, offset: int = 0, dim1: int = 0, dim2: int = 1',
-      doc: 'The input with src in a diagonal.',
-    },
-    diagonalScatter,
-  ),
-  composite(
-    'asStridedScatter',
-    {
-      signature: 'input: tensor, src: tensor, size: sizes, stride: sizes, storageOffset: int? = null',
-      doc: 'The input with src where asStrided reads.',
-    },
-    asStridedScatter,
   ),
 ];

@@ -6,8 +6,8 @@ import { at, dtypeInfo, isFloat, stableStringify } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isValue } from '../argument-reader.ts';
 import type { Attr, Graph, Meta, ValueRef } from '../graph.ts';
-import { NodeList, rebuild } from './rebuild.ts';
-import type { CallNode } from './rebuild.ts';
+import { rebuild } from './rebuild.ts';
+import type { CallNode, NodeList } from './rebuild.ts';
 
 const SAME_SHAPE_IS_IDENTITY = ['reshape', 'expand', 'slice'];
 const JOINED = ['reshape', 'expand'];

@@ -16,7 +16,6 @@ interface Split {
   readonly isRemainder: boolean;
 }
 
-const isZero = (index: Index): boolean => index.kind === 'int' && index.value === 0;
 const isOne = (index: Index): boolean => index.kind === 'int' && index.value === 1;
 
 function requirePositive(divisor: Index): void {

@@ -14,6 +14,8 @@ export interface Term {
   readonly factors: readonly Index[];
 }
 
+type Division = Extract<Index, { readonly dividend: Index }>;
+
 const none: readonly Index[] = [];
 
 function safe(value: number): number {
@@ -187,7 +189,7 @@ function hasFactor(terms: readonly Term[], kind: Index['kind']): boolean {
 }
 
 /** Whether `other` = term / (y % d) * d * (y / d). */
-function completes(other: Term, term: Term, remainder: Index & { readonly kind: 'mod' }): boolean {
+function completes(other: Term, term: Term, remainder: Division): boolean {
   const { dividend, divisor } = remainder;
   return other.factors.some((factor) => {
     if (factor.kind !== 'floorDiv' || !isQuotient(factor, dividend, divisor)) return false;
@@ -198,7 +200,7 @@ function completes(other: Term, term: Term, remainder: Index & { readonly kind: 
 }
 
 /** Whether `quotient` is dividend / divisor, where the dividend may be a division that it merged with. */
-function isQuotient(quotient: Index & { readonly kind: 'floorDiv' }, dividend: Index, divisor: Index): boolean {
+function isQuotient(quotient: Division, dividend: Index, divisor: Index): boolean {
   if (equal(quotient.dividend, dividend)) return equal(quotient.divisor, divisor);
   return (
     dividend.kind === 'floorDiv' &&

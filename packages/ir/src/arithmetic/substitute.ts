@@ -4,7 +4,7 @@ import type { Axis, Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { floorDivide, modulo } from './divide.ts';
 import { maximum, minimum } from './extremum.ts';
-import { axisIndex, multiply, sum } from './polynomial.ts';
+import { axisIndex, product, sum } from './polynomial.ts';
 
 /** What a loaded index becomes; `extent` is substituted already. */
 export type MapIndirect = (value: ScalarId, extent: Index) => Index;
@@ -53,20 +53,20 @@ function replaceExtent(index: Index & { readonly kind: 'axis' }, by: Replacement
   return axisIndex({ name: index.axis.name, extent });
 }
 
-function replaceItems(index: Index & { readonly items: readonly Index[] }, by: Replacement): Index {
+type Listed = Extract<Index, { readonly items: readonly Index[] }>;
+
+function replaceItems(index: Listed, by: Replacement): Index {
   const items = index.items.map((item) => replace(item, by));
   if (items.every((item, position) => item === index.items[position])) return index;
-  switch (index.kind) {
-    case 'sum':
-      return sum(items);
-    case 'product':
-      return items.reduce(multiply);
-    case 'min':
-      return items.reduce(minimum);
-    case 'max':
-      return items.reduce(maximum);
-  }
+  return rebuild[index.kind](items);
 }
+
+const rebuild: Readonly<Record<Listed['kind'], (items: readonly Index[]) => Index>> = {
+  sum,
+  product,
+  min: (items) => items.reduce(minimum),
+  max: (items) => items.reduce(maximum),
+};
 
 /** An axis with its extent substituted. */
 export function substituteAxis(axis: Axis, map: ReadonlyMap<string, Index>): Axis {

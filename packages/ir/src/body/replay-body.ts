@@ -15,7 +15,7 @@ export interface Replay {
   /** Replaces a load, whose parts are those of the new body; undefined keeps it. */
   readonly load?: (load: Load, builder: BodyBuilder) => ScalarId | undefined;
   /** Replaces a state. */
-  readonly carried?: (slot: number, dtype: DType) => ScalarId;
+  readonly carried?: (slot: number, dtype: DType, builder: BodyBuilder) => ScalarId;
   /** Where this is false the results are not used: nothing is read there. */
   readonly mask?: ScalarId;
 }
@@ -56,7 +56,7 @@ function replayNode(node: Scalar, { builder, replay, replayed: { idOf, indexOf }
     case 'index':
       return builder.index(indexOf(node.value));
     case 'carried':
-      return replay.carried?.(node.slot, node.dtype) ?? builder.carried(node.slot, node.dtype);
+      return replay.carried?.(node.slot, node.dtype, builder) ?? builder.carried(node.slot, node.dtype);
     case 'cast':
       return builder.cast(idOf(node.value), node.dtype);
     case 'bitcast':

@@ -14,7 +14,7 @@ import { substitute } from '../arithmetic/substitute.ts';
 import { constantToValue } from '../body/constant.ts';
 import { expandDecompositions } from '../body/replay-body.ts';
 import { liveNodes, scalarOperands } from '../body/traverse-body.ts';
-import { indexOutOfRange } from '../errors.ts';
+import { indexOutOfRange, lawBroken } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
 import type { CheckSite } from '../loop.ts';
 import type { Body, BufferId, Scalar, ScalarId } from '../scalar.ts';
@@ -158,6 +158,9 @@ export class VectorBody {
   }
 
   #compile(id: ScalarId, node: Scalar): void {
+    if (this.#carried[id] === true && (node.kind === 'load' || node.kind === 'check' || node.kind === 'index')) {
+      throw lawBroken(`node ${String(id)} of a body`, `a ${node.kind} must not depend on a state`);
+    }
     switch (node.kind) {
       case 'constant':
         return this.#constant(id, node);

@@ -1,6 +1,6 @@
 // Casts and bit casts over vectors. Numbers of every dtype but i64 are exact values in Float64Arrays, so a cast that
 // keeps every value is a copy.
-import { dtypeInfo, isFloat } from '@tsinductor/base';
+import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { bitcastValue, castValue } from '@tsinductor/ops';
 import { isExactCast } from '../body/op-dtypes.ts';

@@ -1,8 +1,9 @@
 // Index expressions over all points of a grid: affine ones as lines or sums of two parts, others node by node.
-import { invariant } from '@tsinductor/base';
 import type { Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { remainder } from '../arithmetic/evaluate.ts';
+import { lawBroken } from '../errors.ts';
+import { printIndex } from '../print/print-index.ts';
 import { AffineCursor, affineOf, pointCount } from './grid.ts';
 import type { Grid } from './grid.ts';
 import type { Places } from './vector-memory.ts';
@@ -56,8 +57,7 @@ function compile(index: Index, context: IndexContext): Fill {
     case 'int':
     case 'size':
     case 'axis':
-      invariant(false, `${index.kind} is affine`);
-      return () => undefined;
+      throw lawBroken(printIndex(index), 'names an axis that the node does not have');
     case 'indirect': {
       const source = context.indirect(index.value);
       return (out) => out.set(source.subarray(0, pointCount(grid)));

@@ -73,11 +73,11 @@ export function gatherMasked(source: ElementArray, dtype: DType, masked: Masked,
   }
 }
 
-/** The dtype's representation of a vector's values, at their places. */
-export function scatter(target: ElementArray, dtype: DType, places: Places, values: Vector): void {
+/** Writes the values of a vector at their places. */
+export function scatter(target: ElementArray, dtype: DType, places: Places, results: Vector): void {
   const encode = bitEncoders[dtype];
   const { count } = places;
-  if (encode !== undefined) for (let k = 0; k < count; k += 1) values[k] = encode(Number(values[k]));
+  const values = encode === undefined ? results : (results as Float64Array).slice(0, count).map(encode);
   if (places.kind === 'each') {
     const { at } = places;
     for (let k = 0; k < count; k += 1) target[at[k] ?? 0] = (values[k] ?? 0) as number;

@@ -159,7 +159,9 @@ class Machine {
     const operands = value.args.map((arg) => this.#value(arg));
     const dtype = at(value.args, entry.rule === 'select' ? 1 : 0).type.dtype;
     const compute = evaluator(entry, dtype);
-    return Array.from({ length: value.type.lanes }, (_, lane) => compute(...operands.map((operand) => at(operand, lane))));
+    return Array.from({ length: value.type.lanes }, (_, lane) =>
+      compute(...operands.map((operand) => at(operand, lane))),
+    );
   }
 
   /** The element of each lane, or undefined where the access leaves the lane out. */
@@ -175,7 +177,8 @@ class Machine {
   }
 
   #element(memory: KernelMemory, name: string, place: number): Scalar {
-    if (place < 0 || place >= memory.elements.length) this.#fail(`reads ${name}[${String(place)}] of ${String(memory.elements.length)}`);
+    if (place < 0 || place >= memory.elements.length)
+      this.#fail(`reads ${name}[${String(place)}] of ${String(memory.elements.length)}`);
     return memory.elements[place] ?? this.#fail(`reads ${name}[${String(place)}] before it is written`);
   }
 
@@ -197,7 +200,9 @@ class Machine {
     this.#places(access, guard, lanes.length).forEach((place, lane) => {
       if (place === undefined) return;
       if (place < 0 || place >= memory.elements.length)
-        this.#fail(`writes ${access.buffer}[${String(place)}] of ${String(memory.elements.length)}: ${printKernelValue(value)}`);
+        this.#fail(
+          `writes ${access.buffer}[${String(place)}] of ${String(memory.elements.length)}: ${printKernelValue(value)}`,
+        );
       memory.elements[place] = at(lanes, lane);
     });
   }

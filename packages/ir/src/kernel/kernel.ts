@@ -75,7 +75,12 @@ export type Stmt =
       readonly unroll?: number;
       readonly body: readonly Stmt[];
     }
-  | { readonly kind: 'if'; readonly test: Condition; readonly then: readonly Stmt[]; readonly otherwise?: readonly Stmt[] }
+  | {
+      readonly kind: 'if';
+      readonly test: Condition;
+      readonly then: readonly Stmt[];
+      readonly otherwise?: readonly Stmt[];
+    }
   /**
    * The units 0 <= unit < total in chunks [begin, end) of at least `grain` units (the last may be smaller), in any order
    * and at the same time. Occurs in a kernel's own block only; its body sees the kernel's buffers and sizes and nothing
@@ -140,8 +145,7 @@ export interface KernelBuffer {
   readonly role: 'read' | 'write' | 'readWrite';
   /** The program's buffer, or workspace that this kernel alone uses. */
   readonly storage:
-    | { readonly kind: 'buffer'; readonly buffer: BufferId }
-    | { readonly kind: 'workspace'; readonly elements: Index };
+    { readonly kind: 'buffer'; readonly buffer: BufferId } | { readonly kind: 'workspace'; readonly elements: Index };
   /** Elements that may be touched. */
   readonly size: Index;
   /** What the address is known to be a multiple of, in bytes. */

@@ -3,7 +3,8 @@ import { Lines } from '@tsinductor/base';
 import { printIndex } from '../print/print-index.ts';
 import type { Access, Condition, Kernel, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
 
-export const printValueType = ({ dtype, lanes }: ValueType): string => (lanes === 1 ? dtype : `${dtype}x${String(lanes)}`);
+export const printValueType = ({ dtype, lanes }: ValueType): string =>
+  lanes === 1 ? dtype : `${dtype}x${String(lanes)}`;
 
 function printAccessText(access: Access, mask: Value | undefined): string {
   const parts = [printIndex(access.at)];
@@ -51,10 +52,14 @@ export function printStatement(statement: Stmt, lines: Lines): void {
     case 'let':
     case 'var':
     case 'set':
-      lines.line(`${statement.kind} ${statement.name}: ${printValueType(statement.value.type)} = ${printKernelValue(statement.value)}`);
+      lines.line(
+        `${statement.kind} ${statement.name}: ${printValueType(statement.value.type)} = ${printKernelValue(statement.value)}`,
+      );
       break;
     case 'store':
-      lines.line(`${statement.hint ?? 'store'} ${printAccessText(statement.access, statement.mask)} = ${printKernelValue(statement.value)}`);
+      lines.line(
+        `${statement.hint ?? 'store'} ${printAccessText(statement.access, statement.mask)} = ${printKernelValue(statement.value)}`,
+      );
       break;
     case 'for': {
       const { name, from, to, step, unroll } = statement;
@@ -103,7 +108,8 @@ export function printStatement(statement: Stmt, lines: Lines): void {
 export function printKernelIr(kernel: Kernel): string {
   const lines = new Lines();
   lines.block(`kernel ${kernel.name} {`, () => {
-    for (const { name, dtype, role, size } of kernel.buffers) lines.line(`${role} ${name}: ${dtype}[${printIndex(size)}]`);
+    for (const { name, dtype, role, size } of kernel.buffers)
+      lines.line(`${role} ${name}: ${dtype}[${printIndex(size)}]`);
     if (kernel.sizes.length > 0) lines.line(`sizes ${kernel.sizes.join(', ')}`);
     for (const statement of kernel.body) printStatement(statement, lines);
   });

@@ -75,8 +75,10 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       break;
     case 'set': {
       const type = scope.names.get(statement.name);
-      if (type === undefined || !scope.variables.has(statement.name)) fail(kernel, statement, `${statement.name} is not a variable`);
-      if (!sameType(type, statement.value.type)) fail(kernel, statement, `${statement.name} is ${printValueType(type)}`);
+      if (type === undefined || !scope.variables.has(statement.name))
+        fail(kernel, statement, `${statement.name} is not a variable`);
+      if (!sameType(type, statement.value.type))
+        fail(kernel, statement, `${statement.name} is ${printValueType(type)}`);
       break;
     }
     case 'store':
@@ -117,7 +119,8 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
   }
 }
 
-const sameType = (left: ValueType, right: ValueType): boolean => left.dtype === right.dtype && left.lanes === right.lanes;
+const sameType = (left: ValueType, right: ValueType): boolean =>
+  left.dtype === right.dtype && left.lanes === right.lanes;
 
 function verifyIndexes(statement: Stmt, scope: Scope): void {
   for (const index of statementIndexes(statement)) verifyIndex(index, statement, { scope, lanes: 1 });
@@ -132,7 +135,8 @@ function verifyIndex(index: Index, statement: Stmt, { scope, lanes }: { scope: S
     const type = scope.names.get(name);
     if (type === undefined) fail(scope.kernel, statement, `${name} is used before it is defined`);
     if (type.dtype !== 'i64' && type.dtype !== 'i32') fail(scope.kernel, statement, `${name} is not an index`);
-    if (type.lanes !== 1 && type.lanes !== lanes) fail(scope.kernel, statement, `${name} has ${String(type.lanes)} lanes`);
+    if (type.lanes !== 1 && type.lanes !== lanes)
+      fail(scope.kernel, statement, `${name} has ${String(type.lanes)} lanes`);
   }
 }
 
@@ -154,7 +158,8 @@ interface Accessing {
 function verifyAccess(access: Access, statement: Stmt, { scope, type }: Accessing): Memory {
   const memory = scope.memory.get(access.buffer);
   if (memory === undefined) fail(scope.kernel, statement, `there is no memory ${access.buffer}`);
-  if (memory.dtype !== type.dtype) fail(scope.kernel, statement, `${access.buffer} holds ${memory.dtype}, not ${type.dtype}`);
+  if (memory.dtype !== type.dtype)
+    fail(scope.kernel, statement, `${access.buffer} holds ${memory.dtype}, not ${type.dtype}`);
   if (access.offsets !== undefined && access.offsets.type.lanes !== type.lanes)
     fail(scope.kernel, statement, 'offsets have other lanes than what they reach');
   return memory;
@@ -169,14 +174,16 @@ function verifyValue(value: Value, statement: Stmt, scope: Scope): void {
   const { kernel } = scope;
   const bad = (law: string): never => fail(kernel, statement, `${law}, in ${printKernelValue(value)}`);
   for (const operand of valueOperands(value)) verifyValue(operand, statement, scope);
-  for (const index of valueIndexes(value)) verifyIndex(index, statement, { scope, lanes: value.kind === 'index' ? value.type.lanes : 1 });
+  for (const index of valueIndexes(value))
+    verifyIndex(index, statement, { scope, lanes: value.kind === 'index' ? value.type.lanes : 1 });
   const { lanes } = value.type;
   if (!Number.isInteger(Math.log2(lanes))) bad('lanes are not a power of two');
   switch (value.kind) {
     case 'name': {
       const type = scope.names.get(value.name);
       if (type === undefined) bad(`${value.name} is used before it is defined`);
-      else if (!sameType(type, value.type)) bad(`${value.name} is ${printValueType(type)}, not ${printValueType(value.type)}`);
+      else if (!sameType(type, value.type))
+        bad(`${value.name} is ${printValueType(type)}, not ${printValueType(value.type)}`);
       break;
     }
     case 'apply':
@@ -187,15 +194,18 @@ function verifyValue(value: Value, statement: Stmt, scope: Scope): void {
       if (value.value.type.lanes !== lanes) bad('a conversion changes the lanes');
       break;
     case 'broadcast':
-      if (value.value.type.lanes !== 1 || value.value.type.dtype !== value.type.dtype) bad('only a scalar is broadcast');
+      if (value.value.type.lanes !== 1 || value.value.type.dtype !== value.type.dtype)
+        bad('only a scalar is broadcast');
       break;
     case 'half':
-      if (value.value.type.lanes !== 2 * lanes || value.value.type.dtype !== value.type.dtype) bad('not half of its operand');
+      if (value.value.type.lanes !== 2 * lanes || value.value.type.dtype !== value.type.dtype)
+        bad('not half of its operand');
       break;
     case 'load':
       verifyAccess(value.access, statement, { scope, type: value.type });
       if (value.mask !== undefined) verifyMask(value.mask, statement, { scope, lanes });
-      if (value.other !== undefined && !sameType(value.other.type, value.type)) bad('what stands for masked lanes has another type');
+      if (value.other !== undefined && !sameType(value.other.type, value.type))
+        bad('what stands for masked lanes has another type');
       break;
     case 'index':
       if (value.type.dtype !== 'i64' && value.type.dtype !== 'i32') bad('an index is i64 or i32');

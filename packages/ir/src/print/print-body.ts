@@ -13,7 +13,7 @@ export interface BodyNames {
 }
 
 export interface PrintedBody {
-  /** `t3 = exp(x[i])`, in order. */
+  /** `t0 = exp(x[i])`, in order. */
   readonly lets: readonly string[];
   readonly results: readonly string[];
   /** An index expression in which loaded indices are written as the body's. */
@@ -48,8 +48,13 @@ export function printBodyParts(body: Body, names: BodyNames): PrintedBody {
   const live = liveNodes(body);
   for (const [id, node] of body.nodes.entries()) {
     const phrase = live[id] === true ? printScalar(node, context) : { text: '?', level: atom };
-    if (live[id] === true && shared[id] === true) lets.push(`t${String(id)} = ${phrase.text}`);
-    phrases.push(live[id] === true && shared[id] === true ? { text: `t${String(id)}`, level: atom } : phrase);
+    if (live[id] !== true || shared[id] !== true) {
+      phrases.push(phrase);
+      continue;
+    }
+    const name = `t${String(lets.length)}`;
+    lets.push(`${name} = ${phrase.text}`);
+    phrases.push({ text: name, level: atom });
   }
   return { lets, results: body.results.map((id) => at(phrases, id).text), index: context.index };
 }

@@ -64,7 +64,8 @@ export const sin: Unary = unary('sin', {
   decompose: ({ x }, dtype) => {
     const { sine, cosine, isOddQuadrant, quadrant } = circular(x, dtype);
     const value = where(isOddQuadrant, cosine, sine);
-    return where(eq(x, 0), x, where(ne(bitwiseAnd(quadrant, 2), 0), neg(value), value));
+    // That of |x|: the sign of x comes last, so that sin(-0) is -0.
+    return where(ne(ne(bitwiseAnd(quadrant, 2), 0), signbit(x)), neg(value), value);
   },
   reference: Math.sin,
   ulp: 3,
@@ -92,7 +93,7 @@ export const tan: Unary = unary('tan', {
   decompose: ({ x }, dtype) => {
     const { sine, cosine, isOddQuadrant } = circular(x, dtype);
     const quotient = div(where(isOddQuadrant, neg(cosine), sine), where(isOddQuadrant, sine, cosine));
-    return where(eq(x, 0), x, quotient);
+    return where(signbit(x), neg(quotient), quotient);
   },
   reference: Math.tan,
   ulp: 4,

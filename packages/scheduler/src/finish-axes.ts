@@ -1,0 +1,116 @@
+// The loops of a finished cluster in their final form: neighbours that all accesses step through as through one are
+// joined, and the rest are named i, j, k ... from the outside in, so that equal groups print alike.
+import { at } from '@tsinductor/base';
+import { substitute } from '@tsinductor/ir';
+import type { Axis, Index, LoopNode } from '@tsinductor/ir';
+import type { Cluster } from './cluster.ts';
+import { indexesOf, loopsOf, namesOf, overOf, reindex, renaming } from './node-access.ts';
+import { joinList } from './normalize-axes.ts';
+import type { Stage } from './stages.ts';
+
+export interface Shaped {
+  readonly cluster: Cluster;
+  readonly stages: readonly Stage[];
+}
+
+export function finishAxes(shaped: Shaped): Shaped {
+  return nameAxes(joinNeighbours(shaped));
+}
+
+const LETTERS = 'ijklmn';
+
+function joinNeighbours(shaped: Shaped): Shaped {
+  const nodes = shaped.stages.flatMap((stage) => stage.members.map(({ node }) => node));
+  if (nodes.some((node) => node.kind === 'contract' || node.kind === 'scan')) return shaped;
+  const lists = [shaped.cluster.outer, ...runsOf(shaped.stages)];
+  const indexes = nodes.flatMap(indexesOf);
+  return lists.reduce((current, list) => joinOne(current, list, indexes), shaped);
+}
+
+/** Maximal runs of inner loops with one role that stand together wherever one of them stands. */
+function runsOf(stages: readonly Stage[]): readonly (readonly Axis[])[] {
+  const lists = new Map<string, readonly Axis[]>();
+  const owners = new Map<string, Set<string>>();
+  for (const stage of stages) {
+    const over = namesOf(stage.members.flatMap(({ node }) => overOf(node)));
+    for (const run of [
+      stage.loops.filter((axis) => !over.has(axis.name)),
+      stage.loops.filter((axis) => over.has(axis.name)),
+    ]) {
+      const key = run.map((axis) => axis.name).join(' ');
+      lists.set(key, run);
+      for (const axis of run) owners.set(axis.name, (owners.get(axis.name) ?? new Set()).add(key));
+    }
+  }
+  return [...lists.values()].filter((run) => run.length > 1 && run.every((axis) => owners.get(axis.name)?.size === 1));
+}
+
+function joinOne(shaped: Shaped, list: readonly Axis[], indexes: readonly Index[]): Shaped {
+  const { axes, map } = joinList(list, indexes);
+  if (map.size === 0) return shaped;
+  const gone = namesOf(list);
+  const place = (own: readonly Axis[]): readonly Axis[] => {
+    const first = own.findIndex((axis) => gone.has(axis.name));
+    return first === -1
+      ? own
+      : [...own.slice(0, first), ...axes, ...own.slice(first).filter((axis) => !gone.has(axis.name))];
+  };
+  return mapNodes(shaped, place, (node) => reindex(node, { map, axes: place(node.axes), over: place(overOf(node)) }));
+}
+
+function mapNodes(
+  { cluster, stages }: Shaped,
+  axes: (axes: readonly Axis[]) => readonly Axis[],
+  change: (node: LoopNode) => LoopNode,
+): Shaped {
+  const changed = stages.map((stage) => ({
+    loops: axes(stage.loops),
+    members: stage.members.map((member) => ({ ...member, node: change(member.node) })),
+  }));
+  const nodes = changed.flatMap((stage) => stage.members).sort((a, b) => a.position - b.position);
+  return { cluster: { ...cluster, outer: axes(cluster.outer), nodes }, stages: changed };
+}
+
+function nameAxes(shaped: Shaped): Shaped {
+  const all = new Map(
+    [shaped.cluster.outer, ...shaped.stages.map((stage) => stage.loops)].flat().map((axis) => [axis.name, axis]),
+  );
+  const named = new Map(
+    [...all.values()].map((axis, position) => [axis.name, { name: axisName(position), extent: axis.extent }]),
+  );
+  const rename = (axes: readonly Axis[]): readonly Axis[] => axes.map((axis) => named.get(axis.name) ?? axis);
+  return mapNodes(shaped, rename, (node) => {
+    const map = renaming(
+      loopsOf(node).flatMap((axis) =>
+        [named.get(axis.name)].flatMap((to) => (to === undefined ? [] : [[axis.name, to] as const])),
+      ),
+    );
+    return node.kind === 'contract'
+      ? renameContract(node, map, rename)
+      : reindex(node, { map, axes: rename(node.axes), over: rename(overOf(node)) });
+  });
+}
+
+const axisName = (position: number): string => LETTERS[position] ?? `i${String(position)}`;
+
+type Contract = LoopNode & { readonly kind: 'contract' };
+
+function renameContract(
+  node: Contract,
+  map: ReadonlyMap<string, Index>,
+  rename: (axes: readonly Axis[]) => readonly Axis[],
+): Contract {
+  const one = (axis: Axis): Axis => at(rename([axis]), 0);
+  const operand = (own: Contract['a']): Contract['a'] => ({ ...own, at: substitute(own.at, map) });
+  return {
+    ...node,
+    axes: rename(node.axes),
+    batch: rename(node.batch),
+    m: one(node.m),
+    n: one(node.n),
+    k: one(node.k),
+    a: operand(node.a),
+    b: operand(node.b),
+    writes: node.writes.map((write) => substitute(write, map)),
+  };
+}

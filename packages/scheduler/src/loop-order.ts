@@ -1,0 +1,54 @@
+// The order of a cluster's outer loops: the innermost is the one along which most accesses are contiguous, stores above
+// all; the others follow the order of memory, so that neighbours can be joined. Reductions keep their own order inside.
+import { at } from '@tsinductor/base';
+import { coefficientOf } from '@tsinductor/ir';
+import type { Axis } from '@tsinductor/ir';
+import { denseAxes } from './align.ts';
+import type { Cluster } from './cluster.ts';
+import { bodyReads, namesOf } from './node-access.ts';
+
+/** A contiguous store saves this many contiguous loads. */
+const STORE_WEIGHT = 2;
+
+export function orderLoops(cluster: Cluster): Cluster {
+  if (cluster.outer.length < 2) return cluster;
+  const candidates = cluster.nodes.flatMap(({ node }) =>
+    node.writes.flatMap((write) => memoryOrder(cluster, denseAxes(write, node.axes))),
+  );
+  let best: { readonly outer: readonly Axis[]; readonly score: number } | undefined;
+  for (const outer of candidates) {
+    const score = contiguousAccesses(cluster, at(outer, outer.length - 1));
+    if (best === undefined || score > best.score) best = { outer, score };
+  }
+  if (best === undefined) return cluster;
+  const { outer } = best;
+  const names = namesOf(outer);
+  const nodes = cluster.nodes.map(({ node, position }) => ({
+    position,
+    node:
+      node.kind === 'contract'
+        ? node
+        : { ...node, axes: [...outer, ...node.axes.filter((axis) => !names.has(axis.name))] },
+  }));
+  return { ...cluster, nodes, outer };
+}
+
+/** The outer loops in the order in which a write runs through them, if it has all of them. */
+function memoryOrder(cluster: Cluster, dense: readonly Axis[] | undefined): readonly (readonly Axis[])[] {
+  const names = namesOf(cluster.outer);
+  const outer = dense?.filter((axis) => names.has(axis.name));
+  return outer?.length === cluster.outer.length ? [outer] : [];
+}
+
+function contiguousAccesses({ nodes, elementwise }: Cluster, innermost: Axis): number {
+  return nodes.reduce((score, { node }) => {
+    const stores = node.writes.filter((write) => isContiguous(write, innermost)).length;
+    const loads = elementwise ? bodyReads(node).filter((read) => isContiguous(read.at, innermost)).length : 0;
+    return score + STORE_WEIGHT * stores + loads;
+  }, 0);
+}
+
+function isContiguous(index: Parameters<typeof coefficientOf>[0], axis: Axis): boolean {
+  const stride = coefficientOf(index, axis);
+  return stride?.kind === 'int' && stride.value === 1;
+}

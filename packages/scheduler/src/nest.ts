@@ -1,0 +1,87 @@
+// From a cluster to a Group's nest: stages become loop trees below the shared loops, and buffers that only the group
+// uses become locals. Where there is one stage only, its loops and the shared ones are one nest.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { int, product, substitute } from '@tsinductor/ir';
+import type { Axis, BufferId, LocalBuffer, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
+import { denseAxes } from './align.ts';
+import type { Cluster } from './cluster.ts';
+import type { Facts } from './facts.ts';
+import { buffersRead, namesOf, overOf } from './node-access.ts';
+import type { Stage } from './stages.ts';
+
+/** A row of scratch has at most this many bytes. */
+const ROW_BYTES = 64 * 1024;
+
+export interface Nest {
+  /** In execution order. */
+  readonly nodes: readonly LoopNode[];
+  readonly tree: LoopTree;
+  readonly locals: readonly LocalBuffer[];
+}
+
+export function buildNest(cluster: Cluster, stages: readonly Stage[], facts: Facts): Nest {
+  const nodes = stages.flatMap((stage) => stage.members.map(({ node }) => node));
+  return { nodes, tree: buildTree(cluster, stages), locals: findLocals(cluster, stages, facts) };
+}
+
+function buildTree({ outer }: Cluster, stages: readonly Stage[]): LoopTree {
+  const shared = outer.map((axis): LoopBand => ({ axis, role: 'parallel' }));
+  let next = 0;
+  const refs = (stage: Stage): readonly NodeRef[] => stage.members.map(() => ({ kind: 'node', node: next++ }));
+  if (stages.length === 1) {
+    const stage = at(stages, 0);
+    return { kind: 'loops', loops: [...shared, ...bandsOf(stage)], children: refs(stage) };
+  }
+  const children = stages.flatMap((stage): readonly (LoopTree | NodeRef)[] =>
+    stage.loops.length === 0 ? refs(stage) : [{ kind: 'loops', loops: bandsOf(stage), children: refs(stage) }],
+  );
+  return { kind: 'loops', loops: shared, children };
+}
+
+function bandsOf(stage: Stage): readonly LoopBand[] {
+  const reduced = namesOf(stage.members.flatMap(({ node }) => overOf(node)));
+  return stage.loops.map((axis) => ({ axis, role: reduced.has(axis.name) ? 'reduction' : 'parallel' }));
+}
+
+function findLocals(cluster: Cluster, stages: readonly Stage[], facts: Facts): readonly LocalBuffer[] {
+  const positions = new Set(cluster.nodes.map(({ position }) => position));
+  return stages.flatMap((stage, index) =>
+    stage.members.flatMap(({ node }) =>
+      node.outs.flatMap((buffer, slot): LocalBuffer[] => {
+        const isPrivate =
+          facts.decl(buffer).role === 'temporary' && facts.readers(buffer).every((reader) => positions.has(reader));
+        if (!isPrivate) return [];
+        const isPassing = isReadWithin(stages, index, buffer) || innerAxes(node, cluster.outer).length === 0;
+        if (isPassing) return [{ buffer, kind: 'scalar', size: int(1) }];
+        return rowOf(node, slot, { cluster, facts });
+      }),
+    ),
+  );
+}
+
+/** The loops of a node's results inside the shared ones. */
+const innerAxes = (node: LoopNode, outer: readonly Axis[]): readonly Axis[] => {
+  const names = namesOf(outer);
+  return node.axes.filter((axis) => !names.has(axis.name));
+};
+
+/** Whether a map's value is only used by the stage that makes it, at the point that makes it. */
+function isReadWithin(stages: readonly Stage[], maker: number, buffer: BufferId): boolean {
+  return stages.every(
+    (stage, index) => index === maker || stage.members.every(({ node }) => !buffersRead(node).includes(buffer)),
+  );
+}
+
+/** A result that a later inner loop reads: kept per outer iteration, where it is dense and small. */
+function rowOf(
+  node: LoopNode,
+  slot: number,
+  { cluster, facts }: { readonly cluster: Cluster; readonly facts: Facts },
+): LocalBuffer[] {
+  const buffer = at(node.outs, slot);
+  const inner = innerAxes(node, cluster.outer);
+  const row = substitute(at(node.writes, slot), new Map(cluster.outer.map((axis) => [axis.name, int(0)])));
+  const size = product(inner.map((axis) => axis.extent));
+  const isSmall = size.kind === 'int' && size.value * dtypeInfo[facts.decl(buffer).dtype].bytes <= ROW_BYTES;
+  return isSmall && denseAxes(row, inner)?.length === inner.length ? [{ buffer, kind: 'row', size }] : [];
+}

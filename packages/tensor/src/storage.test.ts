@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createStoragePool } from '@tsinductor/runtime';
+import { memoryStats, ones, scope, setStorageProvider, tensor, zeros } from './index.ts';
+import type { Tensor } from './index.ts';
+
+afterEach(() => setStorageProvider(undefined));
+
+describe('dispose', () => {
+  test('a disposed tensor cannot be used', () => {
+    const x = tensor([1, 2]);
+    x.dispose();
+    x.dispose();
+    expect(x.isDisposed).toBe(true);
+    for (const use of [() => x.add(1), () => x.toArray(), () => ones([2]).add(x)]) {
+      expect(use).toThrow(expect.objectContaining({ code: 'TENSOR_DISPOSED' }));
+    }
+    expect(String(x)).toBe('Tensor(i64[2], disposed)');
+  });
+
+  test('memory lives as long as the last view', () => {
+    setStorageProvider({ pool: createStoragePool(undefined) });
+    const before = memoryStats();
+    const x = tensor([[1, 2], [3, 4]]); // prettier-ignore
+    const row = x.at(1);
+    x.dispose();
+    expect(row.toArray()).toEqual([3, 4]);
+    expect(memoryStats().storages).toBe(before.storages + 1);
+    row.dispose();
+    expect(memoryStats().storages).toBe(before.storages);
+    expect(memoryStats().pool?.inUse).toBe(0);
+  });
+
+  test('a block that was given back is used again', () => {
+    setStorageProvider({ pool: createStoragePool(undefined) });
+    const first = tensor(new Float32Array(100));
+    first.dispose();
+    const second = tensor(new Float32Array(90).fill(7));
+    expect(memoryStats().pool).toMatchObject({ pooled: 0, blocks: 1 });
+    expect(second.sum().item()).toBe(630);
+    second.dispose();
+  });
+
+  test('using disposes at the end of the block', () => {
+    let kept: Tensor;
+    {
+      using x = tensor([1]);
+      kept = x;
+    }
+    expect(kept.isDisposed).toBe(true);
+  });
+});
+
+describe('scope', () => {
+  test('keeps what it returns, in any nesting', () => {
+    let inner: Tensor | undefined;
+    const { total, list } = scope(() => {
+      inner = tensor([1, 2, 3]);
+      const doubled = inner.mul(2);
+      return { total: doubled.sum(), list: [doubled] };
+    });
+    expect(inner?.isDisposed).toBe(true);
+    expect(total.item()).toBe(12);
+    expect(list[0]?.toArray()).toEqual([2, 4, 6]);
+  });
+
+  test('what an inner scope returns belongs to the outer one', () => {
+    let passed: Tensor | undefined;
+    scope(() => {
+      passed = scope(() => zeros([2]));
+      expect(passed.isDisposed).toBe(false);
+    });
+    expect(passed?.isDisposed).toBe(true);
+  });
+
+  test('disposes when it throws', () => {
+    let made: Tensor | undefined;
+    const failing = (): void =>
+      scope(() => {
+        made = zeros([2]);
+        throw made;
+      });
+    expect(failing).toThrow();
+    expect(made?.isDisposed).toBe(true);
+  });
+
+  test('follows an async function over its awaits, and nothing beside it', async () => {
+    let late: Tensor | undefined;
+    const running = scope(async () => {
+      await Promise.resolve();
+      late = zeros([2]);
+      await Promise.resolve();
+      return late.add(1);
+    });
+    const outside = zeros([1]);
+    const result = await running;
+    expect(late?.isDisposed).toBe(true);
+    expect(result.toArray()).toEqual([1, 1]);
+    expect(outside.isDisposed).toBe(false);
+  });
+});

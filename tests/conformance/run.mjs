@@ -1,0 +1,151 @@
+// The conformance runner: golden cases against a backend.
+//
+//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp] [--kind forward|grad|error] [--op NAME]
+//                                  [--sample N] [--dynamic] [--verbose] [--json FILE]
+//
+// Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { camelKeys, callOf, tensorsOf, traceCall } from './cases.mjs';
+import { difference } from './compare.mjs';
+import { backends } from './executors.mjs';
+import { Golden, valueAt } from './golden.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    golden: { type: 'string' },
+    backend: { type: 'string', default: 'interpreter' },
+    kind: { type: 'string' },
+    op: { type: 'string' },
+    sample: { type: 'string' },
+    dynamic: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+    json: { type: 'string' },
+  },
+});
+if (options.golden === undefined || !(options.backend in backends)) {
+  console.error('usage: --golden DIR [--backend interpreter|cpp] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]');
+  process.exit(2);
+}
+
+const golden = new Golden(options.golden);
+const results = [];
+const record = (entry, status, detail) => results.push({ id: entry.id, op: entry.op, status, ...(detail === undefined ? {} : { detail }) });
+
+const message = (error) => {
+  if (error?.name === 'UserError') return `${error.code}: ${error.message}`;
+  return `${error?.name ?? 'error'}: ${error?.message ?? String(error)}${options.verbose ? `\n${error?.stack}` : ''}`;
+};
+/** What we say on purpose: not supported, or only known at run time. */
+const isUnsupported = (error) => ['UNSUPPORTED', 'DATA_DEPENDENT', 'LAYOUT_UNKNOWN'].includes(error?.code);
+
+/** A case with its values, and how to call it. */
+function open(entry) {
+  const how = callOf(entry.aten);
+  if (how === undefined) return undefined;
+  const args = golden.decode(entry.args);
+  const kwargs = Object.fromEntries(Object.entries(entry.kwargs).map(([key, value]) => [key, golden.decode(value)]));
+  return { entry, how, args, kwargs };
+}
+
+function check({ entry, args, kwargs }, { outputs, writes }) {
+  const { rtol = 0, atol = 0, unspecified = [] } = entry;
+  const expected = golden.decode(entry.outputs);
+  if (outputs.length !== expected.length) return `${outputs.length} results, expected ${expected.length}`;
+  for (const [position, value] of expected.entries()) {
+    const why = difference(outputs[position], value, { rtol, atol, skipValues: unspecified.includes(position) });
+    if (why !== undefined) return `output ${position}: ${why}`;
+  }
+  const mutated = (entry.mutated ?? []).map(({ arg, value }) => ({ tensor: valueAt({ args, kwargs }, arg), value: golden.decode(value), arg }));
+  for (const { tensor, value, arg } of mutated) {
+    const written = writes.get(tensor);
+    if (written === undefined) return `${arg.join('.')} is not written to`;
+    const why = difference(written, value, { rtol, atol });
+    if (why !== undefined) return `${arg.join('.')} afterwards: ${why}`;
+  }
+  const stray = [...writes.keys()].find((tensor) => !mutated.some((known) => known.tensor === tensor));
+  return stray === undefined ? undefined : 'an input is written to that should not be';
+}
+
+function finish(test, job, run) {
+  let outcome;
+  try {
+    const outputs = run();
+    const writes = new Map(job.graph.mutations.map(({ placeholder, output }) => [job.inputs[placeholder], outputs[output]]));
+    outcome = { outputs: outputs.slice(0, job.count), writes };
+  } catch (error) {
+    if (test.entry.kind === 'error') record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
+    else record(test.entry, isUnsupported(error) ? 'unsupported' : 'failed', message(error));
+    return;
+  }
+  if (test.entry.kind === 'error') return record(test.entry, 'failed', 'nothing was thrown');
+  const why = check(test, outcome);
+  record(test.entry, why === undefined ? 'passed' : 'failed', why);
+}
+
+/** Functions whose results depend on values cannot be graphs: the eager interpreter runs them. */
+function runEagerly(test) {
+  if (options.backend !== 'interpreter') return record(test.entry, 'unsupported', 'depends on values');
+  const job = { graph: { mutations: [] }, inputs: tensorsOf({ args: test.args, kwargs: test.kwargs }).map(({ tensor }) => tensor) };
+  finish(test, { ...job, count: Infinity }, () => [test.how.call(test.args, camelKeys(test.kwargs))].flat(Infinity));
+}
+
+function traceTest(test) {
+  try {
+    return traceCall(test.how, test, { dynamic: options.dynamic });
+  } catch (error) {
+    if (test.entry.kind === 'error') record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
+    else if (error?.code === 'DATA_DEPENDENT') runEagerly(test);
+    else record(test.entry, isUnsupported(error) ? 'unsupported' : 'failed', message(error));
+    return undefined;
+  }
+}
+
+async function runBatch(backend, tests) {
+  const jobs = tests.map((test) => ({ test, job: traceTest(test) })).filter(({ job }) => job !== undefined);
+  const prepared = await backend.prepare(jobs.map(({ job }) => job));
+  jobs.forEach(({ test, job }, position) => {
+    const { run, error } = prepared[position];
+    finish(test, job, run ?? (() => { throw error; })); // prettier-ignore
+  });
+}
+
+function progress(done, total) {
+  const text = `${done} of ${total}, ${results.filter(({ status }) => status === 'failed').length} failed`;
+  if (process.stderr.isTTY) process.stderr.write(`\r${text}\u001b[K`);
+  else if (done % 1000 < 64) console.error(text);
+}
+
+const wanted = [...golden.cases()].filter(
+  ({ kind, op, aten }) => (options.kind ?? kind) === kind && (options.op === undefined || options.op === op || options.op === aten),
+);
+const step = options.sample === undefined ? 1 : Math.max(1, wanted.length / Number(options.sample));
+const chosen = wanted.filter((_, position) => Math.floor(position / step) !== Math.floor((position - 1) / step));
+const backend = await backends[options.backend]();
+let waiting = [];
+for (const [position, entry] of chosen.entries()) {
+  const test = entry.kind === 'grad' ? undefined : open(entry);
+  if (test === undefined) record(entry, 'unsupported', entry.kind === 'grad' ? 'gradients are not run here' : `no ${entry.aten}`);
+  else if (test.how.isEager) runEagerly(test);
+  else waiting.push(test);
+  if (waiting.length >= backend.batch || position === chosen.length - 1) {
+    await runBatch(backend, waiting);
+    waiting = [];
+    progress(position + 1, chosen.length);
+  }
+}
+await backend.close();
+if (process.stderr.isTTY) process.stderr.write('\n');
+
+const failures = Map.groupBy?.(results.filter(({ status }) => status === 'failed'), ({ op }) => op) ??
+  results.filter(({ status }) => status === 'failed').reduce((groups, result) => groups.set(result.op, [...(groups.get(result.op) ?? []), result]), new Map()); // prettier-ignore
+for (const [op, failed] of failures) {
+  console.log(`${op}: ${failed.length} failed`);
+  for (const { id, detail } of options.verbose ? failed : failed.slice(0, 3)) console.log(`  ${id}: ${detail}`);
+}
+const missing = new Set(results.filter(({ status }) => status === 'unsupported').map(({ op, detail }) => `${op} (${detail?.split('\n')[0].slice(0, 60)})`));
+if (options.verbose && missing.size > 0) console.log(`unsupported: ${[...missing].join(', ')}`);
+const count = (status) => results.filter((result) => result.status === status).length;
+if (options.json !== undefined) writeFileSync(options.json, JSON.stringify({ passed: count('passed'), failed: count('failed'), unsupported: count('unsupported'), results }, null, 1));
+console.log(`conformance: ${count('passed')} passed, ${count('failed')} failed, ${count('unsupported')} unsupported`);
+process.exitCode = count('failed') > 0 ? 1 : 0;
