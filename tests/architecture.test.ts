@@ -93,6 +93,7 @@ const workspaceName = (specifier: string): string | undefined =>
 interface Manifest {
   readonly name: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, unknown>>;
 }
 const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')) as Manifest;
@@ -149,13 +150,19 @@ describe('layers', () => {
       importsOf(file)
         .filter(({ from }) => {
           if (from.startsWith('.')) return !/\.(m?ts|json)$/.test(from) || leaves(file, from);
-          return /^@tsinductor\/[^/]+\//.test(from);
+          return /^@tsinductor\/[^/]+\//.test(from) && !isExported(from);
         })
         .map(({ from, where }) => `${where} imports ${from}`),
     );
     expect(deep).toEqual([]);
   });
 });
+
+/** Whether a path behind a package's name is one that the package exports. */
+function isExported(specifier: string): boolean {
+  const [, name = '', subpath = ''] = /^@tsinductor\/([^/]+)\/(.+)$/.exec(specifier) ?? [];
+  return packageNames.includes(name) && Object.hasOwn(manifestOf(name).exports ?? {}, `./${subpath}`);
+}
 
 /** Whether a relative import leaves the package's own `src`. */
 function leaves({ path, owner }: SourceFile, specifier: string): boolean {

@@ -1,7 +1,7 @@
 // Running a graph without native code: decomposed, lowered, and interpreted loop by loop. Exact and slow: what compiled
 // functions fall back to on a machine without a compiler, and the backend `aot_eager`.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { optimize, printGraph } from '@tsinductor/graph';
+import { decompose, optimize, printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { evaluateIndex, interpretProgram } from '@tsinductor/ir';
 import type { BufferDecl, BufferId, LoopProgram } from '@tsinductor/ir';
@@ -15,7 +15,7 @@ type Elements = Parameters<typeof interpretProgram>[1]['buffers'] extends Readon
 
 /** `runsOn` is what `explain` says of it. */
 export function interpretedExecutable(graph: Graph, runsOn: string): Executable {
-  const program = lowerGraph(optimize(graph));
+  const program = lowerGraph(optimize(decompose(graph)));
   const declared = new Map(program.buffers.map((buffer) => [buffer.id, buffer]));
   const outputs = program.outputs.map((id) => declared.get(id)).filter((buffer) => buffer !== undefined);
   return {

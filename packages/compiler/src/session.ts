@@ -4,7 +4,7 @@ import type { Config, ConfigPatch } from '@tsinductor/config';
 import { fingerprint, withConfig } from '@tsinductor/config';
 import { generateCpp } from '@tsinductor/codegen-cpp';
 import type { Graph } from '@tsinductor/graph';
-import { optimize, printGraph } from '@tsinductor/graph';
+import { decompose, optimize, printGraph } from '@tsinductor/graph';
 import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
@@ -125,7 +125,7 @@ export class Session implements Disposable {
   }
 
   #generate(graph: Graph, native: NativeMachine, { config, key, name }: { config: Config; key: string; name: string }): BuildRequest {
-    const scheduled = schedule(lowerGraph(optimize(graph)), { config });
+    const scheduled = schedule(lowerGraph(optimize(decompose(graph))), { config });
     const target = { isa: native.isa, threads: native.threads, units: config.compileThreads };
     const program = generateCpp(scheduled, target);
     for (const { name, source } of program.units) this.log('output_code', `// ${name}\n${source}`);
@@ -147,7 +147,7 @@ export class Session implements Disposable {
     const { plan } = artifact;
     const entry = how.native.bridge.load(artifact.library, plan.entry);
     // A cached plan may be older than the user's lines: where a check failed is asked of this graph.
-    const siteOf = (site: number): CheckSite | undefined => lowerGraph(optimize(graph)).sites[site];
+    const siteOf = (site: number): CheckSite | undefined => lowerGraph(optimize(decompose(graph))).sites[site];
     const executable = new NativeExecutable(plan, { bridge: how.native.bridge, entry, siteOf }, {
       runsOn: `native code for ${how.native.isa}, ${String(how.native.threads)} threads`,
       graph: printGraph(graph),

@@ -15,7 +15,8 @@ export function prune(program: LoopProgram): LoopProgram {
   return { ...program, nodes: nodes.reverse(), buffers };
 }
 
-const inBodies = (...bodies: readonly Body[]): readonly BufferId[] => bodies.flatMap(loadsOf).map((load) => load.buffer);
+const inBodies = (...bodies: readonly Body[]): readonly BufferId[] =>
+  bodies.flatMap(loadsOf).map((load) => load.buffer);
 
 function buffersRead(node: LoopNode): readonly BufferId[] {
   switch (node.kind) {

@@ -1,15 +1,19 @@
 // The public API of @tsinductor/ops: re-exports only.
 export * from './pointwise/activation.ts';
 export * from './pointwise/arithmetic.ts';
+export * from './pointwise/bessel.ts';
 export * from './pointwise/bitwise.ts';
 export * from './pointwise/comparison.ts';
 export * from './pointwise/error-function.ts';
 export * from './pointwise/exponential.ts';
 export * from './pointwise/float-parts.ts';
+export * from './pointwise/gamma.ts';
 export * from './pointwise/hyperbolic.ts';
 export * from './pointwise/power.ts';
+export * from './pointwise/quantile.ts';
 export * from './pointwise/rounding.ts';
 export * from './pointwise/trigonometric.ts';
+export * from './pointwise/zeta.ts';
 export { bitcastValue, castValue, f16FromBits, f16ToBits, fromBfloat16Bits, roundToDType, toBfloat16Bits, valueOfBits, wrapToDType } from './convert.ts'; // prettier-ignore
 export type { Value } from './convert.ts';
 export type { BigintFunction, Binary, DTypeRule, Evaluators, NumberFunction, PointwiseOp, Spelling, Ternary, Traits, Unary } from './define.ts'; // prettier-ignore

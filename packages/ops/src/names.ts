@@ -11,16 +11,24 @@ import type * as hyperbolic from './pointwise/hyperbolic.ts';
 import type * as power from './pointwise/power.ts';
 import type * as rounding from './pointwise/rounding.ts';
 import type * as trigonometric from './pointwise/trigonometric.ts';
+import type * as zeta from './pointwise/zeta.ts';
+import type * as quantile from './pointwise/quantile.ts';
+import type * as gamma from './pointwise/gamma.ts';
+import type * as bessel from './pointwise/bessel.ts';
 
 export type PointwiseName =
   | keyof typeof activation
   | keyof typeof arithmetic
+  | keyof typeof bessel
   | keyof typeof bitwise
   | keyof typeof comparison
   | keyof typeof errorFunction
   | keyof typeof exponential
   | keyof typeof floatParts
+  | keyof typeof gamma
   | keyof typeof hyperbolic
   | keyof typeof power
+  | keyof typeof quantile
   | keyof typeof rounding
-  | keyof typeof trigonometric;
+  | keyof typeof trigonometric
+  | keyof typeof zeta;

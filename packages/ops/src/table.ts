@@ -12,6 +12,10 @@ import * as hyperbolic from './pointwise/hyperbolic.ts';
 import * as power from './pointwise/power.ts';
 import * as rounding from './pointwise/rounding.ts';
 import * as trigonometric from './pointwise/trigonometric.ts';
+import * as zeta from './pointwise/zeta.ts';
+import * as quantile from './pointwise/quantile.ts';
+import * as gamma from './pointwise/gamma.ts';
+import * as bessel from './pointwise/bessel.ts';
 
 const exported: Readonly<Record<PointwiseName, { readonly entry: () => PointwiseOp }>> = {
   ...arithmetic,
@@ -24,6 +28,10 @@ const exported: Readonly<Record<PointwiseName, { readonly entry: () => Pointwise
   ...trigonometric,
   ...hyperbolic,
   ...errorFunction,
+  ...quantile,
+  ...gamma,
+  ...zeta,
+  ...bessel,
   ...activation,
 };
 

@@ -83,6 +83,7 @@ export interface BufferOptions {
 export function fromBuffer(buffer: ArrayBuffer, options: BufferOptions): Tensor {
   const { dtype, shape, strides, byteOffset = 0, offset = 0 } = options;
   checkOptions('fromBuffer', options, ['dtype', 'shape', 'strides', 'byteOffset', 'offset']);
+  if (!isDType(dtype)) throw invalidDType(dtype);
   if (!types.isArrayBuffer(buffer)) throw badArgument('fromBuffer', 'this is not an ArrayBuffer', 'pass array.buffer');
   requireAttached(buffer);
   for (const [name, place] of Object.entries({ byteOffset, offset })) {

@@ -1,13 +1,29 @@
 // Index expressions from text, for tests: `(i * 4 + j) / 4`. In: the text and the extents of its axes. Names that are
 // axes there are axes, `s0`, `s1` ... are sizes (at least 1), `ceil(a, b)`, `min(a, b)` and `max(a, b)` are functions.
 import { InternalError } from '@tsinductor/base';
-import { add, axisIndex, ceilDivide, floorDivide, int, maximum, minimum, modulo, multiply, sizeSymbol, subtract } from '@tsinductor/ir';
+import {
+  add,
+  axisIndex,
+  ceilDivide,
+  floorDivide,
+  int,
+  maximum,
+  minimum,
+  modulo,
+  multiply,
+  sizeSymbol,
+  subtract,
+} from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 
 /** Extents of axes by name: numbers, or text such as `s0 * 2`. */
 export type Extents = Readonly<Record<string, number | string>>;
 
-const functions: Readonly<Record<string, (a: Index, b: Index) => Index>> = { min: minimum, max: maximum, ceil: ceilDivide };
+const functions: Readonly<Record<string, (a: Index, b: Index) => Index>> = {
+  min: minimum,
+  max: maximum,
+  ceil: ceilDivide,
+};
 
 class Parser {
   readonly #tokens: readonly string[];

@@ -68,26 +68,20 @@ const PUBLIC: Readonly<Record<string, PublicName>> = {
   xlog1py: special('xlog1py'),
 };
 
-/** What PyTorch computes as a power by an integer: of bool it is an integer. */
-const BOOL_AS_INTEGER: readonly string[] = ['square'];
-
 /**
- * Scalars alone become 0-d tensors, as nothing else would decide the dtype: floats in f64, or in f32 beside integers
- * (what PyTorch's iterator does with two Python numbers).
+ * Scalars alone become 0-d tensors, as nothing else would decide the dtype. PyTorch: two floats that meet in an
+ * operation are f64, those that `where` chooses between are f32, as are floats beside integers.
  */
 function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): CanonicalCall {
-  const [only] = a.args;
-  if (BOOL_AS_INTEGER.includes(op.name) && isValue(only) && builder.meta(only).dtype === 'bool') {
-    return { args: [builder.call('cast', [only], { dtype: { dtype: 'i64' } })], attrs: {} };
-  }
-  const scalars = a.args.filter(isScalar);
-  if (scalars.length !== a.args.length) return { args: a.args, attrs: {} };
-  const float = scalars.every(({ category }) => category === 'float') ? 'f64' : 'f32';
-  const dtypes = { bool: 'bool', int: 'i64', float } as const;
-  const args = scalars.map((each) =>
+  const first = op.rule === 'select' ? 1 : 0;
+  const scalars = a.args.slice(first).filter(isScalar);
+  if (scalars.length + first !== a.args.length) return { args: a.args, attrs: {} };
+  const isPlain = first === 0 && scalars.every(({ category }) => category === 'float');
+  const dtypes = { bool: 'bool', int: 'i64', float: isPlain ? 'f64' : 'f32' } as const;
+  const values = scalars.map((each) =>
     builder.call('full', [each], { shape: [], dtype: { dtype: dtypes[each.category] } }),
   );
-  return { args, attrs: {} };
+  return { args: [...a.args.slice(0, first), ...values], attrs: {} };
 }
 
 /** A pointwise op over values and scalars. */

@@ -34,7 +34,9 @@ const extents: ReadonlyMap<string, Index> = new Map([
 ]);
 
 const leaf = fc.oneof(
-  fc.integer({ min: -3, max: 12 }).map((value): Sample => ({ index: int(value), naive: () => value, text: `(${String(value)})` })),
+  fc
+    .integer({ min: -3, max: 12 })
+    .map((value): Sample => ({ index: int(value), naive: () => value, text: `(${String(value)})` })),
   fc.constantFrom(...extents.keys()).map((name): Sample => ({
     index: axisIndex({ name, extent: extents.get(name) ?? int(1) }),
     naive: ({ axes }) => axes.get(name) ?? 0,
@@ -47,7 +49,9 @@ const leaf = fc.oneof(
 );
 
 const divisor = fc.oneof(
-  fc.integer({ min: 1, max: 24 }).map((value): Sample => ({ index: int(value), naive: () => value, text: String(value) })),
+  fc
+    .integer({ min: 1, max: 24 })
+    .map((value): Sample => ({ index: int(value), naive: () => value, text: String(value) })),
   fc.array(fc.constantFrom(s0, s1, int(2), int(3), int(4)), { minLength: 1, maxLength: 3 }).map((factors): Sample => {
     const index = product(factors);
     return { index, naive: (point) => evaluateIndex(index, point), text: `(${printIndex(index)})` };
@@ -99,13 +103,18 @@ const reshape = fc
       axes.reduce((total, { name, extent }) => total * evaluateIndex(extent, point) + (point.axes.get(name) ?? 0), 0);
     return {
       index: add(modulo(floorDivide(flat, a.index), b.index), multiply(int(7), modulo(flat, a.index))),
-      naive: (point) => mod(Math.floor(naiveFlat(point) / a.naive(point)), b.naive(point)) + 7 * mod(naiveFlat(point), a.naive(point)),
+      naive: (point) =>
+        mod(Math.floor(naiveFlat(point) / a.naive(point)), b.naive(point)) + 7 * mod(naiveFlat(point), a.naive(point)),
       text: `reshape of ${names.join(',')} by ${a.text}, ${b.text}`,
     };
   });
 
 const point = fc
-  .record({ s0: fc.integer({ min: 1, max: 5 }), s1: fc.integer({ min: 1, max: 5 }), at: fc.array(fc.nat(999), { minLength: 5, maxLength: 5 }) })
+  .record({
+    s0: fc.integer({ min: 1, max: 5 }),
+    s1: fc.integer({ min: 1, max: 5 }),
+    at: fc.array(fc.nat(999), { minLength: 5, maxLength: 5 }),
+  })
   .map(({ s0: a, s1: b, at }): Point => {
     const values = new Map([['s0', a], ['s1', b]]); // prettier-ignore
     const axes = [...extents].map(([name, extent], position): [string, number] => [
@@ -127,7 +136,11 @@ describe.each([
         const { min, max } = rangeOf(sample.index);
         for (const at of points) {
           const wanted = sample.naive(at) + 0;
-          expect([sample.text, printIndex(sample.index), evaluateIndex(sample.index, at)]).toEqual([sample.text, printIndex(sample.index), wanted]);
+          expect([sample.text, printIndex(sample.index), evaluateIndex(sample.index, at)]).toEqual([
+            sample.text,
+            printIndex(sample.index),
+            wanted,
+          ]);
           expect(min === null || min <= wanted).toBe(true);
           expect(max === null || max >= wanted).toBe(true);
           const compiled = compileIndex(sample.index, { axis: (name) => slots.indexOf(name), sizes: at.sizes });

@@ -4,7 +4,18 @@
 import { badIndex } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
 import { compareLists, equal } from './order.ts';
-import { add, divideTerm, fromTerm, fromTerms, int, multiply, multiplyTerms, subtract, termOf, termsOf } from './polynomial.ts';
+import {
+  add,
+  divideTerm,
+  fromTerm,
+  fromTerms,
+  int,
+  multiply,
+  multiplyTerms,
+  subtract,
+  termOf,
+  termsOf,
+} from './polynomial.ts';
 import type { Term } from './polynomial.ts';
 import { boundsOf, isWithin } from './range.ts';
 
@@ -71,7 +82,10 @@ function splitByTerm(dividend: Index, unit: Term): Split {
   const isRemainder = rest.length === 0 || isWithin(left, fromTerm(unit));
   if (isRemainder || unit.factors.length > 0) return { quotient: fromTerms(quotient), rest: left, isRemainder };
   const reduced = rest.map((term): Term => {
-    const times = term.factors.length === 0 ? Math.floor(term.coefficient / unit.coefficient) : Math.trunc(term.coefficient / unit.coefficient);
+    const times =
+      term.factors.length === 0
+        ? Math.floor(term.coefficient / unit.coefficient)
+        : Math.trunc(term.coefficient / unit.coefficient);
     quotient.push({ coefficient: times, factors: term.factors });
     return { coefficient: term.coefficient - times * unit.coefficient, factors: term.factors };
   });
@@ -178,7 +192,8 @@ function commonFactor(rest: Index, divisor: Index): CommonFactor | undefined {
     const [multiple, remainder]: [Term[], Term[]] = [[], []];
     for (const term of terms) (divideTerm(term, factor) === undefined ? remainder : multiple).push(term);
     if (remainder.length === 0) return { factor, multiple: fromTerms(multiple), remainder: int(0) };
-    const constant = remainder.length === 1 && remainder[0]?.factors.length === 0 ? remainder[0].coefficient : undefined;
+    const constant =
+      remainder.length === 1 && remainder[0]?.factors.length === 0 ? remainder[0].coefficient : undefined;
     const left = splitConstant(constant, factor) ?? { multiple: [], remainder: fromTerms(remainder) };
     if (!isWithin(left.remainder, fromTerm(factor))) continue;
     return { factor, multiple: fromTerms([...multiple, ...left.multiple]), remainder: left.remainder };

@@ -22,5 +22,4 @@ function extremum(kind: Extremum, a: Index, b: Index): Index {
 const itemsOf = (kind: Extremum, index: Index): readonly Index[] => (index.kind === kind ? index.items : [index]);
 
 /** Whether `a` is always the one to take. */
-const dominates = (kind: Extremum, a: Index, b: Index): boolean =>
-  kind === 'min' ? isAtMost(a, b) : isAtMost(b, a);
+const dominates = (kind: Extremum, a: Index, b: Index): boolean => (kind === 'min' ? isAtMost(a, b) : isAtMost(b, a));

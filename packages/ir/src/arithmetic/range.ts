@@ -218,8 +218,7 @@ function highEnd(variable: Index): Index | undefined {
 
 /** Notes the sizes that are at least 1 because the axis has a value, or the divisor is positive. */
 function notePositive(variable: Index, positive: Set<string>): void {
-  const size =
-    variable.kind === 'axis' ? variable.axis.extent : variable.kind === 'mod' ? variable.divisor : undefined;
+  const size = variable.kind === 'axis' ? variable.axis.extent : variable.kind === 'mod' ? variable.divisor : undefined;
   if (size !== undefined) notePositiveSize(size, positive);
 }
 

@@ -73,4 +73,3 @@ export function substituteAxis(axis: Axis, map: ReadonlyMap<string, Index>): Axi
   const extent = substitute(axis.extent, map);
   return extent === axis.extent ? axis : { name: axis.name, extent };
 }
-

@@ -116,7 +116,8 @@ export class BodyBuilder {
   /** An op of the table on operands that have the dtypes it asks for; the result's dtype follows from the op's rule. */
   apply(op: PointwiseName, args: readonly ScalarId[]): ScalarId {
     const entry = pointwise[op];
-    if (args.length !== entry.arity) throw lawBroken(op, `takes ${String(entry.arity)} operands, not ${String(args.length)}`);
+    if (args.length !== entry.arity)
+      throw lawBroken(op, `takes ${String(entry.arity)} operands, not ${String(args.length)}`);
     const compute = operandDType(entry, args.map((id) => this.dtypeOf(id))); // prettier-ignore
     const dtype = resultOfRule(entry, compute);
     const folded = this.#fold(entry, args, { compute, dtype });
@@ -133,7 +134,8 @@ export class BodyBuilder {
     if (node.kind === 'index' && isWithin(node.value, extent)) return value;
     if (node.kind === 'constant' && extent.kind === 'int') {
       const index = Number(constantToValue(node.value, 'i64'));
-      if (index >= -extent.value && index < extent.value) return this.constant(index < 0 ? index + extent.value : index, 'i64');
+      if (index >= -extent.value && index < extent.value)
+        return this.constant(index < 0 ? index + extent.value : index, 'i64');
     }
     const key = `k ${String(value)} ${printIndex(extent)} ${String(site)}`;
     return this.#number(key, { kind: 'check', dtype: 'i64', value, extent, site });
@@ -179,7 +181,11 @@ export class BodyBuilder {
     return low >= -(2 ** 31) && high < 2 ** 31;
   }
 
-  #fold(entry: PointwiseOp, args: readonly ScalarId[], dtypes: { readonly compute: DType; readonly dtype: DType }): ScalarId | undefined {
+  #fold(
+    entry: PointwiseOp,
+    args: readonly ScalarId[],
+    dtypes: { readonly compute: DType; readonly dtype: DType },
+  ): ScalarId | undefined {
     const values: (number | bigint)[] = [];
     for (const id of args) {
       const node = this.node(id);
@@ -199,7 +205,9 @@ const operandNames = (args: readonly ScalarId[]): TermBindings =>
 /** `node` with other ids for the nodes it refers to. */
 export function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar {
   const inside = (index: Index): Index =>
-    freeIndirects(index).size === 0 ? index : substitute(index, new Map(), (value, extent) => indirect(id(value), extent));
+    freeIndirects(index).size === 0
+      ? index
+      : substitute(index, new Map(), (value, extent) => indirect(id(value), extent));
   switch (node.kind) {
     case 'constant':
     case 'carried':
@@ -215,7 +223,10 @@ export function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar 
       return { ...node, args: node.args.map(id) };
     case 'load': {
       const { mask, other } = node;
-      const masked = { ...(mask !== undefined && { mask: id(mask) }), ...(other !== undefined && { other: id(other) }) };
+      const masked = {
+        ...(mask !== undefined && { mask: id(mask) }),
+        ...(other !== undefined && { other: id(other) }),
+      };
       return { ...node, at: inside(node.at), ...masked };
     }
   }

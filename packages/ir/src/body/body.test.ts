@@ -27,7 +27,10 @@ describe('BodyBuilder', () => {
     const body = new BodyBuilder();
     body.load(y, 'f32', axisIndex(i));
     const a = body.load(x, 'f32', axisIndex(i));
-    expect(body.finish([a])).toEqual({ nodes: [{ kind: 'load', dtype: 'f32', buffer: x, at: axisIndex(i) }], results: [0] });
+    expect(body.finish([a])).toEqual({
+      nodes: [{ kind: 'load', dtype: 'f32', buffer: x, at: axisIndex(i) }],
+      results: [0],
+    });
   });
 
   test('folds constants bit for bit', () => {
@@ -126,7 +129,13 @@ describe('inlining a producer', () => {
     const a = body.load(y, 'f32', axisIndex(j));
     return body.finish([body.apply('mul', [a, a])]);
   };
-  const producer = { buffer: x, body: square(), result: 0, axes: [i, j], write: add(multiply(axisIndex(i), int(4)), axisIndex(j)) };
+  const producer = {
+    buffer: x,
+    body: square(),
+    result: 0,
+    axes: [i, j],
+    write: add(multiply(axisIndex(i), int(4)), axisIndex(j)),
+  };
 
   test('substitutes the point that writes the element', () => {
     const body = new BodyBuilder();
@@ -139,7 +148,15 @@ describe('inlining a producer', () => {
     const [rows, columns] = [sizeSymbol('s0', 1), sizeSymbol('s1', 1)];
     const [r, c] = [axisIndex({ name: 'r', extent: rows }), axisIndex({ name: 'c', extent: columns })];
     const p = new BodyBuilder();
-    const written = { ...producer, body: p.finish([p.load(y, 'f32', c)]), axes: [{ name: 'r', extent: rows }, { name: 'c', extent: columns }], write: add(multiply(r, columns), c) };
+    const written = {
+      ...producer,
+      body: p.finish([p.load(y, 'f32', c)]),
+      axes: [
+        { name: 'r', extent: rows },
+        { name: 'c', extent: columns },
+      ],
+      write: add(multiply(r, columns), c),
+    };
     const renamed = [axisIndex({ name: 'a', extent: rows }), axisIndex({ name: 'b', extent: columns })] as const;
     const body = new BodyBuilder();
     const consumer = body.finish([body.load(x, 'f32', add(multiply(renamed[0], columns), renamed[1]))]);
@@ -151,7 +168,9 @@ describe('inlining a producer', () => {
     const body = new BodyBuilder();
     const place = subtract(axisIndex(i), int(1));
     const mask = body.apply('ge', [body.index(place), body.constant(0, 'i64')]);
-    const consumer = body.finish([body.load(x, 'f32', multiply(place, int(4)), { mask, other: body.constant(5, 'f32') })]);
+    const consumer = body.finish([
+      body.load(x, 'f32', multiply(place, int(4)), { mask, other: body.constant(5, 'f32') }),
+    ]);
     const inlined = inlineLoad(consumer, producer);
     expect(inlined && text(inlined)).toBe(
       'let t0 = [i - 1] >= 0\nlet t1 = masked(t0, y[0])\ngive where(t0, t1 * t1, 5.0)',

@@ -25,7 +25,10 @@ export interface Producer {
 }
 
 /** The point at which the producer writes element `place`, or undefined where its write cannot be inverted. */
-export function producingPoint({ axes, write }: Pick<Producer, 'axes' | 'write'>, place: Index): ReadonlyMap<string, Index> | undefined {
+export function producingPoint(
+  { axes, write }: Pick<Producer, 'axes' | 'write'>,
+  place: Index,
+): ReadonlyMap<string, Index> | undefined {
   const layout = denseLayout(axes, write);
   if (layout === undefined) return undefined;
   const point = new Map<string, Index>(axes.map((axis) => [axis.name, int(0)]));
@@ -83,9 +86,16 @@ export function inlineOne(load: Load, builder: BodyBuilder, producer: Producer):
   return selectValue(builder, mask, { value, other });
 }
 
-function selectValue(builder: BodyBuilder, mask: ScalarId, { value, other }: { value: ScalarId; other: ScalarId | undefined }): ScalarId {
+function selectValue(
+  builder: BodyBuilder,
+  mask: ScalarId,
+  { value, other }: { value: ScalarId; other: ScalarId | undefined },
+): ScalarId {
   const dtype = builder.dtypeOf(value);
   const compute = dtype === 'f16' || dtype === 'bf16' ? 'f32' : dtype;
-  const [x, y] = [builder.cast(value, compute), other === undefined ? builder.constant(0, compute) : builder.cast(other, compute)];
+  const [x, y] = [
+    builder.cast(value, compute),
+    other === undefined ? builder.constant(0, compute) : builder.cast(other, compute),
+  ];
   return builder.cast(builder.apply('where', [mask, x, y]), dtype);
 }

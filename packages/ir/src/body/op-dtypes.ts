@@ -10,7 +10,8 @@ export function operandDType(entry: PointwiseOp, dtypes: readonly DType[]): DTyp
   const dtype = at(values, 0);
   const isTyped = values.every((other) => other === dtype) && (entry.rule !== 'select' || dtypes[0] === 'bool');
   if (!isTyped) throw lawBroken(`${entry.name}(${dtypes.join(', ')})`, 'operands must have one dtype');
-  if (dtypeInfo[dtype].compute !== dtype) throw lawBroken(`${entry.name}(${dtypes.join(', ')})`, `${dtype} is not computed in`);
+  if (dtypeInfo[dtype].compute !== dtype)
+    throw lawBroken(`${entry.name}(${dtypes.join(', ')})`, `${dtype} is not computed in`);
   return dtype;
 }
 
@@ -21,7 +22,8 @@ export function isExactCast(from: DType, to: DType): boolean {
   const [source, target] = [dtypeInfo[from], dtypeInfo[to]];
   if (from === 'bool') return true;
   if (to === 'bool') return false;
-  if (source.category === 'float') return target.category === 'float' && (to === 'f64' || (to === 'f32' && target.bytes > source.bytes));
+  if (source.category === 'float')
+    return target.category === 'float' && (to === 'f64' || (to === 'f32' && target.bytes > source.bytes));
   const bits = source.bytes * 8 - (source.signed ? 1 : 0);
   if (target.category === 'float') return bits <= (mantissa[to] ?? 0) && to !== 'f16';
   return target.signed && target.bytes > source.bytes;

@@ -99,8 +99,7 @@ export function expandDecompositions(body: Body): Body {
 }
 
 /** The body without what its results do not need. */
-export const removeDead = (body: Body): Body =>
-  liveNodes(body).every((live) => live) ? body : mapBody(body, {});
+export const removeDead = (body: Body): Body => (liveNodes(body).every((live) => live) ? body : mapBody(body, {}));
 
 /** The node of a body's only result. */
 export const resultOf = (body: Body): Scalar => at(body.nodes, at(body.results, 0));

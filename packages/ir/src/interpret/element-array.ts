@@ -4,14 +4,7 @@ import { f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsind
 import type { Value } from '@tsinductor/ops';
 
 export type ElementArray =
-  | Float64Array
-  | Float32Array
-  | Uint16Array
-  | BigInt64Array
-  | Int32Array
-  | Int16Array
-  | Int8Array
-  | Uint8Array;
+  Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Int16Array | Int8Array | Uint8Array;
 
 type Constructor = new (buffer: ArrayBufferLike) => ElementArray;
 
@@ -38,6 +31,10 @@ export function decodeElements(dtype: DType, data: string): ElementArray {
   const aligned = new ArrayBuffer(bytes.length);
   new Uint8Array(aligned).set(bytes);
   return new constructors[dtype](aligned);
+}
+
+export function clearElements(array: ElementArray): void {
+  new Uint8Array(array.buffer, array.byteOffset, array.byteLength).fill(0);
 }
 
 /** From the bits that memory holds to the value, for the dtypes where they differ. */

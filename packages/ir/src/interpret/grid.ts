@@ -65,7 +65,7 @@ export class Side {
     const coordinates = this.#coordinates();
     let position = this.first(strides);
     let run = inner - (coordinates[last] ?? 0);
-    for (let k = 0; k < this.count; ) {
+    for (let k = 0; k < this.count;) {
       const end = Math.min(this.count, k + run);
       for (; k < end; k += 1, position += step) out[k] = position;
       position += this.#carry(coordinates, strides) - inner * step;

@@ -54,7 +54,8 @@ export class ProgramInterpreter {
       if (buffer.role === 'temporary') return allocateElements(buffer.dtype, size);
       throw lawBroken(`buffer ${buffer.name}`, `an ${buffer.role} has no memory`);
     }
-    if (given.length < size) throw lawBroken(`buffer ${buffer.name}`, `has ${String(given.length)} elements, not ${String(size)}`);
+    if (given.length < size)
+      throw lawBroken(`buffer ${buffer.name}`, `has ${String(given.length)} elements, not ${String(size)}`);
     return given;
   }
 

@@ -36,7 +36,8 @@ interface Extents {
 
 export function compileContract(node: ContractNode, { frame, dtypeOf }: Execution): RunNode {
   const [out, write] = [at(node.outs, 0), at(node.writes, 0)];
-  const place = (index: Index, rows: Axis, columns: Axis): BatchPlace => batchPlace(index, { batch: node.batch, rows, columns }, frame.sizes);
+  const place = (index: Index, rows: Axis, columns: Axis): BatchPlace =>
+    batchPlace(index, { batch: node.batch, rows, columns }, frame.sizes);
   const [a, b, c] = [place(node.a.at, node.m, node.k), place(node.b.at, node.k, node.n), place(write, node.m, node.n)];
   const extents: Extents = { m: a.place.grid.rows.total, n: b.place.grid.columns.total, k: a.place.grid.columns.total };
   const read = (operand: ContractOperand, { place: { at: places } }: BatchPlace): Source => ({
@@ -70,7 +71,11 @@ interface MatrixAxes {
 function batchPlace(index: Index, axes: MatrixAxes, sizes: ReadonlyMap<string, number>): BatchPlace {
   const numbers = new Map([...freeSizes(index)].map((name) => [name, int(sizes.get(name) ?? 0)]));
   const fixed = substitute(index, numbers);
-  const [batch, rows, columns] = [axes.batch, [axes.rows], [axes.columns]].map((list) => new Side(list, sizes)) as [Side, Side, Side];
+  const [batch, rows, columns] = [axes.batch, [axes.rows], [axes.columns]].map((list) => new Side(list, sizes)) as [
+    Side,
+    Side,
+    Side,
+  ];
   Object.assign(rows, { count: rows.total });
   Object.assign(columns, { count: columns.total });
   const grid: Grid = { rows, columns, capacity: rows.total * columns.total };

@@ -1,11 +1,10 @@
 // Maps and scatters over vectors: the points of the axes in row-major order, a stretch at a time.
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import { evaluator, pointwise } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
-import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { MapNode, ScatterNode } from '../loop.ts';
-import { bitEncoders, readElement, writeElement } from './element-array.ts';
+import { bitEncoders, clearElements, readElement, writeElement } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { Side, pointCount } from './grid.ts';
 import type { Grid } from './grid.ts';
@@ -53,7 +52,7 @@ export function compileMap(node: MapNode, execution: Execution): RunNode {
     });
 }
 
-const combining: Readonly<Record<Exclude<ScatterNode['mode'], 'set'>, PointwiseName>> = {
+export const combining: Readonly<Record<Exclude<ScatterNode['mode'], 'set'>, PointwiseName>> = {
   add: 'add',
   multiply: 'mul',
   min: 'minimum',
@@ -67,7 +66,7 @@ export function compileScatter(node: ScatterNode, execution: Execution): RunNode
   const out = at(node.outs, 0);
   const start = (): void => {
     const target = frame.buffer(out);
-    if (node.initial === undefined) target.fill(0 as never);
+    if (node.initial === undefined) clearElements(target);
     else (target as Float64Array).set(frame.buffer(node.initial) as Float64Array);
   };
   if (grid.columns.total === 0) return start;
@@ -100,7 +99,11 @@ interface Update {
   readonly count: number;
 }
 
-function update({ target, dtype, places, count }: Update, values: ArrayLike<Value>, combine: Combine | undefined): void {
+function update(
+  { target, dtype, places, count }: Update,
+  values: ArrayLike<Value>,
+  combine: Combine | undefined,
+): void {
   const encode = bitEncoders[dtype];
   for (let k = 0; k < count; k += 1) {
     const place = at(places, k);

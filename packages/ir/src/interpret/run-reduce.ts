@@ -53,7 +53,12 @@ export function compileReduce(node: ReduceNode, execution: Execution): RunNode {
       setStates(machine.finish, states, { first: 0, from: 0, count: columns.count });
       machine.finish.run();
       node.outs.forEach((out, position) => {
-        scatter(frame.buffer(out), at(dtypes, position), at(writes, position).places(), machine.finish.result(position));
+        scatter(
+          frame.buffer(out),
+          at(dtypes, position),
+          at(writes, position).places(),
+          machine.finish.result(position),
+        );
       });
     }
   };
@@ -110,7 +115,11 @@ function mergeHalves({ flat, merge, node }: Machine, states: readonly Vector[], 
 }
 
 /** Puts states[slot][from .. from + count) where the body has its states `first + slot`. */
-function setStates(body: VectorBody, states: readonly Vector[], { first, from, count }: { first: number; from: number; count: number }): void {
+function setStates(
+  body: VectorBody,
+  states: readonly Vector[],
+  { first, from, count }: { first: number; from: number; count: number },
+): void {
   states.forEach((state, slot) => {
     const target = body.state(first + slot);
     if (target !== undefined) (target as Float64Array).set((state as Float64Array).subarray(from, from + count));

@@ -28,7 +28,8 @@ export function compileScan(node: ScanNode, execution: Execution): RunNode {
       for (rows.start = 0; rows.start < rows.total; rows.start += height) {
         rows.count = Math.min(height, rows.total - rows.start);
         step.runIndependent();
-        for (let row = 0; row < rows.count; row += 1) advance({ step, finish, states }, row * columns.count, columns.count);
+        for (let row = 0; row < rows.count; row += 1)
+          advance({ step, finish, states }, row * columns.count, columns.count);
         finish.run();
         node.outs.forEach((out, position) => {
           scatter(frame.buffer(out), at(dtypes, position), at(writes, position).places(), finish.result(position));
@@ -62,8 +63,13 @@ function advance({ step, finish, states }: Scan, from: number, count: number): v
   });
 }
 
-function copyPart(source: Vector, target: Vector | undefined, part: { source: number; target: number; count: number }): void {
+function copyPart(
+  source: Vector,
+  target: Vector | undefined,
+  part: { source: number; target: number; count: number },
+): void {
   if (target === undefined) return;
   if (part.count === 1) target[part.target] = (source[part.source] ?? 0) as number;
-  else (target as Float64Array).set((source as Float64Array).subarray(part.source, part.source + part.count), part.target);
+  else
+    (target as Float64Array).set((source as Float64Array).subarray(part.source, part.source + part.count), part.target);
 }

@@ -36,7 +36,9 @@ export interface Frame {
 }
 
 /** `whole` steps work on all points of the range; others on any part of it, and may depend on a state. */
-type Step = { readonly kind: 'whole'; readonly run: () => void } | { readonly kind: 'part'; readonly run: (range: Range) => void; readonly carried: boolean };
+type Step =
+  | { readonly kind: 'whole'; readonly run: () => void }
+  | { readonly kind: 'part'; readonly run: (range: Range) => void; readonly carried: boolean };
 
 type Node<Kind extends Scalar['kind']> = Extract<Scalar, { readonly kind: Kind }>;
 
@@ -62,7 +64,9 @@ export class VectorBody {
     const live = liveNodes(this.#body);
     for (const [id, node] of this.#body.nodes.entries()) {
       this.#forms.push({});
-      this.#carried.push(node.kind === 'carried' || scalarOperands(node).some((operand) => this.#carried[operand] === true));
+      this.#carried.push(
+        node.kind === 'carried' || scalarOperands(node).some((operand) => this.#carried[operand] === true),
+      );
       if (live[id] === true) this.#compile(id, node);
     }
     for (const id of this.#body.results) this.#vector(id);
@@ -154,7 +158,11 @@ export class VectorBody {
 
   /** Whether the node is an i64 that has numbers for its values. */
   #isSafe(id: ScalarId): boolean {
-    return at(this.#body.nodes, id).dtype === 'i64' && at(this.#forms, id).numbers !== undefined && at(this.#forms, id).bigints === undefined;
+    return (
+      at(this.#body.nodes, id).dtype === 'i64' &&
+      at(this.#forms, id).numbers !== undefined &&
+      at(this.#forms, id).bigints === undefined
+    );
   }
 
   #compile(id: ScalarId, node: Scalar): void {

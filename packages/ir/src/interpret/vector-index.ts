@@ -66,7 +66,9 @@ function compile(index: Index, context: IndexContext): Fill {
     case 'product':
     case 'min':
     case 'max':
-      return index.items.map((item) => compile(item, context)).reduce((a, b) => combine(a, b, { kind: index.kind, grid }));
+      return index.items
+        .map((item) => compile(item, context))
+        .reduce((a, b) => combine(a, b, { kind: index.kind, grid }));
     case 'floorDiv':
     case 'mod':
       return combine(compile(index.dividend, context), compile(index.divisor, context), { kind: index.kind, grid });

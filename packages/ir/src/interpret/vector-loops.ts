@@ -167,7 +167,7 @@ const spelled = (c: Spelling | undefined): string =>
   c === undefined ? '' : c.kind === 'call' ? c.name : c.kind === 'prefix' ? `prefix ${c.operator}` : c.operator;
 
 function writtenOut(name: string, dtype: DType): VectorLoop | undefined {
-  if (dtype === 'i64') return bigintLoops[name] as VectorLoop | undefined;
+  if (dtype === 'i64') return asBigints(bigintLoops[name]);
   if (name === 'where_') return select;
   if (name === 'fma_' && isFloat(dtype)) return fma(dtype === 'f32' ? fma32 : fma64);
   const rounded = dtype === 'f32' ? f32Loops[name] : dtype === 'f64' ? f64Loops[name] : undefined;
@@ -180,6 +180,13 @@ const asLoop = (loop: Numbers | undefined): VectorLoop | undefined =>
   ((out, args, range) => {
     const [a, b = a] = args as readonly [Float64Array, Float64Array?];
     loop(out as Float64Array, a, b, range);
+  });
+
+const asBigints = (loop: Bigints | undefined): VectorLoop | undefined =>
+  loop &&
+  ((out, args, range) => {
+    const [a, b] = args as readonly [BigInt64Array, BigInt64Array];
+    loop(out as BigInt64Array, a, b, range);
   });
 
 /** The loop of a primitive op that computes in `dtype` (bigints at i64, where operands and result are i64). */

@@ -36,7 +36,9 @@ export function printConstant(value: ScalarConstant, category: 'bool' | 'integer
   if (typeof value === 'object') return value.bigint;
   if (category === 'bool') return value === 0 ? 'false' : 'true';
   if (typeof value === 'string') return value === '-0' ? '-0.0' : value;
-  return category === 'float' && Number.isInteger(value) && Math.abs(value) < 1e21 ? `${String(value)}.0` : String(value);
+  return category === 'float' && Number.isInteger(value) && Math.abs(value) < 1e21
+    ? `${String(value)}.0`
+    : String(value);
 }
 
 /** The parts of a body's text. */

@@ -30,7 +30,10 @@ function print(index: Index, outer: number, indirect: PrintIndirect): string {
       return `${index.kind}(${index.items.map((item) => print(item, 0, indirect)).join(', ')})`;
     case 'floorDiv':
     case 'mod': {
-      const [left, right] = [print(index.dividend, level.product, indirect), print(index.divisor, level.atom, indirect)];
+      const [left, right] = [
+        print(index.dividend, level.product, indirect),
+        print(index.divisor, level.atom, indirect),
+      ];
       return enclosed(`${left} ${index.kind === 'mod' ? '%' : '/'} ${right}`, level.product, outer);
     }
   }

@@ -5,10 +5,10 @@
 // Plans are memoised by operator, attributes and metas of the arguments: a repeated call only interprets.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { optimize, SizeEnvironment } from '@tsinductor/graph';
+import { decompose, optimize, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta } from '@tsinductor/graph';
-import { int, interpretProgram } from '@tsinductor/ir';
-import type { BufferId, LoopProgram } from '@tsinductor/ir';
+import { int, ProgramInterpreter } from '@tsinductor/ir';
+import type { BufferId } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { LRUCache } from 'lru-cache';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
@@ -28,8 +28,14 @@ type PlannedResult =
 
 interface Plan {
   readonly results: readonly PlannedResult[];
-  readonly program: LoopProgram | undefined;
+  /** Fills the computed results; undefined where all are views. */
+  readonly program: Prepared | undefined;
   readonly computed: readonly { readonly buffer: BufferId; readonly dtype: DType; readonly shape: readonly number[] }[];
+}
+
+interface Prepared {
+  readonly inputs: readonly BufferId[];
+  readonly interpreter: ProgramInterpreter;
 }
 
 const noSizes: ReadonlyMap<string, number> = new Map();
@@ -53,7 +59,7 @@ export class EagerExecutor {
 
   /** Runs a graph of primitives and composites on its inputs: what `compile` with an eager backend does. */
   runGraph(graph: Graph, inputs: readonly Tensor[]): readonly Tensor[] {
-    return execute(planComputed(graph), inputs);
+    return execute(planComputed(decompose(graph)), inputs);
   }
 }
 
@@ -87,7 +93,8 @@ function planComputed(graph: Graph): Plan {
     const { dtype, shape } = at(at(optimized.nodes, node).results, result);
     return { buffer: at(program.outputs, position), dtype, shape: numbers(shape) };
   });
-  return { program, computed, results: computed.map((_, output) => ({ kind: 'computed', output })) };
+  const prepared = { inputs: program.inputs, interpreter: new ProgramInterpreter(program) };
+  return { program: prepared, computed, results: computed.map((_, output) => ({ kind: 'computed', output })) };
 }
 
 const numbers = (sizes: Meta['shape']): readonly number[] => {
@@ -112,9 +119,9 @@ function execute({ results, program, computed }: Plan, tensors: readonly Tensor[
   });
 }
 
-function interpret(program: LoopProgram, computed: Plan['computed'], tensors: readonly Tensor[]): readonly Tensor[] {
+function interpret({ inputs, interpreter }: Prepared, computed: Plan['computed'], tensors: readonly Tensor[]): readonly Tensor[] {
   const buffers = new Map<BufferId, ElementArray>();
-  program.inputs.forEach((id, position) => {
+  inputs.forEach((id, position) => {
     const tensor = at(tensors, position);
     const { storage, layout } = placeOf(tensor, 'an operator');
     buffers.set(id, storage.elements(tensor.dtype, layout.offset));
@@ -124,6 +131,6 @@ function interpret(program: LoopProgram, computed: Plan['computed'], tensors: re
     buffers.set(buffer, storage.elements(dtype));
     return placedTensor(dtype, storage, rowMajorLayout(shape));
   });
-  interpretProgram(program, { buffers, sizes: noSizes });
+  interpreter.run({ buffers, sizes: noSizes });
   return results;
 }

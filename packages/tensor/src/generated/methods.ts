@@ -378,6 +378,10 @@ export interface TensorMethods {
   /** Differences of neighbours, n times. */
   diff(options?: { n?: number; dim?: number; prepend?: Tensor | null; append?: Tensor | null }): Tensor;
   diff(n?: number, dim?: number, prepend?: Tensor | null, append?: Tensor | null): Tensor;
+  /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
+  digamma(): Tensor;
+  /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
+  digamma_(): this;
   /** The p-norm of the difference. */
   dist(other: Tensor, options?: { p?: number }): Tensor;
   dist(other: Tensor, p?: number): Tensor;
@@ -445,6 +449,10 @@ export interface TensorMethods {
   erfcx(): Tensor;
   /** Scaled complementary error function. */
   erfcx_(): this;
+  /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
+  erfinv(): Tensor;
+  /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
+  erfinv_(): this;
   /** Exponential function. */
   exp(): Tensor;
   /** Exponential function. */
@@ -617,6 +625,22 @@ export interface TensorMethods {
   hypot(other: Tensor | Scalar): Tensor;
   /** Length of the vector (x, y), without undue overflow; infinite if either is, whatever the other. */
   hypot_(other: Tensor | Scalar): this;
+  /** Modified Bessel function of the first kind, of order 0. */
+  i0(): Tensor;
+  /** Modified Bessel function of the first kind, of order 0. */
+  i0_(): this;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
+  i0e(): Tensor;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
+  i0e_(): this;
+  /** Modified Bessel function of the first kind, of order 1. */
+  i1(): Tensor;
+  /** Modified Bessel function of the first kind, of order 1. */
+  i1_(): this;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
+  i1e(): Tensor;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
+  i1e_(): this;
   /** Adds slices at indices. */
   indexAdd(dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): Tensor;
   /** Adds slices at indices. */
@@ -750,6 +774,10 @@ export interface TensorMethods {
   lessEqual(other: Tensor | Scalar): Tensor;
   /** Alias of le. */
   lessEqual_(other: Tensor | Scalar): this;
+  /** Logarithm of the absolute value of the gamma function. */
+  lgamma(): Tensor;
+  /** Logarithm of the absolute value of the gamma function. */
+  lgamma_(): this;
   /** x times the transposed weight, plus bias. */
   linear(weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
   linear(weight: Tensor, bias?: Tensor | null): Tensor;
@@ -960,6 +988,10 @@ export interface TensorMethods {
   ndtr(): Tensor;
   /** Distribution function of the standard normal distribution. */
   ndtr_(): this;
+  /** Quantile function of the standard normal distribution: the inverse of ndtr. */
+  ndtri(): Tensor;
+  /** Quantile function of the standard normal distribution: the inverse of ndtr. */
+  ndtri_(): this;
   /** Whether two values differ. */
   ne(other: Tensor | Scalar): Tensor;
   /** Whether two values differ. */
@@ -1268,9 +1300,9 @@ export interface TensorMethods {
   sqrt(): Tensor;
   /** Square root, correctly rounded. */
   sqrt_(): this;
-  /** x times x; of bool in i64. */
+  /** x times x. */
   square(): Tensor;
-  /** x times x; of bool in i64. */
+  /** x times x. */
   square_(): this;
   /** Without the axes of size 1, or those of them that `dim` names. */
   squeeze(options?: { dim?: number | readonly number[] | null }): Tensor;
@@ -1370,6 +1402,8 @@ export interface TensorMethods {
   trace(): Tensor;
   /** Swaps two axes. */
   transpose(dim0: number, dim1: number): Tensor;
+  /** Second derivative of lgamma: polygamma of order 1. */
+  trigamma_(): this;
   /** The lower triangle of matrices, zeros elsewhere. */
   tril(options?: { diagonal?: number }): Tensor;
   tril(diagonal?: number): Tensor;
@@ -1475,4 +1509,8 @@ export interface TensorMethods {
   zero_(): this;
   /** Zeros. In the shape and dtype of a tensor. */
   zerosLike(options?: { dtype?: DType | null; memoryFormat?: unknown | null }): Tensor;
+  /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
+  zeta(other: Tensor | Scalar): Tensor;
+  /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
+  zeta_(other: Tensor | Scalar): this;
 }

@@ -2,7 +2,6 @@
 
 import type { DType } from '@tsinductor/base';
 import type { Scalar } from '../scalars.ts';
-import type { SubscriptItem } from '../subscript.ts';
 import type { Tensor } from '../tensor.ts';
 
 export interface TopLevelFunctions {
@@ -266,6 +265,8 @@ export interface TopLevelFunctions {
   /** Differences of neighbours, n times. */
   diff(input: Tensor, options?: { n?: number; dim?: number; prepend?: Tensor | null; append?: Tensor | null }): Tensor;
   diff(input: Tensor, n?: number, dim?: number, prepend?: Tensor | null, append?: Tensor | null): Tensor;
+  /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
+  digamma(input: Tensor): Tensor;
   /** The p-norm of the difference. */
   dist(input: Tensor, other: Tensor, options?: { p?: number }): Tensor;
   dist(input: Tensor, other: Tensor, p?: number): Tensor;
@@ -303,6 +304,8 @@ export interface TopLevelFunctions {
   erfc(input: Tensor): Tensor;
   /** Scaled complementary error function. */
   erfcx(input: Tensor): Tensor;
+  /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
+  erfinv(input: Tensor): Tensor;
   /** Exponential function. */
   exp(input: Tensor): Tensor;
   /** 2 to the power of x. */
@@ -396,6 +399,14 @@ export interface TopLevelFunctions {
   hstack(tensors: readonly Tensor[]): Tensor;
   /** Length of the vector (x, y), without undue overflow; infinite if either is, whatever the other. */
   hypot(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  /** Modified Bessel function of the first kind, of order 0. */
+  i0(input: Tensor): Tensor;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
+  i0e(input: Tensor): Tensor;
+  /** Modified Bessel function of the first kind, of order 1. */
+  i1(input: Tensor): Tensor;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
+  i1e(input: Tensor): Tensor;
   /** Adds slices at indices. */
   indexAdd(input: Tensor, dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): Tensor;
   /** Puts slices at indices. */
@@ -481,6 +492,8 @@ export interface TopLevelFunctions {
   less(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Alias of le. */
   lessEqual(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  /** Logarithm of the absolute value of the gamma function. */
+  lgamma(input: Tensor): Tensor;
   /** Evenly spaced values, both ends included. */
   linspace(start: Scalar, end: Scalar, steps: number, options?: { dtype?: DType | null }): Tensor;
   /** Natural logarithm. */
@@ -641,6 +654,8 @@ export interface TopLevelFunctions {
   ): [Tensor, Tensor, Tensor];
   /** Distribution function of the standard normal distribution. */
   ndtr(input: Tensor): Tensor;
+  /** Quantile function of the standard normal distribution: the inverse of ndtr. */
+  ndtri(input: Tensor): Tensor;
   /** Whether two values differ. */
   ne(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Negation. */
@@ -833,7 +848,7 @@ export interface TopLevelFunctions {
   splitWithSizes(input: Tensor, splitSizes: number | readonly number[], dim?: number): Tensor[];
   /** Square root, correctly rounded. */
   sqrt(input: Tensor): Tensor;
-  /** x times x; of bool in i64. */
+  /** x times x. */
   square(input: Tensor): Tensor;
   /** Without the axes of size 1, or those of them that `dim` names. */
   squeeze(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;
@@ -1036,8 +1051,9 @@ export interface TopLevelFunctions {
   zeros(...size: number[]): Tensor;
   /** Zeros. In the shape and dtype of a tensor. */
   zerosLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: unknown | null }): Tensor;
+  /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
+  zeta(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 }
-
 export interface FunctionalFunctions {
   /** Zeroes elements at random, in training. */
   alphaDropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
@@ -1559,7 +1575,6 @@ export interface FunctionalFunctions {
     reduction?: string,
   ): Tensor;
 }
-
 export interface LinalgFunctions {
   /** Matrix product, with vectors and broadcast batches. */
   matmul(input: Tensor, other: Tensor): Tensor;
@@ -1611,8 +1626,9 @@ export interface LinalgFunctions {
     options?: { dtype?: DType | null },
   ): Tensor;
 }
-
 export interface SpecialFunctions {
+  /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
+  digamma(input: Tensor): Tensor;
   /** Entropy term; 0 at 0, minus infinity below. */
   entr(input: Tensor): Tensor;
   /** Error function. */
@@ -1621,12 +1637,24 @@ export interface SpecialFunctions {
   erfc(input: Tensor): Tensor;
   /** Scaled complementary error function. */
   erfcx(input: Tensor): Tensor;
+  /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
+  erfinv(input: Tensor): Tensor;
   /** 2 to the power of x. */
   exp2(input: Tensor): Tensor;
   /** Logistic function. */
   expit(input: Tensor): Tensor;
   /** exp(x) - 1, accurate near 0. */
   expm1(input: Tensor): Tensor;
+  /** Logarithm of the absolute value of the gamma function. */
+  gammaln(input: Tensor): Tensor;
+  /** Modified Bessel function of the first kind, of order 0. */
+  i0(input: Tensor): Tensor;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
+  i0e(input: Tensor): Tensor;
+  /** Modified Bessel function of the first kind, of order 1. */
+  i1(input: Tensor): Tensor;
+  /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
+  i1e(input: Tensor): Tensor;
   /** log(1 + x), accurate near 0. */
   log1p(input: Tensor): Tensor;
   /** Logarithm of the distribution function of the standard normal distribution. */
@@ -1644,10 +1672,14 @@ export interface SpecialFunctions {
   multigammaln(input: Tensor, p: number): Tensor;
   /** Distribution function of the standard normal distribution. */
   ndtr(input: Tensor): Tensor;
+  /** Quantile function of the standard normal distribution: the inverse of ndtr. */
+  ndtri(input: Tensor): Tensor;
   /** The n-th derivative of digamma. */
   polygamma(n: number, input: Tensor): Tensor;
   /** x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1. */
   pow(input: Tensor | Scalar, exponent: Tensor | Scalar): Tensor;
+  /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
+  psi(input: Tensor): Tensor;
   /** The nearest integer, ties to even; or to decimals. */
   round(input: Tensor, options?: { decimals?: number }): Tensor;
   /** Normalised cardinal sine; 1 at 0. */
@@ -1659,8 +1691,9 @@ export interface SpecialFunctions {
   xlog1py(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
   xlogy(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
+  zeta(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
 }
-
 export interface FftFunctions {
   /** Moves the middle of each axis to its start, or back. */
   fftshift(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;

@@ -1,0 +1,229 @@
+// Schedules executed on the host, group by group, following nests and locals to the letter, one point at a time: slow,
+// and the meaning of a schedule. A fusion that reads what is not written yet, or a local outside its iteration, is an
+// InternalError here.
+import { at, dtypeInfo, get } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { castValue, evaluator, pointwise } from '@tsinductor/ops';
+import type { Value } from '@tsinductor/ops';
+import { evaluateIndex } from '../arithmetic/evaluate.ts';
+import { lawBroken } from '../errors.ts';
+import type { Axis } from '../index-expr.ts';
+import type { LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import type { Body, BufferId } from '../scalar.ts';
+import type { Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
+import { allocateElements, clearElements, bitEncoders, decodeElements, readElement, writeElement } from './element-array.ts';
+import type { ElementArray } from './element-array.ts';
+import type { ProgramMemory } from './interpret-program.ts';
+import { ScalarBody } from './scalar-body.ts';
+import type { Evaluated, Point } from './scalar-body.ts';
+import { combining } from './run-map.ts';
+
+type Axes = ReadonlyMap<string, number>;
+
+/** Fills the outputs by executing the schedule's groups in order. */
+export function interpretSchedule(schedule: Schedule, memory: ProgramMemory): void {
+  const machine = new ScheduleMachine(schedule.program, memory);
+  for (const group of schedule.groups) machine.group(group);
+}
+
+/** Where a group's local buffer keeps what was written in the present iteration. */
+interface Local {
+  readonly kind: 'scalar' | 'row';
+  readonly values: Map<number, Value>;
+}
+
+class ScheduleMachine {
+  readonly #program: LoopProgram;
+  readonly #memory: ProgramMemory;
+  readonly #arrays = new Map<BufferId, ElementArray>();
+  readonly #dtypes: ReadonlyMap<BufferId, DType>;
+  readonly #bodies = new Map<Body, ScalarBody>();
+  #locals = new Map<BufferId, Local>();
+  #states = new Map<LoopNode, readonly Value[]>();
+  #group: Group | undefined;
+
+  constructor(program: LoopProgram, memory: ProgramMemory) {
+    this.#program = program;
+    this.#memory = memory;
+    this.#dtypes = new Map(program.buffers.map(({ id, dtype }) => [id, dtype]));
+    for (const { id, dtype, size, data } of program.buffers) {
+      const given = memory.buffers.get(id) ?? (data === undefined ? undefined : decodeElements(dtype, data));
+      this.#arrays.set(id, given ?? allocateElements(dtype, evaluateIndex(size, { sizes: memory.sizes })));
+    }
+  }
+
+  group(group: Group): void {
+    this.#group = group;
+    this.#locals = new Map(group.locals.map(({ buffer, kind }) => [buffer, { kind, values: new Map() }]));
+    this.#states = new Map();
+    for (const node of group.nodes) if (node.kind === 'scatter') this.#startScatter(node);
+    this.#tree(group.nest, new Map());
+  }
+
+  #tree(tree: LoopTree | NodeRef, axes: Axes): void {
+    if (tree.kind === 'node') return this.#node(this.#nodeAt(tree), axes);
+    this.#band(tree, 0, axes);
+  }
+
+  #nodeAt(ref: NodeRef): LoopNode {
+    return at(this.#group?.nodes ?? [], ref.node);
+  }
+
+  /** The loops of a tree from `position` inward, then its children. */
+  #band(tree: LoopTree, position: number, axes: Axes): void {
+    const band = tree.loops[position];
+    if (band === undefined) {
+      for (const child of tree.children) this.#tree(child, axes);
+      return;
+    }
+    const opened = this.#nodesBelow(tree).filter((node) => carries(node, band.axis) && !this.#states.has(node));
+    for (const node of opened) this.#states.set(node, this.#initialState(node, axes));
+    this.#loop(band.axis, axes, (inner) => this.#band(tree, position + 1, inner));
+    for (const node of opened) this.#close(node, axes);
+  }
+
+  #loop(axis: Axis, axes: Axes, visit: (axes: Axes) => void): void {
+    const extent = evaluateIndex(axis.extent, { axes, sizes: this.#memory.sizes });
+    for (let value = 0; value < extent; value += 1) visit(new Map([...axes, [axis.name, value]]));
+  }
+
+  #nodesBelow(tree: LoopTree | NodeRef): readonly LoopNode[] {
+    return tree.kind === 'node' ? [this.#nodeAt(tree)] : tree.children.flatMap((child) => this.#nodesBelow(child));
+  }
+
+  /** A node at a point of the loops around it; axes that they do not have are looped over here. */
+  #node(node: LoopNode, axes: Axes): void {
+    const left = node.axes.find(({ name }) => !axes.has(name));
+    if (left !== undefined) return this.#loop(left, axes, (inner) => this.#node(node, inner));
+    const over = overAxes(node);
+    const isOpen = this.#states.has(node);
+    if (over.length > 0 && !isOpen) this.#states.set(node, this.#initialState(node, axes));
+    this.#positions(node, over, axes);
+    if (over.length > 0 && !isOpen) this.#close(node, axes);
+  }
+
+  #positions(node: LoopNode, over: readonly Axis[], axes: Axes): void {
+    const left = over.find(({ name }) => !axes.has(name));
+    if (left !== undefined) return this.#loop(left, axes, (inner) => this.#positions(node, over, inner));
+    this.#execute(node, axes);
+  }
+
+  #execute(node: LoopNode, axes: Axes): void {
+    switch (node.kind) {
+      case 'map':
+        return this.#write(node, this.#evaluate(node.body, axes));
+      case 'scatter':
+        return this.#update(node, axes);
+      case 'reduce':
+        this.#states.set(node, this.#evaluate(node.step, axes, get(this.#states, node)).results);
+        return;
+      case 'scan':
+        this.#states.set(node, this.#evaluate(node.step, axes, get(this.#states, node)).results);
+        return this.#write(node, this.#evaluate(node.finish, axes, get(this.#states, node)));
+      case 'contract':
+        return this.#accumulate(node, axes);
+    }
+  }
+
+  #initialState(node: LoopNode, axes: Axes): readonly Value[] {
+    if (node.kind === 'contract') return [node.accumulate === 'i64' ? 0n : 0];
+    return node.kind === 'reduce' || node.kind === 'scan' ? this.#evaluate(node.init, axes).results : [];
+  }
+
+  #close(node: LoopNode, axes: Axes): void {
+    const state = get(this.#states, node);
+    this.#states.delete(node);
+    if (node.kind === 'reduce') this.#write(node, this.#evaluate(node.finish, axes, state));
+    if (node.kind !== 'contract') return;
+    const out = at(node.outs, 0);
+    const value = castValue(at(state, 0), node.accumulate, get(this.#dtypes, out));
+    this.#store(out, evaluateIndex(at(node.writes, 0), { axes, sizes: this.#memory.sizes }), value);
+  }
+
+  #accumulate(node: Extract<LoopNode, { readonly kind: 'contract' }>, axes: Axes): void {
+    const [a, b] = [node.a, node.b].map(({ buffer, at: place }) => {
+      const value = this.#load(buffer, evaluateIndex(place, { axes, sizes: this.#memory.sizes }));
+      return castValue(value, get(this.#dtypes, buffer), node.accumulate);
+    });
+    const multiplied = evaluator(pointwise.mul, node.accumulate)(a ?? 0, b ?? 0);
+    const sum = evaluator(pointwise.add, node.accumulate)(at(get(this.#states, node), 0), multiplied);
+    this.#states.set(node, [sum]);
+  }
+
+  #evaluate(body: Body, axes: Axes, state: readonly Value[] = []): Evaluated {
+    const compiled = this.#bodies.get(body) ?? new ScalarBody(body);
+    this.#bodies.set(body, compiled);
+    const { sizes } = this.#memory;
+    const point: Point = {
+      axes,
+      sizes,
+      sites: this.#program.sites,
+      state,
+      load: (buffer, place) => this.#load(buffer, place),
+    };
+    return compiled.evaluate(point);
+  }
+
+  #write(node: LoopNode, { results, index }: Evaluated): void {
+    node.outs.forEach((out, position) => this.#store(out, index(at(node.writes, position)), at(results, position)));
+  }
+
+  #load(buffer: BufferId, place: number): Value {
+    const local = this.#locals.get(buffer);
+    const where = (): string => `element ${String(place)} of ${this.#name(buffer)}`;
+    if (local !== undefined) {
+      const value = local.values.get(place);
+      if (value === undefined) throw lawBroken(where(), 'is read from a local before it is written there');
+      return value;
+    }
+    const value = readElement(get(this.#arrays, buffer), get(this.#dtypes, buffer), place);
+    if (value === undefined) throw lawBroken(where(), 'is read outside the buffer');
+    return value;
+  }
+
+  #store(buffer: BufferId, place: number, value: Value): void {
+    const local = this.#locals.get(buffer);
+    if (local !== undefined) {
+      if (local.kind === 'scalar') local.values.clear();
+      local.values.set(place, value);
+      return;
+    }
+    const array = get(this.#arrays, buffer);
+    if (!(place >= 0 && place < array.length)) {
+      throw lawBroken(`element ${String(place)} of ${this.#name(buffer)}`, 'is written outside the buffer');
+    }
+    const encode = bitEncoders[get(this.#dtypes, buffer)];
+    writeElement(array, place, encode === undefined ? value : encode(Number(value)));
+  }
+
+  #name(buffer: BufferId): string {
+    return this.#program.buffers.find(({ id }) => id === buffer)?.name ?? String(buffer);
+  }
+
+  #startScatter(node: Extract<LoopNode, { readonly kind: 'scatter' }>): void {
+    const out = at(node.outs, 0);
+    const target = get(this.#arrays, out);
+    if (node.initial === undefined) clearElements(target);
+    else (target as Float64Array).set(get(this.#arrays, node.initial) as Float64Array);
+  }
+
+  #update(node: Extract<LoopNode, { readonly kind: 'scatter' }>, axes: Axes): void {
+    const out = at(node.outs, 0);
+    const { results, index } = this.#evaluate(node.body, axes);
+    const [place, value] = [index(at(node.writes, 0)), at(results, 0)];
+    if (node.mode === 'set') return this.#store(out, place, value);
+    const combine = evaluator(pointwise[combining[node.mode]], dtypeInfo[get(this.#dtypes, out)].compute);
+    this.#store(out, place, combine(this.#load(out, place), value));
+  }
+}
+
+type Carrying = ReduceNode | ScanNode | Extract<LoopNode, { readonly kind: 'contract' }>;
+
+const isCarrying = (node: LoopNode): node is Carrying => node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract'; // prettier-ignore
+
+function overAxes(node: LoopNode): readonly Axis[] {
+  if (!isCarrying(node)) return [];
+  return node.kind === 'contract' ? [node.k] : node.over;
+}
+
+const carries = (node: LoopNode, axis: Axis): boolean => overAxes(node).some(({ name }) => name === axis.name);

@@ -1,0 +1,144 @@
+// Random graphs: what the groups compute, one node after another, is what the program computed before scheduling; and the
+// memory plan never gives one place to two buffers that live at the same time. Seeds are printed on failure.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { resolveConfig } from '@tsinductor/config';
+import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
+import type { ValueRef } from '@tsinductor/graph';
+import { allocateElements, evaluateIndex, int, interpretProgram } from '@tsinductor/ir';
+import type { LoopProgram, Schedule } from '@tsinductor/ir';
+import { lowerGraph } from '@tsinductor/lowering';
+import { schedule } from './index.ts';
+
+const SEEDS = 150;
+
+/** A small deterministic generator (mulberry32). */
+class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed * 2654435761;
+  }
+
+  below(limit: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return at(items, this.below(items.length));
+  }
+}
+
+type Step = (b: GraphBuilder, x: ValueRef, random: Random) => ValueRef;
+
+const rankOf = (b: GraphBuilder, x: ValueRef): number => b.meta(x).shape.length;
+const sizeOf = (b: GraphBuilder, x: ValueRef, dim: number): number => b.sizes.hint(at(b.meta(x).shape, dim));
+const anyDim = (b: GraphBuilder, x: ValueRef, random: Random): number => random.below(rankOf(b, x));
+
+const unary =
+  (target: string): Step =>
+  (b, x) =>
+    b.call(target, [x]);
+
+function reducedBack(b: GraphBuilder, x: ValueRef, random: Random): ValueRef {
+  const reduced = b.call(random.pick(['sum', 'amax', 'mean']), [x], { dim: [anyDim(b, x, random)], keepdim: true });
+  return random.below(2) === 0 ? b.call('sub', [x, reduced]) : reduced;
+}
+
+const steps: readonly Step[] = [
+  unary('neg'),
+  unary('exp'),
+  unary('relu'),
+  (b, x) => b.call('mul', [x, scalar(0.5)]),
+  (b, x) => b.call('add', [x, x]),
+  (b, x, random) => b.call('transpose', [x], { dim0: anyDim(b, x, random), dim1: anyDim(b, x, random) }),
+  (b, x, random) => b.call('flip', [x], { dims: [anyDim(b, x, random)] }),
+  (b, x) => b.call('reshape', [x], { shape: [-1, sizeOf(b, x, rankOf(b, x) - 1)] }),
+  (b, x, random) => b.call('reshape', [x], { shape: [random.below(2) === 0 ? 2 : 1, -1] }),
+  (b, x, random) => b.call('softmax', [x], { dim: anyDim(b, x, random) }),
+  (b, x, random) => b.call('cumsum', [x], { dim: anyDim(b, x, random) }),
+  (b, x, random) => b.call('cat', [[x, b.call('neg', [x])]], { dim: anyDim(b, x, random) }),
+  (b, x, random) => b.call('pad', [x], { pad: [random.below(2), 1], value: scalar(0.25) }),
+  (b, x, random) => {
+    const dim = anyDim(b, x, random);
+    return b.call('slice', [x], { dim, start: 0, end: Math.max(1, sizeOf(b, x, dim) - 1), step: 1 });
+  },
+  reducedBack,
+  reducedBack,
+];
+
+/** A graph of about `length` calls; even sizes, so that every reshape above fits. */
+function randomProgram(seed: number): { readonly program: LoopProgram; readonly sizes: ReadonlyMap<string, number> } {
+  const random = new Random(seed);
+  const b = new GraphBuilder({ expand: true });
+  const isSymbolic = random.below(3) === 0;
+  const shape = [isSymbolic ? b.sizes.declare('s0', 4) : int(4), int(random.pick([1, 3])), int(6)];
+  const values = [0, 1].map((position) => b.placeholder(`x${String(position)}`, contiguousMeta(shape, 'f64')));
+  for (let count = 0; count < 4 + random.below(10); count += 1) {
+    const x = random.pick(values.slice(-4));
+    const step = random.pick(steps);
+    try {
+      const y = step(b, x, random);
+      const sameShape = values.find((other) => other !== x && JSON.stringify(b.meta(other).shape) === JSON.stringify(b.meta(y).shape));
+      values.push(sameShape !== undefined && random.below(2) === 0 ? b.call('maximum', [y, sameShape]) : y);
+    } catch (error) {
+      // A reshape that does not fit: the graph goes without it.
+      if (!(error as { code?: string }).code?.match(/SHAPE|ARGUMENT/)) throw error;
+    }
+  }
+  b.output(...values.slice(-2), random.pick(values));
+  return { program: lowerGraph(optimize(b.finish())), sizes: new Map(isSymbolic ? [['s0', 4]] : []) };
+}
+
+function outputsOf(program: LoopProgram, sizes: ReadonlyMap<string, number>): readonly number[] {
+  const random = new Random(1);
+  const buffers = new Map(
+    [...program.inputs, ...program.outputs].map((id) => {
+      const decl = program.buffers.find((buffer) => buffer.id === id);
+      const array = allocateElements('f64', evaluateIndex(decl?.size ?? int(0), { sizes }));
+      if (program.inputs.includes(id)) array.forEach((_, index) => (array[index] = random.below(16) / 8 - 1));
+      return [id, array] as const;
+    }),
+  );
+  interpretProgram(program, { buffers, sizes });
+  return program.outputs.flatMap((id) => Array.from(buffers.get(id) as Float64Array));
+}
+
+const asProgram = ({ program, groups }: Schedule): LoopProgram => ({ ...program, nodes: groups.flatMap((group) => group.nodes) });
+
+describe('random graphs', () => {
+  const config = resolveConfig({ env: {} });
+  test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i', (seed) => {
+    const { program, sizes } = randomProgram(seed);
+    const planned = schedule(program, { config });
+    const [expected, actual] = [outputsOf(program, sizes), outputsOf(asProgram(planned), sizes)];
+    expect(actual).toHaveLength(expected.length);
+    actual.forEach((value, index) => {
+      const wanted = at(expected, index);
+      if (!Object.is(value, wanted)) expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(wanted)));
+    });
+    expectNoOverlap(planned, sizes);
+    expect(schedule(program, { config })).toEqual(planned);
+  });
+});
+
+function expectNoOverlap({ buffers, workspaceBytes }: Schedule, sizes: ReadonlyMap<string, number>): void {
+  const places = buffers.flatMap((plan) =>
+    plan.kind === 'workspace'
+      ? [{ ...plan, offset: evaluateIndex(plan.offset, { sizes }), bytes: evaluateIndex(plan.bytes, { sizes }) }]
+      : [],
+  );
+  const total = evaluateIndex(workspaceBytes, { sizes });
+  for (const place of places) {
+    expect(place.offset % 64).toBe(0);
+    expect(place.offset + place.bytes).toBeLessThanOrEqual(total);
+    for (const other of places) {
+      if (other.buffer >= place.buffer || other.last < place.first || place.last < other.first) continue;
+      const isApart = other.offset + other.bytes <= place.offset || place.offset + place.bytes <= other.offset;
+      expect(isApart).toBe(true);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from '@jest/globals';
+import { arange, cat, ellipsis, eye, f32, float, linspace, nn, ones, slice, tensor, Tensor, where, zeros } from '../index.ts';
+
+describe('operators', () => {
+  test('as methods, with arguments by position and by name', () => {
+    const x = tensor([[1, 2, 3], [4, 5, 6]], { dtype: 'f32' }); // prettier-ignore
+    expect(x.sum().item()).toBe(21);
+    expect(x.sum(1).toArray()).toEqual([6, 15]);
+    expect(x.sum({ dim: 1, keepdim: true }).toArray()).toEqual([[6], [15]]);
+    expect(x.sum([0, 1]).item()).toBe(21);
+    expect(x.add(10).at(1).toArray()).toEqual([14, 15, 16]);
+    expect(x.permute(1, 0).shape).toEqual([3, 2]);
+    expect(x.permute([1, 0]).shape).toEqual([3, 2]);
+    expect(x.reshape([3, -1]).shape).toEqual([3, 2]);
+    expect(x.T.toArray()).toEqual([[1, 4], [2, 5], [3, 6]]); // prettier-ignore
+    expect(x.matmul(x.t()).toArray()).toEqual([[14, 32], [32, 77]]); // prettier-ignore
+  });
+
+  test('as functions and in namespaces', () => {
+    expect(cat([arange(2), arange(3)]).toArray()).toEqual([0, 1, 0, 1, 2]);
+    expect(where(tensor([true, false]), 1, 2).toArray()).toEqual([1, 2]);
+    expect(eye(2).toArray()).toEqual([[1, 0], [0, 1]]); // prettier-ignore
+    expect(linspace(0, 1, 3).toArray()).toEqual([0, 0.5, 1]);
+    expect(nn.functional.relu(tensor([-1, 2])).toArray()).toEqual([0, 2]);
+    const [values, indices] = tensor([3, 1, 2]).max(0) as unknown as [Tensor, Tensor];
+    expect([values.item(), indices.item()]).toEqual([3, 0]);
+  });
+
+  test('scalars take part in promotion by their category', () => {
+    const x = tensor([1, 2], { dtype: 'i32' });
+    expect(x.add(2).dtype).toBe('i32');
+    expect(x.add(0.5).dtype).toBe('f32');
+    expect(x.add(float(2)).dtype).toBe('f32');
+    expect(x.add(2n).dtype).toBe('i32');
+    expect(tensor([1], { dtype: 'f16' }).mul(2.5).dtype).toBe('f16');
+    expect(x.to(f32).dtype).toBe('f32');
+  });
+
+  test('mistakes are coded, and name the line', () => {
+    const code = (expected: string): unknown => expect.objectContaining({ code: expected });
+    expect(() => zeros([2, 3]).add(zeros([4]))).toThrow(code('SHAPE_MISMATCH'));
+    expect(() => zeros([2, 3]).add(zeros([4]))).toThrow(/eager\.test\.ts:\d+/);
+    expect(() => zeros([2]).sum({ dimension: 1 } as never)).toThrow(code('ARGUMENT_UNKNOWN'));
+    expect(() => zeros([2]).sum(3)).toThrow(code('DIM_OUT_OF_RANGE'));
+    expect(() => zeros([2]).add('1' as never)).toThrow(code('ARGUMENT_TYPE'));
+    expect(() => cat(zeros([2]) as never)).toThrow(code('ARGUMENT_TYPE'));
+    expect(() => arange(3).gather(0, tensor([5]))).toThrow(code('INDEX_OUT_OF_RANGE'));
+    expect(() => zeros([2]).item()).toThrow(code('NOT_A_SCALAR'));
+  });
+
+  test('empty tensors', () => {
+    expect(zeros([0, 3]).sum(0).toArray()).toEqual([0, 0, 0]);
+    expect(zeros([0]).add(1).shape).toEqual([0]);
+    expect(cat([zeros([0]), ones([2])]).toArray()).toEqual([1, 1]);
+  });
+});
+
+describe('views', () => {
+  test('share memory', () => {
+    const x = arange(6).reshape([2, 3]);
+    const [first, rest] = [x.at(0), x.at(slice(1, null), slice(0, 2))];
+    x.add_(10);
+    expect(first.toArray()).toEqual([10, 11, 12]);
+    expect(rest.toArray()).toEqual([[13, 14]]);
+    rest.fill_(0);
+    expect(x.toArray()).toEqual([[10, 11, 12], [0, 0, 15]]); // prettier-ignore
+    x.t().at(2).mul_(2);
+    expect(x.toArray()).toEqual([[10, 11, 24], [0, 0, 30]]); // prettier-ignore
+    expect(x.at(ellipsis, 2).storageOffset).toBe(2);
+  });
+
+  test('a reshape shares where it can and copies where it must', () => {
+    const x = arange(6).reshape([2, 3]);
+    x.reshape([6]).at(0).fill_(7);
+    expect(x.at(0, 0).item()).toBe(7);
+    const copy = x.t().reshape([6]);
+    copy.zero_();
+    expect(x.at(0, 0).item()).toBe(7);
+    expect(() => x.t().view([6])).toThrow(expect.objectContaining({ code: 'VIEW_IMPOSSIBLE' }));
+  });
+
+  test('contiguous() and to() of what is so already share memory', () => {
+    const x = zeros([2]);
+    x.contiguous().add_(1);
+    expect(x.toArray()).toEqual([1, 1]);
+    x.clone().add_(1);
+    expect(x.toArray()).toEqual([1, 1]);
+  });
+
+  test('several results of one view operator', () => {
+    const x = arange(4);
+    const [left, right] = x.split(2) as [Tensor, Tensor];
+    right.zero_();
+    left.add_(1);
+    expect(x.toArray()).toEqual([1, 2, 0, 0]);
+  });
+});
+
+describe('in-place operations', () => {
+  test('keep shape and dtype', () => {
+    const x = tensor([1, 2], { dtype: 'f32' });
+    expect(x.add_(tensor([1, 1]))).toBe(x);
+    expect(x.toArray()).toEqual([2, 3]);
+    const code = (expected: string): unknown => expect.objectContaining({ code: expected });
+    expect(() => x.add_(zeros([3, 2]))).toThrow(code('SHAPE_MISMATCH'));
+    expect(() => tensor([1, 2]).add_(0.5)).toThrow(code('DTYPE_MISMATCH'));
+    expect(() => tensor([true]).add_(1)).toThrow(code('DTYPE_MISMATCH'));
+    expect(() => zeros([1]).expand([3]).add_(1)).toThrow(code('WRITE_OVERLAP'));
+  });
+
+  test('read before they write where memory overlaps', () => {
+    const x = arange(4);
+    x.at(slice(1, 4)).copy_(x.at(slice(0, 3)));
+    expect(x.toArray()).toEqual([0, 0, 1, 2]);
+    const square = arange(4).reshape([2, 2]);
+    square.copy_(square.t());
+    expect(square.toArray()).toEqual([[0, 2], [1, 3]]); // prettier-ignore
+    square.add_(square.t());
+    expect(square.toArray()).toEqual([[0, 3], [3, 6]]); // prettier-ignore
+  });
+
+  test('copy_ broadcasts and casts', () => {
+    const x = zeros([2, 2], { dtype: 'i32' });
+    x.copy_(tensor([1.9, -2.9]));
+    expect(x.toArray()).toEqual([[1, -2], [1, -2]]); // prettier-ignore
+  });
+
+  test('set writes through subscripts of every kind', () => {
+    const x = zeros([3, 3]);
+    x.set([0], 1);
+    x.set([slice(1, 3), 0], tensor([5, 6]));
+    x.set([tensor([1, 2]), tensor([2, 2])], 9);
+    x.set([x.eq(6)], -6);
+    expect(x.toArray()).toEqual([[1, 1, 1], [5, 0, 9], [-6, 0, 9]]); // prettier-ignore
+  });
+
+  test('batchNorm moves the running statistics in training', () => {
+    const [mean, variance] = [zeros([2]), ones([2])];
+    const x = tensor([[1, 10], [3, 30]], { dtype: 'f32' }); // prettier-ignore
+    nn.functional.batchNorm(x, mean, variance, { training: true, momentum: 0.5 });
+    expect(mean.toArray()).toEqual([1, 10]);
+    expect(variance.toArray()).toEqual([1.5, 100.5]);
+  });
+});
+
+test('a mask selects', () => {
+  const x = tensor([[1, 2], [3, 4]]); // prettier-ignore
+  expect(x.at(x.gt(2)).toArray()).toEqual([3, 4]);
+  expect(x.at(0, tensor([false, true])).toArray()).toEqual([2]);
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import { bernoulli, full, manualSeed, rand, randint, randn, randnLike, randperm, tensor, zeros } from './index.ts';
+import { philox } from './philox.ts';
+import type { Words } from './philox.ts';
+
+const words = (counter: Words, key: [number, number]): string => {
+  const out: Words = [0, 0, 0, 0];
+  philox(counter, key, out);
+  return out.map((word) => word.toString(16).padStart(8, '0')).join(' ');
+};
+
+test('philox gives the known answers of its authors', () => {
+  const ones = 0xffffffff;
+  expect(words([0, 0, 0, 0], [0, 0])).toBe('6627e8d5 e169c58d bc57ac4c 9b00dbd8');
+  expect(words([ones, ones, ones, ones], [ones, ones])).toBe('408f276d 41c83b0e a20bc7c6 6d5451fd');
+  expect(words([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])).toBe('d16cfe09 94fdcceb 5001e420 24126ea1');
+});
+
+describe('random tensors', () => {
+  test('the seed decides', () => {
+    manualSeed(7);
+    const first = [rand([4]), randn([4])].map((x) => x.toArray());
+    manualSeed(7);
+    expect([rand([4]), randn([4])].map((x) => x.toArray())).toEqual(first);
+    manualSeed(8);
+    expect(rand([4]).toArray()).not.toEqual(first[0]);
+  });
+
+  test('element i does not depend on how many are drawn', () => {
+    manualSeed(3);
+    const few = rand([5]).toArray();
+    manualSeed(3);
+    expect((rand([500]).toArray() as number[]).slice(0, 5)).toEqual(few);
+  });
+
+  test('have the moments they should', () => {
+    manualSeed(1);
+    const count = 40_000;
+    const moments = (values: number[]): [number, number] => {
+      const mean = values.reduce((sum, x) => sum + x, 0) / values.length;
+      return [mean, values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / values.length];
+    };
+    for (const dtype of ['f64', 'f32', 'f16', 'bf16'] as const) {
+      const uniform = [...(rand([count], { dtype }).toTypedArray() as Float32Array)];
+      expect(Math.min(...uniform)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...uniform)).toBeLessThan(1);
+      const [mean, variance] = moments(uniform);
+      expect(Math.abs(mean - 0.5)).toBeLessThan(0.01);
+      expect(Math.abs(variance - 1 / 12)).toBeLessThan(0.005);
+      const [center, spread] = moments([...(randn([count], { dtype }).toTypedArray() as Float32Array)]);
+      expect(Math.abs(center)).toBeLessThan(0.02);
+      expect(Math.abs(spread - 1)).toBeLessThan(0.03);
+    }
+  });
+
+  test('randint stays in its range and reaches its ends', () => {
+    manualSeed(2);
+    const values = new Set(randint(-2, 3, [400]).toArray() as number[]);
+    expect([...values].sort((a, b) => a - b)).toEqual([-2, -1, 0, 1, 2]);
+    expect(() => randint(3, 3, [1])).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
+  });
+
+  test('randperm is a permutation, bernoulli follows its probabilities', () => {
+    expect((randperm(50).toArray() as number[]).sort((a, b) => a - b)).toEqual([...Array(50).keys()]);
+    expect(bernoulli(tensor([0, 1, 0.0], { dtype: 'f32' })).toArray()).toEqual([0, 1, 0]);
+    expect(Number(bernoulli(full([2000], 0.25)).mean().item())).toBeCloseTo(0.25, 1);
+    expect(randnLike(zeros([2, 3])).shape).toEqual([2, 3]);
+    expect(() => rand([2], { dtype: 'i64' })).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
+  });
+});
