@@ -8,20 +8,18 @@ function interpreter() {
   return { batch: 1, prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => executor.runGraph(graph, inputs) })), close: () => undefined };
 }
 
-/** Compiled C++: a batch of graphs is compiled together. */
+/** Compiled C++: a batch of graphs is compiled together. Nothing here falls back to the interpreter. */
 async function cpp() {
-  const { compileGraphs, closeCompiler } = await import('../../packages/compiler/dist/index.js');
+  const { compileGraphs, reset } = await import('../../packages/compiler/dist/index.js');
   return {
-    batch: 64,
+    batch: 96,
     prepare: async (jobs) => {
       const compiled = await compileGraphs(jobs.map(({ graph }) => graph));
-      return compiled.map((executable, position) =>
-        executable instanceof Error || typeof executable.run !== 'function'
-          ? { error: executable }
-          : { run: () => executable.run(jobs[position].inputs) },
+      return compiled.map((outcome, position) =>
+        outcome.kind === 'failed' ? { error: outcome.error } : { run: () => outcome.executable.run(jobs[position].inputs) },
       );
     },
-    close: () => closeCompiler?.(),
+    close: () => reset(),
   };
 }
 

@@ -113,7 +113,7 @@ async function runBatch(backend, tests) {
 function progress(done, total) {
   const text = `${done} of ${total}, ${results.filter(({ status }) => status === 'failed').length} failed`;
   if (process.stderr.isTTY) process.stderr.write(`\r${text}\u001b[K`);
-  else if (done % 1000 < 64) console.error(text);
+  else if (done % 2000 === 0) console.error(text);
 }
 
 const wanted = [...golden.cases()].filter(

@@ -41,7 +41,7 @@ describe('results', () => {
   });
 
   test('in-place updates of arguments and of captured tensors are written back', () => {
-    const captured = full([4], 1);
+    const captured = full([4], 1, { dtype: 'f32' });
     const compiled = compile((x: Tensor) => {
       captured.add_(x);
       x.mul_(2);

@@ -31,7 +31,8 @@ function readIdx(path: string, sizes: readonly number[]): Uint8Array {
   const file = readFileSync(path);
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const rank = sizes.length + 1;
-  if (view.getUint32(0) !== 0x0800 + rank) throw new RangeError(`${path} is not an idx file of bytes, rank ${String(rank)}`);
+  if (view.getUint32(0) !== 0x0800 + rank)
+    throw new RangeError(`${path} is not an idx file of bytes, rank ${String(rank)}`);
   const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
   const header = 4 + 4 * rank;
   const bytes = shape.reduce((product, size) => product * size, 1);

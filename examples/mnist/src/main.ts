@@ -88,10 +88,21 @@ const page = join(options.output, 'mnist.html');
 const cpp = explanation?.graphs[0]?.source?.() ?? '(run by the interpreter: no C++ was generated)';
 const models = readFileSync(new URL('../src/models.ts', import.meta.url), 'utf8');
 const typescript = models.slice(models.indexOf('export class Perceptron'), models.indexOf('export type Classifier'));
-const drawn = { results, times, agreement, test: data.test, typescript, cpp, explanation: explanation?.toString() ?? '' };
+const drawn = {
+  results,
+  times,
+  agreement,
+  test: data.test,
+  typescript,
+  cpp,
+  explanation: explanation?.toString() ?? '',
+};
 writeFileSync(page, await drawReport(drawn));
 console.log(`wrote ${page}`);
 if (options.json !== undefined) {
   const summary = results.map(({ model, accuracy, epochs }) => ({ model, accuracy, epochs }));
-  writeFileSync(options.json, JSON.stringify({ results: summary, times, agreement, kernels: { before, after: kernels } }));
+  writeFileSync(
+    options.json,
+    JSON.stringify({ results: summary, times, agreement, kernels: { before, after: kernels } }),
+  );
 }

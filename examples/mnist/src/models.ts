@@ -7,7 +7,10 @@ import { classes, pixels, seeded } from './data.ts';
 /** (softmax(logits) - one-hot labels) / batch: the gradient of the mean cross entropy by the logits. */
 function gradientOfLogits(logits: Tensor, labels: Tensor): Tensor {
   const oneHot = labels.unsqueeze(1).eq(arange(classes)).to('f32');
-  return logits.softmax(-1).sub(oneHot).div(logits.shape[0] ?? 1);
+  return logits
+    .softmax(-1)
+    .sub(oneHot)
+    .div(logits.shape[0] ?? 1);
 }
 
 /** One linear layer: 784 pixels to 10 classes. */

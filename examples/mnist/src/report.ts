@@ -23,7 +23,9 @@ const escape = (text: string): string =>
 
 /** The whole page, self-contained. */
 export async function drawReport(input: ReportInput): Promise<string> {
-  const charts = await Promise.all([learningCurve(input), accuracyCurve(input), ...input.results.map(confusion)].map(draw));
+  const charts = await Promise.all(
+    [learningCurve(input), accuracyCurve(input), ...input.results.map(confusion)].map(draw),
+  );
   const best = input.results.at(-1);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>tsinductor: MNIST</title><style>
@@ -39,7 +41,10 @@ ${summary(input)}
 <h2>Learning</h2>
 ${charts.map((chart) => `<figure>${chart}</figure>`).join('\n')}
 <h2>Misread by the ${escape(best?.model ?? '')}</h2>
-${(best?.misread ?? []).slice(0, 24).map((misread) => drawDigit(input.test, misread)).join('\n')}
+${(best?.misread ?? [])
+  .slice(0, 24)
+  .map((misread) => drawDigit(input.test, misread))
+  .join('\n')}
 <h2>One training step</h2>
 <div class="pair"><pre>${escape(input.typescript)}</pre><pre>${escape(input.cpp)}</pre></div>
 <h2>What the compiler decided</h2>
@@ -89,7 +94,9 @@ function learningCurve({ results }: ReportInput): TopLevelSpec {
 }
 
 function accuracyCurve({ results }: ReportInput): TopLevelSpec {
-  const values = results.flatMap(({ model, epochs }) => epochs.map(({ epoch, accuracy }) => ({ model, epoch, accuracy })));
+  const values = results.flatMap(({ model, epochs }) =>
+    epochs.map(({ epoch, accuracy }) => ({ model, epoch, accuracy })),
+  );
   return {
     title: 'Accuracy on the 10,000 test digits',
     width: 420,
@@ -124,7 +131,9 @@ function drawDigit(digits: Digits, { index, label, guess }: Misread): string {
   const dots = Array.from(image).flatMap((value, position) =>
     value === 0
       ? []
-      : [`<rect x="${String(position % 28)}" y="${String(Math.floor(position / 28))}" width="1" height="1" fill-opacity="${value.toFixed(2)}"/>`],
+      : [
+          `<rect x="${String(position % 28)}" y="${String(Math.floor(position / 28))}" width="1" height="1" fill-opacity="${value.toFixed(2)}"/>`,
+        ],
   );
   const caption = `${String(label)} read as ${String(guess)}`;
   return `<div class="digit"><svg width="64" height="64" viewBox="0 0 28 28" style="background:#f2f2ee">${dots.join('')}</svg><br>${caption}</div>`;

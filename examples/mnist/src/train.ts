@@ -77,10 +77,7 @@ export function train(
 }
 
 /** Reads the test digits in compiled batches. */
-export function test(
-  model: Classifier,
-  digits: Digits,
-): Pick<TrainingResult, 'accuracy' | 'confusion' | 'misread'> {
+export function test(model: Classifier, digits: Digits): Pick<TrainingResult, 'accuracy' | 'confusion' | 'misread'> {
   const guess = compile((images: Tensor) => model.logits(images).argmax(1), { fullgraph: true });
   using images = tensor(digits.images, { shape: [digits.count, pixels] });
   using guesses = guess(images);

@@ -32,6 +32,11 @@ export interface BuildRequest {
   readonly toolchain: Toolchain;
 }
 
+/** Several graphs in one library; their plans stay with the caller. */
+export interface BatchRequest extends Omit<BuildRequest, 'plan'> {
+  readonly plan: unknown;
+}
+
 /** The compiler may take this long for one unit, in milliseconds. */
 const compilerPatience = 120_000;
 const namespace = 'fx';
@@ -82,6 +87,15 @@ export class Artifacts implements Disposable {
     return this.#built(request.key);
   }
 
+  /** Builds a library, or finds it; gives the path of the verified shared object. */
+  async buildLibrary(client: CompileClient, request: BatchRequest): Promise<string> {
+    const known = this.#store.get(request.key);
+    if (known === undefined) this.#tell(await client.submit(this.#job(request)));
+    const stored = known ?? this.#store.get(request.key);
+    invariant(stored !== undefined, `the library ${request.key} was built and is not in the cache`);
+    return get(new Map(Object.entries(stored.paths)), libraryName);
+  }
+
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]();
     if (this.#private !== undefined) rmSync(this.#private, { recursive: true, force: true });
@@ -93,7 +107,7 @@ export class Artifacts implements Disposable {
     return artifact;
   }
 
-  #job({ key, name, units, plan, toolchain }: BuildRequest): BuildJob {
+  #job({ key, name, units, plan, toolchain }: BatchRequest): BuildJob {
     return {
       key,
       name,

@@ -106,7 +106,13 @@ function declares(node: Node, name: string): boolean {
   return found;
 }
 
-const scopes: ReadonlySet<string> = new Set(['BlockStatement', 'ForStatement', 'ForOfStatement', 'ForInStatement', 'CatchClause']);
+const scopes: ReadonlySet<string> = new Set([
+  'BlockStatement',
+  'ForStatement',
+  'ForOfStatement',
+  'ForInStatement',
+  'CatchClause',
+]);
 
 const isFunction = (node: Node): boolean =>
   node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression' || node.type === 'FunctionDeclaration';

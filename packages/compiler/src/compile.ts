@@ -63,7 +63,11 @@ export function compile(
 const isDecoratorContext = (value: unknown): value is ClassMethodDecoratorContext =>
   typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value;
 
-function compileMethod(method: AnyFunction, options: CompileOptions, context: ClassMethodDecoratorContext): AnyFunction {
+function compileMethod(
+  method: AnyFunction,
+  options: CompileOptions,
+  context: ClassMethodDecoratorContext,
+): AnyFunction {
   if (context.kind !== 'method') throw notAFunction(method);
   return compileFunction(method, { name: String(context.name), ...options });
 }

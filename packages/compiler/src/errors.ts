@@ -16,9 +16,13 @@ export const notAFunction = (value: unknown): UserError =>
   });
 
 export const unsupportedArgument = (path: string, value: unknown): UserError =>
-  new UserError('ARGUMENT_UNSUPPORTED', `argument ${path} is ${describe(value)}, which compiled functions cannot take`, {
-    hint: 'pass tensors, plain values, arrays, plain objects or class instances that hold them',
-  });
+  new UserError(
+    'ARGUMENT_UNSUPPORTED',
+    `argument ${path} is ${describe(value)}, which compiled functions cannot take`,
+    {
+      hint: 'pass tensors, plain values, arrays, plain objects or class instances that hold them',
+    },
+  );
 
 export const unsupportedResult = (path: string, value: unknown): UserError =>
   new UserError('RESULT_UNSUPPORTED', `the compiled function returned ${describe(value)} at ${path}`, {
@@ -38,9 +42,13 @@ export const graphBreak = (reason: string, location: SourceLocation | undefined,
   });
 
 export const recompileLimit = (name: string, limit: number, reason: string): UserError =>
-  new UserError('RECOMPILE_LIMIT', `${name} was compiled ${String(limit)} times; the last guard to fail was: ${reason}`, {
-    hint: 'mark changing sizes dynamic, pass changing numbers as tensors, or raise recompileLimit',
-  });
+  new UserError(
+    'RECOMPILE_LIMIT',
+    `${name} was compiled ${String(limit)} times; the last guard to fail was: ${reason}`,
+    {
+      hint: 'mark changing sizes dynamic, pass changing numbers as tensors, or raise recompileLimit',
+    },
+  );
 
 export const checkFailed = (what: string, location: SourceLocation | undefined): UserError =>
   new UserError('INDEX_OUT_OF_RANGE', what, { location, hint: 'check the index tensor against the size it indexes' });

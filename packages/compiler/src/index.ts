@@ -1,4 +1,6 @@
 // The public API of @tsinductor/compiler: re-exports only.
+export { compileGraphs } from './compile-graphs.ts';
+export type { CompiledGraph } from './compile-graphs.ts';
 export { compile } from './compile.ts';
 export type { CompiledFunction, CompiledMembers } from './compile.ts';
 export type { AnyFunction, CacheInfo } from './compiled-code.ts';

@@ -39,7 +39,12 @@ export function openMachine(config: Config, directory: string): Machine {
     return { kind: 'native', toolchain, report, isa, isaReport, bridge, threads };
   } catch (error) {
     if (!isTsInductorError(error) || error.name === 'InternalError') throw error;
-    return { kind: 'interpreter', code: error.code, reason: error.message, ...(report === undefined ? {} : { report }) };
+    return {
+      kind: 'interpreter',
+      code: error.code,
+      reason: error.message,
+      ...(report === undefined ? {} : { report }),
+    };
   }
 }
 

@@ -101,8 +101,14 @@ function planOutput(planned: PlannedTensor): OutputPlan {
   return {
     planned,
     bytes: (sizes) => elements(sizes) * bytes,
-    shape: listFunction(planned.shape.map(sizeFunction), planned.shape.every(({ kind }) => kind === 'int')),
-    strides: listFunction(planned.strides.map(sizeFunction), planned.strides.every(({ kind }) => kind === 'int')),
+    shape: listFunction(
+      planned.shape.map(sizeFunction),
+      planned.shape.every(({ kind }) => kind === 'int'),
+    ),
+    strides: listFunction(
+      planned.strides.map(sizeFunction),
+      planned.strides.every(({ kind }) => kind === 'int'),
+    ),
   };
 }
 

@@ -188,7 +188,9 @@ const prototypeOf = (value: object): object | null => Object.getPrototypeOf(valu
 /** Objects whose state is in properties: not those with internal slots (maps, dates, typed arrays), which proxies break. */
 function isObservable(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || isTensor(value) || isPlainObject(value)) return false;
-  return !(types.isMap(value) || types.isSet(value) || types.isDate(value) || types.isRegExp(value)) && !isOpaque(value);
+  return (
+    !(types.isMap(value) || types.isSet(value) || types.isDate(value) || types.isRegExp(value)) && !isOpaque(value)
+  );
 }
 
 const isOpaque = (value: object): boolean =>

@@ -62,7 +62,9 @@ function printExplanation(parts: Omit<Explanation, 'toString'>): string {
   list(
     lines,
     'run eagerly because',
-    parts.breaks.map(({ reason, file, line }) => (file === undefined ? reason : `${reason}, at ${file}:${String(line)}`)),
+    parts.breaks.map(({ reason, file, line }) =>
+      file === undefined ? reason : `${reason}, at ${file}:${String(line)}`,
+    ),
   );
   list(lines, 'notes', parts.notes);
   return lines.toString();

@@ -8,10 +8,10 @@ import { decompose, optimize, printGraph } from '@tsinductor/graph';
 import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
-import { stableHash } from '@tsinductor/base';
+import { stableHash, ToolchainError } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
 import { Artifacts } from './artifacts.ts';
-import type { Artifact, BuildRequest } from './artifacts.ts';
+import type { Artifact, BatchRequest, BuildRequest } from './artifacts.ts';
 import type { Executable } from './executable.ts';
 import { interpretedExecutable } from './interpreted-executable.ts';
 import { openMachine } from './machine.ts';
@@ -77,7 +77,10 @@ export class Session implements Disposable {
     const found = this.artifacts().find(key);
     if (found !== undefined) return this.#load(graph, found, { native, key, origin: 'disk', started });
     const client = this.#compileClient(config);
-    const artifact = await this.artifacts().buildAsync(client, this.#generate(graph, native, { config, key, name: request.name }));
+    const artifact = await this.artifacts().buildAsync(
+      client,
+      this.#generate(graph, native, { config, key, name: request.name }),
+    );
     return this.#load(graph, artifact, { native, key, origin: 'built', started });
   }
 
@@ -89,6 +92,18 @@ export class Session implements Disposable {
     return (this.#artifacts ??= new Artifacts(this.config, (code, message) => {
       this.warnOnce(code, message);
     }));
+  }
+
+  /** The machine, where it has a compiler; throws a ToolchainError that says what is missing. */
+  requireNative(): NativeMachine {
+    const machine = this.machine();
+    if (machine.kind === 'interpreter') throw new ToolchainError(machine.code, machine.reason);
+    return machine;
+  }
+
+  /** Builds a library that is no single graph's; gives its path. */
+  async buildBatch(request: BatchRequest): Promise<string> {
+    return this.artifacts().buildLibrary(this.#compileClient(this.config), request);
   }
 
   /** Says something once per `topic` in this session. */
@@ -112,7 +127,10 @@ export class Session implements Disposable {
     const { backend } = request;
     if (typeof backend === 'function') return { kind: 'done', executable: customExecutable(graph, backend, request) };
     if (backend !== 'inductor') {
-      return { kind: 'done', executable: interpretedExecutable(graph, `the interpreter, as backend '${backend}' asks`) };
+      return {
+        kind: 'done',
+        executable: interpretedExecutable(graph, `the interpreter, as backend '${backend}' asks`),
+      };
     }
     const native = this.machine();
     if (native.kind === 'interpreter') {
@@ -124,7 +142,11 @@ export class Session implements Disposable {
     return executable === undefined ? { kind: 'build', native, key } : { kind: 'done', executable };
   }
 
-  #generate(graph: Graph, native: NativeMachine, { config, key, name }: { config: Config; key: string; name: string }): BuildRequest {
+  #generate(
+    graph: Graph,
+    native: NativeMachine,
+    { config, key, name }: { config: Config; key: string; name: string },
+  ): BuildRequest {
     const scheduled = schedule(lowerGraph(optimize(decompose(graph))), { config });
     const target = { isa: native.isa, threads: native.threads, units: config.compileThreads };
     const program = generateCpp(scheduled, target);
@@ -204,6 +226,12 @@ function customExecutable(graph: Graph, backend: CustomBackend, { name, examples
   const run = backend(graph, examples);
   return {
     run: (inputs) => run(inputs),
-    report: { runsOn: `the backend given for ${name}`, graph: printGraph(graph), loopNodes: 0, kernels: [], decisions: [] },
+    report: {
+      runsOn: `the backend given for ${name}`,
+      graph: printGraph(graph),
+      loopNodes: 0,
+      kernels: [],
+      decisions: [],
+    },
   };
 }

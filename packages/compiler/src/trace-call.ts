@@ -77,7 +77,10 @@ function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCal
       const twin = placedTensor(tensor.dtype, storage, layout);
       announced.push(twin);
       const axes = symbolicAxes(tensor, (axis) => isDynamic(path, axis));
-      return session.input(twin, axes.map((axis) => ({ axis })));
+      return session.input(
+        twin,
+        axes.map((axis) => ({ axis })),
+      );
     },
   });
   try {
@@ -174,7 +177,11 @@ function sizeCheck(
   guards: readonly TracedSizeGuard[],
   positions: readonly number[],
 ): (leaves: readonly Tensor[]) => boolean {
-  const bound = graph.sizes.map(({ name, placeholder, axis }) => ({ name, axis, leaf: positions.indexOf(placeholder) }));
+  const bound = graph.sizes.map(({ name, placeholder, axis }) => ({
+    name,
+    axis,
+    leaf: positions.indexOf(placeholder),
+  }));
   return (leaves) => {
     const sizes = new Map(bound.map(({ name, axis, leaf }) => [name, leaves[leaf]?.shape[axis] ?? 0]));
     return guards.every((guard) => SizeEnvironment.holds(guard, sizes));

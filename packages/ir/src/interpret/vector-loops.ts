@@ -150,12 +150,25 @@ const bigintLoops: Readonly<Record<string, Bigints>> = {
   },
 };
 
-function fma(round: (x: number, y: number, z: number) => number): VectorLoop {
-  return (out, args, { from, to }) => {
-    const [a, b, c] = args as readonly [Float64Array, Float64Array, Float64Array];
-    for (let k = from; k < to; k += 1) out[k] = round(a[k] as number, b[k] as number, c[k] as number);
-  };
-}
+/**
+ * The product of two f32 is exact in double precision, so x * y + z is rounded twice. That differs from one rounding only
+ * where the double lies half way between two f32, r and 2 s - r: there, the exact function decides.
+ */
+const fmaF32: VectorLoop = (out, args, { from, to }) => {
+  const [a, b, c] = args as readonly [Float64Array, Float64Array, Float64Array];
+  for (let k = from; k < to; k += 1) {
+    const sum = (a[k] as number) * (b[k] as number) + (c[k] as number);
+    const rounded = Math.fround(sum);
+    const other = 2 * sum - rounded;
+    const isHalfWay = rounded !== sum && Math.fround(other) === other;
+    out[k] = isHalfWay ? fma32(a[k] as number, b[k] as number, c[k] as number) : rounded;
+  }
+};
+
+const fmaF64: VectorLoop = (out, args, { from, to }) => {
+  const [a, b, c] = args as readonly [Float64Array, Float64Array, Float64Array];
+  for (let k = from; k < to; k += 1) out[k] = fma64(a[k] as number, b[k] as number, c[k] as number);
+};
 
 /** c ? a : b. */
 const select: VectorLoop = (out, args, { from, to }) => {
@@ -169,7 +182,7 @@ const spelled = (c: Spelling | undefined): string =>
 function writtenOut(name: string, dtype: DType): VectorLoop | undefined {
   if (dtype === 'i64') return asBigints(bigintLoops[name]);
   if (name === 'where_') return select;
-  if (name === 'fma_' && isFloat(dtype)) return fma(dtype === 'f32' ? fma32 : fma64);
+  if (name === 'fma_' && isFloat(dtype)) return dtype === 'f32' ? fmaF32 : fmaF64;
   const rounded = dtype === 'f32' ? f32Loops[name] : dtype === 'f64' ? f64Loops[name] : undefined;
   const whole = dtype === 'i32' ? i32Loops[name] : isFloat(dtype) ? floatLoops[name] : undefined;
   return asLoop(rounded ?? whole ?? numberLoops[name]);

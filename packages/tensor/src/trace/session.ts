@@ -80,6 +80,7 @@ export class TraceSession implements Recorder {
   #isOpen = true;
 
   constructor(options: TraceOptions = {}) {
+    if (processState.recorder !== undefined) throw nestedTrace();
     this.#options = options;
     this.#builder = new GraphBuilder({ sizes: this.sizes, locate: userLocation });
   }
