@@ -15,4 +15,7 @@ const files = [...renderGenerated(operators)].map(([name, text]) => {
   writeFileSync(`${directory}/${name}`, text);
   return `${directory}/${name}`;
 });
-execFileSync(process.execPath, [`${root}node_modules/prettier/bin/prettier.cjs`, '--write', ...files], { cwd: root, stdio: 'inherit' });
+execFileSync(process.execPath, [`${root}node_modules/prettier/bin/prettier.cjs`, '--write', ...files], {
+  cwd: root,
+  stdio: 'inherit',
+});

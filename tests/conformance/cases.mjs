@@ -6,7 +6,8 @@ import * as tensorPackage from '../../packages/tensor/dist/index.js';
 
 const byTorchName = new Map();
 for (const operator of operators.values()) {
-  for (const name of operator.torch) if (!byTorchName.has(name) || operator.torch[0] === name) byTorchName.set(name, operator);
+  for (const name of operator.torch)
+    if (!byTorchName.has(name) || operator.torch[0] === name) byTorchName.set(name, operator);
 }
 
 const camelCase = (name) => name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
@@ -24,19 +25,27 @@ export function callOf(aten) {
   const inPlace = /_$/.test(aten) && !aten.endsWith('__');
   if (operator !== undefined) {
     const { dispatch, dispatchInPlace } = tensorPackage;
-    return { isEager: false, call: (args, kwargs) => (inPlace ? dispatchInPlace : dispatch)(operator.name, args, kwargs) };
+    return {
+      isEager: false,
+      call: (args, kwargs) => (inPlace ? dispatchInPlace : dispatch)(operator.name, args, kwargs),
+    };
   }
   const fn = functionOf(aten);
-  return fn && { isEager: true, call: (args, kwargs) => fn(...args, ...(Object.keys(kwargs).length > 0 ? [kwargs] : [])) };
+  return (
+    fn && { isEager: true, call: (args, kwargs) => fn(...args, ...(Object.keys(kwargs).length > 0 ? [kwargs] : [])) }
+  );
 }
 
-export const camelKeys = (kwargs) => Object.fromEntries(Object.entries(kwargs).map(([key, value]) => [camelCase(key), value]));
+export const camelKeys = (kwargs) =>
+  Object.fromEntries(Object.entries(kwargs).map(([key, value]) => [camelCase(key), value]));
 
 /** Every tensor of a call with the path at which it stands. */
 export function tensorsOf(value, path = []) {
   if (isTensor(value)) return [{ tensor: value, path }];
   if (value === null || typeof value !== 'object' || 'kind' in value) return [];
-  return Object.entries(value).flatMap(([key, item]) => tensorsOf(item, [...path, Array.isArray(value) ? Number(key) : key]));
+  return Object.entries(value).flatMap(([key, item]) =>
+    tensorsOf(item, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
 }
 
 const replaceTensors = (value, replace) => {

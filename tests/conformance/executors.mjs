@@ -5,7 +5,11 @@ import { EagerExecutor } from '../../packages/tensor/dist/index.js';
 /** The loop interpreter: the definition of every operator. */
 function interpreter() {
   const executor = new EagerExecutor();
-  return { batch: 1, prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => executor.runGraph(graph, inputs) })), close: () => undefined };
+  return {
+    batch: 1,
+    prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => executor.runGraph(graph, inputs) })),
+    close: () => undefined,
+  };
 }
 
 /** Compiled C++: a batch of graphs is compiled together. Nothing here falls back to the interpreter. */
@@ -16,7 +20,9 @@ async function cpp() {
     prepare: async (jobs) => {
       const compiled = await compileGraphs(jobs.map(({ graph }) => graph));
       return compiled.map((outcome, position) =>
-        outcome.kind === 'failed' ? { error: outcome.error } : { run: () => outcome.executable.run(jobs[position].inputs) },
+        outcome.kind === 'failed'
+          ? { error: outcome.error }
+          : { run: () => outcome.executable.run(jobs[position].inputs) },
       );
     },
     close: () => reset(),

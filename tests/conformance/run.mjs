@@ -24,13 +24,16 @@ const { values: options } = parseArgs({
   },
 });
 if (options.golden === undefined || !(options.backend in backends)) {
-  console.error('usage: --golden DIR [--backend interpreter|cpp] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]');
+  console.error(
+    'usage: --golden DIR [--backend interpreter|cpp] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]',
+  );
   process.exit(2);
 }
 
 const golden = new Golden(options.golden);
 const results = [];
-const record = (entry, status, detail) => results.push({ id: entry.id, op: entry.op, status, ...(detail === undefined ? {} : { detail }) });
+const record = (entry, status, detail) =>
+  results.push({ id: entry.id, op: entry.op, status, ...(detail === undefined ? {} : { detail }) });
 
 const message = (error) => {
   if (error?.name === 'UserError') return `${error.code}: ${error.message}`;
@@ -56,14 +59,20 @@ function check({ entry, args, kwargs }, { outputs, writes }) {
     const why = difference(outputs[position], value, { rtol, atol, skipValues: unspecified.includes(position) });
     if (why !== undefined) return `output ${position}: ${why}`;
   }
-  const mutated = (entry.mutated ?? []).map(({ arg, value }) => ({ tensor: valueAt({ args, kwargs }, arg), value: golden.decode(value), arg }));
+  const mutated = (entry.mutated ?? []).map(({ arg, value }) => ({
+    tensor: valueAt({ args, kwargs }, arg),
+    value: golden.decode(value),
+    arg,
+  }));
   for (const { tensor, value, arg } of mutated) {
     const written = writes.get(tensor);
     if (written === undefined) return `${arg.join('.')} is not written to`;
     const why = difference(written, value, { rtol, atol });
     if (why !== undefined) return `${arg.join('.')} afterwards: ${why}`;
   }
-  const stray = [...writes.keys()].find((tensor) => !mutated.some((known) => known.tensor === tensor));
+  // A write that changes nothing is not listed.
+  const isChanged = ([tensor, written]) => difference(written, tensor, { rtol: 0, atol: 0 }) !== undefined;
+  const stray = [...writes].filter(([tensor]) => !mutated.some((known) => known.tensor === tensor)).find(isChanged);
   return stray === undefined ? undefined : 'an input is written to that should not be';
 }
 
@@ -71,10 +80,13 @@ function finish(test, job, run) {
   let outcome;
   try {
     const outputs = run();
-    const writes = new Map(job.graph.mutations.map(({ placeholder, output }) => [job.inputs[placeholder], outputs[output]]));
+    const writes = new Map(
+      job.graph.mutations.map(({ placeholder, output }) => [job.inputs[placeholder], outputs[output]]),
+    );
     outcome = { outputs: outputs.slice(0, job.count), writes };
   } catch (error) {
-    if (test.entry.kind === 'error') record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
+    if (test.entry.kind === 'error')
+      record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
     else record(test.entry, isUnsupported(error) ? 'unsupported' : 'failed', message(error));
     return;
   }
@@ -86,7 +98,10 @@ function finish(test, job, run) {
 /** Functions whose results depend on values cannot be graphs: the eager interpreter runs them. */
 function runEagerly(test) {
   if (options.backend !== 'interpreter') return record(test.entry, 'unsupported', 'depends on values');
-  const job = { graph: { mutations: [] }, inputs: tensorsOf({ args: test.args, kwargs: test.kwargs }).map(({ tensor }) => tensor) };
+  const job = {
+    graph: { mutations: [] },
+    inputs: tensorsOf({ args: test.args, kwargs: test.kwargs }).map(({ tensor }) => tensor),
+  };
   finish(test, { ...job, count: Infinity }, () => [test.how.call(test.args, camelKeys(test.kwargs))].flat(Infinity));
 }
 
@@ -94,7 +109,8 @@ function traceTest(test) {
   try {
     return traceCall(test.how, test, { dynamic: options.dynamic });
   } catch (error) {
-    if (test.entry.kind === 'error') record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
+    if (test.entry.kind === 'error')
+      record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
     else if (error?.code === 'DATA_DEPENDENT') runEagerly(test);
     else record(test.entry, isUnsupported(error) ? 'unsupported' : 'failed', message(error));
     return undefined;
@@ -117,7 +133,8 @@ function progress(done, total) {
 }
 
 const wanted = [...golden.cases()].filter(
-  ({ kind, op, aten }) => (options.kind ?? kind) === kind && (options.op === undefined || options.op === op || options.op === aten),
+  ({ kind, op, aten }) =>
+    (options.kind ?? kind) === kind && (options.op === undefined || options.op === op || options.op === aten),
 );
 const step = options.sample === undefined ? 1 : Math.max(1, wanted.length / Number(options.sample));
 const chosen = wanted.filter((_, position) => Math.floor(position / step) !== Math.floor((position - 1) / step));
@@ -125,7 +142,8 @@ const backend = await backends[options.backend]();
 let waiting = [];
 for (const [position, entry] of chosen.entries()) {
   const test = entry.kind === 'grad' ? undefined : open(entry);
-  if (test === undefined) record(entry, 'unsupported', entry.kind === 'grad' ? 'gradients are not run here' : `no ${entry.aten}`);
+  if (test === undefined)
+    record(entry, 'unsupported', entry.kind === 'grad' ? 'gradients are not run here' : `no ${entry.aten}`);
   else if (test.how.isEager) runEagerly(test);
   else waiting.push(test);
   if (waiting.length >= backend.batch || position === chosen.length - 1) {
@@ -143,9 +161,21 @@ for (const [op, failed] of failures) {
   console.log(`${op}: ${failed.length} failed`);
   for (const { id, detail } of options.verbose ? failed : failed.slice(0, 3)) console.log(`  ${id}: ${detail}`);
 }
-const missing = new Set(results.filter(({ status }) => status === 'unsupported').map(({ op, detail }) => `${op} (${detail?.split('\n')[0].slice(0, 60)})`));
+const missing = new Set(
+  results
+    .filter(({ status }) => status === 'unsupported')
+    .map(({ op, detail }) => `${op} (${detail?.split('\n')[0].slice(0, 60)})`),
+);
 if (options.verbose && missing.size > 0) console.log(`unsupported: ${[...missing].join(', ')}`);
 const count = (status) => results.filter((result) => result.status === status).length;
-if (options.json !== undefined) writeFileSync(options.json, JSON.stringify({ passed: count('passed'), failed: count('failed'), unsupported: count('unsupported'), results }, null, 1));
+if (options.json !== undefined)
+  writeFileSync(
+    options.json,
+    JSON.stringify(
+      { passed: count('passed'), failed: count('failed'), unsupported: count('unsupported'), results },
+      null,
+      1,
+    ),
+  );
 console.log(`conformance: ${count('passed')} passed, ${count('failed')} failed, ${count('unsupported')} unsupported`);
 process.exitCode = count('failed') > 0 ? 1 : 0;

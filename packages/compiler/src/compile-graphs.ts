@@ -44,12 +44,29 @@ export async function compileGraphs(
     }
   });
   const scheduled = outcomes.filter((outcome): outcome is Scheduled => 'schedule' in outcome);
-  const loaded = scheduled.length === 0 ? [] : await build(scheduled, machine, session);
+  const loaded = await buildOrSplit(scheduled, machine, session);
   let next = 0;
   return outcomes.map((outcome): CompiledGraph => {
     if (!('schedule' in outcome)) return { kind: 'failed', error: outcome.error };
     return loaded[next++] ?? { kind: 'failed', error: new RangeError('a graph was not built') };
   });
+}
+
+/** Builds all; where that fails, halves, until the graphs that cannot be built stand alone with their errors. */
+async function buildOrSplit(
+  scheduled: readonly Scheduled[],
+  machine: NativeMachine,
+  session: Session,
+): Promise<readonly CompiledGraph[]> {
+  if (scheduled.length === 0) return [];
+  try {
+    return await build(scheduled, machine, session);
+  } catch (error) {
+    if (scheduled.length === 1) return [{ kind: 'failed', error }];
+    const middle = scheduled.length >> 1;
+    const left = await buildOrSplit(scheduled.slice(0, middle), machine, session);
+    return [...left, ...(await buildOrSplit(scheduled.slice(middle), machine, session))];
+  }
 }
 
 async function build(

@@ -6,7 +6,7 @@
 import { get, isTsInductorError } from '@tsinductor/base';
 import { isAttribute, isScalar, isTensorParameter } from './argument-reader.ts';
 import { encodeSubscript } from './bind-subscript.ts';
-import { dtypeOf, integerOf, integers, plain, plainNumber, scalarOf, sizes, stringOf } from './bind-values.ts';
+import { boolOf, dtypeOf, integerOf, integers, plain, plainNumber, scalarOf, sizes, stringOf } from './bind-values.ts';
 import type { BindingEnvironment } from './bind-values.ts';
 import { argumentMissing, argumentRepeated, argumentType, argumentUnknown, tooManyArguments } from './errors.ts';
 import type { Arg, Attr, ValueRef } from './graph.ts';
@@ -161,7 +161,7 @@ const ENCODERS: Readonly<Record<ParameterType, Encoder>> = {
   scalar: attribute('a number', ({ value, environment }) => scalarOf(environment, value)),
   dtype: attribute("a dtype, such as 'f32'", ({ value, environment }) => dtypeOf(environment, value)),
   string: attribute('a string', ({ value, parameter }) => stringOf(parameter, value)),
-  bool: attribute('true or false', ({ value }) => (typeof value === 'boolean' ? value : undefined)),
+  bool: attribute('true or false', ({ value, parameter }) => boolOf(parameter, value)),
   int: attribute('an integer', ({ value, environment }) => integerOf(environment, value)),
   float: attribute('a number', ({ value, environment }) => plainNumber(environment, value)),
   dims: attribute('an integer or a list of integers', ({ value, environment }) => integers(environment, value)),

@@ -42,6 +42,9 @@ export function dtypeOf(environment: BindingEnvironment, value: unknown): Attr |
 export const stringOf = ({ choices }: Parameter, value: unknown): string | undefined =>
   typeof value === 'string' && (choices === undefined || choices.includes(value)) ? value : undefined;
 
+export const boolOf = ({ only }: Parameter, value: unknown): boolean | undefined =>
+  typeof value === 'boolean' && (only === undefined || only === value) ? value : undefined;
+
 /** An integer; booleans are none, bigints beyond 2^53 are held at the largest safe integer (bounds of slices). */
 export function integerOf(environment: BindingEnvironment, value: unknown): number | undefined {
   if (typeof value === 'bigint') {

@@ -35,6 +35,8 @@ export interface Parameter {
   readonly variadic?: boolean;
   /** Allowed strings, where there are few. */
   readonly choices?: readonly string[];
+  /** Of a bool: the one value that fits; the other one is for another overload. */
+  readonly only?: boolean;
 }
 
 export type OperatorKind = 'pointwise' | 'reduction' | 'view' | 'creation' | 'primitive' | 'composite';

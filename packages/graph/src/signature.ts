@@ -3,7 +3,8 @@
 //   'input: tensor, dim: dims = null, keepdim: bool = false, *, dtype: dtype = null'
 //
 // `...name: ints` takes the remaining positional arguments, `tensor?` may be null, `*` starts the parameters that are
-// only given by name, and `'mean' | 'sum'` lists the allowed strings. Defaults: null, true, 2, 0.5, 1e-5, 'text', [].
+// only given by name, `'mean' | 'sum'` lists the allowed strings, and the type `true` or `false` is a bool that can be
+// nothing else (where the other value is for another overload). Defaults: null, true, 2, 0.5, 1e-5, 'text', [].
 import { brokenGraph } from './errors.ts';
 import type { Attr, ScalarRef } from './graph.ts';
 import type { Parameter, ParameterType } from './operator.ts';
@@ -25,7 +26,10 @@ function parameter(text: string, keywordOnly: boolean): Parameter {
   const [, dots, name, written, value] = SHAPE.exec(text) ?? [];
   if (name === undefined || written === undefined) throw brokenGraph(`cannot read the parameter '${text}'`);
   const choices = [...written.matchAll(/'(\w+)'/g)].map(([, choice]) => choice ?? '');
-  const type = (choices.length > 0 ? 'string' : written.replace('?', '')) as ParameterType;
+  const only = written === 'true' || written === 'false' ? written === 'true' : undefined;
+  const type = (
+    choices.length > 0 ? 'string' : only !== undefined ? 'bool' : written.replace('?', '')
+  ) as ParameterType;
   return {
     name,
     type,
@@ -34,6 +38,7 @@ function parameter(text: string, keywordOnly: boolean): Parameter {
     ...(keywordOnly ? { keywordOnly: true } : {}),
     ...(dots === undefined ? {} : { variadic: true }),
     ...(choices.length > 0 ? { choices } : {}),
+    ...(only === undefined ? {} : { only }),
   };
 }
 

@@ -1,7 +1,7 @@
 // Every primitive on small shapes, run by the interpreter and compared with a direct computation here: sizes 0 and 1,
 // symbolic sizes, and chains of views among them.
 import { describe, expect, test } from '@jest/globals';
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { contiguousMeta, GraphBuilder, scalar } from '@tsinductor/graph';
 import type { Arg, Attrs, Meta, ValueRef } from '@tsinductor/graph';

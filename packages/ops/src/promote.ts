@@ -35,9 +35,8 @@ export function promoteTypes(a: DType, b: DType): DType {
   return wide;
 }
 
-/** The common dtype of operands of all three ranks. Of nothing but plain floats it is f64, which holds them exactly. */
+/** The common dtype of operands of all three ranks. */
 export function resultType(operands: readonly Operand[]): DType {
-  if (operands.every(({ dtype, rank }) => rank === 'scalar' && isFloat(dtype))) return 'f64';
   const ofRank = (rank: Operand['rank']): DType | undefined => {
     const dtypes = operands.filter((operand) => operand.rank === rank).map(({ dtype }) => dtype);
     return dtypes.length === 0 ? undefined : dtypes.reduce(promoteTypes);
@@ -57,7 +56,7 @@ function combine(higher: DType | undefined, lower: DType | undefined): DType | u
 export function resolveDTypes(op: PointwiseOp, operands: readonly Operand[]): ResolvedDTypes {
   if (operands.length !== op.arity) throw wrongOperandCount(op.name, op.arity, operands.length);
   const chosen = op.rule === 'select' ? operands.slice(1) : operands;
-  const promoted = operandDType(op, resultType(chosen));
+  const promoted = operandDType(op, isAllPlainFloats(operands) ? 'f64' : resultType(chosen));
   if (op.accepts !== undefined && !op.accepts.includes(promoted)) {
     throw unsupportedDType(op.name, promoted, op.accepts);
   }
@@ -67,6 +66,10 @@ export function resolveDTypes(op: PointwiseOp, operands: readonly Operand[]): Re
     result: resultOfRule(op, promoted),
   };
 }
+
+/** Nothing but plain floats is computed as such, in f64: as PyTorch does, which promotes only where dtypes differ. */
+const isAllPlainFloats = (operands: readonly Operand[]): boolean =>
+  operands.every(({ dtype, rank }) => rank === 'scalar' && isFloat(dtype));
 
 function operandDType(op: PointwiseOp, promoted: DType): DType {
   if (op.rule === 'logical') return 'bool';

@@ -20,10 +20,12 @@ import { indexesOf, isUnit, loopsOf, overOf, reindex } from './node-access.ts';
 const MAX_SPLITS = 8;
 
 /** The whole of it: for nodes that nothing is put into any more. */
-export const normalizeAxes = (node: LoopNode): LoopNode => (node.kind === 'contract' ? node : joinAxes(separateAxes(node)));
+export const normalizeAxes = (node: LoopNode): LoopNode =>
+  node.kind === 'contract' ? node : joinAxes(separateAxes(node));
 
 /** Without joining: what producers are put into keeps the loops that their masks and indices speak of. */
-export const separateAxes = (node: LoopNode): LoopNode => (node.kind === 'contract' ? node : splitAxes(dropUnitAxes(node)));
+export const separateAxes = (node: LoopNode): LoopNode =>
+  node.kind === 'contract' ? node : splitAxes(dropUnitAxes(node));
 
 function dropUnitAxes(node: LoopNode): LoopNode {
   const units = loopsOf(node).filter(isUnit);

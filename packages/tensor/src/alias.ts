@@ -44,12 +44,13 @@ export function findAliases(graph: Graph, sizes: SizeEnvironment): readonly (Ali
   const find = ({ node: id }: ValueRef): Alias | undefined => {
     const node = at(graph.nodes, id);
     const { shape, strides } = at(node.results, 0);
-    if (node.kind === 'placeholder') return { input: placeholders.indexOf(id), steps: [], layout: { shape, strides, offset: int(0) } };
+    if (node.kind === 'placeholder')
+      return { input: placeholders.indexOf(id), steps: [], layout: { shape, strides, offset: int(0) } };
     if (node.kind !== 'call') return undefined;
     const [source] = node.args;
-    const { view } = operatorFor(node.target, node.attrs);
-    const base = view !== undefined && isValue(source) ? aliasOf(source) : undefined;
-    const layout = base && view?.(base.layout, node.attrs, sizes);
+    const operator = operatorFor(node.target, node.attrs);
+    const base = isValue(source) ? aliasOf(source) : undefined;
+    const layout = base && operator.view?.(base.layout, node.attrs, sizes);
     if (base === undefined || layout === undefined) return undefined;
     return { input: base.input, steps: [...base.steps, { target: node.target, attrs: node.attrs }], layout };
   };

@@ -66,7 +66,10 @@ function mapValues(named: Named, change: (value: unknown) => unknown): Named {
 }
 
 /** Splits trailing options off a call's arguments: `x.sum(1, { keepdim: true })`. */
-export function splitOptions(given: readonly unknown[]): { readonly positional: readonly unknown[]; readonly named: Named } {
+export function splitOptions(given: readonly unknown[]): {
+  readonly positional: readonly unknown[];
+  readonly named: Named;
+} {
   const last = given.at(-1);
   return isOptions(last) ? { positional: given.slice(0, -1), named: last } : { positional: given, named: {} };
 }

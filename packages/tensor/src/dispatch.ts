@@ -36,17 +36,7 @@ export const dispatchOne = (name: string, positional: readonly unknown[], named:
 
 /** Runs a bound call, or records it. */
 export function run(call: BoundCall): readonly Tensor[] {
-  const recorder = processState.recorder ?? lazyRecorder(call);
-  return recorder === undefined ? defaultExecutor().run(call) : recorder.call(call);
-}
-
-/** Outside of a trace a recorded tensor's own recorder decides: it computes, or says that the tensor escaped. */
-function lazyRecorder({ tensors }: BoundCall): undefined {
-  for (const tensor of tensors) {
-    const value = tensor.backing;
-    if (value.kind === 'recorded') value.recorder.read(tensor, 'an operator');
-  }
-  return undefined;
+  return processState.recorder?.call(call) ?? defaultExecutor().run(call);
 }
 
 /** The in-place form: the result is written into the first argument, which is returned. */

@@ -37,8 +37,11 @@ const constructors: Readonly<Record<DType, ArrayConstructor>> = {
 
 export const makeElements = (dtype: DType, length: number): ElementArray => new constructors[dtype](length);
 
-export const viewElements = (dtype: DType, buffer: ArrayBuffer, place: { byteOffset: number; length: number }): ElementArray =>
-  new constructors[dtype](buffer, place.byteOffset, place.length);
+export const viewElements = (
+  dtype: DType,
+  buffer: ArrayBuffer,
+  place: { byteOffset: number; length: number },
+): ElementArray => new constructors[dtype](buffer, place.byteOffset, place.length);
 
 export const byteSize = (dtype: DType, count: number): number => dtypeInfo[dtype].bytes * count;
 

@@ -4,19 +4,23 @@ import type { SourceLocation } from '@tsinductor/base';
 
 /** A short description of any value, safe to print whatever the value is. */
 export function describe(value: unknown): string {
-  if (value === null) return 'null';
   if (typeof value === 'string') return `the string ${JSON.stringify(value.slice(0, 40))}`;
-  if (typeof value === 'function') return 'a function';
-  if (typeof value === 'symbol') return 'a symbol';
   if (typeof value === 'bigint') return `${String(value).slice(0, 40)}n`;
-  if (typeof value !== 'object') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'object' && value !== null) return describeObject(value);
+  return value === null ? 'null' : `a value of type ${typeof value}`;
+}
+
+function describeObject(value: object): string {
   if (Array.isArray(value)) return 'an array';
   const name = (Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null)?.constructor?.name;
   return typeof name === 'string' && name !== 'Object' ? `a ${name}` : 'an object';
 }
 
 export const notATensor = (where: string, value: unknown): UserError =>
-  new UserError('NOT_A_TENSOR', `${where}: expected a tensor, got ${describe(value)}`, { hint: 'make one with tensor()' });
+  new UserError('NOT_A_TENSOR', `${where}: expected a tensor, got ${describe(value)}`, {
+    hint: 'make one with tensor()',
+  });
 
 export const disposedTensor = (shape: readonly number[], dtype: string): UserError =>
   new UserError('TENSOR_DISPOSED', `this tensor (${dtype}[${shape.join(', ')}]) was disposed`, {
@@ -92,7 +96,10 @@ export const cannotShare = (why: string): UserError =>
   new UserError('CANNOT_SHARE', `tensor(..., { share: true }): ${why}`, { hint: 'leave share out to copy the data' });
 
 export const outOfMemory = (bytes: number, cause: unknown): UserError =>
-  new UserError('OUT_OF_MEMORY', `no memory for ${bytes} bytes`, { cause, hint: 'use a smaller shape or dispose tensors' });
+  new UserError('OUT_OF_MEMORY', `no memory for ${bytes} bytes`, {
+    cause,
+    hint: 'use a smaller shape or dispose tensors',
+  });
 
 export const notOneElement = (what: string, shape: readonly number[]): UserError =>
   new UserError('NOT_A_SCALAR', `${what} of a tensor with shape [${shape.join(', ')}]`, {
@@ -138,11 +145,9 @@ export const nestedTrace = (): UserError =>
   });
 
 export const aliasedMutation = (operation: string): UserError =>
-  new UserError(
-    'ALIASED_MUTATION',
-    `${operation} writes to memory that two inputs of the traced function share`,
-    { hint: 'pass the tensor once and take views of it inside the function, or clone() one of them' },
-  );
+  new UserError('ALIASED_MUTATION', `${operation} writes to memory that two inputs of the traced function share`, {
+    hint: 'pass the tensor once and take views of it inside the function, or clone() one of them',
+  });
 
 export const unsupportedOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${JSON.stringify(name.slice(0, 60))}`, {
@@ -156,7 +161,10 @@ export const unsupportedFile = (format: string, what: string, hint: string): Use
   new UserError('FILE_UNSUPPORTED', `${format}: ${what}`, { hint });
 
 export const fileAccess = (path: string, cause: unknown): UserError =>
-  new UserError('FILE_ACCESS', `cannot access ${JSON.stringify(path)}`, { cause, hint: 'check the path and its permissions' });
+  new UserError('FILE_ACCESS', `cannot access ${JSON.stringify(path)}`, {
+    cause,
+    hint: 'check the path and its permissions',
+  });
 
 export const brokenTrace = (what: string): InternalError =>
   new InternalError('TRACE_INVALID', what, { hint: 'this is a bug: please report it' });

@@ -18,12 +18,17 @@ export function operatorFunction<T>(name: string): T {
 }
 
 function namespaceObject<T>(namespace: Namespace): T {
-  const entries = functionsIn(namespace, operators.values()).map(([name, operator]) => [name, operatorFunction<AnyFunction>(operator.name)]);
+  const entries = functionsIn(namespace, operators.values()).map(([name, operator]) => [
+    name,
+    operatorFunction<AnyFunction>(operator.name),
+  ]);
   return Object.freeze(Object.fromEntries(entries)) as T;
 }
 
 /** Neural network functions: nn.functional.linear, conv2d, crossEntropy ... */
-export const nn: { readonly functional: FunctionalFunctions } = Object.freeze({ functional: namespaceObject<FunctionalFunctions>('nn.functional') });
+export const nn: { readonly functional: FunctionalFunctions } = Object.freeze({
+  functional: namespaceObject<FunctionalFunctions>('nn.functional'),
+});
 /** Linear algebra: linalg.vectorNorm, matrixPower ... */
 export const linalg: LinalgFunctions = namespaceObject<LinalgFunctions>('linalg');
 /** Special functions: special.expit, entr, zeta ... */

@@ -24,7 +24,9 @@ test('everything that is declared is there', () => {
     ...functionsIn('', operators.values()).flatMap(([name]) => (name in everything ? [] : [name])),
     ...functionsIn('linalg', operators.values()).flatMap(([name]) => (name in linalg ? [] : [`linalg.${name}`])),
     ...functionsIn('special', operators.values()).flatMap(([name]) => (name in special ? [] : [`special.${name}`])),
-    ...functionsIn('nn.functional', operators.values()).flatMap(([name]) => (name in nn.functional ? [] : [`nn.functional.${name}`])),
+    ...functionsIn('nn.functional', operators.values()).flatMap(([name]) =>
+      name in nn.functional ? [] : [`nn.functional.${name}`],
+    ),
   ];
   expect(missing).toEqual([]);
 });

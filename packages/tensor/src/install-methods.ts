@@ -11,7 +11,8 @@ type Method = (this: Tensor, ...given: unknown[]) => unknown;
 export function installMethods(prototype: object): void {
   const define = (name: string, value: Method): void => {
     // What the class defines itself stays.
-    if (!Object.hasOwn(prototype, name)) Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+    if (!Object.hasOwn(prototype, name))
+      Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   };
   for (const operator of operators.values()) {
     const { name } = operator;

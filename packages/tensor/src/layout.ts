@@ -85,7 +85,11 @@ export function overlapsItself({ shape, strides }: Pick<Layout, 'shape' | 'strid
 }
 
 /** Copies elements between layouts of one shape. */
-export function copyElements(source: ElementArray, from: Layout, target: { readonly elements: ElementArray; readonly layout: Layout }): void {
+export function copyElements(
+  source: ElementArray,
+  from: Layout,
+  target: { readonly elements: ElementArray; readonly layout: Layout },
+): void {
   const { elements, layout: to } = target;
   const count = elementsOf(from.shape);
   invariant(elementsOf(to.shape) === count, 'copyElements: the shapes differ');

@@ -36,7 +36,9 @@ export function findUserFrame(stack: string): SourceLocation | undefined {
 }
 
 function isOwn(file: string): boolean {
-  const inside = [home, publicPackage].some((root) => file.startsWith(root) && /^[\w-]+\/(src|dist)\//.test(file.slice(root.length)));
+  const inside = [home, publicPackage].some(
+    (root) => file.startsWith(root) && /^[\w-]+\/(src|dist)\//.test(file.slice(root.length)),
+  );
   if (inside) return !/\.test\.[cm]?[jt]s$/.test(file);
   return /\/node_modules\/(jest-|@jest\/|expect\/)/.test(file) || !file.includes('/');
 }
@@ -57,6 +59,8 @@ export function located(error: unknown): unknown {
   if (location === undefined) return error;
   const { code, hint } = error;
   const tail = hint === undefined ? '' : `; ${hint}`;
-  const message = error.message.endsWith(tail) ? error.message.slice(0, error.message.length - tail.length) : error.message;
+  const message = error.message.endsWith(tail)
+    ? error.message.slice(0, error.message.length - tail.length)
+    : error.message;
   return new UserError(code, message, { location, cause: error.cause, ...(hint === undefined ? {} : { hint }) });
 }

@@ -26,13 +26,16 @@ export function flattenNested(data: unknown, wanted: DType | undefined): Flat {
   const elements = makeElements(dtype, leaves.length);
   leaves.forEach((leaf, position) => {
     requireRange(leaf, dtype, position);
-    elements[position] = encodeElement(dtype, leaf) as never;
+    elements[position] = encodeElement(dtype, leaf);
   });
   return { elements, shape, dtype };
 }
 
 const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
+
+const isLeaf = (value: unknown): value is Leaf =>
+  typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
 
 /** The shape that the first element of every level promises. */
 function leadingShape(data: unknown): readonly number[] {
@@ -45,20 +48,21 @@ function leadingShape(data: unknown): readonly number[] {
   return shape;
 }
 
-function collect(value: unknown, into: { readonly shape: readonly number[]; readonly leaves: Leaf[] }, place: { depth: number; path: string }): void {
+function collect(
+  value: unknown,
+  into: { readonly shape: readonly number[]; readonly leaves: Leaf[] },
+  place: { depth: number; path: string },
+): void {
   const { shape, leaves } = into;
   const { depth, path } = place;
   const wanted = shape[depth];
   if (wanted === undefined) {
-    if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') leaves.push(value);
-    else if (isList(value)) throw raggedArray(path, 'numbers', 'an array');
-    else throw notANumber(path, value);
+    if (isList(value)) throw raggedArray(path, 'numbers', 'an array');
+    if (!isLeaf(value)) throw notANumber(path, value);
+    leaves.push(value);
     return;
   }
-  if (!isList(value)) {
-    const isLeaf = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
-    throw isLeaf ? raggedArray(path, 'arrays', 'a number') : notANumber(path, value);
-  }
+  if (!isList(value)) throw isLeaf(value) ? raggedArray(path, 'arrays', 'a number') : notANumber(path, value);
   if (value.length !== wanted) throw raggedArray(path, `arrays of ${wanted}`, `an array of ${value.length}`);
   for (let i = 0; i < wanted; i += 1) {
     const item = value[i];
@@ -70,7 +74,8 @@ function collect(value: unknown, into: { readonly shape: readonly number[]; read
 /** As PyTorch infers it: any fraction makes floats, whole numbers are i64, booleans alone are bool. */
 function naturalDType(leaves: readonly Leaf[]): DType {
   if (leaves.length === 0) return 'f32';
-  const isFraction = (leaf: Leaf): boolean => typeof leaf === 'number' && (!Number.isInteger(leaf) || Object.is(leaf, -0));
+  const isFraction = (leaf: Leaf): boolean =>
+    typeof leaf === 'number' && (!Number.isInteger(leaf) || Object.is(leaf, -0));
   if (leaves.some(isFraction)) return 'f32';
   return leaves.every((leaf) => typeof leaf === 'boolean') ? 'bool' : 'i64';
 }
@@ -89,5 +94,6 @@ function requireRange(leaf: Leaf, dtype: DType, position: number): void {
   const isWhole = typeof leaf === 'bigint' || Number.isFinite(leaf);
   if (range === undefined || isFloat(dtype)) return;
   const value = isWhole ? BigInt(typeof leaf === 'bigint' ? leaf : Math.trunc(leaf)) : undefined;
-  if (value === undefined || value < range[0] || value > range[1]) throw elementRange(`element ${position}`, leaf, dtype);
+  if (value === undefined || value < range[0] || value > range[1])
+    throw elementRange(`element ${position}`, leaf, dtype);
 }

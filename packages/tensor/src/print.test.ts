@@ -4,7 +4,9 @@ import { arange, tensor, zeros } from './index.ts';
 
 test('prints like PyTorch, with shape and dtype', () => {
   expect(String(tensor([[1, 2], [30, 4]]))).toBe('tensor([[ 1,  2],\n        [30,  4]], shape=[2, 2], dtype=i64)'); // prettier-ignore
-  expect(String(tensor([1, 2.5, NaN, -Infinity]))).toBe('tensor([1.0000, 2.5000,    nan,   -inf], shape=[4], dtype=f32)');
+  expect(String(tensor([1, 2.5, NaN, -Infinity]))).toBe(
+    'tensor([1.0000, 2.5000,    nan,   -inf], shape=[4], dtype=f32)',
+  );
   expect(String(tensor([1, -2, 30], { dtype: 'f32' }))).toBe('tensor([ 1., -2., 30.], shape=[3], dtype=f32)');
   expect(String(tensor([1e-10, 1]))).toBe('tensor([1.0000e-10, 1.0000e+00], shape=[2], dtype=f32)');
   expect(String(tensor([true, false]))).toBe('tensor([ true, false], shape=[2], dtype=bool)');
@@ -28,5 +30,5 @@ test('large tensors are summarised', () => {
 test('a tensor is no number', () => {
   expect(() => Number(tensor(1))).toThrow(/TENSOR|number/);
   expect(() => (tensor(1) as never as number) + 1).toThrow(/x\.add\(y\)/);
-  expect(`${String(tensor(1))}`).toContain('tensor(1');
+  expect(String(tensor(1))).toContain('tensor(1');
 });

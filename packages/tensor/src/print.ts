@@ -16,7 +16,12 @@ const opening = 'tensor(';
 export function formatTensor(dtype: DType, shape: readonly number[], elements: ElementArray): string {
   const read = elementReader(dtype, elements);
   const summarise = elementsOf(shape) > threshold;
-  const printer = new Printer({ shape, read, summarise, format: formatterFor(dtype, visible(shape, summarise).map(read)) });
+  const printer = new Printer({
+    shape,
+    read,
+    summarise,
+    format: formatterFor(dtype, visible(shape, summarise).map(read)),
+  });
   const body = printer.print(0, 0, opening.length);
   const suffix = `shape=[${shape.join(', ')}], dtype=${dtype})`;
   const lastLine = body.slice(body.lastIndexOf('\n') + 1);
@@ -78,7 +83,8 @@ function wrapLine(items: readonly string[], indent: number): string {
   const width = Math.max(...items.map((item) => item.length), 1) + 2;
   const perLine = Math.max(1, Math.floor((lineWidth - indent) / width));
   const lines: string[] = [];
-  for (let start = 0; start < items.length; start += perLine) lines.push(items.slice(start, start + perLine).join(', '));
+  for (let start = 0; start < items.length; start += perLine)
+    lines.push(items.slice(start, start + perLine).join(', '));
   return lines.join(`,\n${' '.repeat(indent)}`);
 }
 
@@ -91,7 +97,10 @@ function formatterFor(dtype: DType, values: readonly ElementValue[]): (value: El
 
 function floatSpelling(values: readonly number[]): (value: ElementValue) => string {
   const sizes = values.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
-  const [largest, smallest] = [sizes.reduce((a, b) => Math.max(a, b), 0), sizes.reduce((a, b) => Math.min(a, b), Infinity)];
+  const [largest, smallest] = [
+    sizes.reduce((a, b) => Math.max(a, b), 0),
+    sizes.reduce((a, b) => Math.min(a, b), Infinity),
+  ];
   const whole = sizes.every(Number.isInteger);
   const spread = sizes.length > 0 && (largest / smallest > 1000 || largest > 1e8 || (!whole && smallest < 1e-4));
   const spell = (value: number): string => {

@@ -7,7 +7,8 @@ import type { Operator } from '@tsinductor/graph';
 export const isProperty = ({ torch, forms, parameters, name }: Operator): boolean =>
   parameters.length === 1 && !forms.includes('function') && torch.includes(`Tensor.${name}`) && /^m?[A-Z]$/.test(name);
 
-const camelCase = (name: string): string => name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+const camelCase = (name: string): string =>
+  name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 export const namespaces = ['nn.functional', 'linalg', 'special', 'fft'] as const;
 export type Namespace = (typeof namespaces)[number];
@@ -16,7 +17,10 @@ export type Namespace = (typeof namespaces)[number];
 const handWritten: readonly string[] = ['slice', 'tensor', 'float'];
 
 /** Public names in a namespace (`''` for the top level), with the operator that each calls, in alphabetical order. */
-export function functionsIn(namespace: Namespace | '', operators: Iterable<Operator>): readonly (readonly [string, Operator])[] {
+export function functionsIn(
+  namespace: Namespace | '',
+  operators: Iterable<Operator>,
+): readonly (readonly [string, Operator])[] {
   const found = new Map<string, Operator>();
   for (const operator of operators) {
     if (!operator.forms.includes('function')) continue;
@@ -25,7 +29,8 @@ export function functionsIn(namespace: Namespace | '', operators: Iterable<Opera
       const [place, name] = [dotted.slice(0, Math.max(cut, 0)), camelCase(dotted.slice(cut + 1))];
       // An operator's own name goes before another's alias.
       const isOwn = name === operator.name;
-      if (place === namespace && !(namespace === '' && handWritten.includes(name)) && (isOwn || !found.has(name))) found.set(name, operator);
+      if (place === namespace && !(namespace === '' && handWritten.includes(name)) && (isOwn || !found.has(name)))
+        found.set(name, operator);
     }
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -33,4 +38,6 @@ export function functionsIn(namespace: Namespace | '', operators: Iterable<Opera
 
 /** Methods of Tensor by name, in alphabetical order. */
 export const methodsOf = (operators: Iterable<Operator>): readonly Operator[] =>
-  [...operators].filter(({ forms, inPlace }) => forms.includes('method') || inPlace === true).sort((a, b) => (a.name < b.name ? -1 : 1));
+  [...operators]
+    .filter(({ forms, inPlace }) => forms.includes('method') || inPlace === true)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -68,7 +68,11 @@ export function tracedNormal(state: Tensor, draw: Draw): Tensor {
   return shaped(op('mul', radius, op('cos', op('mul', float(2 * Math.PI), v))), draw);
 }
 
-export function tracedInteger(state: Tensor, draw: Draw, bounds: { readonly low: number; readonly high: number }): Tensor {
+export function tracedInteger(
+  state: Tensor,
+  draw: Draw,
+  bounds: { readonly low: number; readonly high: number },
+): Tensor {
   const [w0, w1] = words(state, countOf(draw.shape)) as [Tensor, Tensor];
   const positive = op('add', op('mul', op('bitwiseAnd', w0, 0x7fffffff), 2 ** 32), w1);
   return shaped(op('add', op('remainder', positive, bounds.high - bounds.low), bounds.low), draw);

@@ -13,7 +13,9 @@ test('philox gives the known answers of its authors', () => {
   const ones = 0xffffffff;
   expect(words([0, 0, 0, 0], [0, 0])).toBe('6627e8d5 e169c58d bc57ac4c 9b00dbd8');
   expect(words([ones, ones, ones, ones], [ones, ones])).toBe('408f276d 41c83b0e a20bc7c6 6d5451fd');
-  expect(words([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])).toBe('d16cfe09 94fdcceb 5001e420 24126ea1');
+  expect(words([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], [0xa4093822, 0x299f31d0])).toBe(
+    'd16cfe09 94fdcceb 5001e420 24126ea1',
+  );
 });
 
 describe('random tensors', () => {
@@ -63,7 +65,13 @@ describe('random tensors', () => {
   test('randperm is a permutation, bernoulli follows its probabilities', () => {
     expect((randperm(50).toArray() as number[]).sort((a, b) => a - b)).toEqual([...Array(50).keys()]);
     expect(bernoulli(tensor([0, 1, 0.0], { dtype: 'f32' })).toArray()).toEqual([0, 1, 0]);
-    expect(Number(bernoulli(full([2000], 0.25)).mean().item())).toBeCloseTo(0.25, 1);
+    expect(
+      Number(
+        bernoulli(full([2000], 0.25))
+          .mean()
+          .item(),
+      ),
+    ).toBeCloseTo(0.25, 1);
     expect(randnLike(zeros([2, 3])).shape).toEqual([2, 3]);
     expect(() => rand([2], { dtype: 'i64' })).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
   });

@@ -31,7 +31,8 @@ export interface RandomOptions {
 
 /** Restarts the random numbers: the same seed gives the same numbers. */
 export function manualSeed(seed: number | bigint): void {
-  if (typeof seed === 'number' && !Number.isSafeInteger(seed)) throw badArgument('manualSeed', `seed ${String(seed)}`, 'use a whole number');
+  if (typeof seed === 'number' && !Number.isSafeInteger(seed))
+    throw badArgument('manualSeed', `seed ${String(seed)}`, 'use a whole number');
   const state = randomState();
   const { storage, layout } = placeOf(state, 'manualSeed');
   const elements = storage.elements('i64', layout.offset) as BigInt64Array;
@@ -64,6 +65,7 @@ export function randn(shape: readonly number[], options: RandomOptions = {}): Te
 }
 
 /** Whole numbers from `low` to before `high`. */
+// eslint-disable-next-line max-params -- the signature is PyTorch's
 export function randint(low: number, high: number, shape: readonly number[], options: RandomOptions = {}): Tensor {
   const dtype = options.dtype ?? 'i64';
   const sizes = checkShape(shape);
@@ -76,17 +78,22 @@ export function randint(low: number, high: number, shape: readonly number[], opt
     const word = (BigInt(w0 & 0x7fffffff) << 32n) | BigInt(w1);
     return convertElement(BigInt(low) + (word % range), 'i64', dtype);
   };
-  return drawn({ shape: sizes, dtype }, sample, (state) => tracedInteger(state, { shape: sizes, dtype }, { low, high }));
+  return drawn({ shape: sizes, dtype }, sample, (state) =>
+    tracedInteger(state, { shape: sizes, dtype }, { low, high }),
+  );
 }
 
 /** A random order of 0 .. n - 1. */
 export function randperm(n: number, options: RandomOptions = {}): Tensor {
   const { shape, dtype } = { shape: checkShape([n]), dtype: options.dtype ?? 'i64' };
   const keys = unrecordedKeys(shape);
-  const order = Array.from(keys.keys()).sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0) || a - b);
+  const order = Array.from(keys.keys()).sort((a, b) => {
+    const [first = 0, second = 0] = [keys[a], keys[b]];
+    return first === second ? a - b : first - second;
+  });
   const elements = makeElements(dtype, n);
   order.forEach((value, position) => {
-    elements[position] = convertElement(BigInt(value), 'i64', dtype) as never;
+    elements[position] = convertElement(BigInt(value), 'i64', dtype);
   });
   return tensorOfElements(elements, dtype, shape);
 }
@@ -98,7 +105,8 @@ function unrecordedKeys(shape: readonly number[]): Float64Array {
   return rand(shape, { dtype: 'f64' }).toTypedArray() as Float64Array;
 }
 
-const like = (name: string, draw: (shape: readonly number[], options: RandomOptions) => Tensor) =>
+const like =
+  (name: string, draw: (shape: readonly number[], options: RandomOptions) => Tensor) =>
   (input: Tensor, options: RandomOptions = {}): Tensor => {
     const dtype = options.dtype ?? input.dtype;
     if (!isFloat(dtype)) throw badArgument(name, `the tensor is ${dtype}`, "give { dtype: 'f32' }");
@@ -115,7 +123,8 @@ export const bernoulli = (probability: Tensor): Tensor =>
   dispatchOne('to', [dispatchOne('lt', [rand(probability.shape), probability]), probability.dtype]);
 
 function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
-  if (!isFloat(dtype)) throw badArgument(name, `dtype ${String(dtype)} is not a float`, 'use f32, f64, f16 or bf16, or randint');
+  if (!isFloat(dtype))
+    throw badArgument(name, `dtype ${dtype} is not a float`, 'use f32, f64, f16 or bf16, or randint');
   return { shape: processState.recorder === undefined ? checkShape(shape) : shape, dtype };
 }
 
@@ -134,7 +143,10 @@ function drawn({ shape, dtype }: Draw, sample: Sample, traced: (state: Tensor) =
 }
 
 function fill(elements: ReturnType<typeof makeElements>, state: { seed: bigint; calls: bigint }, sample: Sample): void {
-  const halves = (value: bigint): [number, number] => [Number(value & 0xffffffffn), Number((value >> 32n) & 0xffffffffn)];
+  const halves = (value: bigint): [number, number] => [
+    Number(value & 0xffffffffn),
+    Number((value >> 32n) & 0xffffffffn),
+  ];
   const key = halves(state.seed);
   const [low, high] = halves(state.calls);
   const counter: Words = [0, 0, low, high];
@@ -143,7 +155,7 @@ function fill(elements: ReturnType<typeof makeElements>, state: { seed: bigint; 
     counter[0] = i >>> 0;
     counter[1] = Math.floor(i / 2 ** 32);
     philox(counter, key, words);
-    elements[i] = sample(words) as never;
+    elements[i] = sample(words);
   }
 }
 
@@ -159,9 +171,15 @@ function uniformOf(dtype: DType): Sample {
 function normalOf(dtype: DType): Sample {
   const compute = dtype === 'f64' ? 'f64' : 'f32';
   const { sqrt, log, cos, mul } = pointwise;
-  const [root, logarithm, cosine, times] = [evaluator(sqrt, compute), evaluator(log, compute), evaluator(cos, compute), evaluator(mul, compute)];
+  const [root, logarithm, cosine, times] = [
+    evaluator(sqrt, compute),
+    evaluator(log, compute),
+    evaluator(cos, compute),
+    evaluator(mul, compute),
+  ];
   const turn = roundToDType(2 * Math.PI, compute);
-  const boxMuller = (u: number, v: number): number => Number(times(root(times(-2, logarithm(u))), cosine(times(turn, v))));
+  const boxMuller = (u: number, v: number): number =>
+    Number(times(root(times(-2, logarithm(u))), cosine(times(turn, v))));
   if (dtype === 'f64') return ([w0, w1, w2, w3]) => boxMuller(double(w0, w1) + 2 ** -53, double(w2, w3));
   return ([w0, w1]) => convertElement(boxMuller(((w0 >>> 8) + 1) * 2 ** -24, (w1 >>> 8) * 2 ** -24), 'f32', dtype);
 }

@@ -8,3 +8,6 @@ export type Scalar = number | bigint | boolean | ScalarRef;
 
 /** A float even where it is whole: `tensor([1, 2]).mul(float(2))` is f32. */
 export const float = (value: number): ScalarRef => Object.freeze(scalar(value, 'float'));
+
+/** Plain data, which the operator checks: a size or several, a padding, a name. */
+export type Plain = null | number | string | boolean | readonly Plain[];

@@ -77,7 +77,7 @@ describe('scope', () => {
     const failing = (): void =>
       scope(() => {
         made = zeros([2]);
-        throw made;
+        throw new RangeError('stop');
       });
     expect(failing).toThrow();
     expect(made?.isDisposed).toBe(true);

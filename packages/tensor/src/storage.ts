@@ -113,11 +113,11 @@ export class Storage {
   get address(): number {
     const { block } = this.#holding;
     if (block !== undefined && block.address !== 0) return block.address;
-    const addressOf = processState.storageProvider?.addressOf;
-    if (addressOf === undefined) {
+    const provider = processState.storageProvider;
+    if (provider?.addressOf === undefined) {
       throw badArgument('address', 'there is no native memory here', 'set a storage provider with addressOf first');
     }
-    return addressOf(this.elements('u8') as Uint8Array<ArrayBuffer>);
+    return provider.addressOf(this.elements('u8'));
   }
 }
 
@@ -131,7 +131,8 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
   const provider = processState.storageProvider;
   if (use === 'durable' && provider !== undefined && bytes > 0) {
     const limit = provider.softLimit ?? hostResources().totalMemory / 2;
-    if (provider.pool.memoryStats().inUse + bytes <= limit) return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
+    if (provider.pool.memoryStats().inUse + bytes <= limit)
+      return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
   }
   try {
     const buffer = new ArrayBuffer(bytes);
@@ -141,7 +142,13 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
   }
 }
 
-const hold = (kind: Kind, bytes: number): Holding => ({ kind, bytes, block: undefined, pool: undefined, returned: false });
+const hold = (kind: Kind, bytes: number): Holding => ({
+  kind,
+  bytes,
+  block: undefined,
+  pool: undefined,
+  returned: false,
+});
 
 const storageOf = (block: Block, bytes: number, pool: StoragePool): Storage =>
   new Storage({ buffer: block.buffer, byteOffset: 0, byteLength: bytes }, { ...hold('pooled', bytes), block, pool });
@@ -172,5 +179,11 @@ export function releaseBlock(block: Block): void {
 export function memoryStats(): TensorMemoryStats {
   const registry = processState.storageRegistry;
   const { pooled, heap, shared } = registry?.bytes ?? { pooled: 0, heap: 0, shared: 0 };
-  return { pooled, heap, shared, storages: registry?.count ?? 0, pool: processState.storageProvider?.pool.memoryStats() };
+  return {
+    pooled,
+    heap,
+    shared,
+    storages: registry?.count ?? 0,
+    pool: processState.storageProvider?.pool.memoryStats(),
+  };
 }

@@ -20,7 +20,9 @@ export interface Ellipsis {
 export type SubscriptItem = number | Slice | Ellipsis | null | readonly number[] | Tensor;
 
 /** The items of an axis from start to before stop, in steps. */
-export const slice = (start: number | null = null, stop: number | null = null, step: number | null = null): Slice => ({ slice: [start, stop, step] });
+export const slice = (start: number | null = null, stop: number | null = null, step: number | null = null): Slice => ({
+  slice: [start, stop, step],
+});
 
 export const ellipsis: Ellipsis = { ellipsis: true };
 
@@ -38,7 +40,12 @@ export interface SubscriptMethods {
   writeBack(source: Tensor): void;
 }
 
-type Methods = { [Name in keyof SubscriptMethods]: (this: Tensor, ...given: Parameters<SubscriptMethods[Name]>) => ReturnType<SubscriptMethods[Name]> };
+type Methods = {
+  [Name in keyof SubscriptMethods]: (
+    this: Tensor,
+    ...given: Parameters<SubscriptMethods[Name]>
+  ) => ReturnType<SubscriptMethods[Name]>;
+};
 
 const readItems = (tensor: Tensor, items: readonly SubscriptItem[]): Tensor =>
   dispatchOne('getItem', [tensor, withoutMasks(items)]);
@@ -48,7 +55,8 @@ export const subscriptMethods: Methods = {
     return readItems(this, items);
   },
   index(items) {
-    if (!Array.isArray(items)) throw badArgument('index', 'the items are not in an array', 'use x.index([...]) or x.at(...)');
+    if (!Array.isArray(items))
+      throw badArgument('index', 'the items are not in an array', 'use x.index([...]) or x.at(...)');
     return readItems(this, items);
   },
   set(items, value) {
@@ -92,7 +100,9 @@ function setItems(target: Tensor, items: readonly SubscriptItem[], value: unknow
 /** Masks become the index tensors of the places where they are true. */
 export function withoutMasks(items: readonly SubscriptItem[]): readonly SubscriptItem[] {
   if (!items.some((item) => isTensor(item) && item.dtype === 'bool')) return items;
-  return items.flatMap((item): readonly SubscriptItem[] => (isTensor(item) && item.dtype === 'bool' ? placesOf(item, 'indexing with a mask') : [item]));
+  return items.flatMap((item): readonly SubscriptItem[] =>
+    isTensor(item) && item.dtype === 'bool' ? placesOf(item, 'indexing with a mask') : [item],
+  );
 }
 
 /** For each dim, the coordinates of the elements that are not zero, in row-major order. */

@@ -59,9 +59,7 @@ export class Tensor {
   }
 
   /** Where elements live. */
-  get device(): 'cpu' {
-    return 'cpu';
-  }
+  readonly device: 'cpu' = 'cpu' as const;
 
   get isDisposed(): boolean {
     return this.backing.kind === 'disposed';
@@ -121,7 +119,9 @@ export class Tensor {
     const read = elementReader(this.dtype, rawElements(this, 'toArray()'));
     let position = 0;
     const nest = (axis: number): NestedArray =>
-      axis === this.shape.length ? read(position++) : Array.from({ length: this.shape[axis] ?? 0 }, () => nest(axis + 1));
+      axis === this.shape.length
+        ? read(position++)
+        : Array.from({ length: this.shape[axis] ?? 0 }, () => nest(axis + 1));
     return nest(0);
   }
 
@@ -157,7 +157,7 @@ export class Tensor {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
 export interface Tensor extends TensorMethods, SubscriptMethods {}
 
 Object.defineProperty(Tensor.prototype, brand, { value: true });
@@ -168,7 +168,8 @@ Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom')
 });
 
 /** Whether `value` is a tensor, also one of another realm. */
-export const isTensor = (value: unknown): value is Tensor => typeof value === 'object' && value !== null && brand in value;
+export const isTensor = (value: unknown): value is Tensor =>
+  typeof value === 'object' && value !== null && brand in value;
 
 /** A tensor over a storage. */
 export const placedTensor = (dtype: DType, storage: Storage, layout: Layout): Tensor =>
@@ -204,7 +205,11 @@ export function rawElements(tensor: Tensor, operation: string): ElementArray {
 /** A tensor over a block of the storage provider's pool, which it owns from now on: for outputs of compiled code. */
 export function tensorFromBlock(
   block: Block,
-  { dtype, shape, strides }: { readonly dtype: DType; readonly shape: readonly number[]; readonly strides: readonly number[] },
+  {
+    dtype,
+    shape,
+    strides,
+  }: { readonly dtype: DType; readonly shape: readonly number[]; readonly strides: readonly number[] },
 ): Tensor {
   const layout: Layout = { shape, strides, offset: 0 };
   return placedTensor(dtype, adoptBlock(block, byteSize(dtype, reach(layout))), layout);

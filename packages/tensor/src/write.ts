@@ -30,22 +30,17 @@ function requireShape({ shape }: Tensor, value: Tensor, operation: string): void
 /** Copies `source`, broadcast and cast to any dtype, into `target`. */
 export function copyInto(target: Tensor, source: unknown, operation: string): Tensor {
   if (!isTensor(source)) throw notATensor(operation, source);
-  const isSame = source.shape.length === target.shape.length && source.shape.every((size, axis) => size === target.shape[axis]);
+  const isSame =
+    source.shape.length === target.shape.length && source.shape.every((size, axis) => size === target.shape[axis]);
   store(target, isSame ? source : dispatchOne('expand', [source, target.shape]), operation);
   return target;
 }
 
 function store(target: Tensor, value: Tensor, operation: string): void {
   const cast = value.dtype === target.dtype ? value : dispatchOne('to', [value, target.dtype]);
-  const recorder = processState.recorder ?? recorderOf(target);
+  const { recorder } = processState;
   if (recorder === undefined) writeElements(target, cast, operation);
   else recorder.write(target, cast, operation);
-}
-
-function recorderOf(tensor: Tensor): undefined {
-  // A recorded tensor outside of its trace is computed now, or refuses.
-  if (tensor.backing.kind === 'recorded') placeOf(tensor, 'a write');
-  return undefined;
 }
 
 /** Writes elements of equal shape and dtype into the target's memory. */

@@ -1,26 +1,37 @@
-// Matrix products. Placeholder order of strategies: see writeContract.
+// Matrix products: which form fits. Long rows of both operands side by side and few rows of the result: dot products.
+// Anything of some size: register tiles (see Note [matrix products]). The rest: plain loops.
 import { at, dtypeInfo } from '@tsinductor/base';
-import type { Index, LoopNode, Value } from '@tsinductor/ir';
-import { BodyEvaluator } from './evaluate-body.ts';
+import type { Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
-import { strideAlong } from './index-math.ts';
-import {
-  bindAxis,
-  emptyFrame,
-  evaluationAt,
-  scalarLoop,
-  vectorFrame,
-  vectorLoop,
-  wholeRange,
-  writeResult,
-} from './nest.ts';
+import { writeBlocks } from './contract-blocks.ts';
+import { orient, planTile, stepAlong, volume } from './contract-plan.ts';
+import type { Contract, Oriented } from './contract-plan.ts';
+import { writeDots } from './contract-dot.ts';
+import { BodyEvaluator, widen } from './evaluate-body.ts';
+import { strideAlong, staticValue } from './index-math.ts';
+import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeResult } from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
 
-type Contract = LoopNode & { readonly kind: 'contract' };
+const smallVolume = 512;
 
-/** One contract node alone. */
 export function writeContract(nest: Nest): void {
-  for (const node of nest.group.nodes) if (node.kind === 'contract') writeSimple(nest, node);
+  for (const node of nest.group.nodes) {
+    if (node.kind !== 'contract') continue;
+    const oriented = orient(nest, node);
+    const known = [oriented.m, oriented.n, oriented.k].every((axis) => staticValue(axis.extent) !== undefined);
+    if ((known && volume(oriented) < smallVolume) || !isAffine(oriented)) writeSimple(nest, node);
+    else if (favoursDots(oriented)) writeDots(nest, oriented);
+    else writeBlocks(nest, oriented, planTile(oriented, nest.target));
+  }
+}
+
+const isAffine = ({ a, b, k }: Oriented): boolean => stepAlong(a, k) !== undefined || stepAlong(b, k) !== undefined;
+
+/** Few rows, and k side by side in both operands: packing would cost more than the product. */
+function favoursDots({ a, b, m, k, node }: Oriented): boolean {
+  const rows = staticValue(m.extent);
+  const direct = a.dtype === node.accumulate && b.dtype === node.accumulate;
+  return rows !== undefined && rows <= 4 && direct && stepAlong(a, k) === 1 && stepAlong(b, k) === 1;
 }
 
 /** Plain loops: rows, vectors of columns where b is contiguous in them, and a sum over k in order. */
@@ -33,22 +44,20 @@ function writeSimple(nest: Nest, node: Contract): void {
       scalarLoop(nest, wholeRange(axis), (value) => {
         open(depth + 1, bindAxis(frame, axis.name, value));
       });
-      return;
-    }
-    if (lanes === 1) {
+    } else if (lanes === 1) {
       scalarLoop(nest, wholeRange(node.n), (value) => {
-        writeDot(nest, node, bindAxis(frame, node.n.name, value));
+        writeSum(nest, node, bindAxis(frame, node.n.name, value));
       });
-      return;
+    } else {
+      vectorLoop(nest, { ...wholeRange(node.n), lanes, instances: 1, unroll: 1 }, (vectors) => {
+        for (const vector of vectors) writeSum(nest, node, vectorFrame(frame, node.n.name, vector));
+      });
     }
-    vectorLoop(nest, { ...wholeRange(node.n), lanes, instances: 1, unroll: 1 }, (vectors) => {
-      for (const vector of vectors) writeDot(nest, node, vectorFrame(frame, node.n.name, vector));
-    });
   };
   open(0, emptyFrame);
 }
 
-function writeDot(nest: Nest, node: Contract, frame: Frame): void {
+function writeSum(nest: Nest, node: Contract, frame: Frame): void {
   const { writer } = nest;
   const lanes = frame.lane?.lanes ?? 1;
   const type = { dtype: node.accumulate, lanes };
@@ -57,18 +66,13 @@ function writeDot(nest: Nest, node: Contract, frame: Frame): void {
   const total: Value = { kind: 'name', name, type };
   scalarLoop(nest, wholeRange(node.k), (k) => {
     const inner = bindAxis(frame, node.k.name, k);
-    const [a, b] = [operandAt(nest, node.a, { node, frame: inner }), operandAt(nest, node.b, { node, frame: inner })];
-    const wide = [a, b].map((value) =>
-      value.type.lanes === lanes ? value : writer.define({ kind: 'broadcast', value, type }, 'all'),
-    );
-    const term = writer.define({ kind: 'apply', op: 'mul', args: wide, type }, 'product', writer.depth);
+    const args = [node.a, node.b].map((operand) => widen(operandAt(nest, operand, { node, frame: inner }), lanes, writer));
+    const term = writer.define({ kind: 'apply', op: 'mul', args, type }, 'product', writer.depth);
     writer.emit({ kind: 'set', name, value: { kind: 'apply', op: 'add', args: [total, term], type } });
   });
   const out = nest.memory.decl(at(node.outs, 0)).dtype;
-  const value: Value =
-    out === node.accumulate
-      ? total
-      : writer.define({ kind: 'cast', value: total, type: { dtype: out, lanes } }, 'rounded', writer.depth);
+  const rounded: Value = { kind: 'cast', value: total, type: { dtype: out, lanes } };
+  const value = out === node.accumulate ? total : writer.define(rounded, 'rounded', writer.depth);
   writeResult(nest, { node, slot: 0, value }, frame);
 }
 
@@ -77,16 +81,10 @@ interface OperandPlace {
   readonly frame: Frame;
 }
 
-function operandAt(
-  nest: Nest,
-  { buffer, at: place }: { buffer: number; at: Index },
-  { node, frame }: OperandPlace,
-): Value {
-  const { writer } = nest;
+function operandAt(nest: Nest, { buffer, at: place }: { buffer: number; at: Index }, { node, frame }: OperandPlace): Value {
   const { dtype } = nest.memory.decl(buffer);
   const body = { nodes: [{ kind: 'load' as const, buffer, at: place, dtype }], results: [0] };
-  const evaluator = new BodyEvaluator(body, evaluationAt(nest, frame));
-  const value = evaluator.value(0);
+  const value = new BodyEvaluator(body, evaluationAt(nest, frame)).value(0);
   if (dtype === node.accumulate) return value;
-  return writer.define({ kind: 'cast', value, type: { dtype: node.accumulate, lanes: value.type.lanes } }, 'wide');
+  return nest.writer.define({ kind: 'cast', value, type: { dtype: node.accumulate, lanes: value.type.lanes } }, 'wide');
 }

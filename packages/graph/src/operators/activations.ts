@@ -147,7 +147,8 @@ export const activationEntries: readonly Entry[] = [
   activation('softshrink', { doc: 'x moved towards 0 by lambd.', more: 'lambd: float = 0.5' }, (c, x, a) => {
     const lambd = a.float('lambd');
     if (lambd < 0) throw argumentValue('softshrink', `lambd is ${String(lambd)}`, 'it is not negative');
-    const inner = c.where(c.op('lt', x, float(-lambd)), c.op('add', x, float(lambd)), c.op('mul', x, float(0)));
+    const inner = c.where(c.op('lt', x, float(-lambd)), c.op('add', x, float(lambd)), float(0));
+    // NaN gives 0, as PyTorch has it.
     return c.where(c.op('gt', x, float(lambd)), c.op('sub', x, float(lambd)), inner);
   }),
   activation(

@@ -95,7 +95,9 @@ function arange(c: Composer, a: ArgumentReader): ValueRef {
 function spaced(c: Composer, a: ArgumentReader, dtype: DType): ValueRef {
   const steps = a.int('steps');
   if (steps < 0) throw argumentValue(a.operator.name, `${String(steps)} steps`, 'steps is 0 or more');
-  const [start, end] = [a.float('start'), a.float('end')];
+  // PyTorch takes the ends in the dtype of the result.
+  const ends = [a.float('start'), a.float('end')];
+  const [start = 0, end = 0] = isFloat(a.dtype() ?? 'f32') ? ends : ends.map(Math.trunc);
   if (steps === 1) return c.full(float(start), [int(1)], dtype);
   const step = (end - start) / (steps - 1);
   const index = c.iota(int(steps), dtype);
@@ -260,7 +262,14 @@ export const creationEntries: readonly Entry[] = [
     },
     (c, a) => {
       const dtype = a.dtype() ?? 'f32';
-      return c.cast(c.op('pow', float(a.float('base')), spaced(c, a, spacing(dtype))), dtype);
+      return c.cast(
+        c.op(
+          'pow',
+          float(isFloat(dtype) ? a.float('base') : Math.trunc(a.float('base'))),
+          spaced(c, a, spacing(dtype)),
+        ),
+        dtype,
+      );
     },
   ),
   composite(

@@ -3,9 +3,11 @@ import type { Entry } from '../define.ts';
 import { activationEntries } from './activations.ts';
 import { aliasEntries } from './aliases.ts';
 import { classLossEntries } from './class-losses.ts';
+import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
 import { indexingEntries } from './indexing.ts';
+import { interpolationEntries } from './interpolation.ts';
 import { joiningEntries } from './joining.ts';
 import { lossEntries } from './losses.ts';
 import { matmulEntries } from './matmul.ts';
@@ -13,12 +15,14 @@ import { normalisationEntries } from './normalisation.ts';
 import { normEntries } from './norms.ts';
 import { pointwiseEntries } from './pointwise.ts';
 import { pointwiseForms } from './pointwise-forms.ts';
+import { poolingEntries } from './pooling.ts';
 import { productEntries } from './products.ts';
 import { rearrangeEntries } from './rearrange.ts';
 import { reductionEntries, reductionPrimitives } from './reductions.ts';
 import { scanEntries } from './scans.ts';
 import { scatterEntries } from './scatter.ts';
 import { viewScatterEntries } from './view-scatter.ts';
+import { sortingEntries } from './sorting.ts';
 import { viewEntries } from './views.ts';
 import { viewPrimitives } from './view-primitives.ts';
 
@@ -41,6 +45,10 @@ export const families: readonly (readonly Entry[])[] = [
   viewScatterEntries,
   matmulEntries,
   productEntries,
+  sortingEntries,
+  interpolationEntries,
+  convolutionEntries,
+  poolingEntries,
   lossEntries,
   classLossEntries,
   creationEntries,

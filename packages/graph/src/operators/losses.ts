@@ -254,7 +254,7 @@ export const lossEntries: readonly Entry[] = [
   composite(
     'marginRankingLoss',
     {
-      signature: `input1: tensor, input2: tensor, target: tensor, margin: float = 0.0, ${OLD}, ${REDUCE}`,
+      signature: `input1: tensor, input2: tensor, target: tensor, margin: scalar = 0.0, ${OLD}, ${REDUCE}`,
       doc: 'max(0, -y (x1 - x2) + margin).',
       torch: ['nn.functional.margin_ranking_loss', 'margin_ranking_loss'],
     },

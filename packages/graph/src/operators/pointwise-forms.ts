@@ -187,10 +187,11 @@ function polygamma(c: Composer, a: ArgumentReader): ValueRef {
   if (n === 0) return c.op('digamma', input);
   const factorial = Array.from({ length: n }, (_, i) => i + 1).reduce((all, i) => all * i, 1);
   const x = c.widen(input);
-  return c.cast(
-    c.op('mul', c.op('zeta', float(n + 1), x), float(n % 2 === 1 ? factorial : -factorial)),
-    c.dtype(input),
-  );
+  const value = c.op('mul', c.op('zeta', float(n + 1), x), float(n % 2 === 1 ? factorial : -factorial));
+  // PyTorch has the limit at infinity for n = 1 only, and no value at minus infinity there.
+  const upper = c.where(c.op('isposinf', x), c.full(float(n === 1 ? 0 : NaN), [], c.dtype(x)), value);
+  const result = n === 1 ? c.where(c.op('isneginf', x), c.full(float(NaN), [], c.dtype(x)), upper) : upper;
+  return c.cast(result, c.dtype(input));
 }
 
 /** 2 to the power of other, times input. */

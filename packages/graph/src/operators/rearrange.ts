@@ -235,14 +235,20 @@ const BORDERS: Readonly<
 function borderPad(c: Composer, x: ValueRef, { pairs, mode }: { pairs: readonly Pair[]; mode: string }): ValueRef {
   const border = BORDERS[mode];
   if (border === undefined) throw argumentValue('pad', `mode ${mode}`, 'use constant, reflect, replicate or circular');
-  return pairs.reduce((all, [before, after], dim) => {
+  // What wraps around is what negative padding leaves.
+  const isCut = mode === 'circular' && pairs.some((pair) => Math.min(...pair) < 0);
+  const base = isCut ? constantPad(c, x, { pairs: pairs.map(negativePart), value: scalar(0) }) : x;
+  const added = isCut ? pairs.map(([before, after]): Pair => [Math.max(before, 0), Math.max(after, 0)]) : pairs;
+  return added.reduce((all, [before, after], dim) => {
     if (before === 0 && after === 0) return all;
     const n = c.sizes.toNumber(c.size(all, dim));
     const [left, right] = border(c, all, { dim, n, before: Math.max(before, 0), after: Math.max(after, 0) });
     const middle = c.slice(all, dim, { start: Math.max(-before, 0), end: n + Math.min(after, 0) });
     return c.cat([...(before > 0 ? [left] : []), middle, ...(after > 0 ? [right] : [])], dim);
-  }, x);
+  }, base);
 }
+
+const negativePart = ([before, after]: Pair): Pair => [Math.min(before, 0), Math.min(after, 0)];
 
 function pad(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mode, value] = [a.tensor('input'), a.string('mode'), a.attr('value')];

@@ -11,7 +11,14 @@ import type { Axis } from '../index-expr.ts';
 import type { LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import type { Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
-import { allocateElements, clearElements, bitEncoders, decodeElements, readElement, writeElement } from './element-array.ts';
+import {
+  allocateElements,
+  clearElements,
+  bitEncoders,
+  decodeElements,
+  readElement,
+  writeElement,
+} from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import type { ProgramMemory } from './interpret-program.ts';
 import { ScalarBody } from './scalar-body.ts';
@@ -73,6 +80,8 @@ class ScheduleMachine {
   #band(tree: LoopTree, position: number, axes: Axes): void {
     const band = tree.loops[position];
     if (band === undefined) {
+      // Locals live within one iteration of the loops that all nodes share.
+      if (tree === this.#group?.nest) for (const { values } of this.#locals.values()) values.clear();
       for (const child of tree.children) this.#tree(child, axes);
       return;
     }

@@ -70,11 +70,15 @@ function grown(x: Term, scaled: Term): Term {
   return mul(mul(half, scaled), half);
 }
 
+// As in PyTorch, NaN at infinities: exp overflows, and the scaled function is 0.
+const grownI0 = (x: Term): Term => grown(x, scaledI0(x));
+const grownI1 = (x: Term): Term => grown(x, scaledI1(x));
+
 export const i0: Unary = unary('i0', {
   doc: 'Modified Bessel function of the first kind, of order 0.',
   rule: 'promoteToFloat',
   traits: { cost: 180 },
-  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(i0Of, x) : i0Of(x)),
+  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(grownI0, x) : grownI0(x)),
   gradient: ({ g, x }) => [mul(g, i1(x))],
 });
 
@@ -91,7 +95,7 @@ export const i1: Unary = unary('i1', {
   doc: 'Modified Bessel function of the first kind, of order 1.',
   rule: 'promoteToFloat',
   traits: { cost: 180 },
-  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(i1Of, x) : i1Of(x)),
+  decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(grownI1, x) : grownI1(x)),
   gradient: ({ g, x, out }) => [mul(g, sub(i0(x), where(eq(x, 0), 0.5, div(out, x))))],
 });
 
@@ -103,11 +107,3 @@ export const i1e: Unary = unary('i1e', {
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(scaledI1, x) : scaledI1(x)),
   gradient: ({ g, x, out }) => [mul(g, where(eq(x, 0), 0.5, sub(i0e(x), mul(out, add(sign(x), div(1, x))))))],
 });
-
-function i0Of(x: Term): Term {
-  return where(eq(abs(x), Infinity), Infinity, grown(x, scaledI0(x)));
-}
-
-function i1Of(x: Term): Term {
-  return where(eq(abs(x), Infinity), x, grown(x, scaledI1(x)));
-}

@@ -100,7 +100,7 @@ function erfcx64(x: Term): Term {
   const lost = fma(bounded, bounded, neg(square));
   const { n, r } = reduceByLn2(square, 'f64');
   const grown = scalb(mul(expOfReduced(r, 'f64'), add(1, lost)), n);
-  const negative = sub(mul(2, grown), scaledErfc64(abs(x)));
+  const negative = sub(mul(2, grown), scaledErfc64(bounded));
   const near = mul(grown, sub(1, erfNearZero64(x)));
   return where(lt(abs(x), 0.5), near, where(lt(x, 0), negative, positive));
 }

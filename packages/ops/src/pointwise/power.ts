@@ -77,11 +77,13 @@ function preciseLog(x: Term): Double {
   return orderedSum(second.high, low);
 }
 
+/** Beyond 2^64 every power but that of 1 has over- or underflowed. */
+const boundedExponent = (y: Term): Term => atMost(atLeast(y, -(2 ** 64)), 2 ** 64);
+
 /** |x|^y at f64, for finite x that is not 0: exp(y log |x|), where y log |x| has about 64 bits. */
 function magnitudeOfPower64(x: Term, y: Term): Term {
   const logarithm = preciseLog(x);
-  // Beyond 2^64 every power but that of 1 has over- or underflowed.
-  const bounded = atMost(atLeast(y, -(2 ** 64)), 2 ** 64);
+  const bounded = boundedExponent(y);
   const { high, low } = productOf(bounded, logarithm.high);
   const rest = add(low, mul(bounded, logarithm.low));
   const clamped = atMost(atLeast(high, -746), 710);
@@ -92,7 +94,7 @@ function magnitudeOfPower64(x: Term, y: Term): Term {
 
 /** |x|^y at f32, by a logarithm and an exponential at f64. */
 function magnitudeOfPower32(x: Term, y: Term): Term {
-  const product = mul(cast('f64', y), logOfMagnitude(cast('f64', x), 'f64'));
+  const product = mul(boundedExponent(cast('f64', y)), logOfMagnitude(cast('f64', x), 'f64'));
   return cast('f32', expInRange(atMost(atLeast(product, -200), 200), 'f64'));
 }
 
@@ -120,7 +122,8 @@ export const pow: Binary = binary('pow', {
   c: prelude('pow_'),
   evaluate: integerPower,
   decompose: ({ x, y }, dtype) => (isFloat(dtype) ? power(x, y, dtype) : undefined),
-  reference: Math.pow,
+  // JavaScript's own power is NaN where the exponent is infinite or NaN and the base is 1.
+  reference: (x = 0, y = 0) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y),
   ulp: 2,
   gradient: ({ g, x, y, out }) => [
     where(eq(y, 0), 0, mul(g, mul(y, pow(x, sub(y, 1))))),

@@ -1,15 +1,17 @@
 // The Hurwitz zeta function, at f64 also for f32 operands: Euler and Maclaurin's sum.
+import type { DType } from '@tsinductor/base';
 import { binary } from '../define.ts';
 import type { Binary } from '../define.ts';
+import { cast } from '../term.ts';
 import type { Term } from '../term.ts';
-import { add, div, mul, neg, sub } from './arithmetic.ts';
+import { add, atLeast, atMost, div, mul, neg, sub } from './arithmetic.ts';
 import { eq, le, logicalAnd, lt, ne, where } from './comparison.ts';
-import { throughF64 } from './polynomial.ts';
+import { expInRange, logOfMagnitude } from './exponential-core.ts';
 import { pow } from './power.ts';
 import { floor } from './rounding.ts';
 
-/** Terms that are summed one by one. What is left is a series in 1/(y + directTerms). */
-const directTerms = 10;
+/** Terms that are summed one by one: enough for y >= -10. What is left is a series in 1 / (y + directTerms). */
+const directTerms = 20;
 /** B(2k) / (2k)! for k = 1.. */
 const bernoulli = [
   1 / 12,
@@ -23,31 +25,46 @@ const bernoulli = [
   43867 / 5109094217170944000,
 ];
 
-function zeta64(x: Term, y: Term): Term {
-  let sum: Term = pow(y, neg(x));
-  for (let k = 1; k < directTerms; k++) sum = add(sum, pow(add(y, k), neg(x)));
+/** base to the power of -x: at f32's precision by a plain logarithm, as there are many of them. */
+function inversePower(x: Term, dtype: DType): (base: Term) => Term {
+  if (dtype === 'f64') return (base) => pow(base, neg(x));
+  const half = mul(x, 0.5);
+  const isOdd = logicalAnd(eq(floor(x), x), ne(floor(half), half));
+  return (base) => {
+    const exponent = mul(neg(x), logOfMagnitude(base, 'f64'));
+    const magnitude = expInRange(atMost(atLeast(exponent, -740), 709), 'f64');
+    return where(logicalAnd(isOdd, lt(base, 0)), neg(magnitude), magnitude);
+  };
+}
+
+function zetaSum(x: Term, y: Term, dtype: DType): Term {
+  const power = inversePower(x, dtype);
+  let sum = power(y);
+  for (let k = 1; k < directTerms; k++) sum = add(sum, power(add(y, k)));
   const end = add(y, directTerms);
-  const power = pow(end, neg(x));
-  // Each factor of the series is the last one times (x + 2k - 1) (x + 2k) / end^2.
-  let factor: Term = div(mul(x, power), end);
-  let tail: Term = add(div(mul(power, end), sub(x, 1)), mul(0.5, power));
+  const last = power(end);
+  // Each factor of the series is the one before times (x + 2k - 1) (x + 2k) / end^2.
+  const inverseSquare = div(1, mul(end, end));
+  let factor = div(mul(x, last), end);
+  let tail = add(div(mul(last, end), sub(x, 1)), mul(0.5, last));
   for (const [k, weight] of bernoulli.entries()) {
     tail = add(tail, mul(weight, factor));
-    factor = mul(factor, div(mul(add(x, 2 * k + 1), add(x, 2 * k + 2)), mul(end, end)));
+    factor = mul(factor, mul(mul(add(x, 2 * k + 1), add(x, 2 * k + 2)), inverseSquare));
   }
   return add(sum, tail);
 }
 
-function zetaWithPoles(x: Term, y: Term): Term {
-  const atPole = where(eq(floor(y), y), Infinity, NaN);
-  const beyond = where(logicalAnd(lt(y, 0), ne(floor(x), x)), NaN, zeta64(x, y));
-  const value = where(le(y, 0), where(eq(floor(y), y), atPole, beyond), zeta64(x, y));
-  return where(eq(x, 1), Infinity, where(lt(x, 1), NaN, value));
+function zetaWithPoles(x: Term, y: Term, dtype: DType): Term {
+  const sum = zetaSum(x, y, dtype);
+  const ofNegative = where(eq(floor(y), y), Infinity, where(ne(floor(x), x), NaN, sum));
+  return where(eq(x, 1), Infinity, where(lt(x, 1), NaN, where(le(y, 0), ofNegative, sum)));
 }
 
 export const zeta: Binary = binary('zeta', {
   doc: 'Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1.',
   rule: 'promoteToFloat',
-  traits: { cost: 2000 },
-  decompose: ({ x, y }, dtype) => (dtype === 'f32' ? throughF64(zetaWithPoles, x, y) : zetaWithPoles(x, y)),
+  traits: { cost: 1000 },
+  decompose: ({ x, y }, dtype) =>
+    dtype === 'f32' ? cast('f32', zetaWithPoles(cast('f64', x), cast('f64', y), dtype)) : zetaWithPoles(x, y, dtype),
+  gradient: ({ g, x, y }) => [undefined, neg(mul(g, mul(x, zeta(add(x, 1), y))))],
 });

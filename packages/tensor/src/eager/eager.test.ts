@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { arange, cat, ellipsis, eye, f32, float, linspace, nn, ones, slice, tensor, Tensor, where, zeros } from '../index.ts';
+import { arange, cat, ellipsis, eye, f32, float, linspace, nn, ones, slice, tensor, where, zeros } from '../index.ts';
+import type { Tensor } from '../index.ts';
 
 describe('operators', () => {
   test('as methods, with arguments by position and by name', () => {
@@ -22,7 +23,7 @@ describe('operators', () => {
     expect(eye(2).toArray()).toEqual([[1, 0], [0, 1]]); // prettier-ignore
     expect(linspace(0, 1, 3).toArray()).toEqual([0, 0.5, 1]);
     expect(nn.functional.relu(tensor([-1, 2])).toArray()).toEqual([0, 2]);
-    const [values, indices] = tensor([3, 1, 2]).max(0) as unknown as [Tensor, Tensor];
+    const [values, indices] = tensor([3, 1, 2]).max(0);
     expect([values.item(), indices.item()]).toEqual([3, 0]);
   });
 

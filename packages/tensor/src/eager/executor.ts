@@ -69,7 +69,11 @@ function keyOf({ operator, args, attrs, tensors }: BoundCall): string {
   return key;
 }
 
-export const metaOf = ({ dtype, shape, strides }: Tensor): Meta => ({ dtype, shape: shape.map(int), strides: strides.map(int) });
+export const metaOf = ({ dtype, shape, strides }: Tensor): Meta => ({
+  dtype,
+  shape: shape.map(int),
+  strides: strides.map(int),
+});
 
 function makePlan(call: BoundCall): Plan {
   const sizes = new SizeEnvironment();
@@ -102,7 +106,15 @@ const numbers = (sizes: Meta['shape']): readonly number[] => {
   return sizes.map((size) => environment.hint(size));
 };
 
-const numericLayout = ({ shape, strides, offset }: { shape: Meta['shape']; strides: Meta['shape']; offset: Meta['shape'][number] }): Layout => ({
+const numericLayout = ({
+  shape,
+  strides,
+  offset,
+}: {
+  shape: Meta['shape'];
+  strides: Meta['shape'];
+  offset: Meta['shape'][number];
+}): Layout => ({
   shape: numbers(shape),
   strides: numbers(strides),
   offset: at(numbers([offset]), 0),
@@ -119,7 +131,11 @@ function execute({ results, program, computed }: Plan, tensors: readonly Tensor[
   });
 }
 
-function interpret({ inputs, interpreter }: Prepared, computed: Plan['computed'], tensors: readonly Tensor[]): readonly Tensor[] {
+function interpret(
+  { inputs, interpreter }: Prepared,
+  computed: Plan['computed'],
+  tensors: readonly Tensor[],
+): readonly Tensor[] {
   const buffers = new Map<BufferId, ElementArray>();
   inputs.forEach((id, position) => {
     const tensor = at(tensors, position);

@@ -55,7 +55,9 @@ describe('.npy', () => {
     const fortran = decodeNpy(npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", data));
     expect(fortran.toArray()).toEqual([[1, 3, 5], [2, 4, 6]]); // prettier-ignore
     const swapped = bytes(Int16Array.of(1, 2)).reverse();
-    expect(decodeNpy(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}", swapped)).toArray()).toEqual([2, 1]);
+    expect(decodeNpy(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}", swapped)).toArray()).toEqual([
+      2, 1,
+    ]);
     for (const version of [1, 2, 3]) {
       const file = npy("{'shape': (3L, 2), 'fortran_order': False, 'descr': '<i2'}", data, version);
       expect(decodeNpy(file).shape).toEqual([3, 2]);
@@ -63,10 +65,14 @@ describe('.npy', () => {
   });
 
   test('refuses what it cannot hold, with a remedy', () => {
-    const dict = (descr: string): Uint8Array => npy(`{'descr': ${descr}, 'fortran_order': False, 'shape': (1,)}`, new Uint8Array(16));
-    for (const descr of ["'<u4'", "'<c8'", "'|O'", "'<M8[ns]'", "'|S5'"]) expect(codeOf(() => decodeNpy(dict(descr)))).toMatch(/^FILE_/);
+    const dict = (descr: string): Uint8Array =>
+      npy(`{'descr': ${descr}, 'fortran_order': False, 'shape': (1,)}`, new Uint8Array(16));
+    for (const descr of ["'<u4'", "'<c8'", "'|O'", "'<M8[ns]'", "'|S5'"])
+      expect(codeOf(() => decodeNpy(dict(descr)))).toMatch(/^FILE_/);
     expect(codeOf(() => decodeNpy(dict("[('a', '<f4')]")))).toBe('FILE_FORMAT');
-    expect(codeOf(() => decodeNpy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", new Uint8Array(4), 4)))).toMatch(/^FILE_/);
+    expect(
+      codeOf(() => decodeNpy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", new Uint8Array(4), 4))),
+    ).toMatch(/^FILE_/);
   });
 
   test('never allocates what the file does not have', () => {
@@ -80,7 +86,11 @@ describe('.npy', () => {
 });
 
 describe('.safetensors', () => {
-  const state = { weight: arange(6).reshape([2, 3]).to('f32'), bias: tensor([1, 2], { dtype: 'bf16' }), mask: tensor([true, false]) };
+  const state = {
+    weight: arange(6).reshape([2, 3]).to('f32'),
+    bias: tensor([1, 2], { dtype: 'bf16' }),
+    mask: tensor([true, false]),
+  };
 
   test('comes back as it was', () => {
     const { tensors, metadata } = decodeSafetensors(encodeSafetensors(state, { format: 'pt' }));
@@ -143,7 +153,10 @@ describe('.safetensors', () => {
 });
 
 test('mutated files are refused or read, never anything else', () => {
-  const files = [encodeNpy(arange(12).reshape([3, 4])), encodeSafetensors({ a: arange(5), b: tensor([1.5, 2], { dtype: 'f16' }) })];
+  const files = [
+    encodeNpy(arange(12).reshape([3, 4])),
+    encodeSafetensors({ a: arange(5), b: tensor([1.5, 2], { dtype: 'f16' }) }),
+  ];
   // A small generator of its own, so that the same files are tried every time.
   let seed = 1;
   const random = (below: number): number => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % below;
@@ -151,7 +164,8 @@ test('mutated files are refused or read, never anything else', () => {
   for (let round = 0; round < 4000; round += 1) {
     const file = Uint8Array.from(files[round % 2] ?? []);
     const mutated = round % 5 === 0 ? file.subarray(0, random(file.length)) : file;
-    for (let change = random(4); change > 0 && mutated.length > 0; change -= 1) mutated[random(Math.min(mutated.length, 200))] = random(256);
+    for (let change = random(4); change > 0 && mutated.length > 0; change -= 1)
+      mutated[random(Math.min(mutated.length, 200))] = random(256);
     for (const decode of [decodeNpy, decodeSafetensors]) seen.add(codeOf(() => decode(mutated)));
   }
   expect([...seen].sort()).toEqual(expect.arrayContaining(['FILE_FORMAT', 'nothing was thrown']));

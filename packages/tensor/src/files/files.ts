@@ -12,7 +12,8 @@ export const loadNpy = async (path: string | URL): Promise<Tensor> => decodeNpy(
 export const saveNpy = (path: string | URL, tensor: Tensor): Promise<void> => writeBytes(path, encodeNpy(tensor));
 
 /** The tensors of a .safetensors file. */
-export const loadSafetensors = async (path: string | URL): Promise<SafeTensors> => decodeSafetensors(await readBytes(path));
+export const loadSafetensors = async (path: string | URL): Promise<SafeTensors> =>
+  decodeSafetensors(await readBytes(path));
 
 /** Writes named tensors as a .safetensors file. */
 export const saveSafetensors = (

@@ -26,7 +26,9 @@ const codes: Readonly<Record<string, DType>> = {
   u1: 'u8',
   b1: 'bool',
 };
-const codeOf = Object.fromEntries(Object.entries(codes).map(([code, dtype]) => [dtype, code])) as Readonly<Record<DType, string>>;
+const codeOf = Object.fromEntries(Object.entries(codes).map(([code, dtype]) => [dtype, code])) as Readonly<
+  Record<DType, string>
+>;
 
 const remedies: Readonly<Record<string, string>> = {
   u2: 'convert it in NumPy: array.astype(numpy.int32)',
@@ -68,19 +70,18 @@ export function decodeNpy(file: Uint8Array): Tensor {
 }
 
 function readHeader(file: Uint8Array): Header {
-  if (magic.some((byte, index) => file[index] !== byte)) throw badFile('npy', 'the file does not begin with \\x93NUMPY');
-  const [major] = file.subarray(6, 8);
-  if (file.byteLength < 10 || major === undefined) throw badFile('npy', 'the file ends in its header');
+  if (magic.some((byte, index) => file[index] !== byte))
+    throw badFile('npy', 'the file does not begin with \\x93NUMPY');
+  const major = file[6] ?? 0;
+  const begin = major > 1 ? 12 : 10;
+  if (file.byteLength < begin) throw badFile('npy', 'the file ends in its header');
   if (major < 1 || major > 3) throw unsupportedFile('npy', `format version ${major}`, 'save it with version 1, 2 or 3');
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  const wide = major > 1;
-  if (wide && file.byteLength < 12) throw badFile('npy', 'the file ends in its header');
-  const length = wide ? view.getUint32(8, true) : view.getUint16(8, true);
-  const start = (wide ? 12 : 10) + length;
+  const length = begin === 12 ? view.getUint32(8, true) : view.getUint16(8, true);
   if (length > longestHeader) throw badFile('npy', `a header of ${length} bytes`);
-  if (start > file.byteLength) throw badFile('npy', 'the file ends in its header');
-  const text = Buffer.from(file.buffer, file.byteOffset + (wide ? 12 : 10), length).toString(major === 3 ? 'utf8' : 'latin1');
-  return { ...parseDict(text), start };
+  if (begin + length > file.byteLength) throw badFile('npy', 'the file ends in its header');
+  const text = Buffer.from(file.buffer, file.byteOffset + begin, length);
+  return { ...parseDict(text.toString(major === 3 ? 'utf8' : 'latin1')), start: begin + length };
 }
 
 const dictPattern = /^\{((?:\s*'\w+'\s*:\s*(?:'[^'\\]*'|True|False|\([\d\s,L]*\))\s*,?)*)\s*\}\s*$/;
@@ -91,8 +92,10 @@ function parseDict(text: string): Omit<Header, 'start'> {
   if (body === undefined) throw badFile('npy', 'the header is not a dict of descr, fortran_order and shape');
   const entries = new Map([...body.matchAll(entryPattern)].map(([, key = '', value = '']) => [key, value]));
   const [descr, order, shape] = [entries.get('descr'), entries.get('fortran_order'), entries.get('shape')];
-  const complete = descr?.startsWith("'") === true && shape?.startsWith('(') === true && (order === 'True' || order === 'False');
-  if (!complete || entries.size !== 3) throw badFile('npy', 'the header does not have exactly descr, fortran_order and shape');
+  const complete =
+    descr?.startsWith("'") === true && shape?.startsWith('(') === true && (order === 'True' || order === 'False');
+  if (!complete || entries.size !== 3)
+    throw badFile('npy', 'the header does not have exactly descr, fortran_order and shape');
   return { ...parseDescr(descr.slice(1, -1)), fortran: order === 'True', shape: parseShape(shape) };
 }
 
@@ -100,7 +103,11 @@ function parseDescr(descr: string): Pick<Header, 'dtype' | 'bigEndian'> {
   const [, order = '', code = ''] = /^([<>|=]?)(\w+)$/.exec(descr) ?? [];
   const dtype = Object.hasOwn(codes, code) ? codes[code] : undefined;
   if (dtype !== undefined) return { dtype, bigEndian: order === '>' };
-  throw unsupportedFile('npy', `elements of type ${JSON.stringify(descr.slice(0, 40))}`, remedies[code] ?? 'save plain numbers');
+  throw unsupportedFile(
+    'npy',
+    `elements of type ${JSON.stringify(descr.slice(0, 40))}`,
+    remedies[code] ?? 'save plain numbers',
+  );
 }
 
 function parseShape(text: string): readonly number[] {

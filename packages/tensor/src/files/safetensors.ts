@@ -1,6 +1,7 @@
 // The .safetensors format: named tensors. Eight bytes of header length, a JSON header with dtype, shape and byte range
 // of each tensor, then the bytes. Files are hostile input: the header is bounded, ranges must lie in the file, fit their
 // shapes, and cover the data without gap or overlap, as the format demands.
+import { types } from 'node:util';
 import { allDTypes } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { byteSize, makeElements } from '../element-array.ts';
@@ -45,13 +46,16 @@ interface Entry {
 export function decodeSafetensors(file: Uint8Array): SafeTensors {
   const { header, start } = readHeader(file);
   const metadata = readMetadata(header.get('__metadata__'));
-  const entries = [...header].filter(([name]) => name !== '__metadata__').map(([name, value]) => readEntry(name, value));
+  const entries = [...header]
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, value]) => readEntry(name, value));
   requireCover(entries, file.byteLength - start);
   const tensors = new Map<string, Tensor>();
   for (const { name, dtype, shape, begin, end } of entries) {
     const elements = makeElements(dtype, elementsOf(shape));
     const bytes = file.subarray(start + begin, start + end);
-    if (dtype === 'bool' && bytes.some((value) => value > 1)) throw badFile(format, `${quote(name)} has a bool that is neither 0 nor 1`);
+    if (dtype === 'bool' && bytes.some((value) => value > 1))
+      throw badFile(format, `${quote(name)} has a bool that is neither 0 nor 1`);
     new Uint8Array(elements.buffer).set(bytes);
     tensors.set(name, tensorOfElements(elements, dtype, shape));
   }
@@ -63,7 +67,8 @@ const quote = (name: string): string => JSON.stringify(name.slice(0, 60));
 function readHeader(file: Uint8Array): { header: ReadonlyMap<string, unknown>; start: number } {
   if (file.byteLength < 8) throw badFile(format, 'the file is shorter than the length of its header');
   const length = Number(new DataView(file.buffer, file.byteOffset, 8).getBigUint64(0, true));
-  if (length > longestHeader) throw badFile(format, `a header of ${length} bytes; at most ${longestHeader} are allowed`);
+  if (length > longestHeader)
+    throw badFile(format, `a header of ${length} bytes; at most ${longestHeader} are allowed`);
   if (8 + length > file.byteLength) throw badFile(format, `the file ends in its header of ${length} bytes`);
   const text = Buffer.from(file.buffer, file.byteOffset + 8, length).toString('utf8');
   let parsed: unknown;
@@ -95,12 +100,17 @@ function readEntry(name: string, value: unknown): Entry {
   const { dtype: written, shape, data_offsets: offsets } = value;
   const dtype = allDTypes.find((candidate) => names[candidate] === written);
   if (dtype === undefined) {
-    throw unsupportedFile(format, `${quote(name)} has elements of type ${describe(written)}`, 'convert it where the file was made');
+    throw unsupportedFile(
+      format,
+      `${quote(name)} has elements of type ${describe(written)}`,
+      'convert it where the file was made',
+    );
   }
   if (!Array.isArray(shape)) throw badFile(format, `${quote(name)} has no shape`);
   const [begin, end, ...rest] = Array.isArray(offsets) ? (offsets as readonly unknown[]) : [];
   const isRange = typeof begin === 'number' && typeof end === 'number' && [begin, end].every(Number.isSafeInteger);
-  if (!isRange || rest.length > 0 || begin < 0 || end < begin) throw badFile(format, `${quote(name)} has no range of bytes`);
+  if (!isRange || rest.length > 0 || begin < 0 || end < begin)
+    throw badFile(format, `${quote(name)} has no range of bytes`);
   const sizes = checkShape(shape);
   const bytes = byteSize(dtype, elementsOf(sizes));
   if (end - begin !== bytes) throw badFile(format, `${quote(name)} needs ${bytes} bytes and has ${end - begin}`);
@@ -110,8 +120,11 @@ function readEntry(name: string, value: unknown): Entry {
 /** Ranges must follow each other without gap or overlap from 0 to the end: what lies outside could hide anything. */
 function requireCover(entries: readonly Entry[], length: number): void {
   let covered = 0;
-  for (const { name, begin, end } of [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
-    if (begin !== covered) throw badFile(format, `${quote(name)} begins at byte ${begin}, the one before ends at ${covered}`);
+  for (const { name, begin, end } of [...entries].sort((a, b) =>
+    a.begin === b.begin ? a.end - b.end : a.begin - b.begin,
+  )) {
+    if (begin !== covered)
+      throw badFile(format, `${quote(name)} begins at byte ${begin}, the one before ends at ${covered}`);
     covered = end;
   }
   if (covered !== length) throw badFile(format, `the tensors take ${covered} bytes of data, the file has ${length}`);
@@ -122,7 +135,7 @@ export function encodeSafetensors(
   tensors: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
   metadata: Readonly<Record<string, string>> = {},
 ): Uint8Array<ArrayBuffer> {
-  const given = tensors instanceof Map ? [...(tensors as ReadonlyMap<string, Tensor>)] : Object.entries(tensors as Record<string, Tensor>);
+  const given = types.isMap(tensors) ? [...tensors] : Object.entries(tensors);
   const header: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   if (Object.keys(metadata).length > 0) header['__metadata__'] = metadata;
   let offset = 0;
@@ -130,7 +143,11 @@ export function encodeSafetensors(
     if (!isTensor(tensor)) throw notATensor(`encodeSafetensors: ${quote(name)}`, tensor);
     if (name === '__metadata__') throw badFile(format, 'a tensor cannot be called __metadata__');
     const elements = rawElements(tensor, 'encodeSafetensors');
-    header[name] = { dtype: names[tensor.dtype], shape: tensor.shape, data_offsets: [offset, offset + elements.byteLength] };
+    header[name] = {
+      dtype: names[tensor.dtype],
+      shape: tensor.shape,
+      data_offsets: [offset, offset + elements.byteLength],
+    };
     offset += elements.byteLength;
     return new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength);
   });
@@ -144,6 +161,6 @@ export function encodeSafetensors(
 }
 
 function inFileOrder([a, x]: readonly [string, Tensor], [b, y]: readonly [string, Tensor]): number {
-  const [first, second] = [x, y].map((each) => (isTensor(each) ? byteSize(each.dtype, 1) : 0));
-  return (second ?? 0) - (first ?? 0) || (a < b ? -1 : 1);
+  const [first = 0, second = 0] = [x, y].map((each) => (isTensor(each) ? byteSize(each.dtype, 1) : 0));
+  return first === second ? (a < b ? -1 : 1) : second - first;
 }

@@ -18,7 +18,15 @@ import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
 import { metaOf } from '../eager/executor.ts';
 import { elementReader, viewElements } from '../element-array.ts';
-import { aliasedMutation, badArgument, brokenTrace, dataDependent, disposedTensor, escapedTensor, nestedTrace } from '../errors.ts';
+import {
+  aliasedMutation,
+  badArgument,
+  brokenTrace,
+  dataDependent,
+  disposedTensor,
+  escapedTensor,
+  nestedTrace,
+} from '../errors.ts';
 import { elementsOf, isRowMajor } from '../layout.ts';
 import { userLocation } from '../location.ts';
 import { processState } from '../process-state.ts';
@@ -116,7 +124,9 @@ export class TraceSession implements Recorder {
       graph: this.#builder.finish(),
       placeholders: this.#placeholders,
       aliases: views.map(({ memory, layout, steps }) =>
-        memory.placeholder === undefined ? undefined : { placeholder: memory.placeholder, layout, isWhole: steps.length === 0 },
+        memory.placeholder === undefined
+          ? undefined
+          : { placeholder: memory.placeholder, layout, isWhole: steps.length === 0 },
       ),
       guards: this.sizes.guards(),
     };
@@ -130,7 +140,11 @@ export class TraceSession implements Recorder {
   call(call: BoundCall): readonly Tensor[] {
     const views = call.tensors.map((tensor) => this.#viewOf(tensor));
     const refs = views.map((view) => valueOf(this.#builder, view));
-    const results = this.#builder.callAll(call.operator.name, call.args.map((arg) => withRefs(arg, refs)), call.attrs);
+    const results = this.#builder.callAll(
+      call.operator.name,
+      call.args.map((arg) => withRefs(arg, refs)),
+      call.attrs,
+    );
     const aliases = this.#aliases(call, views);
     return results.map((ref, position) => this.#result(ref, aliases[position], views));
   }
@@ -194,7 +208,13 @@ export class TraceSession implements Recorder {
     const sharing = this.#byStorage.get(storage) ?? [];
     if (sharing.some(({ version }) => version > 0)) throw aliasedMutation('a captured tensor');
     this.#byStorage.set(storage, [...sharing, memory]);
-    const view: TracedView = { memory, steps: [], layout: { shape: meta.shape, strides: meta.strides, offset: int(0) }, ref, version: 0 };
+    const view: TracedView = {
+      memory,
+      steps: [],
+      layout: { shape: meta.shape, strides: meta.strides, offset: int(0) },
+      ref,
+      version: 0,
+    };
     this.#captured.set(tensor, view);
     return view;
   }
@@ -202,7 +222,8 @@ export class TraceSession implements Recorder {
   #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
     const meta = metaOf(tensor);
     if (dynamic.length === 0) return meta;
-    if (!isRowMajor(tensor)) throw badArgument('trace', 'a dynamic axis of a tensor that is not contiguous', 'call contiguous() first');
+    if (!isRowMajor(tensor))
+      throw badArgument('trace', 'a dynamic axis of a tensor that is not contiguous', 'call contiguous() first');
     const shape = meta.shape.map((size, axis): Index => {
       const wanted = dynamic.find((candidate) => candidate.axis === axis);
       return wanted === undefined ? size : this.sizes.declare(`s${this.#symbols++}`, at(tensor.shape, axis), wanted);
@@ -212,7 +233,11 @@ export class TraceSession implements Recorder {
 
   #aliases(call: BoundCall, views: readonly TracedView[]): readonly (Alias | undefined)[] {
     if (!mayAlias(call.operator)) return [];
-    const metas = views.map(({ layout, ref }): Meta => ({ shape: layout.shape, strides: layout.strides, dtype: this.#builder.meta(ref).dtype }));
+    const metas = views.map(({ layout, ref }): Meta => ({
+      shape: layout.shape,
+      strides: layout.strides,
+      dtype: this.#builder.meta(ref).dtype,
+    }));
     return findAliases(expandCall(call, metas, this.sizes), this.sizes);
   }
 
@@ -220,7 +245,13 @@ export class TraceSession implements Recorder {
     if (alias === undefined) return this.#fresh(ref);
     const { memory, steps, layout } = at(views, alias.input);
     const offset = { ...alias.layout, offset: add(layout.offset, alias.layout.offset) };
-    const view: TracedView = { memory, steps: [...steps, ...alias.steps], layout: offset, ref, version: memory.version };
+    const view: TracedView = {
+      memory,
+      steps: [...steps, ...alias.steps],
+      layout: offset,
+      ref,
+      version: memory.version,
+    };
     return this.#tensor(this.#builder.meta(ref).dtype, alias.layout, view);
   }
 
@@ -228,7 +259,11 @@ export class TraceSession implements Recorder {
     const { shape, dtype } = this.#builder.meta(ref);
     const strides = contiguousStrides(shape);
     const memory: Memory = { current: ref, version: 0, placeholder: undefined };
-    return this.#tensor(dtype, { shape, strides }, { memory, steps: [], layout: { shape, strides, offset: int(0) }, ref, version: 0 });
+    return this.#tensor(
+      dtype,
+      { shape, strides },
+      { memory, steps: [], layout: { shape, strides, offset: int(0) }, ref, version: 0 },
+    );
   }
 
   #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {

@@ -23,7 +23,11 @@ export interface TracedFunction<R> {
 }
 
 /** Runs `fn` once on stand-ins for `inputs`, and gives the graph of what it did. */
-export function trace<R>(fn: (...inputs: Tensor[]) => R, inputs: readonly Tensor[], options: TraceFunctionOptions = {}): TracedFunction<R> {
+export function trace<R>(
+  fn: (...inputs: Tensor[]) => R,
+  inputs: readonly Tensor[],
+  options: TraceFunctionOptions = {},
+): TracedFunction<R> {
   const session = new TraceSession(options);
   const standIns = inputs.map((input, position) =>
     session.input(

@@ -28,7 +28,10 @@ export interface TracedView {
 /** The value of a view now. */
 export function valueOf(builder: Builder, view: TracedView): ValueRef {
   if (view.version !== view.memory.version) {
-    view.ref = view.steps.reduce((value, { target, attrs }) => builder.call(target, [value], attrs), view.memory.current);
+    view.ref = view.steps.reduce(
+      (value, { target, attrs }) => builder.call(target, [value], attrs),
+      view.memory.current,
+    );
     view.version = view.memory.version;
   }
   return view.ref;
@@ -38,7 +41,8 @@ export function valueOf(builder: Builder, view: TracedView): ValueRef {
 export function writeThrough(builder: Builder, view: TracedView, written: ValueRef): void {
   const { memory, steps } = view;
   const before = [memory.current];
-  for (const { target, attrs } of steps.slice(0, -1)) before.push(builder.call(target, [before.at(-1) ?? memory.current], attrs));
+  for (const { target, attrs } of steps.slice(0, -1))
+    before.push(builder.call(target, [before.at(-1) ?? memory.current], attrs));
   memory.current = steps.reduceRight(
     (value, step, position) => undoView(builder, step, { base: before[position] ?? memory.current, written: value }),
     written,

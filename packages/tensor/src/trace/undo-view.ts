@@ -22,7 +22,8 @@ const rules: Readonly<Record<string, Undo>> = {
     const inverse = dims.map((_, axis) => dims.indexOf(axis));
     return builder.call('permute', [written], { dims: inverse });
   },
-  reshape: (builder, _, { base, written }) => builder.call('reshape', [written], { shape: sizesAttr(builder.meta(base).shape) }),
+  reshape: (builder, _, { base, written }) =>
+    builder.call('reshape', [written], { shape: sizesAttr(builder.meta(base).shape) }),
   slice: undoSlice,
   expand: (builder, _, write) => {
     // Only new or unchanged axes of size 1 lead back to one element each.
@@ -61,7 +62,9 @@ function undoSlice(builder: Builder, { attrs }: ViewStep, { base, written }: Wri
   const shown = step === 1 ? inside : op('logicalAnd', inside, op('eq', op('mul', slot, step), from));
   const safe = op('minimum', op('maximum', slot, 0), full(subtract(length, int(1))));
   const spread = builder.call('indexSelect', [written, safe], { dim });
-  const mask = builder.call('reshape', [shown], { shape: shape.map((extent, axis) => (axis === dim ? sizeAttr(extent) : 1)) });
+  const mask = builder.call('reshape', [shown], {
+    shape: shape.map((extent, axis) => (axis === dim ? sizeAttr(extent) : 1)),
+  });
   return builder.call('where', [mask, spread, base], {});
 }
 
@@ -69,7 +72,11 @@ function undoSlice(builder: Builder, { attrs }: ViewStep, { base, written }: Wri
 const filled = (builder: Builder, value: Index): ValueRef =>
   value.kind === 'int'
     ? builder.call('full', [scalar(value.value)], { shape: [], dtype: { dtype: 'i64' } })
-    : builder.call('reshape', [builder.call('iota', [], { length: 1, start: sizeAttr(value), step: 1, dtype: { dtype: 'i64' } })], { shape: [] });
+    : builder.call(
+        'reshape',
+        [builder.call('iota', [], { length: 1, start: sizeAttr(value), step: 1, dtype: { dtype: 'i64' } })],
+        { shape: [] },
+      );
 
 const sizeOf = (attr: Attr): Index =>
   typeof attr === 'object' && attr !== null && 'size' in attr ? attr.size : int(Number(attr));
@@ -83,15 +90,23 @@ function undoByPosition(builder: Builder, { target, attrs }: ViewStep, { base, w
   requireDistinct(builder, { target, attrs }, viewed);
   const places = builder.call('iota', [], { length: sizeAttr(count), start: 0, step: 1, dtype: { dtype: 'i64' } });
   const shaped = builder.call('reshape', [places], { shape: sizesAttr(shape) });
-  const flat = (value: ValueRef, length: Index): ValueRef => builder.call('reshape', [value], { shape: [sizeAttr(length)] });
+  const flat = (value: ValueRef, length: Index): ValueRef =>
+    builder.call('reshape', [value], { shape: [sizeAttr(length)] });
   const positions = flat(builder.call(target, [shaped], attrs), total);
-  const updated = builder.call('scatter', [flat(base, count), positions, flat(written, total)], { dim: 0, mode: 'set' });
+  const updated = builder.call('scatter', [flat(base, count), positions, flat(written, total)], {
+    dim: 0,
+    mode: 'set',
+  });
   return builder.call('reshape', [updated], { shape: sizesAttr(shape) });
 }
 
 /** Windows and strides may show an element twice: then a write has no meaning. */
 function requireDistinct(builder: Builder, { target, attrs }: ViewStep, shape: readonly Index[]): void {
-  if (target === 'unfold' && (attrs['step'] as number) < (attrs['size'] as number) && !builder.sizes.isOne(at(shape, attrs['dim'] as number))) {
+  if (
+    target === 'unfold' &&
+    (attrs['step'] as number) < (attrs['size'] as number) &&
+    !builder.sizes.isOne(at(shape, attrs['dim'] as number))
+  ) {
     throw writeOverlap('a write into overlapping windows');
   }
   if (target !== 'asStrided') return;

@@ -1,0 +1,214 @@
+// The register tile of a matrix product: rows x vectors of accumulators in named variables, a loop over a block of k, and
+// the stores. Every variant (fewer rows, fewer columns, a partial last vector) is written out.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { add, int, multiply } from '@tsinductor/ir';
+import type { Access, Index, Value } from '@tsinductor/ir';
+import { fuses } from './contract-plan.ts';
+import type { Oriented, TilePlan } from './contract-plan.ts';
+import { mapIndex, named } from './index-math.ts';
+import type { Nest } from './nest.ts';
+
+/** Where a packed operand lies: element (x, k) at base + x * step + k * depthStep. */
+export interface Packed {
+  readonly buffer: string;
+  readonly base: Index;
+  /** From one row (of a) or one column (of b) to the next. */
+  readonly step: Index;
+  readonly depthStep: Index;
+}
+
+export interface Product {
+  readonly oriented: Oriented;
+  readonly plan: TilePlan;
+  /** The batch axes by name. */
+  readonly batch: ReadonlyMap<string, Index>;
+}
+
+export interface Tile {
+  readonly row: Index;
+  readonly column: Index;
+  readonly rows: number;
+  readonly vectors: number;
+  /** Lanes of the last vector; undefined: all. */
+  readonly lastCount: Index | undefined;
+  /** The block of k: its start, and its points. */
+  readonly from: Index;
+  readonly depth: Index;
+  /** What is added to: nothing at the first block of k, else what lies in the result. */
+  readonly accumulates: 'never' | 'always' | 'after first';
+  readonly packedA: Packed | undefined;
+  readonly packedB: Packed | undefined;
+}
+
+/** An index of an operand or the result at a point. */
+export function placeAt(index: Index, product: Pick<Product, 'batch'>, point: ReadonlyMap<string, Index>): Index {
+  return mapIndex(index, {
+    axis: (axis) => point.get(axis.name) ?? product.batch.get(axis.name) ?? named(axis.name, axis.extent),
+    indirect: (value, extent) => ({ kind: 'indirect', value, extent }),
+  });
+}
+
+export function writeTile(nest: Nest, product: Product, tile: Tile): void {
+  const { writer } = nest;
+  const { oriented, plan } = product;
+  const type = { dtype: oriented.node.accumulate, lanes: plan.lanes };
+  const names = Array.from({ length: tile.rows }, (_, row) =>
+    Array.from({ length: tile.vectors }, (_, vector) => {
+      const name = writer.fresh(`c${String(row)}${String(vector)}`);
+      writer.emit({ kind: 'var', name, value: { kind: 'constant', value: 0, type } });
+      return name;
+    }),
+  );
+  prefetchResult(nest, product, tile);
+  const k = writer.fresh(oriented.k.name);
+  const body = writer.block([k], () => {
+    writeStep(nest, product, { tile, names, k: named(k, oriented.k.extent) });
+  });
+  writer.emit({ kind: 'for', name: k, from: int(0), to: tile.depth, step: 1, body });
+  writeResults(nest, product, { tile, names });
+}
+
+const columnAt = (plan: TilePlan, tile: Tile, vector: number): Index => add(tile.column, int(vector * plan.lanes));
+const rowAt = (tile: Tile, row: number): Index => add(tile.row, int(row));
+
+function resultPlace(product: Product, row: Index, column: Index): Index {
+  const { m, n, node } = product.oriented;
+  return placeAt(at(node.writes, 0), product, new Map([[m.name, row], [n.name, column]])); // prettier-ignore
+}
+
+function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
+  if (product.plan.lanes === 1) return;
+  const { name } = nest.memory.parameter(at(product.oriented.node.outs, 0));
+  for (let row = 0; row < tile.rows; row++) {
+    const place = resultPlace(product, rowAt(tile, row), tile.column);
+    nest.writer.emit({ kind: 'prefetch', buffer: name, at: place, intent: 'write' });
+  }
+}
+
+interface Step {
+  readonly tile: Tile;
+  readonly names: readonly (readonly string[])[];
+  readonly k: Index;
+}
+
+function writeStep(nest: Nest, product: Product, { tile, names, k }: Step): void {
+  const { writer } = nest;
+  const { oriented, plan } = product;
+  const type = { dtype: oriented.node.accumulate, lanes: plan.lanes };
+  const right = Array.from({ length: tile.vectors }, (_, vector) => loadB(nest, product, { tile, vector, k }));
+  for (let row = 0; row < tile.rows; row++) {
+    const scalar = loadA(nest, product, { tile, row, k });
+    const left =
+      plan.lanes === 1 ? scalar : writer.define({ kind: 'broadcast', type, value: scalar }, `a${String(row)}_all`, writer.depth);
+    for (let vector = 0; vector < tile.vectors; vector++) {
+      const name = at(at(names, row), vector);
+      const sum: Value = { kind: 'name', name, type };
+      const factors = [left, at(right, vector)];
+      const value: Value = fuses(type.dtype)
+        ? { kind: 'apply', op: 'fma', args: [...factors, sum], type }
+        : { kind: 'apply', op: 'add', args: [sum, { kind: 'apply', op: 'mul', args: factors, type }], type };
+      writer.emit({ kind: 'set', name, value });
+    }
+  }
+}
+
+function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; vector: number; k: Index }): Value {
+  const { writer, memory } = nest;
+  const { oriented, plan } = product;
+  const { b, node } = oriented;
+  const { lanes } = plan;
+  const base = `b${String(vector)}`;
+  if (tile.packedB !== undefined) {
+    const { buffer, base: start, depthStep } = tile.packedB;
+    const place = add(add(start, multiply(k, depthStep)), int(vector * lanes));
+    const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes };
+    return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes }, access }, base, writer.depth);
+  }
+  const point = new Map([[oriented.n.name, columnAt(plan, tile, vector)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
+  const near = placeAt(b.at, product, point);
+  const next = placeAt(b.at, product, new Map([...point, [oriented.n.name, add(columnAt(plan, tile, vector), int(1))]]));
+  const partial = vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
+  const access: Access = {
+    buffer: memory.parameter(b.buffer).name,
+    at: near,
+    step: subtractPlaces(next, near),
+    align: dtypeInfo[b.dtype].bytes,
+    ...(lanes > 1 ? partial : {}),
+  };
+  const value = writer.define({ kind: 'load', type: { dtype: b.dtype, lanes }, access }, base, writer.depth);
+  return converted(nest, value, node.accumulate);
+}
+
+function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row: number; k: Index }): Value {
+  const { writer, memory } = nest;
+  const { oriented } = product;
+  const { a, node } = oriented;
+  const base = `a${String(row)}`;
+  if (tile.packedA !== undefined) {
+    const { buffer, base: start, step, depthStep } = tile.packedA;
+    const place = add(add(start, multiply(int(row), step)), multiply(k, depthStep));
+    const access: Access = { buffer, at: place, step: int(0), align: dtypeInfo[node.accumulate].bytes };
+    return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes: 1 }, access }, base, writer.depth);
+  }
+  const point = new Map([[oriented.m.name, rowAt(tile, row)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
+  const access: Access = {
+    buffer: memory.parameter(a.buffer).name,
+    at: placeAt(a.at, product, point),
+    step: int(0),
+    align: dtypeInfo[a.dtype].bytes,
+  };
+  const value = writer.define({ kind: 'load', type: { dtype: a.dtype, lanes: 1 }, access }, base, writer.depth);
+  return converted(nest, value, node.accumulate);
+}
+
+export function converted(nest: Nest, value: Value, dtype: Value['type']['dtype']): Value {
+  if (value.type.dtype === dtype) return value;
+  return nest.writer.define({ kind: 'cast', value, type: { dtype, lanes: value.type.lanes } }, 'wide', nest.writer.depth);
+}
+
+export const subtractPlaces = (next: Index, near: Index): Index => add(next, multiply(int(-1), near));
+
+function writeResults(nest: Nest, product: Product, { tile, names }: Omit<Step, 'k'>): void {
+  const { writer } = nest;
+  const emitAll = (adds: boolean): void => {
+    for (let row = 0; row < tile.rows; row++) {
+      for (let vector = 0; vector < tile.vectors; vector++) {
+        writeOne(nest, product, { tile, row, vector, name: at(at(names, row), vector), adds });
+      }
+    }
+  };
+  if (tile.accumulates !== 'after first') {
+    emitAll(tile.accumulates === 'always');
+    return;
+  }
+  const block = (adds: boolean) => writer.block([], () => { emitAll(adds); }); // prettier-ignore
+  const test = { kind: 'equal' as const, left: tile.from, right: int(0) };
+  const then = block(false);
+  writer.emit({ kind: 'if', test, then, otherwise: block(true) });
+}
+
+interface One {
+  readonly tile: Tile;
+  readonly row: number;
+  readonly vector: number;
+  readonly name: string;
+  readonly adds: boolean;
+}
+
+function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds }: One): void {
+  const { writer, memory } = nest;
+  const { plan, oriented } = product;
+  const { lanes } = plan;
+  const parameter = memory.parameter(at(oriented.node.outs, 0));
+  const column = columnAt(plan, tile, vector);
+  const near = resultPlace(product, rowAt(tile, row), column);
+  const step = subtractPlaces(resultPlace(product, rowAt(tile, row), add(column, int(1))), near);
+  const partial = lanes > 1 && vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
+  const access: Access = { buffer: parameter.name, at: near, step, align: dtypeInfo[parameter.dtype].bytes, ...partial };
+  const type = { dtype: oriented.node.accumulate, lanes };
+  const sum: Value = { kind: 'name', name, type };
+  const old: Value = { kind: 'load', type, access };
+  const value: Value = adds ? { kind: 'apply', op: 'add', args: [old, sum], type } : sum;
+  writer.emit({ kind: 'store', access, value: converted(nest, value, parameter.dtype) });
+}
+

@@ -1,0 +1,217 @@
+// Convolutions: windows of the input times the weight, by one batched matrix product with a batch for each group.
+import { at } from '@tsinductor/base';
+import { floorDivide, int, multiply } from '@tsinductor/ir';
+import type { ArgumentReader } from '../argument-reader.ts';
+import type { Composer } from '../composer.ts';
+import { size } from '../composer.ts';
+import { composite } from '../define.ts';
+import type { Entry } from '../define.ts';
+import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import type { ValueRef } from '../graph.ts';
+import { one, product, range, zero } from '../shape.ts';
+import { sameDType } from './contraction.ts';
+import { batched, perAxis, reach, requirePositive, windows } from './windows.ts';
+import type { Window } from './windows.ts';
+
+interface Convolution {
+  readonly weight: ValueRef;
+  readonly axes: readonly Window[];
+  readonly groups: number;
+}
+
+/** x [N, C, ...] with weight [O, C / groups, ...] to [N, O, ...]. */
+function convolve(c: Composer, x: ValueRef, { weight, axes, groups }: Convolution): ValueRef {
+  const n = axes.length;
+  const [channels, outputs] = [c.sizes.toNumber(c.size(x, 1)), c.sizes.toNumber(c.size(weight, 0))];
+  const inner = c.sizes.toNumber(c.size(weight, 1));
+  if (groups < 1 || channels !== inner * groups || outputs % groups !== 0) {
+    throw shapeMismatch(
+      `convolution of ${printShape(c.shape(x))} with weight ${printShape(c.shape(weight))} in ${String(groups)} groups`,
+      'input channels are weight.shape[1] * groups, output channels a multiple of groups',
+    );
+  }
+  const open = windows(c, x, { axes });
+  const places = c.shape(open).slice(2, 2 + n);
+  const kernel = c.shape(open).slice(2 + n);
+  // [N, g, C/g, places, kernel] to [g, N places, C/g kernel]
+  const split = c.reshape(open, [c.size(x, 0), size(groups), size(inner), ...places, ...kernel]);
+  const order = [1, 0, ...range(3 + n, 3), 2, ...range(3 + 2 * n, 3 + n)];
+  const depth = multiply(size(inner), product(kernel));
+  const rows = c.reshape(c.permute(split, order), [size(groups), multiply(c.size(x, 0), product(places)), depth]);
+  const columns = c.transpose(c.reshape(weight, [size(groups), size(outputs / groups), depth]), 1, 2);
+  const result = c.reshape(c.bmm(rows, columns), [size(groups), c.size(x, 0), ...places, size(outputs / groups)]);
+  return c.reshape(c.permute(result, [1, 0, 2 + n, ...range(2 + n, 2)]), [c.size(x, 0), size(outputs), ...places]);
+}
+
+/** Padding before and after each axis: a number, one for each axis, or 'same' or 'valid'. */
+function paddings(
+  a: ArgumentReader,
+  { kernel, dilation, stride }: { kernel: readonly number[]; dilation: readonly number[]; stride: readonly number[] },
+): readonly (readonly [number, number])[] {
+  const padding = a.attr('padding');
+  if (padding === 'valid') return kernel.map(() => [0, 0]);
+  if (padding !== 'same') {
+    const items = perAxis(a, 'padding', kernel.length);
+    if (items.some((item) => item < 0))
+      throw argumentValue(a.operator.name, 'padding is negative', 'use padding of 0 or more');
+    return items.map((item) => [item, item]);
+  }
+  if (stride.some((step) => step !== 1))
+    throw argumentValue(a.operator.name, "padding 'same' with strides", 'use stride 1');
+  return kernel.map((width, axis) => {
+    const total = (width - 1) * at(dilation, axis);
+    return [Math.floor(total / 2), total - Math.floor(total / 2)];
+  });
+}
+
+function withBias(c: Composer, x: ValueRef, bias: ValueRef | undefined): ValueRef {
+  return bias === undefined ? x : c.op('add', x, c.along(bias, 1, c.rank(x)));
+}
+
+function checkWeight(c: Composer, a: ArgumentReader, n: number): readonly number[] {
+  const [x, weight] = [a.tensor('input'), a.tensor('weight')];
+  sameDType(c, a.operator.name, [x, weight]);
+  if (c.rank(weight) !== n + 2)
+    throw shapeMismatch(
+      `${a.operator.name}: the weight has shape ${printShape(c.shape(weight))}`,
+      `it must have ${String(n + 2)} dims`,
+    );
+  requirePositive(a, ['stride', 'dilation', 'groups']);
+  return c
+    .shape(weight)
+    .slice(2)
+    .map((width) => c.sizes.toNumber(width));
+}
+
+function convolution(c: Composer, a: ArgumentReader, n: number): ValueRef {
+  const kernel = checkWeight(c, a, n);
+  const [stride, dilation] = [perAxis(a, 'stride', n), perAxis(a, 'dilation', n)];
+  const padding = paddings(a, { kernel, dilation, stride });
+  const axes = kernel.map((width, i): Window => {
+    const [before, after] = at(padding, i);
+    return { kernel: width, stride: at(stride, i), dilation: at(dilation, i), before, after };
+  });
+  const how = { weight: a.tensor('weight'), axes, groups: a.int('groups') };
+  const body = (x: ValueRef): readonly ValueRef[] => {
+    const wide = c.cast(convolve(c, x, how), c.dtype(x));
+    return [withBias(c, wide, a.optionalTensor('bias'))];
+  };
+  return at(batched(c, a.tensor('input'), { rank: n + 2, body }), 0);
+}
+
+/** n elements with step - 1 zeros between neighbours, for the last axes. */
+function spaced(c: Composer, x: ValueRef, steps: readonly number[]): ValueRef {
+  const lead = c.rank(x) - steps.length;
+  return steps.reduce((all, step, i) => {
+    if (step === 1) return all;
+    const dim = lead + i;
+    const gaps = c.unsqueeze(all, dim + 1);
+    const wide = c.pad(
+      gaps,
+      range(c.rank(gaps)).map((axis) => [zero, axis === dim + 1 ? size(step - 1) : zero] as const),
+    );
+    const joined = c.reshape(wide, c.shape(all).with(dim, multiply(c.size(all, dim), size(step))));
+    return c.slice(joined, dim, { end: Math.max((c.sizes.toNumber(c.size(all, dim)) - 1) * step + 1, 0) });
+  }, x);
+}
+
+/** [C, O / groups, ...] to [O, C / groups, ...], turned around: what the transposed map convolves with. */
+function turnedWeight(c: Composer, weight: ValueRef, groups: number): ValueRef {
+  const [channels, outputs, ...kernel] = c.shape(weight);
+  const spatial = range(c.rank(weight), 2);
+  const split = c.reshape(c.flip(weight, spatial), [
+    size(groups),
+    floorDivide(channels ?? one, int(groups)),
+    outputs ?? one,
+    ...kernel,
+  ]);
+  const turned = c.permute(split, [0, 2, 1, ...spatial.map((axis) => axis + 1)]);
+  return c.reshape(turned, [
+    multiply(size(groups), outputs ?? one),
+    floorDivide(channels ?? one, int(groups)),
+    ...kernel,
+  ]);
+}
+
+function transposedConvolution(c: Composer, a: ArgumentReader, n: number): ValueRef {
+  const kernel = checkWeight(c, a, n);
+  const [stride, dilation] = [perAxis(a, 'stride', n), perAxis(a, 'dilation', n)];
+  const [padding, extra] = [perAxis(a, 'padding', n), perAxis(a, 'outputPadding', n)];
+  if (extra.some((item, i) => item >= Math.max(at(stride, i), at(dilation, i))))
+    throw argumentValue(a.operator.name, 'outputPadding is not smaller than stride or dilation', 'use less');
+  const groups = a.int('groups');
+  const axes = kernel.map((width, i): Window => {
+    const edge = reach({ kernel: width, dilation: at(dilation, i) }) - 1 - at(padding, i);
+    return { kernel: width, stride: 1, dilation: at(dilation, i), before: edge, after: edge + at(extra, i) };
+  });
+  const body = (x: ValueRef): readonly ValueRef[] => {
+    const result = convolve(c, spaced(c, x, stride), {
+      weight: turnedWeight(c, a.tensor('weight'), groups),
+      axes,
+      groups,
+    });
+    return [withBias(c, result, a.optionalTensor('bias'))];
+  };
+  return at(batched(c, a.tensor('input'), { rank: n + 2, body }), 0);
+}
+
+/** Windows as columns: [N, C, H, W] to [N, C kernel, places]. */
+function columns(c: Composer, a: ArgumentReader): ValueRef {
+  const [kernel, dilation, padding, stride] = ['kernelSize', 'dilation', 'padding', 'stride'].map((name) =>
+    perAxis(a, name, 2),
+  );
+  requirePositive(a, ['kernelSize', 'dilation', 'stride']);
+  const axes = range(2).map((i): Window => {
+    const edge = padding?.[i] ?? 0;
+    return {
+      kernel: kernel?.[i] ?? 1,
+      stride: stride?.[i] ?? 1,
+      dilation: dilation?.[i] ?? 1,
+      before: edge,
+      after: edge,
+    };
+  });
+  const body = (x: ValueRef): readonly ValueRef[] => {
+    const open = windows(c, x, { axes });
+    const [batch = one, channels = one, h = one, w = one, kh = one, kw = one] = c.shape(open);
+    return [c.reshape(c.permute(open, [0, 1, 4, 5, 2, 3]), [batch, product([channels, kh, kw]), multiply(h, w)])];
+  };
+  return at(batched(c, a.tensor('input'), { rank: 4, body }), 0);
+}
+
+const COMMON = 'input: tensor, weight: tensor, bias: tensor? = null, stride: ints = 1';
+
+const forDims = (n: number): readonly Entry[] => [
+  composite(
+    `conv${String(n)}d`,
+    {
+      signature: `${COMMON}, padding: any = 0, dilation: ints = 1, groups: int = 1`,
+      doc: `Convolution over ${String(n)} dims.`,
+      torch: [`nn.functional.conv${String(n)}d`, `conv${String(n)}d`],
+    },
+    (c, a) => convolution(c, a, n),
+  ),
+  composite(
+    `convTranspose${String(n)}d`,
+    {
+      signature: `${COMMON}, padding: ints = 0, outputPadding: ints = 0, groups: int = 1, dilation: ints = 1`,
+      doc: `Transposed convolution over ${String(n)} dims.`,
+      torch: [`nn.functional.conv_transpose${String(n)}d`, `conv_transpose${String(n)}d`],
+    },
+    (c, a) => transposedConvolution(c, a, n),
+  ),
+];
+
+export const convolutionEntries: readonly Entry[] = [
+  ...[1, 2, 3].flatMap(forDims),
+  composite(
+    'unfoldWindows',
+    {
+      signature: 'input: tensor, kernelSize: ints, dilation: ints = 1, padding: ints = 0, stride: ints = 1',
+      doc: 'Windows of images as columns (im2col).',
+      torch: 'nn.functional.unfold',
+      forms: ['function'],
+    },
+    columns,
+  ),
+];

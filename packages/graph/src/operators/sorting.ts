@@ -1,0 +1,276 @@
+// Sorting and what follows from it, by counting: an element's place is the number of elements that go before it. That
+// is quadratic in the length of the axis, and needs no primitive of its own.
+import { at, isFloat } from '@tsinductor/base';
+import { int } from '@tsinductor/ir';
+import type { ArgumentReader } from '../argument-reader.ts';
+import type { Composer } from '../composer.ts';
+import { float, size } from '../composer.ts';
+import { composite } from '../define.ts';
+import type { Entry } from '../define.ts';
+import { argumentValue, emptyReduction } from '../errors.ts';
+import type { ValueRef } from '../graph.ts';
+import { range } from '../shape.ts';
+
+export interface Sorted {
+  readonly values: ValueRef;
+  readonly indices: ValueRef;
+}
+
+const smaller = (c: Composer, x: ValueRef, y: ValueRef): ValueRef => {
+  const less = c.op('lt', x, y);
+  if (!isFloat(c.dtype(x))) return less;
+  return c.op('logicalOr', less, c.op('logicalAnd', c.op('isnan', y), c.op('logicalNot', c.op('isnan', x))));
+};
+
+const alike = (c: Composer, x: ValueRef, y: ValueRef): ValueRef => {
+  const same = c.op('eq', x, y);
+  return isFloat(c.dtype(x)) ? c.op('logicalOr', same, c.op('logicalAnd', c.op('isnan', x), c.op('isnan', y))) : same;
+};
+
+/** Sorts the last axis, stably; NaN is the largest. */
+export function sortLast(c: Composer, x: ValueRef, descending: boolean): Sorted {
+  const last = c.rank(x) - 1;
+  const n = c.size(x, last);
+  const [mine, others] = [c.unsqueeze(x, last + 1), c.unsqueeze(x, last)];
+  const first = c.op('lt', c.iota(n), c.unsqueeze(c.iota(n), 1));
+  const ahead = descending ? smaller(c, mine, others) : smaller(c, others, mine);
+  const before = c.op('logicalOr', ahead, c.op('logicalAnd', alike(c, mine, others), first));
+  const place = c.reduce('sum', before, [last + 1]);
+  const positions = c.expand(c.iota(n), c.shape(x));
+  const put = (source: ValueRef): ValueRef =>
+    c.scatter(c.full(0, c.shape(x), c.dtype(source)), last, { index: place, source, mode: 'set' });
+  return { values: put(x), indices: put(positions) };
+}
+
+/** Sorts an axis. */
+export function sortAxis(c: Composer, x: ValueRef, { dim, descending }: { dim: number; descending: boolean }): Sorted {
+  if (c.rank(x) === 0) return { values: c.call('clone', [x]), indices: c.full(0, [], 'i64') };
+  const axis = c.dim(x, dim);
+  const { values, indices } = sortLast(c, c.move(x, axis, c.rank(x) - 1), descending);
+  const back = (v: ValueRef): ValueRef => c.move(v, c.rank(v) - 1, axis);
+  return { values: back(values), indices: back(indices) };
+}
+
+const sorted = (c: Composer, a: ArgumentReader): Sorted =>
+  sortAxis(c, a.tensor('input'), { dim: a.int('dim'), descending: a.bool('descending') });
+
+function topk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
+  const [x, k] = [a.tensor('input'), a.int('k')];
+  const { values, indices } = sortAxis(c, x, { dim: a.int('dim'), descending: a.bool('largest') });
+  const extent = c.rank(x) === 0 ? 1 : c.sizes.toNumber(c.size(x, a.int('dim')));
+  if (k < 0 || k > extent)
+    throw argumentValue('topk', `k is ${String(k)} for ${String(extent)} elements`, 'use at most the size of the dim');
+  if (c.rank(x) === 0)
+    return k === 1 ? [values, indices] : [c.full(0, [int(0)], c.dtype(x)), c.full(0, [int(0)], 'i64')];
+  return [values, indices].map((v) => c.slice(v, a.int('dim'), { end: k }));
+}
+
+/** x with the dim last, at least one axis; a 0-d tensor has one element there. */
+const lastAxis = (c: Composer, x: ValueRef, dim: number): ValueRef =>
+  c.rank(x) === 0 ? c.reshape(x, [int(1)]) : c.move(x, c.dim(x, dim), c.rank(x) - 1);
+
+/** Results of one element along the last axis, back in place: with the dim where `keepdim` asks for it. */
+function picked(
+  c: Composer,
+  v: ValueRef,
+  { x, dim, keepdim }: { x: ValueRef; dim: number; keepdim: boolean },
+): ValueRef {
+  if (c.rank(x) === 0) return c.reshape(v, []);
+  return keepdim ? c.move(v, c.rank(v) - 1, c.dim(x, dim)) : c.squeeze(v, c.rank(v) - 1);
+}
+
+/** The element of sorted rows at a place, with its index. */
+function kth(c: Composer, row: Sorted, place: number | ValueRef): Sorted {
+  const last = c.rank(row.values) - 1;
+  const take = (v: ValueRef): ValueRef =>
+    typeof place === 'number' ? c.slice(v, last, { start: place, end: place + 1 }) : c.gather(v, last, place);
+  return { values: take(row.values), indices: take(row.indices) };
+}
+
+function kthvalue(c: Composer, a: ArgumentReader): readonly ValueRef[] {
+  const [x, k, dim] = [a.tensor('input'), a.int('k'), a.int('dim')];
+  const row = lastAxis(c, x, dim);
+  const extent = c.sizes.toNumber(c.size(row, -1));
+  if (k < 1 || k > extent)
+    throw argumentValue('kthvalue', `k is ${String(k)} for ${String(extent)} elements`, 'use 1 to the size of the dim');
+  const { values, indices } = kth(c, sortLast(c, row, false), k - 1);
+  return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
+}
+
+/** The lower median of rows; NaN counts as the largest, and wins unless it is ignored. */
+function medianOf(c: Composer, row: ValueRef, ignoreNaN: boolean): Sorted {
+  const last = c.rank(row) - 1;
+  const n = c.sizes.toNumber(c.size(row, last));
+  if (n === 0) throw emptyReduction('median');
+  const order = sortLast(c, row, false);
+  if (!isFloat(c.dtype(row))) return kth(c, order, Math.floor((n - 1) / 2));
+  const over = { dims: [last], keepdim: true };
+  const numbers = c.reduce('sum', c.op('logicalNot', c.op('isnan', row)), over);
+  if (ignoreNaN) return kth(c, order, c.op('maximum', c.op('divFloor', c.op('sub', numbers, 1), 2), 0));
+  // The first NaN stands right after the numbers.
+  return kth(c, order, c.where(c.op('lt', numbers, n), numbers, c.full(Math.floor((n - 1) / 2), [], 'i64')));
+}
+
+function median(name: 'median' | 'nanmedian'): readonly Entry[] {
+  const ignoreNaN = name === 'nanmedian';
+  const doc = `The lower median${ignoreNaN ? ' of what is not NaN' : ''}; with dim, along it and with its indices.`;
+  return [
+    composite(name, { signature: 'input: tensor', doc, overloads: [`${name}Dim`] }, (c, a) => {
+      const x = c.flatten(a.tensor('input'));
+      const isEmpty = c.sizes.isZero(c.count(x));
+      return isEmpty && isFloat(c.dtype(x))
+        ? c.full(float(NaN), [], c.dtype(x))
+        : c.reshape(medianOf(c, x, ignoreNaN).values, []);
+    }),
+    composite(
+      `${name}Dim`,
+      { signature: 'input: tensor, dim: int = -1, keepdim: bool = false', doc, torch: [], forms: [], results: 2 },
+      (c, a) => {
+        const [x, dim] = [a.tensor('input'), a.int('dim')];
+        const { values, indices } = medianOf(c, lastAxis(c, x, dim), ignoreNaN);
+        return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
+      },
+    ),
+  ];
+}
+
+/** The most frequent element, the smallest of several; its last index. */
+function mode(c: Composer, a: ArgumentReader): readonly ValueRef[] {
+  const [x, dim] = [a.tensor('input'), a.int('dim')];
+  const row = lastAxis(c, x, dim);
+  const last = c.rank(row) - 1;
+  if (c.sizes.isZero(c.size(row, last))) throw emptyReduction('mode');
+  const order = sortLast(c, row, false);
+  const same = c.op('eq', c.unsqueeze(order.values, last + 1), c.unsqueeze(order.values, last));
+  const counts = c.reduce('sum', same, [last + 1]);
+  const over = { dims: [last], keepdim: true };
+  const place = c.op(
+    'add',
+    c.reduce('argmax', counts, over),
+    c.op('maximum', c.op('sub', c.reduce('amax', counts, over), 1), 0),
+  );
+  const { values, indices } = kth(c, order, place);
+  return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
+}
+
+const INTERPOLATIONS = ['linear', 'lower', 'higher', 'midpoint', 'nearest'];
+
+/** Values between neighbours of sorted rows, at `place` (a float place for each row and quantile). */
+function between(c: Composer, row: ValueRef, { place, how }: { place: ValueRef; how: string }): ValueRef {
+  const last = c.rank(row) - 1;
+  const take = (index: ValueRef): ValueRef => c.gather(row, last, c.cast(index, 'i64'));
+  const [low, high] = [c.op('floor', place), c.op('ceil', place)];
+  if (how === 'lower') return take(low);
+  if (how === 'higher') return take(high);
+  if (how === 'nearest') return take(c.op('round', place));
+  const weight = how === 'midpoint' ? c.full(float(0.5), [], c.dtype(row)) : c.op('sub', place, low);
+  return c.op('lerp', take(low), take(high), weight);
+}
+
+function quantile(c: Composer, a: ArgumentReader, ignoreNaN: boolean): ValueRef {
+  const [x, q, given, how] = [a.tensor('input'), a.operand('q'), a.optionalInt('dim'), a.string('interpolation')];
+  if (!INTERPOLATIONS.includes(how))
+    throw argumentValue(a.operator.name, `interpolation ${how}`, `use ${INTERPOLATIONS.join(', ')}`);
+  const dim = given ?? 0;
+  const row = given === undefined ? c.flatten(x) : lastAxis(c, x, dim);
+  const last = c.rank(row) - 1;
+  const n = c.sizes.toNumber(c.size(row, last));
+  if (n === 0) throw emptyReduction(a.operator.name);
+  const numbers = c.cast(
+    c.reduce('sum', c.op('logicalNot', c.op('isnan', row)), { dims: [last], keepdim: true }),
+    c.dtype(x),
+  );
+  const levels = q.kind === 'scalar' ? c.full(q, [int(1)], c.dtype(x)) : c.flatten(q);
+  const count = ignoreNaN ? numbers : c.full(n, [], c.dtype(x));
+  const place = c.op('maximum', c.op('mul', levels, c.op('sub', count, float(1))), float(0));
+  const places = c.expand(place, [...c.shape(row).slice(0, -1), c.size(levels, 0)]);
+  const found = between(c, sortLast(c, row, false).values, { place: places, how });
+  const isSpoiled = ignoreNaN ? c.op('eq', numbers, float(0)) : c.op('lt', numbers, float(n));
+  const result = c.move(c.where(isSpoiled, c.full(float(NaN), [], c.dtype(x)), found), last, 0);
+  return shapedQuantile(c, a, { result, isSingle: q.kind === 'scalar' || c.rank(q) === 0 });
+}
+
+/** [quantiles, rows] as asked for: the reduced dims kept or not, the first axis dropped for one quantile. */
+function shapedQuantile(
+  c: Composer,
+  a: ArgumentReader,
+  { result, isSingle }: { result: ValueRef; isSingle: boolean },
+): ValueRef {
+  const [x, given, keepdim] = [a.tensor('input'), a.optionalInt('dim'), a.bool('keepdim')];
+  const rest =
+    given === undefined
+      ? keepdim
+        ? range(c.rank(x)).map(() => int(1))
+        : []
+      : c.rank(x) === 0
+        ? []
+        : keptShape(c, x, { dim: c.dim(x, given), keepdim });
+  return c.reshape(result, [...(isSingle ? [] : [c.size(result, 0)]), ...rest]);
+}
+
+const keptShape = (
+  c: Composer,
+  x: ValueRef,
+  { dim, keepdim }: { dim: number; keepdim: boolean },
+): ReturnType<Composer['shape']> =>
+  keepdim ? c.shape(x).with(dim, int(1)) : c.shape(x).filter((_, axis) => axis !== dim);
+
+const SORT = 'input: tensor, dim: int = -1, descending: bool = false';
+const QUANTILE =
+  "input: tensor, q: operand, dim: int? = null, keepdim: bool = false, *, interpolation: string = 'linear'";
+
+export const sortingEntries: readonly Entry[] = [
+  composite(
+    'sort',
+    { signature: `${SORT}, stable: bool? = null`, doc: 'Sorted along a dim, stably, with the indices.', results: 2 },
+    (c, a) => {
+      const { values, indices } = sorted(c, a);
+      return [values, indices];
+    },
+  ),
+  composite(
+    'argsort',
+    { signature: `${SORT}, *, stable: bool? = null`, doc: 'The indices that sort along a dim.' },
+    (c, a) => sorted(c, a).indices,
+  ),
+  composite(
+    'msort',
+    { signature: 'input: tensor', doc: 'Sorted along the first dim.' },
+    (c, a) => sortAxis(c, a.tensor('input'), { dim: 0, descending: false }).values,
+  ),
+  composite(
+    'topk',
+    {
+      signature: 'input: tensor, k: int, dim: int = -1, largest: bool = true, sorted: bool = true',
+      doc: 'The k largest or smallest, with their indices.',
+      results: 2,
+    },
+    topk,
+  ),
+  composite(
+    'kthvalue',
+    {
+      signature: 'input: tensor, k: int, dim: int = -1, keepdim: bool = false',
+      doc: 'The k-th smallest, with its index.',
+      results: 2,
+    },
+    kthvalue,
+  ),
+  ...median('median'),
+  ...median('nanmedian'),
+  composite(
+    'mode',
+    {
+      signature: 'input: tensor, dim: int = -1, keepdim: bool = false',
+      doc: 'The most frequent element, with its index.',
+      results: 2,
+    },
+    mode,
+  ),
+  composite('quantile', { signature: QUANTILE, doc: 'Quantiles, between neighbours.' }, (c, a) =>
+    quantile(c, a, false),
+  ),
+  composite('nanquantile', { signature: QUANTILE, doc: 'Quantiles of what is not NaN.' }, (c, a) =>
+    quantile(c, a, true),
+  ),
+];

@@ -1,0 +1,72 @@
+// Sliding windows over the last axes of a tensor, as views: what convolutions and pools read. An axis of n elements with
+// `before` and `after` of padding becomes one axis of window positions, and its windows a new last axis.
+import { at } from '@tsinductor/base';
+import { int } from '@tsinductor/ir';
+import type { ArgumentReader } from '../argument-reader.ts';
+import type { Composer } from '../composer.ts';
+import { size } from '../composer.ts';
+import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import type { ScalarRef, ValueRef } from '../graph.ts';
+import { range } from '../shape.ts';
+
+/** How windows lie along one axis. */
+export interface Window {
+  readonly kernel: number;
+  readonly stride: number;
+  readonly dilation: number;
+  /** Padding. May be negative, which cuts. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** From the first to the last element of a window, both included. */
+export const reach = ({ kernel, dilation }: Pick<Window, 'kernel' | 'dilation'>): number => (kernel - 1) * dilation + 1;
+
+/** Windows over the last axes: one for each of them. The value stands in the padding. */
+export function windows(
+  c: Composer,
+  x: ValueRef,
+  { axes, value = 0 }: { axes: readonly Window[]; value?: number | ScalarRef },
+): ValueRef {
+  const lead = c.rank(x) - axes.length;
+  const pairs = range(c.rank(x)).map((axis) =>
+    axis < lead
+      ? ([int(0), int(0)] as const)
+      : ([size(at(axes, axis - lead).before), size(at(axes, axis - lead).after)] as const),
+  );
+  const isPadded = axes.some(({ before, after }) => before !== 0 || after !== 0);
+  return axes.reduce(
+    (all, axis, i) => {
+      const open = c.call('unfold', [all], { dim: lead + i, size: reach(axis), step: axis.stride });
+      return axis.dilation === 1 ? open : c.slice(open, c.rank(open) - 1, { step: axis.dilation });
+    },
+    isPadded ? c.pad(x, pairs, value) : x,
+  );
+}
+
+/** Adds a batch axis to a tensor that has none, for `body`, and drops it from the results. */
+export function batched(
+  c: Composer,
+  x: ValueRef,
+  { rank, body }: { rank: number; body: (x: ValueRef) => readonly ValueRef[] },
+): readonly ValueRef[] {
+  if (c.rank(x) === rank) return body(x);
+  if (c.rank(x) !== rank - 1)
+    throw shapeMismatch(
+      `a tensor of shape ${printShape(c.shape(x))}`,
+      `it must have ${String(rank - 1)} or ${String(rank)} dims`,
+    );
+  return body(c.unsqueeze(x, 0)).map((result) => c.squeeze(result, 0));
+}
+
+/** One number or a number for each axis. */
+export function perAxis(a: ArgumentReader, name: string, count: number): readonly number[] {
+  return a.intsOf(name, count);
+}
+
+export function requirePositive(a: ArgumentReader, names: readonly string[]): void {
+  for (const name of names) {
+    if (a.attr(name) !== null && a.ints(name).some((item) => item < 1))
+      throw argumentValue(a.operator.name, `${name} is not positive`, 'use positive numbers');
+  }
+}

@@ -1,0 +1,207 @@
+// The laws of loop programs: declarations, bodies, accesses inside their buffers, injective writes, and an order in which
+// everything is written before it is read. Throws an InternalError that names the node and the law.
+import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { freeAxes } from '../arithmetic/query.ts';
+import { loadsOf } from '../body/traverse-body.ts';
+import { lawBroken } from '../errors.ts';
+import type { Axis, Index } from '../index-expr.ts';
+import type { BufferDecl, LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import { printIndex } from '../print/print-index.ts';
+import type { Body, BufferId } from '../scalar.ts';
+import { elementOutside, writesTwice } from './access-bounds.ts';
+import { verifyBody, verifyIndex } from './verify-body.ts';
+
+/** What all nodes of a program share. */
+export interface ProgramScope {
+  readonly buffers: ReadonlyMap<BufferId, BufferDecl>;
+  readonly sizes: ReadonlySet<string>;
+  readonly sites: number;
+}
+
+export function verifyProgram(program: LoopProgram): void {
+  const scope = programScope(program);
+  verifyBuffers(program, scope);
+  const written = new Set<BufferId>();
+  for (const node of program.nodes) {
+    const where = describeNode(node, scope);
+    verifyLoopNode(node, scope);
+    for (const buffer of readsOf(node)) requireWritten(buffer, { where, scope, written });
+    for (const out of node.outs) {
+      if (written.has(out)) throw lawBroken(where, `${nameOf(out, scope)} is written by an earlier node already`);
+      written.add(out);
+    }
+  }
+  for (const output of program.outputs) {
+    if (!written.has(output)) throw lawBroken('program', `output ${nameOf(output, scope)} is never written`);
+  }
+}
+
+export const programScope = (program: LoopProgram): ProgramScope => ({
+  buffers: new Map(program.buffers.map((buffer) => [buffer.id, buffer])),
+  sizes: new Set(program.sizes),
+  sites: program.sites.length,
+});
+
+export const nameOf = (id: BufferId, { buffers }: ProgramScope): string =>
+  buffers.get(id)?.name ?? `buffer ${String(id)}`;
+
+export const describeNode = (node: LoopNode, scope: ProgramScope): string =>
+  `${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
+
+function requireWritten(
+  buffer: BufferId,
+  { where, scope, written }: { where: string; scope: ProgramScope; written: ReadonlySet<BufferId> },
+): void {
+  const role = scope.buffers.get(buffer)?.role;
+  if (role === 'input' || role === 'constant' || written.has(buffer)) return;
+  throw lawBroken(where, `reads ${nameOf(buffer, scope)} before it is written`);
+}
+
+function verifyBuffers(program: LoopProgram, scope: ProgramScope): void {
+  const names = new Set<string>();
+  for (const buffer of program.buffers) {
+    const where = `buffer ${buffer.name}`;
+    if (!/^[a-z][a-z0-9_]*$/.test(buffer.name))
+      throw lawBroken(where, 'is not a name of lower-case letters, digits and _');
+    if (names.has(buffer.name)) throw lawBroken(where, 'is declared twice');
+    names.add(buffer.name);
+    if (buffer.strides.length !== buffer.shape.length) throw lawBroken(where, 'has not one stride for each axis');
+    if ((buffer.role === 'constant') !== (buffer.data !== undefined))
+      throw lawBroken(where, 'only constants have data, and all of them do');
+    for (const index of [...buffer.shape, ...buffer.strides, buffer.size])
+      verifyIndex(index, undefined, { where, axes: new Set(), sizes: scope.sizes });
+  }
+  if (names.size !== scope.buffers.size) throw lawBroken('program', 'two buffers have one id');
+  for (const [role, ids] of [
+    ['input', program.inputs],
+    ['output', program.outputs],
+  ] as const) {
+    // prettier-ignore
+    for (const id of ids) if (scope.buffers.get(id)?.role !== role) throw lawBroken('program', `${nameOf(id, scope)} is listed as ${role}`);
+  }
+}
+
+/** The buffers that a node reads. */
+export function readsOf(node: LoopNode): ReadonlySet<BufferId> {
+  const loaded = bodiesOf(node).flatMap((body) => loadsOf(body).map(({ buffer }) => buffer));
+  if (node.kind === 'contract') return new Set([node.a.buffer, node.b.buffer]);
+  return new Set(node.kind === 'scatter' && node.initial !== undefined ? [node.initial, ...loaded] : loaded);
+}
+
+export function bodiesOf(node: LoopNode): readonly Body[] {
+  switch (node.kind) {
+    case 'map':
+    case 'scatter':
+      return [node.body];
+    case 'reduce':
+    case 'scan':
+      return [node.init, node.step, node.merge, node.finish];
+    case 'contract':
+      return [];
+  }
+}
+
+/** Throws unless the node is well formed by itself. */
+export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
+  const where = describeNode(node, scope);
+  const inner = node.kind === 'reduce' || node.kind === 'scan' ? node.over : node.kind === 'contract' ? [node.k] : [];
+  const names = [...node.axes, ...inner].map(({ name }) => name);
+  if (new Set(names).size !== names.length) throw lawBroken(where, `axes ${names.join(', ')} have a name twice`);
+  if (node.outs.length === 0 || node.outs.length !== node.writes.length)
+    throw lawBroken(where, 'has not one write for each out');
+  for (const out of node.outs) {
+    const role = scope.buffers.get(out)?.role;
+    if (role !== 'output' && role !== 'temporary')
+      throw lawBroken(where, `writes ${nameOf(out, scope)}, which is ${role ?? 'not declared'}`);
+  }
+  const place: Place = { where, scope, axes: [...node.axes, ...(node.kind === 'scan' ? node.over : [])] };
+  switch (node.kind) {
+    case 'map':
+      verifyPart(node.body, 'body', place);
+      verifyWrites(node, node.body, place);
+      return;
+    case 'scatter':
+      verifyPart(node.body, 'body', place);
+      verifyResults(node.body, outDTypes(node, scope), `${where}, body`);
+      verifyIndex(at(node.writes, 0), node.body, { where, axes: namesOf(place.axes), sizes: scope.sizes });
+      return;
+    case 'reduce':
+    case 'scan':
+      verifyAutomaton(node, place);
+      verifyWrites(node, node.finish, place);
+      return;
+    case 'contract':
+      for (const { buffer, at: index } of [node.a, node.b])
+        verifyAccess({ buffer, index, verb: 'reads' }, { ...place, axes: [...node.axes, node.k] });
+      verifyWrites(node, undefined, place);
+  }
+}
+
+interface Place {
+  readonly where: string;
+  readonly scope: ProgramScope;
+  readonly axes: readonly Axis[];
+  readonly states?: readonly DType[];
+}
+
+const namesOf = (axes: readonly Axis[]): ReadonlySet<string> => new Set(axes.map(({ name }) => name));
+const outDTypes = (node: LoopNode, { buffers }: ProgramScope): readonly (DType | undefined)[] =>
+  node.outs.map((out) => buffers.get(out)?.dtype);
+
+function verifyPart(body: Body, part: string, { where, scope, axes, states = [] }: Place): void {
+  verifyBody(body, { where: `${where}, ${part}`, axes: namesOf(axes), states, ...scope });
+  for (const load of loadsOf(body)) {
+    if (load.mask !== undefined) continue;
+    verifyAccess(
+      { buffer: load.buffer, index: load.at, verb: 'reads' },
+      { where: `${where}, ${part}`, scope, axes: axes.filter(({ name }) => freeAxes(load.at).has(name)) },
+    );
+  }
+}
+
+function verifyAccess(
+  { buffer, index, verb }: { buffer: BufferId; index: Index; verb: string },
+  { where, scope, axes }: Place,
+): void {
+  const size = scope.buffers.get(buffer)?.size;
+  if (size === undefined) throw lawBroken(where, `buffer ${String(buffer)} is not declared`);
+  const outside = elementOutside(index, axes, size);
+  if (outside === undefined) return;
+  throw lawBroken(
+    where,
+    `${verb} ${nameOf(buffer, scope)}[${printIndex(index)}], which reaches element ${String(outside)} of ${printIndex(size)}`,
+  );
+}
+
+function verifyWrites(node: LoopNode, body: Body | undefined, place: Place): void {
+  const { where, scope, axes } = place;
+  if (body !== undefined) verifyResults(body, outDTypes(node, scope), `${where}, results`);
+  node.outs.forEach((out, position) => {
+    const index = at(node.writes, position);
+    verifyIndex(index, body, { where, axes: namesOf(axes), sizes: scope.sizes });
+    verifyAccess({ buffer: out, index, verb: 'writes' }, place);
+    const twice = writesTwice(index, axes, scope.buffers.get(out)?.size ?? index);
+    if (twice !== undefined)
+      throw lawBroken(where, `writes ${nameOf(out, scope)}[${printIndex(index)}] more than once: ${twice}`);
+  });
+}
+
+function verifyResults(body: Body, wanted: readonly (DType | undefined)[], where: string): void {
+  wanted.forEach((dtype, position) => {
+    const id = body.results[position];
+    const actual = id === undefined ? 'missing' : at(body.nodes, id).dtype;
+    if (actual !== dtype) throw lawBroken(where, `result ${String(position)} is ${actual}, not ${dtype ?? 'declared'}`);
+  });
+}
+
+function verifyAutomaton(node: ReduceNode | ScanNode, place: Place): void {
+  const { where } = place;
+  const { state, axes, over } = node;
+  const inside = [...axes, ...over];
+  verifyPart(node.init, 'init', { ...place, axes });
+  verifyPart(node.step, 'step', { ...place, axes: inside, states: state });
+  verifyPart(node.merge, 'merge', { ...place, axes, states: [...state, ...state] });
+  verifyPart(node.finish, 'finish', { ...place, states: state });
+  for (const part of ['init', 'step', 'merge'] as const) verifyResults(node[part], state, `${where}, ${part}`);
+}

@@ -1,0 +1,145 @@
+// The laws of schedules: every node sits in its nest exactly once and under loops that bind its axes; groups run in an
+// order that respects data; a buffer has one home, large enough and alive while it is used; locals stay in their group.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { evaluateIndex } from '../arithmetic/evaluate.ts';
+import { freeSizes } from '../arithmetic/query.ts';
+import { lawBroken } from '../errors.ts';
+import type { LoopNode } from '../loop.ts';
+import type { BufferId } from '../scalar.ts';
+import type { BufferPlan, Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
+import { nameOf, programScope, readsOf, verifyLoopNode } from './verify-program.ts';
+import type { ProgramScope } from './verify-program.ts';
+
+export function verifySchedule(schedule: Schedule): void {
+  const scope = programScope(schedule.program);
+  const plans = plansById(schedule.buffers, scope);
+  const written = new Set<BufferId>();
+  const names = new Set<string>();
+  for (const [position, group] of schedule.groups.entries()) {
+    const where = `group ${group.name}`;
+    if (!/^[a-z][a-z0-9_]{0,59}$/.test(group.name))
+      throw lawBroken(where, 'is not a name of at most 60 letters, digits and _');
+    if (names.has(group.name)) throw lawBroken(where, 'has the name of an earlier group');
+    names.add(group.name);
+    verifyNest(group, scope);
+    verifyTraffic(group, { scope, written, plans, position });
+  }
+  for (const output of schedule.program.outputs) {
+    if (!written.has(output)) throw lawBroken('schedule', `output ${nameOf(output, scope)} is never written`);
+  }
+  verifyWorkspace(schedule, scope);
+}
+
+function plansById(plans: readonly BufferPlan[], scope: ProgramScope): ReadonlyMap<BufferId, BufferPlan> {
+  const byId = new Map(plans.map((plan) => [plan.buffer, plan]));
+  if (byId.size !== plans.length) throw lawBroken('schedule', 'a buffer has two plans');
+  for (const { id, name, role } of scope.buffers.values()) {
+    const plan = byId.get(id);
+    if (plan === undefined) throw lawBroken(`buffer ${name}`, 'has no plan');
+    const fits = role === 'temporary' ? plan.kind === 'workspace' || plan.kind === 'virtual' : plan.kind === role;
+    if (!fits) throw lawBroken(`buffer ${name}`, `is ${role}, but its plan is ${plan.kind}`);
+  }
+  return byId;
+}
+
+/** Every node once, its axes bound above it, its reduction axes by reduction bands. */
+function verifyNest(group: Group, scope: ProgramScope): void {
+  const met = new Set<number>();
+  const visit = (tree: LoopTree | NodeRef, bound: ReadonlyMap<string, string>): void => {
+    if (tree.kind === 'loops') {
+      const inner = new Map([...bound, ...tree.loops.map(({ axis, role }): [string, string] => [axis.name, role])]);
+      if (inner.size !== bound.size + tree.loops.length)
+        throw lawBroken(`group ${group.name}`, 'two nested loops have one axis');
+      for (const child of tree.children) visit(child, inner);
+      return;
+    }
+    const node = group.nodes[tree.node];
+    if (node === undefined || met.has(tree.node))
+      throw lawBroken(`group ${group.name}`, `node ${String(tree.node)} is missing, or stands in the nest twice`);
+    met.add(tree.node);
+    verifyBound(group, node, { bound, scope });
+  };
+  visit(group.nest, new Map());
+  if (met.size !== group.nodes.length) throw lawBroken(`group ${group.name}`, 'a node does not stand in the nest');
+}
+
+function verifyBound(
+  group: Group,
+  node: LoopNode,
+  { bound, scope }: { bound: ReadonlyMap<string, string>; scope: ProgramScope },
+): void {
+  verifyLoopNode(node, scope);
+  const where = `group ${group.name}, ${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
+  const over = node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
+  // A contraction brings its own loops where the nest does not bind them.
+  if (node.kind === 'contract' || node.kind === 'scatter') return;
+  for (const { name } of node.axes) if (!bound.has(name)) throw lawBroken(where, `no loop binds its axis ${name}`);
+  for (const { name } of over)
+    if (bound.get(name) !== 'reduction') throw lawBroken(where, `no reduction loop binds its axis ${name}`);
+}
+
+interface Traffic {
+  readonly scope: ProgramScope;
+  readonly written: Set<BufferId>;
+  readonly plans: ReadonlyMap<BufferId, BufferPlan>;
+  readonly position: number;
+}
+
+function verifyTraffic(group: Group, { scope, written, plans, position }: Traffic): void {
+  const locals = new Set(group.locals.map(({ buffer }) => buffer));
+  const fail = (buffer: BufferId, law: string): never => {
+    throw lawBroken(`group ${group.name}`, `${nameOf(buffer, scope)} ${law}`);
+  };
+  const inside = new Set<BufferId>();
+  for (const node of inOrder(group)) {
+    for (const buffer of readsOf(node)) {
+      const role = scope.buffers.get(buffer)?.role;
+      if (inside.has(buffer) || role === 'input' || role === 'constant') continue;
+      if (locals.has(buffer) || !written.has(buffer)) fail(buffer, 'is read before it is written');
+    }
+    for (const out of node.outs) inside.add(out);
+  }
+  for (const buffer of inside) {
+    if (locals.has(buffer)) continue;
+    if (written.has(buffer)) fail(buffer, 'is written by two groups');
+    if (plans.get(buffer)?.kind === 'virtual') fail(buffer, 'is virtual, but written to memory');
+    if (!group.writes.includes(buffer)) fail(buffer, 'is written, but not listed in writes');
+    written.add(buffer);
+  }
+  for (const buffer of [...group.reads, ...group.writes]) {
+    const plan = plans.get(buffer);
+    if (plan?.kind === 'workspace' && (position < plan.first || position > plan.last))
+      fail(buffer, 'is used outside its lifetime');
+  }
+}
+
+/** The nodes of a group in the order in which the nest first reaches them. */
+function inOrder(group: Group): readonly LoopNode[] {
+  const nodes = (tree: LoopTree | NodeRef): readonly LoopNode[] =>
+    tree.kind === 'node' ? [at(group.nodes, tree.node)] : tree.children.flatMap(nodes);
+  return nodes(group.nest);
+}
+
+/** Buffers that live at the same time do not overlap, as far as offsets are numbers. */
+function verifyWorkspace(schedule: Schedule, scope: ProgramScope): void {
+  const placed = schedule.buffers.flatMap((plan) => (plan.kind === 'workspace' ? [plan] : []));
+  const known = placed.filter(({ offset, bytes }) => freeSizes(offset).size === 0 && freeSizes(bytes).size === 0);
+  const spans = known.map(({ offset, bytes, ...plan }) => ({
+    ...plan,
+    from: evaluateIndex(offset, {}),
+    length: evaluateIndex(bytes, {}),
+  }));
+  for (const [position, a] of spans.entries()) {
+    const where = `buffer ${nameOf(a.buffer, scope)}`;
+    if (a.from % 64 !== 0) throw lawBroken(where, `lies at ${String(a.from)}, which is not a multiple of 64`);
+    const decl = scope.buffers.get(a.buffer);
+    if (decl !== undefined && decl.size.kind === 'int' && a.length < decl.size.value * dtypeInfo[decl.dtype].bytes) {
+      throw lawBroken(where, `has ${String(a.length)} bytes, which is too few`);
+    }
+    for (const b of spans.slice(position + 1)) {
+      const together = a.first <= b.last && b.first <= a.last;
+      const apart = a.from + a.length <= b.from || b.from + b.length <= a.from;
+      if (together && !apart) throw lawBroken(where, `shares memory with ${nameOf(b.buffer, scope)} while both live`);
+    }
+  }
+}

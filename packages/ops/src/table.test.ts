@@ -1,0 +1,93 @@
+// What must hold of every entry: a new op is tested before its author writes a test.
+import { allDTypes, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { describe, expect, test } from '@jest/globals';
+import { castValue, compileOp, evaluator, pointwise, preludeFunctions, resultOfRule } from './index.ts';
+import type { PointwiseOp, Value } from './index.ts';
+import * as table from './index.ts';
+
+const ops = Object.values(pointwise);
+const computeDTypes = allDTypes.filter((dtype) => dtypeInfo[dtype].compute === dtype);
+
+/** The compute dtypes that an op's operands may have. */
+function dtypesOf(op: PointwiseOp): readonly DType[] {
+  if (op.rule === 'logical') return ['bool'];
+  return computeDTypes.filter((dtype) => {
+    if (op.rule === 'promoteToFloat' && dtypeInfo[dtype].category !== 'float') return false;
+    if (dtype === 'bool' && op.boolAs !== undefined) return false;
+    return op.accepts?.includes(dtype) ?? true;
+  });
+}
+
+const samples: Readonly<Record<'float' | 'integer' | 'bool', readonly number[]>> = {
+  float: [0, -0, 1, -1, 0.5, -2.5, 3, 1e30, -1e-30, Infinity, -Infinity, NaN],
+  integer: [0, 1, -1, 2, 5, 7, 100, -100, 127, -128],
+  bool: [0, 1],
+};
+const samplesOf = (dtype: DType): readonly Value[] => {
+  const source = dtypeInfo[dtype].category === 'float' ? 'f64' : 'i64';
+  const values = samples[dtypeInfo[dtype].category].map((value) => (source === 'i64' ? BigInt(value) : value));
+  return values.map((value) => castValue(value, source, dtype));
+};
+
+describe.each(ops.map((op) => [op.name, op] as const))('%s', (name, op) => {
+  test('is an export of its own name, with a sentence of documentation', () => {
+    expect(table[name]).toBeInstanceOf(Function);
+    expect(table[name].entry().name).toBe(name);
+    expect(op.doc).toMatch(/\.$/);
+    expect(op.traits.cost).toBeGreaterThanOrEqual(0);
+  });
+
+  test.each(dtypesOf(op))('is spelled by primitives at %s', (dtype) => {
+    const { instructions } = compileOp(op, dtype);
+    for (const instruction of instructions) {
+      if (instruction.kind !== 'apply') continue;
+      const primitive = pointwise[instruction.op];
+      expect(primitive.c).toBeDefined();
+      expect(primitive.evaluate).toBeDefined();
+      if (primitive.c?.kind === 'call') {
+        const prelude = preludeFunctions[primitive.c.name as keyof typeof preludeFunctions];
+        expect([...prelude.dtypes]).toContain(instruction.operand);
+        expect(prelude.arity).toBe(primitive.arity);
+      }
+      // Masks know only these.
+      if (instruction.operand === 'bool') {
+        expect(['bitwiseAnd', 'bitwiseOr', 'bitwiseXor', 'logicalNot']).toContain(instruction.op);
+      }
+    }
+  });
+
+  test.each(dtypesOf(op))('gives a value of the result dtype at %s', (dtype) => {
+    const evaluate = evaluator(op, dtype);
+    const result = resultOfRule(op, dtype);
+    const values = samplesOf(dtype);
+    for (const x of values) {
+      for (const y of values) {
+        const args = op.rule === 'select' ? [castValue(x, dtype, 'bool'), y, x] : [x, y, x].slice(0, op.arity);
+        const value = evaluate(...args);
+        expect(castValue(value, result, result)).toBe(value);
+        if (result === 'i64') expect(typeof value).toBe('bigint');
+        else expect(castValue(castValue(Number(value), 'f64', result), result, result)).toBe(value);
+      }
+    }
+  });
+
+  if (op.arity !== 2) return;
+  test.each(dtypesOf(op))('has the traits that it claims at %s', (dtype) => {
+    const evaluate = evaluator(op, dtype);
+    const { commutative, identity, idempotent } = op.traits;
+    for (const x of samplesOf(dtype)) {
+      if (idempotent === true) expect(evaluate(x, x)).toBe(x);
+      if (identity !== undefined && (dtype !== 'bool' || op.c !== undefined)) {
+        const neutral = castValue(identity, 'f64', dtype);
+        expect(evaluate(x, neutral)).toBe(x);
+      }
+      for (const y of samplesOf(dtype)) if (commutative === true) expect(evaluate(x, y)).toBe(evaluate(y, x));
+    }
+  });
+});
+
+test('every prelude function is used', () => {
+  const used = new Set(ops.flatMap(({ c }) => (c?.kind === 'call' ? [c.name] : [])));
+  expect([...used].sort()).toEqual(Object.keys(preludeFunctions).sort());
+});
