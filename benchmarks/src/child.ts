@@ -42,7 +42,7 @@ export class Child implements Disposable {
     this.#process.stdin.on('error', () => undefined);
     this.#process.on('error', (error) => this.#end(error.message));
     this.#process.on('exit', (code, signal) =>
-      this.#end(`exit ${String(code ?? signal)}; ${lastLine(this.#errorText)}`),
+      this.#end(`exit ${String(code ?? signal)}; ${tellingLine(this.#errorText)}`),
     );
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(line));
   }
@@ -84,4 +84,8 @@ export class Child implements Disposable {
   }
 }
 
-const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
+/** The line of a crash that says what happened. */
+const tellingLine = (text: string): string => {
+  const lines = text.trim().split('\n');
+  return lines.find((line) => /^\s*(\w*Error|\[?\w+\]?: error)\b/.test(line))?.trim() ?? lines.at(-1) ?? '';
+};

@@ -16,16 +16,28 @@ export interface LimitSample {
   readonly rates: Readonly<Record<TranscendentalName, number>>;
 }
 
+type Cores = Pick<LimitSample, 'peak' | 'rates'>;
+
+const betterCores = (a: Cores | undefined, b: Cores): Cores => ({
+  peak: Math.max(a?.peak ?? 0, b.peak),
+  rates: {
+    exp: Math.max(a?.rates.exp ?? 0, b.rates.exp),
+    sigmoid: Math.max(a?.rates.sigmoid ?? 0, b.rates.sigmoid),
+    erf: Math.max(a?.rates.erf ?? 0, b.rates.erf),
+  },
+});
+
 export class LimitProbe implements Disposable {
   readonly #child: Child;
   readonly #threads: number;
+  #cores: Cores | undefined;
 
   constructor(command: Command, threads: number) {
     this.#child = new Child('limits', command);
     this.#threads = threads;
   }
 
-  /** Measures for about a quarter of a second. */
+  /** Measures for about half a second. Bandwidth is that of now; what the cores can do is the best seen so far. */
   async measure(work: Work): Promise<LimitSample> {
     const { reads, writes, streamBytes } = work;
     const request = {
@@ -35,7 +47,9 @@ export class LimitProbe implements Disposable {
       streamBytes: Math.max(streamBytes, 1 << 16),
       threads: this.#threads,
     };
-    return (await this.#child.ask(request, 60)) as LimitSample;
+    const sample = (await this.#child.ask(request, 60)) as LimitSample;
+    this.#cores = betterCores(this.#cores, sample);
+    return { ...sample, ...this.#cores };
   }
 
   [Symbol.dispose](): void {

@@ -50,7 +50,7 @@ export const cppDialect = (isa: Isa): Dialect => ({
   transpose: ({ dtype, from, fromStep, to, toStep, rows, columns, tile, whole }) =>
     whole
       ? call(special.transposeTile(dtype, tile), [from, fromStep, to, toStep])
-      : call(special.transposePart(dtype), [from, fromStep, to, toStep, rows, columns]),
+      : call(special.transposeAny(dtype, tile), [from, fromStep, to, toStep, rows, columns]),
   fence: () =>
     isa === 'avx512' || isa === 'avx2'
       ? primary('__asm__ volatile("sfence" ::: "memory")')

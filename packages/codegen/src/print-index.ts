@@ -58,7 +58,10 @@ function printName(name: string, level: number, context: IndexContext): string {
 
 function printSum(items: readonly Index[], context: IndexContext): string {
   let text = '';
-  const ordered = [...items.filter((item) => negated(item) === undefined), ...items.filter((item) => negated(item) !== undefined)];
+  const ordered = [
+    ...items.filter((item) => negated(item) === undefined),
+    ...items.filter((item) => negated(item) !== undefined),
+  ];
   for (const item of ordered) {
     const negative = negated(item);
     if (text === '') text = print(item, levels.sum, context);

@@ -278,7 +278,9 @@ function printCheck(printer: Printer, statement: Stmt & { readonly kind: 'check'
 function printTranspose(printer: Printer, statement: Stmt & { readonly kind: 'transpose' }): void {
   const { dialect } = printer;
   const corner = ({ buffer, at: place }: typeof statement.from): string =>
-    `${safeName(buffer, dialect.reserved)} + ${printScalarIndex(place, printer)}`;
+    place.kind === 'int' && place.value === 0
+      ? safeName(buffer, dialect.reserved)
+      : `${safeName(buffer, dialect.reserved)} + ${printScalarIndex(place, printer)}`;
   const isTile = (index: typeof statement.rows): boolean => index.kind === 'int' && index.value === statement.tile;
   const transpose = dialect.transpose({
     dtype: statement.dtype,

@@ -21,7 +21,7 @@ export interface Artifact {
   readonly library: string;
   readonly plan: Plan;
   /** The generated C++, read when asked for. */
-  source(): string;
+  readonly source: () => string;
 }
 
 export interface BuildRequest {

@@ -86,7 +86,7 @@ function declares(node: Node, name: string): boolean {
     if (id?.name === name) return true;
     params.forEach(declared);
   }
-  if (!found && (isFunction(node) || scopes.has(node.type))) {
+  if (isFunction(node) || scopes.has(node.type)) {
     ancestor(
       node,
       {
@@ -97,7 +97,7 @@ function declares(node: Node, name: string): boolean {
           if ((declaration as { id: Identifier | null }).id?.name === name) found = true;
         },
         CatchClause: (clause) => {
-          if (clause.param != null) declared(clause.param);
+          if (clause.param !== null && clause.param !== undefined) declared(clause.param);
         },
       },
       base,

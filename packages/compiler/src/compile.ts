@@ -68,7 +68,6 @@ function compileMethod(
   options: CompileOptions,
   context: ClassMethodDecoratorContext,
 ): AnyFunction {
-  if (context.kind !== 'method') throw notAFunction(method);
   return compileFunction(method, { name: String(context.name), ...options });
 }
 

@@ -12,7 +12,6 @@ import { findOuterWrites } from './closure.ts';
 import { graphBreak, recompileLimit } from './errors.ts';
 import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
 import type { GuardFailure, GuardNode, TensorGuard } from './guard.ts';
-import { ObservedWrite } from './observe.ts';
 import type { CompileOptions } from './options.ts';
 import { makeExplanation } from './report.ts';
 import type { Break, Explanation, GraphReport } from './report.ts';
@@ -293,10 +292,7 @@ const guardsOf = (entry: Entry): string[] => [
 
 /** Why an error means that the function cannot be one graph; undefined if it is an error of the user's own. */
 function breakReason(error: unknown): { reason: string; location: SourceLocation | undefined } | undefined {
-  if (error instanceof ObservedWrite) {
-    return { reason: `it writes to ${error.path}, which a compiled call would not repeat`, location: undefined };
-  }
   if (!isTsInductorError(error)) return undefined;
-  const breaking = ['DATA_DEPENDENT', 'TRACE_UNSUPPORTED', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
+  const breaking = ['DATA_DEPENDENT', 'ALIASED_MUTATION', 'TRACE_WRITE', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
   return breaking.includes(error.code) ? { reason: error.message, location: error.location } : undefined;
 }

@@ -29,6 +29,12 @@ export const unsupportedResult = (path: string, value: unknown): UserError =>
     hint: 'return tensors, plain values, or arrays and plain objects of them',
   });
 
+/** Thrown while tracing: the function runs eagerly instead. */
+export const observedWrite = (path: string): UserError =>
+  new UserError('TRACE_WRITE', `it writes to ${path}, which a compiled call would not repeat`, {
+    hint: 'return the new value instead, or update a tensor in place',
+  });
+
 export const argumentTooDeep = (path: string): UserError =>
   new UserError('ARGUMENT_DEPTH', `argument ${path} is nested more than 64 levels deep, or contains itself`, {
     hint: 'pass a flatter structure',
@@ -65,7 +71,7 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return `the string ${JSON.stringify(value.slice(0, 40))}`;
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'symbol') return 'a symbol';
-  if (typeof value !== 'object') return `${typeof value} ${String(value)}`;
+  if (typeof value !== 'object') return `the ${typeof value} ${String(value)}`;
   const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
   return typeof name === 'string' && name !== 'Object' ? `a ${name}` : Array.isArray(value) ? 'an array' : 'an object';
 }

@@ -24,7 +24,7 @@ interface OutputPlan {
 export interface NativeEntry {
   readonly bridge: Bridge;
   readonly entry: EntryId;
-  siteOf(site: number): CheckSite | undefined;
+  readonly siteOf: (site: number) => CheckSite | undefined;
 }
 
 const noSizes: ReadonlyMap<string, number> = new Map();

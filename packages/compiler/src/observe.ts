@@ -8,20 +8,11 @@
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
 import { types } from 'node:util';
-import { argumentTooDeep, unsupportedArgument } from './errors.ts';
+import { argumentTooDeep, observedWrite, unsupportedArgument } from './errors.ts';
 import { firstSlot, isPlainObject } from './guard.ts';
 import type { Expectation, GuardNode, TensorGuard } from './guard.ts';
 
 export type ObserveMode = 'proxy' | 'scan';
-
-/** Thrown when the function writes to an object that it was given: compiled calls would not repeat the write. */
-export class ObservedWrite {
-  readonly path: string;
-
-  constructor(path: string) {
-    this.path = path;
-  }
-}
 
 export interface Observation {
   readonly thisArg: unknown;
@@ -148,7 +139,7 @@ class Observer {
   #proxy(value: object, place: Place): object {
     const seen = new Map<string, unknown>();
     const write = (key: PropertyKey): never => {
-      throw new ObservedWrite(memberPath(place.path, String(key)));
+      throw observedWrite(memberPath(place.path, String(key)));
     };
     const proxy: object = new Proxy(Object.create(prototypeOf(value)) as object, {
       get: (_, key): unknown => {

@@ -159,7 +159,7 @@ export class Session implements Disposable {
       return { kind: 'built', artifact: build() };
     } catch (error) {
       if (!config.suppressErrors) throw error;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
       return { kind: 'failed', executable: interpretedExecutable(graph, `the interpreter: ${message}`) };
     }
@@ -190,6 +190,8 @@ export class Session implements Disposable {
     return (this.#client ??= new CompileClient(config.compileThreads));
   }
 }
+
+const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message ?? error);
 
 type Choice =
   | { readonly kind: 'done'; readonly executable: Executable }

@@ -131,4 +131,9 @@ const scanRule =
 export const scanRules: Readonly<Record<string, Rule>> = {
   cumsum: scanRule(reductions.sum),
   cumprod: scanRule(reductions.prod),
+  cumamax: scanRule(reductions.amax),
+  cumamin: scanRule(reductions.amin),
+  cumargmax: scanRule(reductions.argmaxLast),
+  cumargmin: scanRule(reductions.argminLast),
+  cumlogsumexp: scanRule(reductions.logsumexp),
 };

@@ -5,7 +5,7 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { contiguousMeta, GraphBuilder, scalar } from '@tsinductor/graph';
 import type { Arg, Attrs, Meta, ValueRef } from '@tsinductor/graph';
-import { allocateElements, evaluateIndex, int, interpretProgram } from '@tsinductor/ir';
+import { allocateElements, evaluateIndex, int, interpretProgram, verifyProgram } from '@tsinductor/ir';
 import type { ElementArray, LoopProgram } from '@tsinductor/ir';
 import { f16FromBits, f16ToBits } from '@tsinductor/ops';
 import { lowerGraph } from './index.ts';
@@ -87,6 +87,7 @@ function lowered(
 /** The outputs, each with its shape. */
 function run(inputs: readonly Input[], build: Build): readonly Nd[] {
   const { program, sizes } = lowered(inputs, build);
+  verifyProgram(program);
   const buffers = new Map(
     program.inputs.map((id, position) => [id, encode(at(inputs, position).dtype ?? 'f32', at(inputs, position).value)]),
   );

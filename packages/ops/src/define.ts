@@ -55,6 +55,11 @@ export interface PointwiseOp {
   readonly evaluate?: Evaluators;
   /** The definition of a decomposed op at a compute dtype of its operands, or undefined where it is primitive. */
   readonly decompose?: (dtype: DType) => Term | undefined;
+  /**
+   * A bool term over the parameters; where it does not hold, the op is 0 (its definition says so itself). It seldom holds:
+   * whoever evaluates many elements may test whether any needs the definition, and skip it if none does.
+   */
+  readonly guard?: (dtype: DType) => Term;
   /** For the ULP test of a decomposed op: the true value in double precision; and the bound that the op promises. */
   readonly reference?: (...x: number[]) => number;
   readonly ulp?: number;
@@ -91,9 +96,10 @@ export interface GradientParameters extends Parameters {
 }
 
 /** An entry as it is written: definitions and gradients are functions, because they name ops that are declared later. */
-export interface Spec extends Omit<PointwiseOp, 'name' | 'arity' | 'decompose' | 'gradient' | 'traits'> {
+export interface Spec extends Omit<PointwiseOp, 'name' | 'arity' | 'decompose' | 'gradient' | 'guard' | 'traits'> {
   readonly traits?: Traits;
   readonly decompose?: (parameters: Parameters, dtype: DType) => TermLike | undefined;
+  readonly guard?: (parameters: Parameters, dtype: DType) => Term;
   readonly gradient?: (parameters: GradientParameters) => readonly (TermLike | undefined)[];
 }
 
@@ -125,7 +131,7 @@ function defineOp<Args extends readonly TermLike[]>(name: PointwiseName, arity: 
 }
 
 function makeEntry(name: PointwiseName, arity: 1 | 2 | 3, spec: Spec): PointwiseOp {
-  const { decompose, gradient, ...rest } = spec;
+  const { decompose, gradient, guard, ...rest } = spec;
   return {
     ...rest,
     name,
@@ -137,6 +143,7 @@ function makeEntry(name: PointwiseName, arity: 1 | 2 | 3, spec: Spec): Pointwise
         return term === undefined ? undefined : toTerm(term);
       },
     }),
+    ...(guard && { guard: (dtype: DType) => guard(parameters, dtype) }),
     ...(gradient && {
       gradient: gradient(parameters).map((term) => (term === undefined ? undefined : toTerm(term))),
     }),

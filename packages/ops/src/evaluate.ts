@@ -4,11 +4,11 @@
 // are kept, NaN compares false. The sign and payload of a NaN are not specified. Integers wrap.
 import { at, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { bitcastValue, castValue, wrapToDType } from './convert.ts';
+import { bitcastValue, castValue } from './convert.ts';
 import type { Value } from './convert.ts';
 import type { PointwiseOp } from './define.ts';
 import { noEvaluator } from './errors.ts';
-import { compileOp } from './program.ts';
+import { compileOp, compileTerm } from './program.ts';
 import type { Instruction, TermProgram } from './program.ts';
 import { resultOfRule } from './promote.ts';
 import { pointwise } from './table.ts';
@@ -21,8 +21,12 @@ export type ScalarFunction = (...operands: Value[]) => Value;
 
 /** What the op computes at a compute dtype of its operands, through its decomposition where it has one. */
 export function evaluator(op: PointwiseOp, dtype: DType): ScalarFunction {
-  const program = compileOp(op, dtype);
-  return programFunction(program, ['x', 'y', 'z'].slice(0, op.arity));
+  const names = ['x', 'y', 'z'].slice(0, op.arity);
+  if (op.guard === undefined) return programFunction(compileOp(op, dtype, { keepGuarded: true }), names);
+  const holds = programFunction(compileTerm(op.guard(dtype), dtype), names);
+  const compute = programFunction(compileOp(op, dtype), names);
+  const zero = dtype === 'i64' ? 0n : 0;
+  return (...operands) => (holds(...operands) === 1 ? compute(...operands) : zero);
 }
 
 type Wrap = (value: number) => number;
@@ -40,20 +44,21 @@ const wraps: Readonly<Record<DType, Wrap>> = {
   bool: (value) => (value === 0 ? 0 : 1),
 };
 
-/** What a primitive computes at a compute dtype of its operands. */
+/** What an op that a program holds (a primitive, or one with a guard) computes at a compute dtype of its operands. */
 export function primitive(op: PointwiseOp, dtype: DType): ScalarFunction {
-  const { evaluate } = op;
-  if (dtype === 'i64') {
-    const compute = evaluate?.bigint;
-    if (compute === undefined) throw noEvaluator(op.name, dtype);
-    return wrapBigint(compute);
-  }
-  const exact = dtype === 'f32' ? evaluate?.f32 : undefined;
-  if (exact !== undefined) return exact as ScalarFunction;
-  const compute = isFloat(dtype) ? evaluate?.float : dtype === 'bool' ? evaluate?.bool : evaluate?.int;
-  if (compute === undefined) throw noEvaluator(op.name, dtype);
-  const wrap = resultOfRule(op, dtype) === 'bool' ? wraps.bool : wraps[dtype];
+  if (op.guard !== undefined) return evaluator(op, dtype);
+  const { float, f32, int, bigint, bool } = op.evaluate ?? {};
+  if (dtype === 'i64') return bigint === undefined ? missing(op, dtype) : wrapBigint(bigint);
+  // Exact at f32 already.
+  if (dtype === 'f32' && f32 !== undefined) return f32 as ScalarFunction;
+  const compute = isFloat(dtype) ? float : dtype === 'bool' ? bool : int;
+  if (compute === undefined) return missing(op, dtype);
+  const wrap = wraps[resultOfRule(op, dtype)];
   return dtype === 'f64' ? (compute as ScalarFunction) : wrapNumber(compute, { wrap, arity: op.arity });
+}
+
+function missing(op: PointwiseOp, dtype: DType): never {
+  throw noEvaluator(op.name, dtype);
 }
 
 function wrapBigint(compute: (...operands: bigint[]) => bigint | boolean): ScalarFunction {
@@ -160,6 +165,3 @@ function makeStep(compute: ScalarFunction, args: readonly number[], target: numb
   if (args.length === 2) return (values) => void (values[target] = compute(values[a] ?? 0, values[b] ?? 0));
   return (values) => void (values[target] = compute(values[a] ?? 0, values[b] ?? 0, values[c] ?? 0));
 }
-
-/** Integers and bool cut to their dtype, floats rounded: the value that storage of the dtype holds. */
-export const storeValue = (value: Value, dtype: DType): Value => wrapToDType(value, dtype);

@@ -86,7 +86,7 @@ describe('fma32', () => {
     [2 ** 127, 2, -(2 ** 127), 2 ** 127],
     [2 ** -149, 0.5, 0, 0],
     [2 ** -149, 0.5, 2 ** -149, 2 * 2 ** -149],
-  ])('fma32(%d, %d, %d) = %d', (x, y, z, expected) => {
+  ])('fma32(%d, %d, %d) = %d', (...[x, y, z, expected]) => {
     expect(fma32(x, y, z)).toBe(expected);
   });
 });
@@ -111,7 +111,7 @@ describe('fma64', () => {
     [5e-324, 0.75, 0, 5e-324],
     [-0, 1, -0, -0],
     [Infinity, 0, 1, NaN],
-  ])('fma64(%d, %d, %d) = %d', (x, y, z, expected) => {
+  ])('fma64(%d, %d, %d) = %d', (...[x, y, z, expected]) => {
     expect(fma64(x, y, z)).toBe(expected);
   });
 });

@@ -17,6 +17,7 @@ interface Case {
   readonly id: string;
   readonly op: string;
   readonly aten: string;
+  readonly dtype: string;
   readonly kind: string;
   readonly args: readonly unknown[];
   readonly kwargs: Readonly<Record<string, unknown>>;
@@ -58,8 +59,9 @@ const aliases: Readonly<Record<string, PointwiseName>> = {
   logNdtr: 'logNdtr',
 };
 
-function opOf({ op, aten, kwargs }: Case): PointwiseName | undefined {
+function opOf({ op, aten, dtype, kwargs }: Case): PointwiseName | undefined {
   if (/^(max|min)\.red/.test(op)) return undefined;
+  if (op === 'nextafter' && dtype === 'bfloat16') return 'nextafterBfloat16';
   const last = aten.split('.').at(-1) ?? '';
   const camel = last.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const mode = kwargs['rounding_mode'];

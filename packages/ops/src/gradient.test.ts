@@ -80,7 +80,7 @@ describe('gradients', () => {
     ['relu6', 0, [6], 0],
     ['fmax', 0, [1, 1], 1],
     ['fmax', 0, [NaN, 1], 0],
-  ])('of %s in operand %d at %p is %d, as PyTorch has it', (name, slot, args, expected) => {
+  ])('of %s in operand %d at %p is %d, as PyTorch has it', (...[name, slot, args, expected]) => {
     const op = pointwise[name];
     const term = op.gradient?.[slot];
     if (term === undefined) throw new TypeError(`no gradient ${String(slot)} of ${name}`);

@@ -1,5 +1,6 @@
 // The public API of @tsinductor/ops: re-exports only.
 export * from './pointwise/activation.ts';
+export * from './pointwise/argument-reduction.ts';
 export * from './pointwise/arithmetic.ts';
 export * from './pointwise/bessel.ts';
 export * from './pointwise/bitwise.ts';
@@ -9,6 +10,8 @@ export * from './pointwise/exponential.ts';
 export * from './pointwise/float-parts.ts';
 export * from './pointwise/gamma.ts';
 export * from './pointwise/hyperbolic.ts';
+export * from './pointwise/incomplete-gamma.ts';
+export * from './pointwise/neighbour.ts';
 export * from './pointwise/power.ts';
 export * from './pointwise/quantile.ts';
 export * from './pointwise/rounding.ts';

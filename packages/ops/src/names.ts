@@ -1,6 +1,7 @@
 // The names of the pointwise ops: those of the exports of the table's modules. A module of ops is added here and in
 // `table.ts`, where a missing one does not compile. Types only, so that the modules themselves can use the names.
 import type * as activation from './pointwise/activation.ts';
+import type * as argumentReduction from './pointwise/argument-reduction.ts';
 import type * as arithmetic from './pointwise/arithmetic.ts';
 import type * as bitwise from './pointwise/bitwise.ts';
 import type * as comparison from './pointwise/comparison.ts';
@@ -8,6 +9,8 @@ import type * as errorFunction from './pointwise/error-function.ts';
 import type * as exponential from './pointwise/exponential.ts';
 import type * as floatParts from './pointwise/float-parts.ts';
 import type * as hyperbolic from './pointwise/hyperbolic.ts';
+import type * as incompleteGamma from './pointwise/incomplete-gamma.ts';
+import type * as neighbour from './pointwise/neighbour.ts';
 import type * as power from './pointwise/power.ts';
 import type * as rounding from './pointwise/rounding.ts';
 import type * as trigonometric from './pointwise/trigonometric.ts';
@@ -18,6 +21,7 @@ import type * as bessel from './pointwise/bessel.ts';
 
 export type PointwiseName =
   | keyof typeof activation
+  | keyof typeof argumentReduction
   | keyof typeof arithmetic
   | keyof typeof bessel
   | keyof typeof bitwise
@@ -27,6 +31,8 @@ export type PointwiseName =
   | keyof typeof floatParts
   | keyof typeof gamma
   | keyof typeof hyperbolic
+  | keyof typeof incompleteGamma
+  | keyof typeof neighbour
   | keyof typeof power
   | keyof typeof quantile
   | keyof typeof rounding

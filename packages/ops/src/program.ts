@@ -38,11 +38,15 @@ export interface CompileOptions {
   readonly parameters?: Readonly<Record<string, DType>>;
   /** Whether decomposed ops are expanded down to primitives (default: yes). */
   readonly expand?: boolean;
+  /** Whether ops with a guard stay as they are, to be skipped where it does not hold (default: no). */
+  readonly keepGuarded?: boolean;
 }
 
 /** Compiles terms in the context of a compute dtype: that of wilds and of literals which no sibling types. */
 export function compileTerms(terms: readonly Term[], dtype: DType, options: CompileOptions = {}): TermProgram {
-  const builder = new ProgramBuilder(options.expand ?? true);
+  const builder = new ProgramBuilder(
+    (op) => (options.expand ?? true) && !(options.keepGuarded === true && op.guard !== undefined),
+  );
   const scope: Scope = {
     dtype,
     wild: (name) => builder.parameter(name, options.parameters?.[name] ?? dtype),
@@ -58,14 +62,14 @@ export const compileTerm = (term: Term, dtype: DType, options: CompileOptions = 
   compileTerms([term], dtype, options);
 
 /** The program of an op itself, over parameters x, y, z of the compute dtype (the condition of a select: bool). */
-export function compileOp(op: PointwiseOp, dtype: DType): TermProgram {
+export function compileOp(op: PointwiseOp, dtype: DType, options: CompileOptions = {}): TermProgram {
   const term: Term = {
     kind: 'call',
     op: op.name,
     args: ['x', 'y', 'z'].slice(0, op.arity).map((name) => ({ kind: 'wild', name })),
   };
   const operand = op.rule === 'logical' ? 'bool' : dtype;
-  return compileTerm(term, operand, op.rule === 'select' ? { parameters: { x: 'bool' } } : {});
+  return compileTerm(term, operand, op.rule === 'select' ? { ...options, parameters: { x: 'bool' } } : options);
 }
 
 /** What names mean while one definition is compiled; memos are by identity, because definitions share subterms. */
@@ -80,10 +84,10 @@ interface Scope {
 class ProgramBuilder {
   readonly instructions: Instruction[] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #expand: boolean;
+  readonly #expands: (op: PointwiseOp) => boolean;
 
-  constructor(expand: boolean) {
-    this.#expand = expand;
+  constructor(expands: (op: PointwiseOp) => boolean) {
+    this.#expands = expands;
   }
 
   parameter(name: string, dtype: DType): number {
@@ -136,7 +140,7 @@ class ProgramBuilder {
   }
 
   #apply(op: PointwiseOp, operand: DType, args: readonly number[]): number {
-    const definition = this.#expand ? op.decompose?.(operand) : undefined;
+    const definition = this.#expands(op) ? op.decompose?.(operand) : undefined;
     if (definition !== undefined) return this.#inline(op, definition, { operand, args });
     const dtype = resultOfRule(op, operand);
     return this.#emit(`a ${op.name} ${operand} ${args.join(' ')}`, {

@@ -108,7 +108,7 @@ describe('values', () => {
     ['logsumexp', 'f64', [-Infinity, -Infinity], -Infinity],
     ['logsumexp', 'f64', [Infinity, 1], Infinity],
     ['logsumexp', 'f64', [], -Infinity],
-  ])('%s of %s %p is %p', (name, dtype, values, expected) => {
+  ])('%s of %s %p is %p', (...[name, dtype, values, expected]) => {
     expect(reduce(name, dtype, values)).toBe(expected);
   });
 

@@ -2,6 +2,7 @@
 import type { PointwiseOp } from './define.ts';
 import type { PointwiseName } from './names.ts';
 import * as activation from './pointwise/activation.ts';
+import * as argumentReduction from './pointwise/argument-reduction.ts';
 import * as arithmetic from './pointwise/arithmetic.ts';
 import * as bitwise from './pointwise/bitwise.ts';
 import * as comparison from './pointwise/comparison.ts';
@@ -9,6 +10,8 @@ import * as errorFunction from './pointwise/error-function.ts';
 import * as exponential from './pointwise/exponential.ts';
 import * as floatParts from './pointwise/float-parts.ts';
 import * as hyperbolic from './pointwise/hyperbolic.ts';
+import * as incompleteGamma from './pointwise/incomplete-gamma.ts';
+import * as neighbour from './pointwise/neighbour.ts';
 import * as power from './pointwise/power.ts';
 import * as rounding from './pointwise/rounding.ts';
 import * as trigonometric from './pointwise/trigonometric.ts';
@@ -23,13 +26,16 @@ const exported: Readonly<Record<PointwiseName, { readonly entry: () => Pointwise
   ...bitwise,
   ...rounding,
   ...floatParts,
+  ...neighbour,
   ...exponential,
   ...power,
   ...trigonometric,
+  ...argumentReduction,
   ...hyperbolic,
   ...errorFunction,
   ...quantile,
   ...gamma,
+  ...incompleteGamma,
   ...zeta,
   ...bessel,
   ...activation,

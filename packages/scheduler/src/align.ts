@@ -45,16 +45,24 @@ export type FreshAxis = (extent: Index) => Axis;
 export function alignAxes(left: readonly Axis[], right: readonly Axis[], fresh: FreshAxis): Alignment | undefined {
   const [a, b] = [new Side(left), new Side(right)];
   while (!a.isDone && !b.isDone) {
-    const [wide, narrow] = [a.rest, b.rest];
-    const piece = equal(wide, narrow) ? wide : exactQuotient(wide, narrow) !== undefined ? narrow : wide;
-    const [inA, inB] = [exactQuotient(wide, piece), exactQuotient(narrow, piece)];
-    if (inA === undefined || inB === undefined || (piece.kind === 'int' && piece.value <= 1)) return undefined;
-    const whole = a.takes(piece) ?? b.takes(piece);
-    const axis = whole ?? fresh(piece);
-    a.take(axis, inA);
-    b.take(axis, inB);
+    const common = commonPiece(a.rest, b.rest);
+    if (common === undefined) return undefined;
+    const axis = a.takes(common.piece) ?? b.takes(common.piece) ?? fresh(common.piece);
+    a.take(axis, common.inA);
+    b.take(axis, common.inB);
   }
   return a.isDone && b.isDone ? { left: a.splits(), right: b.splits() } : undefined;
+}
+
+/** The largest extent that divides both, where one of them is it; and what is left of either. */
+function commonPiece(
+  a: Index,
+  b: Index,
+): { readonly piece: Index; readonly inA: Index; readonly inB: Index } | undefined {
+  const piece = !equal(a, b) && exactQuotient(a, b) !== undefined ? b : a;
+  const [inA, inB] = [exactQuotient(a, piece), exactQuotient(b, piece)];
+  const isUnit = piece.kind === 'int' && piece.value <= 1;
+  return inA === undefined || inB === undefined || isUnit ? undefined : { piece, inA, inB };
 }
 
 /** One side of an alignment, consumed from the innermost axis outwards. */

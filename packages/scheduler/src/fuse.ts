@@ -6,6 +6,7 @@ import { int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
 import type { Cluster, Link, Outcome } from './cluster.ts';
+import { isEmptyAxis } from './empty-nodes.ts';
 import type { Facts } from './facts.ts';
 import { buffersRead } from './node-access.ts';
 import { unprofitable } from './profit.ts';
@@ -161,6 +162,7 @@ class Fusion {
 
 /** Kinds of nodes that are kernels of their own. */
 function aloneBecause(node: LoopNode): string | undefined {
+  if (node.axes.some(isEmptyAxis)) return 'it is empty';
   switch (node.kind) {
     case 'map':
     case 'reduce':

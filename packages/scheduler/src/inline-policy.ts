@@ -4,6 +4,7 @@ import { at } from '@tsinductor/base';
 import { countOperations, freeAxes, freeIndirects, int, loadsOf, producingPoint, scalarOperands } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, MapNode, ScalarId } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
+import { isEmptyAxis } from './empty-nodes.ts';
 import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
 
 export interface Thresholds {
@@ -20,7 +21,10 @@ export interface Cost {
   readonly reads: ReadonlySet<BufferId>;
 }
 
-export type Verdict = { readonly inline: boolean; readonly reason: string };
+export interface Verdict {
+  readonly inline: boolean;
+  readonly reason: string;
+}
 
 /** An op from this cost on is worth a store and a load: exp, log, tanh, and the like. */
 const HEAVY = 8;
@@ -59,6 +63,7 @@ export interface Candidate {
 
 /** Why a producer's value cannot stand in the place of the loads of its buffer; undefined: it can. */
 export function cannotInline({ producer, buffer, readers }: Candidate): string | undefined {
+  if (producer.axes.some(isEmptyAxis)) return 'it is empty';
   for (const reader of readers) {
     if (wholeReads(reader).includes(buffer)) {
       return reader.kind === 'contract' ? 'it is an operand of a matrix product' : 'a scatter starts from it';
@@ -77,8 +82,10 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
 
 export function decideInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
   const obstacle = cannotInline(candidate);
-  if (obstacle !== undefined) return no(obstacle);
-  const { cost, readers, buffer } = candidate;
+  return obstacle === undefined ? weighCost(candidate, thresholds) : no(obstacle);
+}
+
+function weighCost({ cost, readers, buffer }: Candidate, thresholds: Thresholds): Verdict {
   if (cost.reads.size === 0 && cost.heaviest < HEAVY) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && cost.operations > TRIVIAL)

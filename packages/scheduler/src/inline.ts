@@ -79,29 +79,15 @@ class Rebuilding {
 
   node(node: LoopNode): LoopNode {
     const body = pointBody(node);
-    if (body === undefined || !body.nodes.some((scalar) => scalar.kind === 'load' && this.#taken.has(scalar.buffer)))
-      return node;
+    const reads = body === undefined ? [] : loadsOf(body);
+    if (body === undefined || !reads.some(({ buffer }) => this.#taken.has(buffer))) return node;
     this.#origins = [];
-    const builder = new BodyBuilder();
-    const indices = node.writes.flatMap((write) => [...freeIndirects(write)]);
-    const { results } = replayBody(
-      { nodes: body.nodes, results: [...body.results, ...indices] },
-      builder,
-      this.#replay({}),
-    );
-    const stored = results.map((id, slot) =>
-      slot < body.results.length && carriesOuts(node) ? this.#asStored(builder, node, { id, slot }) : id,
-    );
-    const finished = builder.finish(stored);
-    const count = body.results.length;
-    const idOf = (id: ScalarId): ScalarId => at(finished.results, count + indices.indexOf(id));
-    const writes = node.writes.map((write) =>
-      freeIndirects(write).size === 0
-        ? write
-        : substitute(write, new Map(), (value, extent) => indirect(idOf(value), extent)),
-    );
-    const rebuilt = withPointBody(node, { nodes: finished.nodes, results: finished.results.slice(0, count) });
-    return { ...rebuilt, writes, origins: uniqueOrigins([...this.#origins, ...node.origins]) };
+    const { outs } = node;
+    const store: Store = (builder, id, slot) =>
+      carriesOuts(node) ? builder.cast(id, this.#facts.decl(at(outs, slot)).dtype) : id;
+    const rebuilt = replayWriting(body, node.writes, this.#replay({}), store);
+    const origins = uniqueOrigins([...this.#origins, ...node.origins]);
+    return { ...withPointBody(node, rebuilt.body), writes: rebuilt.writes, origins };
   }
 
   /** A replay that puts producers in the place of loads. */
@@ -143,14 +129,6 @@ class Rebuilding {
     const { compute } = dtypeInfo[node.dtype];
     if (this.#options.keepRounding || compute === node.dtype || node.kind !== 'cast') return id;
     return builder.dtypeOf(node.value) === compute ? node.value : id;
-  }
-
-  #asStored(
-    builder: BodyBuilder,
-    node: LoopNode,
-    { id, slot }: { readonly id: ScalarId; readonly slot: number },
-  ): ScalarId {
-    return builder.cast(id, this.#facts.decl(at(node.outs, slot)).dtype);
   }
 }
 

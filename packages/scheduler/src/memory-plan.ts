@@ -67,7 +67,7 @@ function lifetimesOf(program: LoopProgram, groups: readonly Group[]): readonly L
       const use = decl.role === 'temporary' ? uses.get(decl.id) : undefined;
       return use === undefined ? [] : [{ decl, bytes: multiply(decl.size, int(dtypeInfo[decl.dtype].bytes)), ...use }];
     })
-    .sort((a, b) => a.first - b.first || a.decl.id - b.decl.id);
+    .sort((a, b) => (a.first === b.first ? a.decl.id - b.decl.id : a.first - b.first));
 }
 
 const roundUp = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
@@ -119,7 +119,9 @@ function placeFixed(lifetimes: readonly Lifetime[], decisions: Decision[]): Plac
 
 /** The smallest hole that is large enough, or the last one if it reaches the end and can grow. */
 function bestFit(holes: readonly Hole[], bytes: number, end: number): Hole | undefined {
-  const fitting = holes.filter((hole) => hole.bytes >= bytes).sort((a, b) => a.bytes - b.bytes || a.offset - b.offset);
+  const fitting = holes
+    .filter((hole) => hole.bytes >= bytes)
+    .sort((a, b) => (a.bytes === b.bytes ? a.offset - b.offset : a.bytes - b.bytes));
   const last = holes.at(-1);
   return fitting[0] ?? (last !== undefined && last.offset + last.bytes === end ? last : undefined);
 }

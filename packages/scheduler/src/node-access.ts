@@ -11,7 +11,7 @@ import {
   scalarIndexes,
   substitute,
 } from '@tsinductor/ir';
-import type { Axis, Body, BufferId, Index, LoopNode, ScalarId } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopNode, Replay, ScalarId } from '@tsinductor/ir';
 
 /** One read of a buffer. */
 export interface Read {
@@ -120,7 +120,7 @@ export interface Reindexing {
 
 /** The node over other loops. Contractions have fixed ones. */
 export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNode {
-  const inBody = (body: Body): Body => replayed(body, map).body;
+  const inBody = (body: Body): Body => (map.size === 0 ? body : mapBody(body, { map }));
   switch (node.kind) {
     case 'map':
       return { ...node, axes, writes: node.writes.map((write) => substitute(write, map)), body: inBody(node.body) };
@@ -146,25 +146,39 @@ export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNo
 
 /** A scatter's writes mention nodes of its body, which are renumbered with it. */
 function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, axes }: Reindexing): LoopNode {
-  const roots = node.writes.flatMap((write) => [...freeIndirects(write)]);
-  const { body, idOf } = replayed(node.body, map, roots);
-  const writes = node.writes.map((write) => substitute(write, map, (value, extent) => indirect(idOf(value), extent)));
-  return { ...node, axes, writes, body };
+  return { ...node, axes, ...replayWriting(node.body, node.writes, { map }) };
 }
 
-/** The body with axes replaced, and what became of the nodes `roots`. */
-export function replayed(
+/** A body rebuilt, and the indices that mention its nodes with it. */
+export function replayWriting(
   body: Body,
-  map: ReadonlyMap<string, Index>,
-  roots: readonly ScalarId[] = [],
-): { readonly body: Body; readonly idOf: (id: ScalarId) => ScalarId } {
+  writes: readonly Index[],
+  replay: Replay,
+  store: Store = (_, id) => id,
+): { readonly body: Body; readonly writes: readonly Index[] } {
   const builder = new BodyBuilder();
-  const { results } = replayBody({ nodes: body.nodes, results: [...body.results, ...roots] }, builder, { map });
-  const finished = builder.finish(results);
-  const count = body.results.length;
-  const idOf = (id: ScalarId): ScalarId => at(finished.results, count + roots.indexOf(id));
-  return { body: { nodes: finished.nodes, results: finished.results.slice(0, count) }, idOf };
+  const named = writes.flatMap((write) => [...freeIndirects(write)]);
+  const { results, idOf } = replayBody({ nodes: body.nodes, results: [...body.results, ...named] }, builder, replay);
+  const stored = results.slice(0, body.results.length).map((id, slot) => store(builder, id, slot));
+  // A check that turned out to be unnecessary leaves an index expression.
+  const placed = writes.map((write) =>
+    substitute(write, replay.map ?? new Map(), (value, extent) => builder.indirect(idOf(value), extent)),
+  );
+  const roots = placed.flatMap((write) => [...freeIndirects(write)]);
+  const finished = builder.finish([...stored, ...roots]);
+  const newId = (id: ScalarId): ScalarId => at(finished.results, stored.length + roots.indexOf(id));
+  return {
+    body: { nodes: finished.nodes, results: finished.results.slice(0, stored.length) },
+    writes: placed.map((write) =>
+      freeIndirects(write).size === 0
+        ? write
+        : substitute(write, new Map(), (value, extent) => indirect(newId(value), extent)),
+    ),
+  };
 }
+
+/** What is stored of a result. */
+export type Store = (builder: BodyBuilder, id: ScalarId, slot: number) => ScalarId;
 
 /** Whether an extent is known to be 1. */
 export const isUnit = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 1;

@@ -84,6 +84,7 @@ const valueOf = (index: Index): number => (index.kind === 'int' ? index.value : 
 
 /** a / b, where that leaves no remainder whatever the sizes are. */
 export function exactQuotient(a: Index, b: Index): Index | undefined {
+  if (b.kind === 'int' && b.value <= 0) return undefined;
   const quotient = floorDivide(a, b);
   return equal(multiply(quotient, b), a) ? quotient : undefined;
 }

@@ -5,7 +5,15 @@ import { at } from '@tsinductor/base';
 import { resolveConfig } from '@tsinductor/config';
 import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
 import type { ValueRef } from '@tsinductor/graph';
-import { allocateElements, evaluateIndex, int, interpretProgram, interpretSchedule } from '@tsinductor/ir';
+import {
+  allocateElements,
+  evaluateIndex,
+  int,
+  interpretProgram,
+  interpretSchedule,
+  verifyProgram,
+  verifySchedule,
+} from '@tsinductor/ir';
 import type { LoopProgram, ProgramMemory, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from './index.ts';
@@ -130,7 +138,9 @@ describe('random graphs', () => {
   const config = resolveConfig({ env: {} });
   test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i', (seed) => {
     const { program, sizes } = randomProgram(seed);
+    verifyProgram(program);
     const planned = schedule(program, { config });
+    verifySchedule(planned);
     const expected = outputsOf(program, sizes, (memory) => interpretProgram(program, memory));
     const actual = outputsOf(program, sizes, (memory) => interpretSchedule(planned, memory));
     expect(actual).toHaveLength(expected.length);

@@ -5,7 +5,7 @@ import { resolveConfig, withConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
 import type { ValueRef } from '@tsinductor/graph';
-import { int, printIndex, printSchedule } from '@tsinductor/ir';
+import { int, printIndex, printSchedule, verifySchedule } from '@tsinductor/ir';
 import type { Group, LoopTree, NodeRef, Schedule } from '@tsinductor/ir';
 import type { DType } from '@tsinductor/base';
 import { lowerGraph } from '@tsinductor/lowering';
@@ -19,7 +19,9 @@ function scheduled(build: Build, patch: ConfigPatch = {}): Schedule {
   const b = new GraphBuilder({ expand: true });
   const results = build(b);
   b.output(...('kind' in results ? [results] : results));
-  return schedule(lowerGraph(optimize(b.finish())), { config: withConfig(config, patch) });
+  const plan = schedule(lowerGraph(optimize(b.finish())), { config: withConfig(config, patch) });
+  verifySchedule(plan);
+  return plan;
 }
 
 const input = (b: GraphBuilder, shape: readonly number[], dtype: DType = 'f32'): ValueRef =>
@@ -211,6 +213,21 @@ describe('inlining', () => {
       plan.decisions.some((decision) => decision.kind === 'inlined' && decision.producer.startsWith('add'));
     expect(inlinesAdd(scheduled(diamond))).toBe(true);
     expect(inlinesAdd(scheduled(diamond, { realizeReadsThreshold: 1 }))).toBe(false);
+  });
+});
+
+describe('empty loops', () => {
+  test('a node over no points reads nothing, a reduction over no elements is its initial value', () => {
+    const plan = scheduled((b) => {
+      const x = b.call('exp', [input(b, [0, 4])]);
+      return [
+        b.call('add', [x, input(b, [4])]),
+        b.call('sum', [x], { dim: [0] }),
+        b.call('pad', [x], { pad: [0, 0, 1, 0], value: scalar(3) }),
+      ];
+    });
+    expect(plan.groups.every(({ reads }) => reads.length === 0)).toBe(true);
+    expect(sketches(plan)).toEqual(['0(add)', '4(sum)', '4(pad)']);
   });
 });
 

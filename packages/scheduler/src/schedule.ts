@@ -4,6 +4,7 @@
 import type { Config } from '@tsinductor/config';
 import type { BufferId, Group, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { Cluster } from './cluster.ts';
+import { resolveEmptyNodes } from './empty-nodes.ts';
 import { factsOf } from './facts.ts';
 import type { Facts } from './facts.ts';
 import { finishAxes } from './finish-axes.ts';
@@ -23,7 +24,7 @@ export interface ScheduleOptions {
 }
 
 export function schedule(program: LoopProgram, { config }: ScheduleOptions): Schedule {
-  const simple = program.nodes.map(separateAxes);
+  const simple = resolveEmptyNodes(program).map(separateAxes);
   const inlined = inlineProducers(simple, factsOf(program, simple), {
     reads: config.realizeReadsThreshold,
     operations: config.realizeOpcountThreshold,

@@ -47,6 +47,7 @@ interface Holding {
 /** Counts what is in use, and gives back what the collector found. */
 export class StorageRegistry {
   readonly bytes: Record<Kind, number> = { pooled: 0, heap: 0, shared: 0 };
+  readonly halfOfMemory: number = hostResources().totalMemory / 2;
   count = 0;
   readonly #collected = new FinalizationRegistry<Holding>((holding) => {
     this.giveBack(holding);
@@ -68,6 +69,8 @@ export class StorageRegistry {
   }
 }
 
+const registryOf = (): StorageRegistry => (processState.storageRegistry ??= new StorageRegistry());
+
 export class Storage {
   readonly buffer: ArrayBuffer;
   readonly byteOffset: number;
@@ -81,7 +84,7 @@ export class Storage {
     this.byteOffset = memory.byteOffset;
     this.byteLength = memory.byteLength;
     this.#holding = holding;
-    this.#registry = processState.storageRegistry ??= new StorageRegistry();
+    this.#registry = registryOf();
     this.#registry.add(this, holding);
   }
 
@@ -130,7 +133,7 @@ export function setStorageProvider(provider: StorageProvider | undefined): void 
 export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storage {
   const provider = processState.storageProvider;
   if (use === 'durable' && provider !== undefined && bytes > 0) {
-    const limit = provider.softLimit ?? hostResources().totalMemory / 2;
+    const limit = provider.softLimit ?? registryOf().halfOfMemory;
     if (provider.pool.memoryStats().inUse + bytes <= limit)
       return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
   }

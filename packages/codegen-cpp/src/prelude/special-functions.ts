@@ -158,6 +158,20 @@ export function transposeTile(dtype: DType, tile: number): Definition {
   };
 }
 
+/** A tile that may be partial: the fast path where it is whole. */
+export function transposeAny(dtype: DType, tile: number): Definition {
+  const whole = transposeTile(dtype, tile);
+  const part = transposePart(dtype);
+  const element = elementDefinition(dtype);
+  const name = `transpose_part_${element.name}x${String(tile)}`;
+  const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;
+  const body = [
+    `if (rows == ${String(tile)} && columns == ${String(tile)}) ${whole.name}(from, from_step, to, to_step);`,
+    `else ${part.name}(from, from_step, to, to_step, rows, columns);`,
+  ];
+  return { name, text: inlineFunction({ returns: 'void', name, parameters }, body), needs: [whole, part] };
+}
+
 /** What the bridge provides; see the C ABI in docs/architecture.md. */
 export const runtimeDefinition: Definition = {
   name: 'Runtime',

@@ -2,6 +2,7 @@
 import { invariant } from '@tsinductor/base';
 import {
   freeSizes,
+  removeDeadLets,
   statementIndexes,
   statementValues,
   valueIndexes,
@@ -12,6 +13,7 @@ import type { Group, Kernel, KernelBuffer, Origin, Schedule, Stmt } from '@tsind
 import type { CpuTarget } from '../target.ts';
 import { collapseAxes } from './collapse-axes.ts';
 import { GroupMemory } from './group-memory.ts';
+import { staticValue } from './index-math.ts';
 import { KernelWriter } from './kernel-writer.ts';
 import type { Nest } from './nest.ts';
 import { writeRegions } from './regions.ts';
@@ -29,10 +31,13 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
   const writer = new KernelWriter();
   const memory = new GroupMemory(group, schedule, { writer, anonymous: options.anonymous });
   const nest: Nest = { target: options.target, schedule, group, writer, memory, notes: [] };
-  if (group.nodes.some((node) => node.kind === 'scatter')) writeScatter(nest);
+  const outs = group.nodes.flatMap((node) => node.outs);
+  const isEmpty = outs.every((out) => staticValue(memory.decl(out).size) === 0);
+  if (isEmpty) nest.notes.push('nothing to compute');
+  else if (group.nodes.some((node) => node.kind === 'scatter')) writeScatter(nest);
   else if (group.nodes.some((node) => node.kind === 'contract')) writeContract(nest);
   else writeRegions(nest, group.nest);
-  const body = withFences(writer.finish());
+  const body = withFences(removeDeadLets(writer.finish()));
   const origins = options.anonymous ? [] : group.nodes.flatMap((node) => node.origins);
   return {
     name: group.name,

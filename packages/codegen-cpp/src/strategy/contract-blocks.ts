@@ -31,7 +31,8 @@ export function writeBlocks(nest: Nest, oriented: Oriented, plan: TilePlan): voi
   nest.notes.push(
     `tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}`,
   );
-  const cycles = (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;
+  const cycles =
+    (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;
   if (nest.target.threads === 1 || (staticValue(total) !== undefined && cycles < 2 * cyclesPerChunk)) {
     writeUnits(nest, { oriented, plan, total }, { from: int(0), to: total });
     return;
@@ -58,7 +59,10 @@ function writeUnits(nest: Nest, { oriented, plan, total }: Units, range: Part): 
     return;
   }
   scalarLoop(nest, { axis: { name: 'unit', extent: total }, ...range }, (unit) => {
-    const take = (below: Index, count: Index): readonly [Index, Index] => [modulo(below, count), floorDivide(below, count)];
+    const take = (below: Index, count: Index): readonly [Index, Index] => [
+      modulo(below, count),
+      floorDivide(below, count),
+    ];
     const [columnUnit, afterColumns] = take(unit, ceilDivide(n.extent, int(width)));
     const rowUnits = plan.unitRows === undefined ? int(1) : ceilDivide(m.extent, int(plan.unitRows));
     const [rowUnit, afterRows] = take(afterColumns, rowUnits);
@@ -87,7 +91,11 @@ function exactColumns(part: Part, { n, width }: { readonly n: Axis; readonly wid
 }
 
 function nameIndex(nest: Nest, axis: Axis, value: Index): Index {
-  const defined = nest.writer.define({ kind: 'index', value, type: { dtype: 'i64', lanes: 1 } }, axis.name, nest.writer.depth);
+  const defined = nest.writer.define(
+    { kind: 'index', value, type: { dtype: 'i64', lanes: 1 } },
+    axis.name,
+    nest.writer.depth,
+  );
   return defined.kind === 'name' ? named(defined.name, axis.extent) : value;
 }
 
@@ -177,7 +185,11 @@ function writeRows(nest: Nest, block: Block, { rows, bufferA, bufferB }: Inside)
 }
 
 /** Whole panels in a loop, then what is left of the columns: as vectors, the last of them partial. */
-function eachPanel(nest: Nest, { product, columns }: Block, panel: (column: Index, vectors: number, lastCount: Index | undefined) => void): void {
+function eachPanel(
+  nest: Nest,
+  { product, columns }: Block,
+  panel: (column: Index, vectors: number, lastCount: Index | undefined) => void,
+): void {
   const { plan, oriented } = product;
   const panelWidth = plan.vectors * plan.lanes;
   const extent = staticValue(oriented.n.extent);
@@ -240,4 +252,3 @@ function rowTiles(nest: Nest, { product, from, depth, accumulates }: Block, tile
   loop({ from: rows.from, to: end }, plan.rows);
   if (rest !== 0) loop({ from: end, to: rows.to }, rest ?? 1);
 }
-

@@ -98,14 +98,27 @@ function writeTile(nest: Nest, dots: Dots, { column, count, rows }: Tile): void 
     writer.emit({ kind: 'var', name, value: { kind: 'constant', value: 0, type } });
     return name;
   });
-  const nameOf = (instance: number, row: number, slot: number): string => at(names, (instance * rows + row) * count + slot);
+  const nameOf = (instance: number, row: number, slot: number): string =>
+    at(names, (instance * rows + row) * count + slot);
   vectorLoop(nest, { axis: k, from: int(0), to: k.extent, lanes, instances, unroll: 1 }, (vectors) => {
     vectors.forEach((vector, instance) => {
       const right = Array.from({ length: count }, (_, slot) =>
-        loadAlong(nest, dots, { operand: oriented.b, axis: oriented.n.name, place: add(column, int(slot)), vector, lanes }),
+        loadAlong(nest, dots, {
+          operand: oriented.b,
+          axis: oriented.n.name,
+          place: add(column, int(slot)),
+          vector,
+          lanes,
+        }),
       );
       for (let row = 0; row < rows; row++) {
-        const left = loadAlong(nest, dots, { operand: oriented.a, axis: oriented.m.name, place: int(row), vector, lanes });
+        const left = loadAlong(nest, dots, {
+          operand: oriented.a,
+          axis: oriented.m.name,
+          place: int(row),
+          vector,
+          lanes,
+        });
         right.forEach((value, slot) => {
           accumulate(nest, { name: nameOf(instance, row, slot), type }, [left, value]);
         });
@@ -114,7 +127,11 @@ function writeTile(nest: Nest, dots: Dots, { column, count, rows }: Tile): void 
   });
   for (let row = 0; row < rows; row++) {
     for (let slot = 0; slot < count; slot++) {
-      const parts = Array.from({ length: instances }, (_, instance): Value => ({ kind: 'name', name: nameOf(instance, row, slot), type }));
+      const parts = Array.from({ length: instances }, (_, instance): Value => ({
+        kind: 'name',
+        name: nameOf(instance, row, slot),
+        type,
+      }));
       const sum = parts.reduce((left, right) => sumOf(nest, left, right));
       storeResult(nest, dots, { value: addLanes(nest, sum), row, column: add(column, int(slot)) });
     }
@@ -143,7 +160,11 @@ function loadAlong(nest: Nest, dots: Dots, { operand, axis, place, vector, lanes
   return nest.writer.define({ kind: 'load', type: { dtype: operand.dtype, lanes }, access }, axis, nest.writer.depth);
 }
 
-function accumulate(nest: Nest, { name, type }: { name: string; type: Value['type'] }, factors: readonly [Value, Value]): void {
+function accumulate(
+  nest: Nest,
+  { name, type }: { name: string; type: Value['type'] },
+  factors: readonly [Value, Value],
+): void {
   const sum: Value = { kind: 'name', name, type };
   const value: Value = fuses(type.dtype)
     ? { kind: 'apply', op: 'fma', args: [...factors, sum], type }

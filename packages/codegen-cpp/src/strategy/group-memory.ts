@@ -22,6 +22,15 @@ export interface Row {
   readonly base: Index;
 }
 
+export interface TileAccess {
+  readonly buffer: BufferId;
+  readonly position: Index;
+  readonly store: boolean;
+}
+
+const tileKey = ({ buffer, position, store }: TileAccess): string =>
+  `${store ? 'store' : 'load'} ${String(buffer)} ${printIndex(position)}`;
+
 export class GroupMemory {
   readonly #schedule: Schedule;
   readonly #writer: KernelWriter;
@@ -32,6 +41,8 @@ export class GroupMemory {
   readonly #written: ReadonlySet<BufferId>;
   readonly #local: ReadonlySet<BufferId>;
   readonly #anonymous: boolean;
+  /** Accesses that a tile of scratch stands for, by buffer and position. */
+  readonly #tiles = new Map<string, { readonly name: string; readonly at: Index }>();
   /** Loop variables known to be multiples of something. */
   readonly multiples: Map<string, number> = new Map<string, number>();
 
@@ -102,12 +113,27 @@ export class GroupMemory {
     this.#atHand.set(buffer, { position: position === undefined ? undefined : printIndex(position), value });
   }
 
-  /** Runs `body`; values that it keeps are forgotten after it. */
+  /** Runs `body`; values that it keeps and rows that it declares are forgotten after it. */
   scoped(body: () => void): void {
-    const before = new Map(this.#atHand);
+    const [atHand, rows] = [new Map(this.#atHand), new Map(this.#rows)];
     body();
     this.#atHand.clear();
-    for (const [buffer, value] of before) this.#atHand.set(buffer, value);
+    this.#rows.clear();
+    for (const [buffer, value] of atHand) this.#atHand.set(buffer, value);
+    for (const [buffer, row] of rows) this.#rows.set(buffer, row);
+  }
+
+  /** Until `clearTiles`, vectors of this access lie side by side in a tile of scratch. */
+  setTile(access: TileAccess, tile: { readonly name: string; readonly at: Index }): void {
+    this.#tiles.set(tileKey(access), tile);
+  }
+
+  tile(access: TileAccess): { readonly name: string; readonly at: Index } | undefined {
+    return this.#tiles.get(tileKey(access));
+  }
+
+  clearTiles(): void {
+    this.#tiles.clear();
   }
 
   source(buffer: BufferId, position: Index, resolve: (index: Index) => Index): Source {
@@ -115,8 +141,11 @@ export class GroupMemory {
     if (atHand !== undefined && (atHand.position === undefined || atHand.position === printIndex(position)))
       return { kind: 'value', value: atHand.value };
     const floor = this.#written.has(buffer) ? this.#writer.depth : 0;
+    const tile = this.tile({ buffer, position, store: false });
     const row = this.#rows.get(buffer);
     const bytes = dtypeInfo[this.decl(buffer).dtype].bytes;
+    if (tile !== undefined)
+      return { kind: 'memory', name: tile.name, at: tile.at, floor: this.#writer.depth, align: bytes, packed: true };
     if (row !== undefined) {
       const place = this.rowIndex(row, position, resolve);
       return { kind: 'memory', name: row.name, at: place, floor, align: bytes, packed: row.lanes > 1 };

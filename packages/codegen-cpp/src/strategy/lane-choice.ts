@@ -1,7 +1,7 @@
 // Which axis of a nest becomes the lanes of vectors, and how many: an estimate of what each candidate costs per point,
 // from the strides of all accesses along it. Also what a point of a body costs, for the size of parallel chunks.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { freeAxes } from '@tsinductor/ir';
+import { coefficientOf, freeAxes } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, LoopTree, Scalar, ScalarId } from '@tsinductor/ir';
 import { compileOp, pointwise } from '@tsinductor/ops';
 import { lanesFor } from '../target.ts';
@@ -158,21 +158,45 @@ export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], target: CpuTa
   return extent === undefined ? full : Math.min(full, nextPowerOfTwo(extent));
 }
 
-/** What lanes along `axis` cost per point, in cycles. `reduced`: the axis is a reduction's. */
-export function cyclesAlong(band: LoopBand, nodes: readonly LoopNode[], target: CpuTarget): number {
+export interface Candidates {
+  readonly bands: readonly LoopBand[];
+  readonly nodes: readonly LoopNode[];
+  readonly target: CpuTarget;
+}
+
+/** What lanes along a band's axis cost per point, in cycles. */
+export function cyclesAlong(band: LoopBand, { bands, nodes, target }: Candidates): number {
   const lanes = lanesAlong(band.axis, nodes, target);
   const extent = Math.max(1, typicalValue(band.axis.extent));
   const used = extent / (Math.ceil(extent / lanes) * lanes);
+  const turned = (index: Index): boolean =>
+    bands.some((other) => other !== band && canTurn({ band, other, index }, { nodes, lanes }));
   const accesses = nodes.flatMap(accessesOf).map(({ at: index, store }) => {
     const step = strideAlong(index, band.axis.name);
     if (step === 1) return 0.7;
     if (step === 0) return store ? lanes : 0.3;
+    if (turned(index)) return 3;
     return lanes * (store ? 1.5 : 1);
   });
   const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
   const cycles = (work + accesses.reduce((left, right) => left + right, 0)) / (lanes * used);
   const merges = nodes.filter((node) => node.kind === 'reduce').length * Math.log2(lanes) * 4;
   return cycles + (band.role === 'reduction' ? merges / extent : 0);
+}
+
+interface Turning {
+  /** The axis of the lanes, and another along which the access is contiguous. */
+  readonly band: LoopBand;
+  readonly other: LoopBand;
+  readonly index: Index;
+}
+
+/** Whether an access that strides along the lanes can be turned in tiles: see tile.ts. */
+export function canTurn({ band, other, index }: Turning, { nodes, lanes }: { nodes: readonly LoopNode[]; lanes: number }): boolean {
+  if (band.role !== 'parallel' || nodes.some((node) => node.kind !== 'map' && node.kind !== 'scan')) return false;
+  if (lanes < 4 || typicalValue(band.axis.extent) < lanes || typicalValue(other.axis.extent) < lanes) return false;
+  const far = coefficientOf(index, band.axis);
+  return far !== undefined && strideAlong(index, band.axis.name) !== 0 && strideAlong(index, other.axis.name) === 1 && !hasIndirect(index);
 }
 
 /** The best of `bands` to vectorise for `nodes`, all of which run below them. */
@@ -182,7 +206,7 @@ export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode
   let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work };
   for (const band of bands.toReversed()) {
     if (scans.has(band.axis.name) || lanesFor(target.isa, 4) === 1) continue;
-    const cycles = cyclesAlong(band, nodes, target);
+    const cycles = cyclesAlong(band, { bands, nodes, target });
     const lanes = lanesAlong(band.axis, nodes, target);
     if (lanes > 1 && cycles < best.cycles) best = { axis: band.axis, lanes, cycles };
   }

@@ -177,6 +177,12 @@ export function writeResult(nest: Nest, { node, slot, value }: Result, frame: Fr
     return;
   }
   if (memory.isVirtual(buffer)) return;
+  const tile = memory.tile({ buffer, position, store: true });
+  if (tile !== undefined) {
+    const access = { buffer: tile.name, at: tile.at, step: int(1), align: bytes };
+    writer.emit({ kind: 'store', access, value: widen(value, lanes, writer) });
+    return;
+  }
   const index = evaluator.resolve(position);
   const place = evaluator.place(index);
   const wide = evaluator.varies(index) ? lanes : 1;

@@ -42,7 +42,7 @@ export interface Delivery {
 /** The variables that hold one state of a node: one per result of its init. */
 type State = readonly Value[];
 
-interface Carried {
+export interface Carried {
   readonly node: Carrying;
   /** By frame, by accumulator. */
   readonly states: readonly (readonly State[])[];
@@ -150,22 +150,42 @@ function step(nest: Nest, { site, carried }: Looping, points: readonly (readonly
         if (node.kind === 'map') writeMap(nest, node, frame);
         const entry = carried.find((candidate) => candidate.node === node);
         if (entry !== undefined)
-          advance(nest, { node: entry.node, state: at(at(entry.states, frameIndex), accumulator), frame });
+          advance(nest, { node: entry.node, state: at(at(entry.states, frameIndex), accumulator), frame, reduced: site.lane !== undefined });
       }
     });
   });
+}
+
+/** The states of the scans among `nodes` at a point of their outer axes. */
+export function declareCarried(nest: Nest, nodes: readonly LoopNode[], frame: Frame): readonly Carried[] {
+  const site: Site = { nodes, over: [] };
+  return nodes
+    .filter((node): node is Carrying => node.kind === 'scan')
+    .map((node) => declareStates(nest, { node, site, accumulators: 1 }, [frame]));
+}
+
+export interface PointNodes {
+  readonly nodes: readonly LoopNode[];
+  readonly carried: readonly Carried[];
+}
+
+/** Runs every node at one point, in order; scans advance their state. */
+export function writePoint(nest: Nest, { nodes, carried }: PointNodes, frame: Frame): void {
+  step(nest, { site: { nodes, over: [] }, carried, accumulators: 1, depth: 0 }, [[frame]]);
 }
 
 interface Advance {
   readonly node: Carrying;
   readonly state: State;
   readonly frame: Frame;
+  /** The lanes are points of the reduced axis. */
+  readonly reduced: boolean;
 }
 
-function advance(nest: Nest, { node, state, frame }: Advance): void {
+function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
   const { writer } = nest;
   const results = evaluateBody(node.step, evaluationAt(nest, frame, state));
-  const next = results.map((value, slot) => advanced(nest, { value, old: at(state, slot) }, frame));
+  const next = results.map((value, slot) => advanced(nest, { value, old: at(state, slot), reduced }, frame));
   if (node.kind === 'scan') {
     evaluateBody(node.finish, evaluationAt(nest, frame, next)).forEach((value, slot) => {
       writeResult(nest, { node, slot, value }, frame);
@@ -187,12 +207,18 @@ function advance(nest: Nest, { node, state, frame }: Advance): void {
 
 const nameOf = (value: Value): string | undefined => (value.kind === 'name' ? value.name : undefined);
 
-/** The new state in the lanes that exist, the old one in the others. */
-function advanced(nest: Nest, { value, old }: { readonly value: Value; readonly old: Value }, frame: Frame): Value {
+interface Advanced {
+  readonly value: Value;
+  readonly old: Value;
+  readonly reduced: boolean;
+}
+
+/** The new state; where lanes are points of the reduced axis, only in the lanes that exist. */
+function advanced(nest: Nest, { value, old, reduced }: Advanced, frame: Frame): Value {
   const { writer } = nest;
   const wide = widen(value, old.type.lanes, writer);
   const count = frame.lane?.count;
-  if (count === undefined || wide.type.lanes === 1) return wide;
+  if (!reduced || count === undefined || wide.type.lanes === 1) return wide;
   const mask: Value = { kind: 'first', count, type: { dtype: 'bool', lanes: wide.type.lanes } };
   return select(writer.define(mask, 'present'), [wide, old], writer);
 }

@@ -6,10 +6,12 @@ import type { Axis, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@ts
 import { chunksPerThread, cyclesPerChunk, stackScratchBytes } from '../target.ts';
 import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
-import { named, product, staticValue, typicalValue } from './index-math.ts';
+import { isMultipleOf, named, product, staticValue, typicalValue } from './index-math.ts';
 import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
-import { writeSite } from './reduce.ts';
+import { declareCarried, writePoint, writeSite } from './reduce.ts';
+import { planTiles, tilesPerBlock, writeTileColumn } from './tile.ts';
+import type { TilePlan } from './tile.ts';
 
 /** How the outermost tree is laid out. */
 interface RegionPlan {
@@ -18,6 +20,8 @@ interface RegionPlan {
   readonly shared: LaneChoice;
   /** Elements of the shared axis that one unit has, where that axis is distributed. */
   readonly block: number | undefined;
+  /** Accesses across the grain, and the elements per unit of the axis that they run along. */
+  readonly tiles: TilePlan | undefined;
   readonly cycles: number;
 }
 
@@ -44,7 +48,7 @@ export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
   if (nodes.some((node) => node.kind === 'scan')) return best;
   for (const band of parallelBands(tree)) {
     const lanes = lanesAlong(band.axis, nodes, nest.target);
-    const cycles = leavesOf(tree).reduce((sum, leaf) => sum + cyclesAlong(band, nodesOf(nest, leaf), nest.target), 0);
+    const cycles = leavesOf(tree).reduce((sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), target: nest.target }), 0);
     if (lanes > 1 && cycles < best.cycles * 0.9) best = { axis: band.axis, lanes, cycles };
   }
   return best;
@@ -60,11 +64,12 @@ function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const cycles = 4 + inner.reduce((left, right) => left + right, 0);
   const bands = parallelBands(tree);
   const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
-  return { tree, shared, cycles, block: distributed ? blockSize(nest, { tree, shared, cycles }) : undefined };
+  const tiles = isLeaf(tree) ? planTiles(tree, nodesOf(nest, tree), shared) : undefined;
+  return { tree, shared, cycles, tiles, block: distributed ? blockSize(nest, { tree, shared, cycles }) : undefined };
 }
 
 /** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */
-function blockSize(nest: Nest, { tree, shared, cycles }: Omit<RegionPlan, 'block'>): number | undefined {
+function blockSize(nest: Nest, { tree, shared, cycles }: Omit<RegionPlan, 'block' | 'tiles'>): number | undefined {
   const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
   const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
   const { threads } = nest.target;
@@ -84,22 +89,29 @@ export function writeRegion(nest: Nest, tree: LoopTree): void {
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
   const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * cyclesPerChunk);
   if (worthwhile) writeParallel(nest, plan);
-  else writeSerial(nest, plan, bands);
+  else writeSerial(nest, plan, { bands, frame: emptyFrame });
 }
 
-function note(nest: Nest, { shared, tree }: RegionPlan): void {
+function note(nest: Nest, { shared, tree, tiles }: RegionPlan): void {
   const axes = tree.loops.map((band) => band.axis.name).join(' ');
+  if (tiles !== undefined) nest.notes.push(`tiles turned along ${tiles.across.name}`);
   nest.notes.push(
     shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`,
   );
 }
 
-function writeSerial(nest: Nest, plan: RegionPlan, bands: readonly LoopBand[], frame: Frame = emptyFrame): void {
-  const outer = bands.filter((band) => band.axis.name !== plan.shared.axis?.name);
+interface Serial {
+  readonly bands: readonly LoopBand[];
+  readonly frame: Frame;
+}
+
+/** The bands but the shared axis (and that of tiles) as plain loops, then what is inside. */
+function writeSerial(nest: Nest, plan: RegionPlan, { bands, frame }: Serial): void {
+  const outer = bands.filter((band) => !isInner(plan, band.axis));
   const open = (depth: number, inner: Frame): void => {
     const band = outer[depth];
     if (band === undefined) {
-      writeInside(nest, plan, { frame: inner });
+      writeInside(nest, plan, { frame: inner, ranges: new Map() });
       return;
     }
     scalarLoop(nest, wholeRange(band.axis), (value) => {
@@ -109,6 +121,10 @@ function writeSerial(nest: Nest, plan: RegionPlan, bands: readonly LoopBand[], f
   open(0, frame);
 }
 
+/** Whether the loop over an axis is written by `writeInside`. */
+const isInner = ({ shared, tiles }: RegionPlan, axis: Axis): boolean =>
+  axis.name === shared.axis?.name || axis.name === tiles?.across.name;
+
 /** One factor of the units that are distributed. */
 interface UnitAxis {
   readonly axis: Axis;
@@ -117,20 +133,25 @@ interface UnitAxis {
   readonly block: number | undefined;
 }
 
+const blocksOf = (axis: Axis, block: number): UnitAxis => ({ axis, count: ceilDivide(axis.extent, int(block)), block });
+
 function writeParallel(nest: Nest, plan: RegionPlan): void {
   const { writer, memory } = nest;
-  const unitAxes = parallelBands(plan.tree).flatMap((band): UnitAxis[] => {
-    const { axis } = band;
+  const unitAxes = parallelBands(plan.tree).flatMap(({ axis }): UnitAxis[] => {
+    if (axis.name === plan.tiles?.across.name) return [blocksOf(axis, plan.shared.lanes * tilesPerBlock)];
     if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
-    return plan.block === undefined
-      ? []
-      : [{ axis, count: ceilDivide(axis.extent, int(plan.block)), block: plan.block }];
+    return plan.block === undefined ? [] : [blocksOf(axis, plan.block)];
   });
   const total = product(unitAxes.map(({ count }) => count));
+  if (staticValue(total) === 1) {
+    writeSerial(nest, plan, { bands: parallelBands(plan.tree), frame: emptyFrame });
+    return;
+  }
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
   const lanesOutside =
     plan.block === undefined && parallelBands(plan.tree).some((band) => band.axis === plan.shared.axis);
-  const perUnit = plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
+  const tiled = plan.tiles === undefined || isReduced(plan.tree, plan.tiles.across) ? 1 : plan.shared.lanes * tilesPerBlock;
+  const perUnit = tiled * plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
   const body = writer.sealedBlock([begin, end], () => {
     memory.scoped(() => {
       writeUnits(nest, plan, { unitAxes, begin: named(begin, total), end: named(end, add(total, int(1))) });
@@ -145,6 +166,9 @@ export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index 
   return maximum(int(least), ceilDivide(total, int(nest.target.threads * chunksPerThread)));
 }
 
+const isReduced = (tree: LoopTree, axis: Axis): boolean =>
+  tree.loops.some((band) => band.role === 'reduction' && band.axis.name === axis.name);
+
 interface Units {
   readonly unitAxes: readonly UnitAxis[];
   readonly begin: Index;
@@ -154,14 +178,14 @@ interface Units {
 function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Units): void {
   const only = unitAxes.length === 1 ? unitAxes[0] : undefined;
   if (only?.block !== undefined) {
-    const range = blockRange(only, { begin, end });
-    writeInside(nest, plan, { frame: emptyFrame, range });
+    const ranges = new Map([[only.axis.name, blockRange(nest, only, { begin, end })]]);
+    writeInside(nest, plan, { frame: emptyFrame, ranges });
     return;
   }
   const axis = only?.axis ?? { name: 'unit', extent: product(unitAxes.map(({ count }) => count)) };
   scalarLoop(nest, { axis, from: begin, to: end }, (unit) => {
     let frame = emptyFrame;
-    let range: Range | undefined;
+    const ranges = new Map<string, Range>();
     let below = unit;
     for (const unitAxis of unitAxes.toReversed()) {
       const last = unitAxis === unitAxes[0];
@@ -169,9 +193,9 @@ function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Unit
       below = floorDivide(below, unitAxis.count);
       const value = only === undefined ? nameIndex(nest, unitAxis, here) : here;
       if (unitAxis.block === undefined) frame = bindAxis(frame, unitAxis.axis.name, value);
-      else range = blockRange(unitAxis, { begin: value, end: add(value, int(1)) });
+      else ranges.set(unitAxis.axis.name, blockRange(nest, unitAxis, { begin: value, end: add(value, int(1)) }));
     }
-    writeInside(nest, plan, { frame, ...(range === undefined ? {} : { range }) });
+    writeInside(nest, plan, { frame, ranges });
   });
 }
 
@@ -186,30 +210,42 @@ function nameIndex(nest: Nest, { axis, block, count }: UnitAxis, value: Index): 
   return value64.kind === 'name' ? axisIndex({ name: value64.name, extent: count }) : value;
 }
 
-const blockRange = (
-  { axis, block = 1 }: UnitAxis,
-  { begin, end }: { readonly begin: Index; readonly end: Index },
-): Range => {
+/** The elements of units [begin, end), their ends named where they are more than a number. */
+function blockRange(nest: Nest, { axis, block = 1 }: UnitAxis, { begin, end }: { begin: Index; end: Index }): Range {
+  const named = (base: string, value: Index): Index => {
+    if (value.kind === 'int') return value;
+    const type = { dtype: 'i64' as const, lanes: 1 };
+    const defined = nest.writer.define({ kind: 'index', value, type }, base, nest.writer.depth);
+    if (defined.kind !== 'name') return value;
+    nest.memory.multiples.set(defined.name, isMultipleOf(value, block) ? block : 1);
+    return { kind: 'axis', axis: { name: defined.name, extent: add(axis.extent, int(1)) } };
+  };
   const to = multiply(end, int(block));
-  return { axis, from: multiply(begin, int(block)), to: minimum(to, axis.extent) };
-};
+  const even = isMultipleOf(axis.extent, block);
+  return { axis, from: named('from', multiply(begin, int(block))), to: named('to', even ? to : minimum(to, axis.extent)) };
+}
 
 interface Inside {
   readonly frame: Frame;
-  /** The part of the shared lane axis to run over; all of it without. */
-  readonly range?: Range;
+  /** The parts of the shared lane axis and of the tiles' axis to run over; all of it where one is missing. */
+  readonly ranges: ReadonlyMap<string, Range>;
 }
 
 /** What is inside the outer loops of a region: the loop over the shared lanes, if there is one, then the tree. */
-function writeInside(nest: Nest, plan: RegionPlan, { frame, range }: Inside): void {
-  const { tree, shared } = plan;
+function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
+  const { frame, ranges } = inside;
+  const { tree, shared, tiles } = plan;
   const { axis } = shared;
   const isParallel = parallelBands(tree).some((band) => band.axis.name === axis?.name);
   if (axis === undefined || !isParallel) {
     writeBelow(nest, { tree, lanes: shared }, [frame]);
     return;
   }
-  const loop = { ...(range ?? wholeRange(axis)), lanes: shared.lanes };
+  if (tiles !== undefined) {
+    writeTiled(nest, { ...plan, tiles }, inside);
+    return;
+  }
+  const loop = { ...(ranges.get(axis.name) ?? wholeRange(axis)), lanes: shared.lanes };
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
   const instances = reduces && work < 8 ? 4 : 1;
@@ -221,6 +257,38 @@ function writeInside(nest: Nest, plan: RegionPlan, { frame, range }: Inside): vo
       vectors.map((vector) => vectorFrame(frame, axis.name, vector)),
     );
   });
+}
+
+/** Blocks of tiles: the tiles' axis outside, so that a block's rows are finished while they are near. */
+function writeTiled(nest: Nest, plan: RegionPlan & { readonly tiles: TilePlan }, { frame, ranges }: Inside): void {
+  const { tiles, tree, shared } = plan;
+  const { lanes } = shared;
+  const nodes = nodesOf(nest, tree);
+  const along = { ...(ranges.get(tiles.lane.name) ?? wholeRange(tiles.lane)), lanes, instances: 1, unroll: 1 };
+  const down = ranges.get(tiles.across.name) ?? wholeRange(tiles.across);
+  const column = (from: Index, to: Index): void => {
+    vectorLoop(nest, along, ([vector]) => {
+      if (vector === undefined) return;
+      const inner = vectorFrame(frame, tiles.lane.name, vector);
+      const carried = declareCarried(nest, nodes, inner);
+      writeTileColumn(nest, { plan: tiles, lanes, from, to }, inner, (point) => {
+        writePoint(nest, { nodes, carried }, point);
+      });
+    });
+  };
+  if (isReduced(tree, tiles.across)) {
+    column(down.from, down.to);
+    return;
+  }
+  const { writer, memory } = nest;
+  const name = writer.fresh(`${tiles.across.name}_block`);
+  const step = lanes * tilesPerBlock;
+  memory.multiples.set(name, lanes);
+  const block = writer.block([name], () => {
+    const from = named(name, tiles.across.extent);
+    column(from, isMultipleOf(down.to, step, memory.multiples) ? add(from, int(step)) : minimum(add(from, int(step)), down.to));
+  });
+  writer.emit({ kind: 'for', name, from: down.from, to: down.to, step, body: block });
 }
 
 interface Below {
@@ -260,7 +328,7 @@ function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
   const inherits = frame.lane !== undefined;
   const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
   const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest.target);
-  writeSerial(nest, { tree, shared: choice, block: undefined, cycles: 0 }, parallelBands(tree), frame);
+  writeSerial(nest, { tree, shared: choice, block: undefined, tiles: undefined, cycles: 0 }, { bands: parallelBands(tree), frame });
 }
 
 /** Whether all users of a local are below `tree`, and not all below one of its children. */

@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
 
 const flags: readonly string[] = [
   '-std=c++17', '-O2', '-march=native', '-shared', '-fPIC', '-nostdlib', '-fno-math-errno', '-ffp-contract=off', '-fwrapv',
-  '-fno-exceptions', '-fno-rtti', '-fno-strict-aliasing', '-Wall', '-Werror', '-Wno-unused-function', '-Wno-tautological-compare', '-Wno-psabi',
+  '-fno-exceptions', '-fno-rtti', '-fno-strict-aliasing', '-Wall', '-Werror', '-Wno-unused-function', '-Wno-unused-variable', '-Wno-tautological-compare', '-Wno-psabi',
 ]; // prettier-ignore
 
 const scratch = path.join(tmpdir(), 'tsinductor-codegen-tests');

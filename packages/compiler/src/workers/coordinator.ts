@@ -55,8 +55,8 @@ async function answer({ id, job, blocking }: Request): Promise<void> {
 function describeFailure(error: unknown): Failure {
   const found = error as Partial<Failure> | null;
   return {
-    name: String(found?.name ?? 'Error'),
-    code: String(found?.code ?? 'COMPILE_WORKER'),
+    name: found?.name ?? 'Error',
+    code: found?.code ?? 'COMPILE_WORKER',
     message: String(found?.message ?? error),
     ...(typeof found?.stderr === 'string' ? { stderr: found.stderr } : {}),
     ...(Array.isArray(found?.command) ? { command: found.command } : {}),

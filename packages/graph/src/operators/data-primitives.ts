@@ -3,11 +3,11 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { add } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { promoteTypes } from '@tsinductor/ops';
+import { promoteTypes, reductions } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { primitive } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentType, argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
+import { argumentType, argumentValue, dtypeMismatch, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { Attr, Meta, ValueRef } from '../graph.ts';
 import type { Builder, InferContext } from '../operator.ts';
 import { broadcastShapes, contiguousMeta, expandedShape, normalizeDim, normalizeDims, range, total } from '../shape.ts';
@@ -318,19 +318,38 @@ const bmm = primitive(
   },
 );
 
-const scan = (name: string, what: string): Entry =>
+/** Running reductions: each is a reduction of the table, read after every step. */
+const SCANS: Readonly<Record<string, keyof typeof reductions>> = {
+  cumsum: 'sum',
+  cumprod: 'prod',
+  cumamax: 'amax',
+  cumamin: 'amin',
+  cumargmax: 'argmaxLast',
+  cumargmin: 'argminLast',
+  cumlogsumexp: 'logsumexp',
+};
+
+const scans: readonly Entry[] = Object.entries(SCANS).map(([name, reduction]) =>
   primitive(
     name,
-    { signature: 'input: tensor, dim: int', doc: `The running ${what} along an axis.`, torch: [], forms: [] },
+    {
+      signature: 'input: tensor, dim: int',
+      doc: `${reduction} of the elements so far, along an axis.`,
+      torch: [],
+      forms: [],
+    },
     {
       levels: ['primitive'],
       infer: (context, a) => {
         const { shape, dtype } = inputMeta(context, a);
+        const { accepts, result } = reductions[reduction];
         normalizeDim(a.int('dim'), shape.length);
-        return contiguousMeta(shape, dtype);
+        if (accepts !== undefined && !accepts.includes(dtype)) throw dtypeUnsupported(name, dtype);
+        return contiguousMeta(shape, result(dtype));
       },
     },
-  );
+  ),
+);
 
 export const dataPrimitives: readonly Entry[] = [
   cast,
@@ -345,6 +364,5 @@ export const dataPrimitives: readonly Entry[] = [
   full,
   iota,
   bmm,
-  scan('cumsum', 'sum'),
-  scan('cumprod', 'product'),
+  ...scans,
 ];

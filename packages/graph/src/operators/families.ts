@@ -6,6 +6,7 @@ import { classLossEntries } from './class-losses.ts';
 import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
+import { gradientEntries } from './gradient.ts';
 import { indexingEntries } from './indexing.ts';
 import { interpolationEntries } from './interpolation.ts';
 import { joiningEntries } from './joining.ts';
@@ -23,6 +24,7 @@ import { scanEntries } from './scans.ts';
 import { scatterEntries } from './scatter.ts';
 import { viewScatterEntries } from './view-scatter.ts';
 import { sortingEntries } from './sorting.ts';
+import { statisticsEntries } from './statistics.ts';
 import { viewEntries } from './views.ts';
 import { viewPrimitives } from './view-primitives.ts';
 
@@ -47,6 +49,8 @@ export const families: readonly (readonly Entry[])[] = [
   productEntries,
   sortingEntries,
   interpolationEntries,
+  gradientEntries,
+  statisticsEntries,
   convolutionEntries,
   poolingEntries,
   lossEntries,

@@ -1,6 +1,6 @@
 // Resizing: each axis is a weighted sum of taps, gathered by indices that are computed from positions. Half types are
 // computed in f32 and rounded once; positions are computed in the dtype of the arithmetic, as PyTorch does.
-import { at, isFloat } from '@tsinductor/base';
+import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';

@@ -4,7 +4,7 @@ import { subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -81,11 +81,38 @@ function trapezoid(c: Composer, a: ArgumentReader): ValueRef {
   return c.reduce('sum', found.areas, [found.dim]);
 }
 
+/** The running maximum or minimum, and its last position. */
+const runningExtreme = (name: 'cummax' | 'cummin'): Entry => {
+  const which = name.slice(3);
+  return composite(
+    name,
+    { signature: 'input: tensor, dim: int', doc: `The running ${which}imum, and where it is.`, results: 2 },
+    (c, a) => {
+      const x = a.tensor('input');
+      const dim = c.dim(x, a.int('dim'));
+      if (c.rank(x) === 0) return [c.call('clone', [x]), c.full(0, [], 'i64')];
+      const ranked = c.dtype(x) === 'bool' ? c.cast(x, 'u8') : x;
+      return [c.call(`cuma${which}`, [x], { dim }), c.call(`cumarg${which}`, [ranked], { dim })];
+    },
+  );
+};
+
 const POINTS = 'y: tensor, x: tensor? = null, *, dx: scalar = 1, dim: int = -1';
 
 export const scanEntries: readonly Entry[] = [
   scan('cumsum', 'sum'),
   scan('cumprod', 'product'),
+  runningExtreme('cummax'),
+  runningExtreme('cummin'),
+  composite(
+    'logcumsumexp',
+    { signature: 'input: tensor, dim: int', doc: 'log of the running sum of exp.', accepts: floats },
+    (c, a) => {
+      const x = a.tensor('input');
+      const dim = c.dim(x, a.int('dim'));
+      return c.rank(x) === 0 ? c.call('clone', [x]) : c.cast(c.call('cumlogsumexp', [c.widen(x)], { dim }), c.dtype(x));
+    },
+  ),
   composite(
     'diff',
     {

@@ -1,10 +1,10 @@
 // Sorting and what follows from it, by counting: an element's place is the number of elements that go before it. That
 // is quadratic in the length of the axis, and needs no primitive of its own.
-import { at, isFloat } from '@tsinductor/base';
+import { isFloat } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
-import { float, size } from '../composer.ts';
+import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, emptyReduction } from '../errors.ts';

@@ -149,7 +149,7 @@ export class BodyBuilder {
 
   /** The body with these results, without what they do not need. */
   finish(results: readonly ScalarId[]): Body {
-    const live = liveNodes({ nodes: this.#nodes, results });
+    const live = liveNodes({ nodes: this.#nodes, results }, []);
     const ids = new Map<ScalarId, ScalarId>();
     const renumbered = (id: ScalarId): ScalarId => ids.get(id) ?? id;
     const nodes: Scalar[] = [];

@@ -16,6 +16,8 @@ export interface Replay {
   readonly load?: (load: Load, builder: BodyBuilder) => ScalarId | undefined;
   /** Replaces a state. */
   readonly carried?: (slot: number, dtype: DType, builder: BodyBuilder) => ScalarId;
+  /** Nodes that are needed beyond the results: loaded indices that a write uses. */
+  readonly roots?: readonly ScalarId[];
   /** Where this is false the results are not used: nothing is read there. */
   readonly mask?: ScalarId;
 }
@@ -36,7 +38,7 @@ export function replayBody(body: Body, builder: BodyBuilder, replay: Replay = {}
   const indexOf = (index: Index): Index =>
     substitute(index, replay.map ?? noNames, (value, extent) => builder.indirect(idOf(value), extent));
   const replayed: Replayed = { results: [], idOf, indexOf };
-  const live = liveNodes(body);
+  const live = liveNodes(body, replay.roots);
   for (const [id, node] of body.nodes.entries()) {
     if (live[id] === true) ids.set(id, replayNode(node, { builder, replay, replayed }));
   }

@@ -49,8 +49,12 @@ export function scalarOperands(node: Scalar): readonly ScalarId[] {
   }
 }
 
-/** For each node, whether a result (or one of `roots`) needs it. */
-export function liveNodes(body: Body, roots: readonly ScalarId[] = []): readonly boolean[] {
+/** The bounds checks of a body. One that no result needs is there for a write, which may use it as an index. */
+const checksOf = (body: Body): readonly ScalarId[] =>
+  body.nodes.flatMap((node, id) => (node.kind === 'check' ? [id] : []));
+
+/** For each node, whether a result or one of `roots` needs it; by default the roots are the checks. */
+export function liveNodes(body: Body, roots: readonly ScalarId[] = checksOf(body)): readonly boolean[] {
   const live = body.nodes.map(() => false);
   for (const id of [...body.results, ...roots]) live[id] = true;
   for (let id = body.nodes.length - 1; id >= 0; id -= 1) {
@@ -60,7 +64,7 @@ export function liveNodes(body: Body, roots: readonly ScalarId[] = []): readonly
   return live;
 }
 
-/** The loads that the results need, in the order of their ids. */
+/** The loads of live nodes, in the order of their ids. */
 export function loadsOf(body: Body): readonly Load[] {
   const live = liveNodes(body);
   return body.nodes.filter((node, id): node is Load => live[id] === true && node.kind === 'load');

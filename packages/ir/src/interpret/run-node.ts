@@ -1,5 +1,6 @@
 // What executing a node needs, and the executors by kind.
 import type { DType } from '@tsinductor/base';
+import { expandNode } from '../body/map-node.ts';
 import type { LoopNode } from '../loop.ts';
 import type { BufferId } from '../scalar.ts';
 import { compileContract } from './run-contract.ts';
@@ -17,16 +18,17 @@ export interface Execution {
 export type RunNode = () => void;
 
 export function compileNode(node: LoopNode, execution: Execution): RunNode {
-  switch (node.kind) {
+  const expanded = expandNode(node);
+  switch (expanded.kind) {
     case 'map':
-      return compileMap(node, execution);
+      return compileMap(expanded, execution);
     case 'reduce':
-      return compileReduce(node, execution);
+      return compileReduce(expanded, execution);
     case 'scan':
-      return compileScan(node, execution);
+      return compileScan(expanded, execution);
     case 'scatter':
-      return compileScatter(node, execution);
+      return compileScatter(expanded, execution);
     case 'contract':
-      return compileContract(node, execution);
+      return compileContract(expanded, execution);
   }
 }

@@ -3,7 +3,7 @@
 // Numbers of every dtype but i64 lie in Float64Arrays as exact values of their dtype; every step rounds to its dtype, so
 // the bits are those of scalar evaluation. i64 lies in BigInt64Arrays, but for nodes whose values are known to be safe
 // integers (indices, checks, widened smaller integers), which lie in Float64Arrays too until an operation needs the
-// other form. Decompositions are expanded before.
+// other form. Bodies come with decompositions expanded (`expandNode`) and without dead nodes.
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { pointwise } from '@tsinductor/ops';
@@ -12,7 +12,6 @@ import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { freeSizes } from '../arithmetic/query.ts';
 import { substitute } from '../arithmetic/substitute.ts';
 import { constantToValue } from '../body/constant.ts';
-import { expandDecompositions } from '../body/replay-body.ts';
 import { liveNodes, scalarOperands } from '../body/traverse-body.ts';
 import { indexOutOfRange, lawBroken } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
@@ -58,10 +57,10 @@ export class VectorBody {
   readonly #states = new Map<number, ScalarId>();
 
   constructor(body: Body, grid: Grid, frame: Frame) {
-    this.#body = expandDecompositions(body);
+    this.#body = body;
     this.#grid = grid;
     this.#frame = frame;
-    const live = liveNodes(this.#body);
+    const live = liveNodes(body);
     for (const [id, node] of this.#body.nodes.entries()) {
       this.#forms.push({});
       this.#carried.push(

@@ -151,6 +151,8 @@ const outDTypes = (node: LoopNode, { buffers }: ProgramScope): readonly (DType |
 
 function verifyPart(body: Body, part: string, { where, scope, axes, states = [] }: Place): void {
   verifyBody(body, { where: `${where}, ${part}`, axes: namesOf(axes), states, ...scope });
+  // Over no points, nothing is read.
+  if (axes.some(({ extent }) => extent.kind === 'int' && extent.value === 0)) return;
   for (const load of loadsOf(body)) {
     if (load.mask !== undefined) continue;
     verifyAccess(

@@ -14,34 +14,30 @@ import { round } from './rounding.ts';
 /** pi/2 as a sum of three doubles. */
 const halfPi = [1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33] as const;
 
-export interface Reduced {
-  /** In [-pi/4, pi/4] or hardly more, at f64. */
-  readonly r: Term;
-  /** n modulo 4, as i32 in [-2, 2]. */
-  readonly quadrant: Term;
-}
+/** Where the short reduction by fused steps of the dtype ends: beyond, n would lose bits. */
+const largeFrom = (dtype: DType): number => (dtype === 'f32' ? 2 ** 16 : 2 ** 47);
 
-/** Where Cody and Waite's method ends. */
-const huge = 2 ** 47;
-
-export function reduceByHalfPi(x: Term, dtype: DType): Reduced {
-  const magnitude = abs(dtype === 'f32' ? cast('f64', x) : x);
-  const near = reduceModerate(magnitude, dtype === 'f32' ? 2 : 3);
-  const far = dtype === 'f32' ? reduceHuge32(magnitude) : reduceHuge64(magnitude);
-  const isModerate = lt(magnitude, huge);
-  const n = where(isModerate, near.n, far.n);
-  return {
-    r: where(isModerate, near.r, far.r),
-    quadrant: cast('i32', sub(n, mul(4, round(mul(n, 0.25))))),
-  };
-}
+/** Whether x is large; not where it is NaN. */
+export const isLarge = (x: Term, dtype: DType): Term => ge(abs(x), largeFrom(dtype));
 
 interface Multiple {
   readonly n: Term;
   readonly r: Term;
 }
 
-function reduceModerate(x: Term, parts: number): Multiple {
+/** Where Cody and Waite's method ends at f64. */
+const huge = 2 ** 47;
+
+/** For x >= 0 at f64, which holds values of `dtype`. */
+export function reduceByHalfPi(x: Term, dtype: DType): Multiple {
+  const near = reduceModerate(x, dtype === 'f32' ? 2 : 3);
+  const far = dtype === 'f32' ? reduceHuge32(x) : reduceHuge64(x);
+  const isModerate = lt(x, huge);
+  return { n: where(isModerate, near.n, far.n), r: where(isModerate, near.r, far.r) };
+}
+
+/** For x in [0, 2^47) at f64. */
+export function reduceModerate(x: Term, parts: number): Multiple {
   const n = round(mul(x, 2 / Math.PI));
   return { n, r: halfPi.slice(0, parts).reduce<Term>((rest, part) => fma(neg(n), part, rest), x) };
 }

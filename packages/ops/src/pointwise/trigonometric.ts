@@ -2,13 +2,16 @@
 import type { DType } from '@tsinductor/base';
 import { binary, unary } from '../define.ts';
 import type { Binary, Unary } from '../define.ts';
-import { cast, literal } from '../term.ts';
+import { bitcast, bits, cast, literal } from '../term.ts';
 import type { Term } from '../term.ts';
 import { abs, add, atMost, copysign, div, fma, mul, neg, sqrt, square, sub } from './arithmetic.ts';
-import { bitwiseAnd } from './bitwise.ts';
+import { largeQuadrant, largeRemainder } from './argument-reduction.ts';
+import { bitwiseAnd, bitwiseLeftShift, bitwiseXor } from './bitwise.ts';
 import { eq, gt, isnan, logicalAnd, logicalNot, logicalOr, lt, ne, signbit, where } from './comparison.ts';
+import { roundingShift } from './exponential-core.ts';
 import { horner, throughF64 } from './polynomial.ts';
-import { reduceByHalfPi } from './reduce-by-half-pi.ts';
+import { isLarge, reduceModerate } from './reduce-by-half-pi.ts';
+import { round } from './rounding.ts';
 
 /** sin(r) = r + r^3 s(r^2), cos(r) = 1 - r^2/2 + r^4 c(r^2) for |r| <= pi/4. */
 const sinTail32 = [-0.166666641831398, 0.008332747966051102, -0.000195878412341699];
@@ -37,35 +40,62 @@ function cosOfReduced(r: Term, dtype: DType): Term {
   return add(near, add(sub(sub(1, near), half), mul(mul(z, z), horner(dtype, z, cosTail64))));
 }
 
-interface Circular {
+/** pi/2 as a sum of three float32. */
+const halfPi32 = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058112e-15] as const;
+
+interface Reduced {
+  /** In [-pi/4, pi/4] or hardly more. */
   readonly r: Term;
-  readonly sine: Term;
-  readonly cosine: Term;
-  readonly isOddQuadrant: Term;
+  /** The multiple of pi/2, as an i32 whose last two bits count. */
   readonly quadrant: Term;
 }
 
-function circular(x: Term, dtype: DType): Circular {
-  const { r: exact, quadrant } = reduceByHalfPi(x, dtype);
-  const r = dtype === 'f32' ? cast('f32', exact) : exact;
+/** |x| by steps that are fused, and exact or rounded once far below r; beyond their range by the ops with a guard. */
+function reduce(x: Term, dtype: DType): Reduced {
+  const magnitude = abs(x);
+  const near = dtype === 'f32' ? reduce32(magnitude) : reduce64(magnitude);
+  const large = isLarge(x, dtype);
   return {
-    r,
-    sine: sinOfReduced(r, dtype),
-    cosine: cosOfReduced(r, dtype),
-    isOddQuadrant: ne(bitwiseAnd(quadrant, 1), 0),
-    quadrant,
+    r: where(large, largeRemainder(x), near.r),
+    quadrant: where(large, cast('i32', largeQuadrant(x)), near.quadrant),
   };
 }
 
+function reduce32(x: Term): Reduced {
+  // The sum's last bits are those of the integer.
+  const shifted = fma(x, 2 / Math.PI, roundingShift);
+  const n = neg(sub(shifted, roundingShift));
+  return { r: halfPi32.reduce<Term>((rest, part) => fma(n, part, rest), x), quadrant: bitcast('i32', shifted) };
+}
+
+function reduce64(x: Term): Reduced {
+  const { n, r } = reduceModerate(x, 3);
+  return { r, quadrant: cast('i32', sub(n, mul(4, round(mul(n, 0.25))))) };
+}
+
+const hasBit = (quadrant: Term, bit: 1 | 2): Term => ne(bitwiseAnd(quadrant, bit), 0);
+
+/** `value`, negated where bit 1 of `quadrant` is set and, of an odd function, where x is negative. */
+function signed(value: Term, quadrant: Term, { odd, dtype }: { odd: Term | undefined; dtype: DType }): Term {
+  if (dtype === 'f64') {
+    const isNegated = hasBit(quadrant, 2);
+    return where(odd === undefined ? isNegated : ne(isNegated, signbit(odd)), neg(value), value);
+  }
+  const flip = bitwiseLeftShift(bitwiseAnd(quadrant, 2), 30);
+  const sign = odd === undefined ? flip : bitwiseXor(flip, bitwiseAnd(bitcast('i32', odd), lowestInteger));
+  return bitcast('f32', bitwiseXor(bitcast('i32', value), sign));
+}
+const lowestInteger = bits('i32', '80000000');
+
 export const sin: Unary = unary('sin', {
-  doc: 'Sine.',
+  doc: 'Sine, of arguments of any size.',
   rule: 'promoteToFloat',
-  traits: { cost: 60 },
+  traits: { cost: 25 },
   decompose: ({ x }, dtype) => {
-    const { sine, cosine, isOddQuadrant, quadrant } = circular(x, dtype);
-    const value = where(isOddQuadrant, cosine, sine);
+    const { r, quadrant } = reduce(x, dtype);
+    const value = where(hasBit(quadrant, 1), cosOfReduced(r, dtype), sinOfReduced(r, dtype));
     // That of |x|: the sign of x comes last, so that sin(-0) is -0.
-    return where(ne(ne(bitwiseAnd(quadrant, 2), 0), signbit(x)), neg(value), value);
+    return signed(value, quadrant, { odd: x, dtype });
   },
   reference: Math.sin,
   ulp: 3,
@@ -73,13 +103,13 @@ export const sin: Unary = unary('sin', {
 });
 
 export const cos: Unary = unary('cos', {
-  doc: 'Cosine.',
+  doc: 'Cosine, of arguments of any size.',
   rule: 'promoteToFloat',
-  traits: { cost: 60 },
+  traits: { cost: 25 },
   decompose: ({ x }, dtype) => {
-    const { sine, cosine, isOddQuadrant, quadrant } = circular(x, dtype);
-    const value = where(isOddQuadrant, sine, cosine);
-    return where(ne(bitwiseAnd(add(quadrant, 1), 2), 0), neg(value), value);
+    const { r, quadrant } = reduce(x, dtype);
+    const value = where(hasBit(quadrant, 1), sinOfReduced(r, dtype), cosOfReduced(r, dtype));
+    return signed(value, add(quadrant, 1), { odd: undefined, dtype });
   },
   reference: Math.cos,
   ulp: 3,
@@ -87,12 +117,13 @@ export const cos: Unary = unary('cos', {
 });
 
 export const tan: Unary = unary('tan', {
-  doc: 'Tangent.',
+  doc: 'Tangent, of arguments of any size.',
   rule: 'promoteToFloat',
-  traits: { cost: 75 },
+  traits: { cost: 35 },
   decompose: ({ x }, dtype) => {
-    const { sine, cosine, isOddQuadrant } = circular(x, dtype);
-    const quotient = div(where(isOddQuadrant, neg(cosine), sine), where(isOddQuadrant, sine, cosine));
+    const { r, quadrant } = reduce(x, dtype);
+    const [sine, cosine, isOdd] = [sinOfReduced(r, dtype), cosOfReduced(r, dtype), hasBit(quadrant, 1)];
+    const quotient = div(where(isOdd, neg(cosine), sine), where(isOdd, sine, cosine));
     return where(signbit(x), neg(quotient), quotient);
   },
   reference: Math.tan,

@@ -1,0 +1,57 @@
+// Drops `let`s whose name nothing uses: what a strategy defined on the way and then did not need. Values are pure, so
+// nothing is lost.
+import { freeAxes } from '../arithmetic/query.ts';
+import type { Stmt, Value } from './kernel.ts';
+import { statementIndexes, statementValues, valueIndexes, visitStatements, visitValue } from './traverse-kernel.ts';
+
+export function removeDeadLets(body: readonly Stmt[]): readonly Stmt[] {
+  let current = body;
+  for (;;) {
+    const used = usedNames(current);
+    const next = withoutUnused(current, used);
+    if (next === current) return current;
+    current = next;
+  }
+}
+
+function usedNames(body: readonly Stmt[]): ReadonlySet<string> {
+  const used = new Set<string>();
+  const inValue = (value: Value): void => {
+    visitValue(value, (inner) => {
+      if (inner.kind === 'name') used.add(inner.name);
+      for (const index of valueIndexes(inner)) for (const name of freeAxes(index)) used.add(name);
+    });
+  };
+  visitStatements(body, (statement) => {
+    for (const value of statementValues(statement)) inValue(value);
+    for (const index of statementIndexes(statement)) for (const name of freeAxes(index)) used.add(name);
+  });
+  return used;
+}
+
+/** The same block by identity where there is nothing to drop. */
+function withoutUnused(block: readonly Stmt[], used: ReadonlySet<string>): readonly Stmt[] {
+  let changed = false;
+  const kept = block.flatMap((statement): readonly Stmt[] => {
+    if (statement.kind === 'let' && !used.has(statement.name)) {
+      changed = true;
+      return [];
+    }
+    const inner = withinStatement(statement, used);
+    changed ||= inner !== statement;
+    return [inner];
+  });
+  return changed ? kept : block;
+}
+
+function withinStatement(statement: Stmt, used: ReadonlySet<string>): Stmt {
+  if (statement.kind === 'for' || statement.kind === 'parallel') {
+    const body = withoutUnused(statement.body, used);
+    return body === statement.body ? statement : { ...statement, body };
+  }
+  if (statement.kind !== 'if') return statement;
+  const then = withoutUnused(statement.then, used);
+  const otherwise = statement.otherwise === undefined ? undefined : withoutUnused(statement.otherwise, used);
+  if (then === statement.then && otherwise === statement.otherwise) return statement;
+  return { ...statement, then, ...(otherwise === undefined ? {} : { otherwise }) };
+}
