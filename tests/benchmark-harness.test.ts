@@ -1,7 +1,7 @@
 // The benchmark harness: its arithmetic, its references, and a whole run with the peer that needs no installation.
 import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { limitOf } from '../benchmarks/src/limits.ts';
@@ -100,6 +100,25 @@ maybe('a run against plain JavaScript writes rows that agree with the protocol',
       expect(medianMs).toBeGreaterThan(0);
       expect(spread).toBeGreaterThanOrEqual(1);
     }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+maybe('a module of workloads may lie anywhere, in TypeScript, and is compared with eager mode', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-test-'));
+  try {
+    const file = join(directory, 'mine.ts');
+    const json = join(directory, 'rows.json');
+    const fn = '(x: Tensor, y: Tensor) => [x.add(y), x.mul(y).sum(1)]';
+    const inputs = '(): Tensor[] => [randn([16, 8]), randn([16, 8])]';
+    const body = `export const workloads = [{ name: 'pair', inputs: ${inputs}, fn: ${fn}, bytes: 2048 }];`;
+    writeFileSync(file, `import { randn, type Tensor } from 'tsinductor';\n${body}\n`);
+    const options = ['--workload', file, '--rounds', '1', '--budget', '5', '--patience', '0', '--json', json];
+    execFileSync(process.execPath, [join(root, 'benchmarks/dist/main.js'), ...options], { stdio: 'pipe' });
+    const { rows, absent } = JSON.parse(readFileSync(json, 'utf8')) as { rows: unknown[]; absent: unknown[] };
+    expect(absent).toEqual([]);
+    expect(rows).toMatchObject([{ suite: 'mine', workload: 'pair', contender: 'tsinductor' }]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -1,9 +1,8 @@
 // Workloads from a user's module: `export const workloads = [{ name, inputs, fn, bytes?, flops? }]`, written with the public
 // API alone. The harness reads names and sizes; the contender's process imports the module again and runs it.
+import { importModule } from '@tsinductor/cli';
 import type { Tensor } from 'tsinductor';
-import { register } from 'node:module';
 import { basename, extname } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { BenchmarkError } from './errors.ts';
 import type { FileWorkload } from './workload.ts';
 
@@ -16,15 +15,14 @@ export interface UserWorkload {
   readonly flops?: number;
 }
 
-/** Imports a module; TypeScript goes through tsx. */
+/** Imports a module of workloads. */
 export async function importWorkloads(file: string): Promise<readonly UserWorkload[]> {
-  if (/^\.[cm]?tsx?$/.test(extname(file))) (await import('tsx/esm/api')).register();
-  register('./resolve-tsinductor.js', import.meta.url);
-  const module = (await import(pathToFileURL(file).href)) as { readonly workloads?: unknown };
-  if (!Array.isArray(module.workloads) || !module.workloads.every(isWorkload)) {
+  const module = await importModule(file);
+  const workloads = module['workloads'];
+  if (!Array.isArray(workloads) || !workloads.every(isWorkload)) {
     throw new BenchmarkError(`${file} must export workloads: { name, inputs: () => Tensor[], fn, bytes?, flops? }[]`);
   }
-  return module.workloads;
+  return workloads;
 }
 
 /** The workloads of a module, for the harness. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { settingNames } from '@tsinductor/config';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { resolveConfig, settingNames } from '@tsinductor/config';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from './cli.ts';
 import { openGraphStore } from './commands/cache.ts';
-import { resolveConfig } from '@tsinductor/config';
 import { formatBytes } from './table.ts';
 
 let directory = '';
@@ -116,6 +116,35 @@ describe('run', () => {
     const { status, error } = await run(['run', join(directory, 'none.ts')]);
     expect(status).toBe(1);
     expect(error).toContain('CLI_FILE: there is no file');
+  });
+});
+
+// The command as it is built: it loads a module with Node's own loader, which jest replaces.
+const bin = join(import.meta.dirname, '..', 'dist', 'bin.js');
+const describeBuilt = existsSync(bin) ? describe : describe.skip;
+
+describeBuilt('explain', () => {
+  test('shows the graphs of compiled functions and of workloads, with their sources when asked', () => {
+    const file = join(directory, 'model.mjs');
+    const workload = `{ name: 'sum of squares', inputs: () => [randn([8, 4])], fn: (x) => x.mul(x).sum(1) }`;
+    const body = `console.log('printed by the module'); export const double = compile((x) => x.add(x)); double(randn([5]));`;
+    writeFileSync(file, `import { compile, randn } from 'tsinductor'; ${body} export const workloads = [${workload}];`);
+    const output = execFileSync(process.execPath, [bin, 'explain', file, '--json', '--source'], {
+      encoding: 'utf8',
+      env: { PATH: '/usr/bin:/bin', TORCHINDUCTOR_CACHE_DIR: join(directory, 'explain-cache') },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const explained = JSON.parse(output) as { export: string; graphs: { kernels: unknown[]; source?: string }[] }[];
+    expect(explained.map((entry) => entry.export)).toEqual(['double', 'sum of squares']);
+    expect(explained.every(({ graphs }) => graphs.length === 1)).toBe(true);
+  });
+
+  test('a module that compiles nothing is an error', () => {
+    const file = join(directory, 'nothing.mjs');
+    writeFileSync(file, 'export const answer = 42;');
+    const { status, stdout } = spawnSync(process.execPath, [bin, 'explain', file, '--json'], { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'CLI_NOTHING_COMPILED' } });
   });
 });
 

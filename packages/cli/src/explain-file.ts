@@ -2,12 +2,11 @@
 // `workloads`, if it has them. In: a path. Out: an explanation for each.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { compile } from '@tsinductor/compiler';
 import type { Explanation } from '@tsinductor/compiler';
 import type { Tensor } from '@tsinductor/tensor';
-import { register } from 'tsx/esm/api';
 import { fileMissing, loadFailed, nothingCompiled } from './errors.ts';
+import { importModule } from './import-module.ts';
 import type { Outcome } from './terminal.ts';
 
 interface Workload {
@@ -40,19 +39,16 @@ export async function explainFile(file: string, showSource: boolean): Promise<Ou
   };
 }
 
-/** Imports a module, with TypeScript through tsx; what it prints goes to stderr, so that our output stays whole. */
+/** Imports a module; what it prints goes to stderr, so that our output stays whole. */
 async function loadModule(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const unregister = register();
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    const module: unknown = await import(pathToFileURL(path).href);
-    return module as Readonly<Record<string, unknown>>;
+    return await importModule(path);
   } catch (error) {
     throw loadFailed(path, error);
   } finally {
     process.stdout.write = write;
-    await unregister();
   }
 }
 

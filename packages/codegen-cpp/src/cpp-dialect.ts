@@ -4,7 +4,7 @@ import type { DType } from '@tsinductor/base';
 import { compound, operand, primary } from '@tsinductor/codegen';
 import type { AccessText, ApplyText, Definition, Dialect, Expression } from '@tsinductor/codegen';
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
-import { pointwise } from '@tsinductor/ops';
+import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import { conversion } from './prelude/cast-functions.ts';
 import * as memory from './prelude/memory-functions.ts';
@@ -78,7 +78,8 @@ export function scalarLiteral(dtype: DType, value: ScalarConstant): string {
   const number = typeof value === 'string' ? Number(value) : value;
   if (dtype === 'bool') return number === 0 ? 'false' : 'true';
   if (!isFloat(dtype)) return integerLiteral(dtype, BigInt(number));
-  if (dtype === 'f16' || dtype === 'bf16') return number === 0 ? '0' : String(number);
+  if (dtype === 'f16') return String(f16ToBits(number));
+  if (dtype === 'bf16') return String(toBfloat16Bits(number));
   return floatLiteral(dtype, value === '-0' ? -0 : number);
 }
 
@@ -182,32 +183,39 @@ interface LoadContext {
 const address = ({ buffer, at: place }: AccessText): string => (place === '0' ? buffer : `${buffer} + ${place}`);
 
 function load(access: AccessText, type: ValueType, { other, isa }: LoadContext): Expression {
-  const { count, mask, layout, step } = access;
   if (type.lanes === 1) return loadScalar(access, type, other);
   const p = address(access);
-  const zero = constant(type, 0);
-  const rest = other ?? zero;
-  const boolType: ValueType = { dtype: 'bool', lanes: type.lanes };
-  const first = memory.firstFunction(boolType);
-  const firstMask = count === undefined ? undefined : `${first.name}(${count})`;
-  const needs = [...rest.needs, ...(count === undefined ? [] : [first])];
-  if (layout === 'contiguous' && mask === undefined) {
+  const { layout, step, count } = access;
+  if (layout === 'contiguous' && access.mask === undefined) {
     return count === undefined
       ? call(memory.loadFunction(type), [p])
       : call(memory.loadFirstFunction(type, isa), [p, count]);
   }
-  const lanes = mask === undefined ? firstMask : firstMask === undefined ? mask : `(${mask} & ${firstMask})`;
-  const masked = lanes !== undefined;
-  const extra = masked ? [lanes, rest.text] : [];
-  const definition =
-    layout === 'contiguous'
-      ? memory.loadMaskedFunction(type, isa)
-      : layout === 'strided'
-        ? memory.loadStridedFunction(type, masked)
-        : memory.gatherFunction(type, access.offsets ?? type, { masked, isa });
-  const args = layout === 'contiguous' ? [p, ...extra] : [p, step, ...extra];
-  const expression = call(definition, args);
+  const mask = maskOf(access, type);
+  const rest = other ?? constant(type, 0);
+  const extra = mask === undefined ? [] : [mask.text, rest.text];
+  const needs = mask === undefined ? [] : [...mask.needs, ...rest.needs];
+  const place = layout === 'contiguous' ? [p] : [p, step];
+  const expression = call(partialLoad(access, type, { masked: mask !== undefined, isa }), [...place, ...extra]);
   return { ...expression, needs: [...expression.needs, ...needs] };
+}
+
+function partialLoad(access: AccessText, type: ValueType, { masked, isa }: { masked: boolean; isa: Isa }): Definition {
+  switch (access.layout) {
+    case 'contiguous':
+      return memory.loadMaskedFunction(type, isa);
+    case 'strided':
+      return memory.loadStridedFunction(type, masked);
+    case 'gather':
+      return memory.gatherFunction(type, access.offsets ?? type, { masked, isa });
+  }
+}
+
+/** The lanes of an access, where not all: those of its mask among the first that there are. */
+function maskOf({ count, mask }: AccessText, { lanes }: ValueType): Expression | undefined {
+  if (count === undefined) return mask === undefined ? undefined : primary(mask);
+  const first = call(memory.firstFunction({ dtype: 'bool', lanes }), [count]);
+  return mask === undefined ? first : primary(`(${mask} & ${first.text})`, first.needs);
 }
 
 function loadScalar(access: AccessText, type: ValueType, other: Expression | undefined): Expression {
@@ -231,16 +239,15 @@ function store(access: AccessText, type: ValueType, { text, hint, isa }: StoreCo
     return primary(mask === undefined ? assignment : `if (${mask}) ${assignment}`);
   }
   const p = address(access);
-  if (mask === undefined && count === undefined) {
-    if (layout === 'strided') return call(memory.storeStridedFunction(type), [p, step, text]);
-    if (hint === 'stream' && (isa === 'avx512' || isa === 'avx2')) return call(memory.streamFunction(type), [p, text]);
-    return call(memory.storeFunction(type), [p, text]);
+  const lanes = maskOf(access, type);
+  const contiguous = layout === 'contiguous';
+  if (lanes === undefined) {
+    if (!contiguous) return call(memory.storeStridedFunction(type), [p, step, text]);
+    const streams = hint === 'stream' && (isa === 'avx512' || isa === 'avx2');
+    return call(streams ? memory.streamFunction(type) : memory.storeFunction(type), [p, text]);
   }
-  if (mask === undefined && layout === 'contiguous')
-    return call(memory.storeFirstFunction(type, isa), [p, count ?? String(type.lanes), text]);
-  const first = memory.firstFunction({ dtype: 'bool', lanes: type.lanes });
-  const firstMask = count === undefined ? undefined : `${first.name}(${count})`;
-  const lanes = mask === undefined ? (firstMask ?? '') : firstMask === undefined ? mask : `(${mask} & ${firstMask})`;
-  const expression = call(memory.storeMaskedFunction(type), [p, layout === 'contiguous' ? '1' : step, lanes, text]);
-  return { ...expression, needs: [...expression.needs, first] };
+  if (mask === undefined && contiguous && count !== undefined)
+    return call(memory.storeFirstFunction(type, isa), [p, count, text]);
+  const expression = call(memory.storeMaskedFunction(type), [p, contiguous ? '1' : step, lanes.text, text]);
+  return { ...expression, needs: [...expression.needs, ...lanes.needs] };
 }

@@ -32,7 +32,7 @@ function values(dtype: DType, operand: number, count: number): ElementArray {
   for (let index = 0; index < count; index++) {
     const value = at(list, (index * (operand * 6 + 1) + operand * Math.floor(index / list.length)) % list.length);
     if (array instanceof BigInt64Array) array[index] = BigInt(value);
-    else if (dtype === 'bool') array[index] = value === 0 || value === 1 || value === 2 ? Number(index % 2) : 1;
+    else if (dtype === 'bool') array[index] = value === 0 || value === 1 || value === 2 ? index % 2 : 1;
     else array[index] = value;
   }
   return array;

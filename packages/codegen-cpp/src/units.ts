@@ -30,7 +30,10 @@ export function assembleUnits(
   const number = Math.max(1, Math.min(count, kernels.length));
   const contents = Array.from({ length: number }, (): Contents => ({ kernels: [], size: 0 }));
   const order = kernels.map((kernel, position) => ({ kernel, position }));
-  order.sort((left, right) => right.kernel.text.length - left.kernel.text.length || left.position - right.position);
+  order.sort((left, right) => {
+    const longer = right.kernel.text.length - left.kernel.text.length;
+    return longer === 0 ? left.position - right.position : longer;
+  });
   for (const { kernel } of order) {
     const smallest = contents.reduce((best, unit) => (unit.size < best.size ? unit : best), at(contents, 0));
     smallest.kernels.push(kernel);

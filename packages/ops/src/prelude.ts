@@ -91,8 +91,8 @@ export const preludeFunctions: Readonly<Record<PreludeName, PreludeFunction>> = 
     arity: 2,
     dtypes: floats,
     doc:
-      'x * 2^y with one rounding, where y is integral. Callers keep x zero, not finite or in [2^-40, 2^40], and ' +
-      '|y| <= 252 at f32, 2040 at f64, so that two multiplications, by 2^(y >> 1) and by 2^(y - (y >> 1)), round once. ' +
+      'x * 2^y with one rounding, where y is integral. Callers keep to |y| <= 252 at f32, 2040 at f64, and to x for which ' +
+      'the first of two multiplications, by 2^(y >> 1) and by 2^(y - (y >> 1)), is exact: so these two round once. ' +
       'A NaN of either gives NaN. x86: vscalefps.',
   },
   exponent_: {

@@ -113,6 +113,8 @@ class ProgramBuilder {
       case 'bits':
         return this.#constant(valueOfBits(term.hex, term.dtype), term.dtype);
       case 'cast':
+        // A literal is one of the dtype at once, whatever the context: nothing is rounded on the way.
+        if (term.value.kind === 'literal') return this.#constant(literalValue(term.value.value, term.to), term.to);
         return this.#cast(this.visit(term.value, scope, scope.dtype), term.to);
       case 'bitcast':
         return this.#bitcast(this.visit(term.value, scope, scope.dtype), term.to);

@@ -4,13 +4,24 @@
 //
 // In: a program's nodes with normalised axes. Out: those that remain, and the decisions.
 import { at, dtypeInfo, get, invariant } from '@tsinductor/base';
-import { BodyBuilder, freeIndirects, indirect, loadsOf, producingPoint, replayBody, substitute } from '@tsinductor/ir';
-import type { BufferId, Decision, Load, LoopNode, MapNode, Origin, Replay, ScalarId } from '@tsinductor/ir';
+import { loadsOf, producingPoint, replayBody } from '@tsinductor/ir';
+import type {
+  BufferId,
+  Decision,
+  Load,
+  LoopNode,
+  MapNode,
+  Origin,
+  Replay,
+  ScalarId,
+  BodyBuilder,
+} from '@tsinductor/ir';
 import type { Facts } from './facts.ts';
 import { bodyCost, decideInlining, joinCosts } from './inline-policy.ts';
 import type { Cost, Thresholds } from './inline-policy.ts';
 import { maskedPoint } from './masked-point.ts';
-import { pointBody, withPointBody } from './node-access.ts';
+import { pointBody, replayWriting, withPointBody } from './node-access.ts';
+import type { Store } from './node-access.ts';
 
 export interface InlineOptions extends Thresholds {
   /** Round values of f16 and bf16 as if they had been stored. */

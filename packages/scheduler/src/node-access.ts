@@ -7,6 +7,7 @@ import {
   freeIndirects,
   indirect,
   loadsOf,
+  mapBody,
   replayBody,
   scalarIndexes,
   substitute,

@@ -1,10 +1,11 @@
 // Calling operators by name. In: what a user passed. Out: tensors; computed at once, or recorded while a function is
 // traced. Every method and function ends here, so here errors get the user's line.
 import { at } from '@tsinductor/base';
-import type { Operator } from '@tsinductor/graph';
 import { bindCall, operatorNamed } from './bound-call.ts';
 import type { BoundCall, Named } from './bound-call.ts';
 import { EagerExecutor } from './eager/executor.ts';
+import { readOperands } from './read-operands.ts';
+import type { GivenCall } from './read-operands.ts';
 import { sideEffectsOf } from './side-effects.ts';
 import { located } from './location.ts';
 import { processState } from './process-state.ts';
@@ -17,14 +18,15 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 /** The results of an operator: one tensor, or a list where the operator has several. */
 export function dispatch(name: string, positional: readonly unknown[], named: Named = {}): Tensor | Tensor[] {
   try {
-    return callOperator(operatorNamed(name), positional, named);
+    return callOperator({ name, positional, named });
   } catch (error) {
     throw located(error);
   }
 }
 
-function callOperator(operator: Operator, positional: readonly unknown[], named: Named): Tensor | Tensor[] {
-  const call = bindCall(operator, positional, named);
+function callOperator(given: GivenCall): Tensor | Tensor[] {
+  const { name, positional, named } = readOperands(given);
+  const call = bindCall(operatorNamed(name), positional, named);
   const results = run(call);
   sideEffectsOf(call)?.(call);
   return call.operator.results === undefined ? at(results, 0) : [...results];
@@ -42,7 +44,7 @@ export function run(call: BoundCall): readonly Tensor[] {
 /** The in-place form: the result is written into the first argument, which is returned. */
 export function dispatchInPlace(name: string, positional: readonly unknown[], named: Named = {}): Tensor {
   try {
-    const result = callOperator(operatorNamed(name), positional, named) as Tensor;
+    const result = callOperator({ name, positional, named }) as Tensor;
     const target = positional[0] as Tensor;
     write(target, result, `${name}_`);
     return target;

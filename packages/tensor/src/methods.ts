@@ -1,10 +1,11 @@
-// Tensor with all its methods: the class, the operators of the table and subscripts. The package's index exports the
+// Tensor with all its methods: the class, the operators of the table, subscripts, and what depends on values. The package's index exports the
 // class from here, so that whoever has a Tensor has its methods.
+import { dataDependentMethods } from './data-dependent.ts';
 import { installMethods } from './install-methods.ts';
 import { subscriptMethods } from './subscript.ts';
 import { Tensor } from './tensor.ts';
 
-for (const [name, value] of Object.entries(subscriptMethods)) {
+for (const [name, value] of Object.entries({ ...subscriptMethods, ...dataDependentMethods })) {
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 }
 installMethods(Tensor.prototype);

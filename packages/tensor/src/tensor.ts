@@ -2,6 +2,7 @@
 // share, or, while a function is traced, it stands for a value of the recorder. Operators are methods, installed from
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
 import type { DType } from '@tsinductor/base';
+import type { DataDependentMethods } from './data-dependent.ts';
 import type { Block } from '@tsinductor/runtime';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
 import type { ElementArray, ElementValue } from './element-array.ts';
@@ -158,7 +159,7 @@ export class Tensor {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
-export interface Tensor extends TensorMethods, SubscriptMethods {}
+export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods {}
 
 Object.defineProperty(Tensor.prototype, brand, { value: true });
 Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AddCommand } from '../context.ts';
 import { fileMissing } from '../errors.ts';
+import { resolveHook } from '../import-module.ts';
 
 export interface RunRequest {
   readonly file: string;
@@ -37,8 +38,9 @@ export async function runProgram({ file, args, logs }: RunRequest): Promise<numb
   if (!existsSync(path)) throw fileMissing(path);
   // The child sets its own variable, unless it has one, before anything of ours is imported there.
   const assignment = `globalThis.process.env.TORCH_LOGS ??= ${JSON.stringify(logs.join(','))};`;
-  const preload = `data:text/javascript,${encodeURIComponent(assignment)}`;
-  const imports = ['--import', preload, '--import', import.meta.resolve('tsx')];
+  const registration = `import { register } from 'node:module'; register(${JSON.stringify(resolveHook)});`;
+  const preloads = [preload(assignment), import.meta.resolve('tsx'), preload(registration)];
+  const imports = preloads.flatMap((url) => ['--import', url]);
   const child = spawn(process.execPath, [...imports, path, ...args], { stdio: 'inherit' });
   return new Promise((done, fail) => {
     child.on('error', fail);
@@ -47,3 +49,5 @@ export async function runProgram({ file, args, logs }: RunRequest): Promise<numb
     });
   });
 }
+
+const preload = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;

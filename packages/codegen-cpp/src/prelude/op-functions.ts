@@ -96,11 +96,10 @@ const rounding =
 /** x with the bits that `mask` keeps, and so on: integers of the same width. */
 const signMask = (dtype: DType): string => (dtype === 'f64' ? '0x7fffffffffffffffL' : '0x7fffffff');
 
-const absolute: Body = (request, arity) => {
+const absolute: Body = (request) => {
   const { type } = request;
   if (!isFloat(type.dtype)) return [`return x < 0 ? ${narrowed(type, '-x')} : x;`];
   if (!isVector(request)) return [`return ${builtin('fabs', type.dtype)}(x);`];
-  void arity;
   return [`return (${typeName(type)})((${typeName(intType(type))})x & ${signMask(type.dtype)});`];
 };
 

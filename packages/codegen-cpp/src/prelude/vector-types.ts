@@ -20,8 +20,6 @@ const scalarTypes: Readonly<Record<DType, string>> = {
   bool: 'unsigned char',
 };
 
-const isHalfType = (dtype: DType): boolean => dtype === 'f16' || dtype === 'bf16';
-
 /** `f32`, and `bool8` for a bool in memory. */
 const elementName = (dtype: DType): string => (dtype === 'bool' ? 'bool8' : dtype);
 
@@ -59,8 +57,10 @@ export function memoryType({ dtype, lanes }: ValueType): Definition {
   return { name, text, needs: [element] };
 }
 
-export const isBitsOnly = isHalfType;
-export const inlined = 'static inline __attribute__((always_inline))';
+/** Whether registers hold a dtype as bits only. */
+export const isBitsOnly = (dtype: DType): boolean => dtype === 'f16' || dtype === 'bf16';
+
+export const inlined: string = 'static inline __attribute__((always_inline))';
 
 /** An inlined function of the prelude. */
 export function inlineFunction(

@@ -1,16 +1,18 @@
 // The loops around the register tile: units for threads, blocks of k, packed panels of b (and blocks of a), rows.
+import { at, dtypeInfo } from '@tsinductor/base';
 import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, Index } from '@tsinductor/ir';
-import { cyclesPerChunk } from '../target.ts';
+import type { Access, Axis, Index, Value } from '@tsinductor/ir';
+import { cyclesPerChunk, lanesFor } from '../target.ts';
 import { volume } from './contract-plan.ts';
 import type { Oriented, TilePlan } from './contract-plan.ts';
 import { packA, packB } from './contract-pack.ts';
 import { writeTile } from './contract-tile.ts';
 import type { Packed, Product, Tile } from './contract-tile.ts';
 import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from './index-math.ts';
-import { scalarLoop } from './nest.ts';
+import { scalarLoop, vectorLoop, wholeRange } from './nest.ts';
 import type { Nest } from './nest.ts';
 import { grainOf } from './region.ts';
+import type { Lane } from './evaluate-body.ts';
 
 /** A part of an axis, [from, to). */
 export interface Part {
@@ -33,29 +35,73 @@ export function writeBlocks(nest: Nest, oriented: Oriented, plan: TilePlan): voi
   );
   const cycles =
     (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;
+  const target = targetOf(nest, oriented, plan);
   if (nest.target.threads === 1 || (staticValue(total) !== undefined && cycles < 2 * cyclesPerChunk)) {
-    writeUnits(nest, { oriented, plan, total }, { from: int(0), to: total });
+    writeUnits(nest, { oriented, plan, total, target }, { from: int(0), to: total });
+    round(nest, oriented, target);
     return;
   }
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
   const body = writer.sealedBlock([begin, end], () => {
-    writeUnits(nest, { oriented, plan, total }, { from: named(begin, total), to: named(end, add(total, int(1))) });
+    writeUnits(
+      nest,
+      { oriented, plan, total, target },
+      { from: named(begin, total), to: named(end, add(total, int(1))) },
+    );
   });
   const each = Math.max(1, cycles / Math.max(1, typicalValue(total)));
   writer.emit({ kind: 'parallel', begin, end, total, grain: grainOf(nest, total, each), body });
+  round(nest, oriented, target);
 }
+
+/** Sums over several blocks of k are rounded to the result's dtype once, so they are kept in the accumulated one. */
+function targetOf(nest: Nest, oriented: Oriented, plan: TilePlan): Product['target'] {
+  const out = at(oriented.node.outs, 0);
+  const result = nest.memory.parameter(out);
+  const length = staticValue(oriented.k.extent);
+  if (oriented.outDType === oriented.node.accumulate || (length !== undefined && length <= plan.depth)) return result;
+  return nest.memory.workspace('sums', oriented.node.accumulate, nest.memory.decl(out).size);
+}
+
+/** result := sums, where those lie in workspace. */
+function round(nest: Nest, { node, outDType }: Oriented, target: Product['target']): void {
+  const { writer, memory } = nest;
+  const out = at(node.outs, 0);
+  const { name } = memory.parameter(out);
+  if (target.name === name) return;
+  const lanes = lanesFor(nest.target.isa, dtypeInfo[node.accumulate].bytes);
+  const axis = { name: 'element', extent: memory.decl(out).size };
+  vectorLoop(nest, { ...wholeRange(axis), lanes, instances: 1, unroll: 2 }, ([vector]) => {
+    if (vector === undefined) return;
+    const access = (buffer: string): Access => ({
+      buffer,
+      at: vector.at,
+      step: int(1),
+      align: 1,
+      ...countOf(vector.lane, lanes),
+    });
+    const type = { dtype: node.accumulate, lanes };
+    const sum = writer.define({ kind: 'load', type, access: access(target.name) }, 'sum', writer.depth);
+    const value: Value = { kind: 'cast', value: sum, type: { dtype: outDType, lanes } };
+    writer.emit({ kind: 'store', access: access(name), value: writer.define(value, 'rounded', writer.depth) });
+  });
+}
+
+const countOf = ({ count }: Lane, lanes: number): Pick<Access, 'count'> =>
+  count === undefined || lanes === 1 ? {} : { count };
 
 interface Units {
   readonly oriented: Oriented;
   readonly plan: TilePlan;
   readonly total: Index;
+  readonly target: Product['target'];
 }
 
-function writeUnits(nest: Nest, { oriented, plan, total }: Units, range: Part): void {
+function writeUnits(nest: Nest, { oriented, plan, total, target }: Units, range: Part): void {
   const { node, m, n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
   if (staticValue(total) === 1) {
-    writeUnit(nest, { oriented, plan, batch: new Map() }, { rows: whole(m), columns: whole(n) });
+    writeUnit(nest, { oriented, plan, batch: new Map(), target }, { rows: whole(m), columns: whole(n) });
     return;
   }
   scalarLoop(nest, { axis: { name: 'unit', extent: total }, ...range }, (unit) => {
@@ -78,7 +124,7 @@ function writeUnits(nest: Nest, { oriented, plan, total }: Units, range: Part): 
     const row = multiply(rowUnit, int(plan.unitRows ?? 0));
     const rows =
       plan.unitRows === undefined ? whole(m) : { from: row, to: minimum(add(row, int(plan.unitRows)), m.extent) };
-    writeUnit(nest, { oriented, plan, batch }, { rows, columns: exactColumns(columns, { n, width }) });
+    writeUnit(nest, { oriented, plan, batch, target }, { rows, columns: exactColumns(columns, { n, width }) });
   });
 }
 

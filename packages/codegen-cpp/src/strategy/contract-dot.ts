@@ -61,7 +61,7 @@ interface Columns {
   readonly stop: Index;
 }
 
-type Dots = Omit<Product, 'plan'>;
+type Dots = Omit<Product, 'plan' | 'target'>;
 
 function writeColumns(nest: Nest, dots: Dots, { start, stop }: Columns): void {
   const { n, m } = dots.oriented;

@@ -30,7 +30,10 @@ export function packB(nest: Nest, packing: Packing & { readonly columns: Part })
     const column = named(name, n.extent);
     const base = multiply(difference(column, columns.from), int(plan.depth));
     const extent = staticValue(n.extent);
-    const present = extent !== undefined && extent % panelWidth === 0 ? int(panelWidth) : minimum(int(panelWidth), difference(columns.to, column));
+    const present =
+      extent !== undefined && extent % panelWidth === 0
+        ? int(panelWidth)
+        : minimum(int(panelWidth), difference(columns.to, column));
     const copy = { operand: b, along: n, other: k, product };
     if (stepAlong(b, k) === 1 && stepAlong(b, n) !== 1 && b.dtype === node.accumulate) {
       transposed(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
@@ -104,7 +107,11 @@ interface Reading {
   readonly lanes: number;
 }
 
-function loadPoint(nest: Nest, { operand, along, other, product, start, from }: Copy, { row, vector, lanes }: Reading): Value {
+function loadPoint(
+  nest: Nest,
+  { operand, along, other, product, start, from }: Copy,
+  { row, vector, lanes }: Reading,
+): Value {
   const at = (column: Index): Index =>
     placeAt(operand.at, product, new Map([[along.name, add(start, column)], [other.name, add(from, row)]])); // prettier-ignore
   const near = at(vector.at);
@@ -116,7 +123,11 @@ function loadPoint(nest: Nest, { operand, along, other, product, start, from }: 
     align: dtypeInfo[operand.dtype].bytes,
     ...(count === undefined || lanes === 1 ? {} : { count }),
   };
-  return nest.writer.define({ kind: 'load', type: { dtype: operand.dtype, lanes }, access }, 'packed', nest.writer.depth);
+  return nest.writer.define(
+    { kind: 'load', type: { dtype: operand.dtype, lanes }, access },
+    'packed',
+    nest.writer.depth,
+  );
 }
 
 /** k lies side by side: tiles of lanes x lanes, turned in registers. */
@@ -135,8 +146,16 @@ function transposed(nest: Nest, copy: Copy, target: Target): void {
       writer.emit({
         kind: 'transpose',
         dtype: operand.dtype,
-        from: { buffer: memory.parameter(operand.buffer).name, at: near, step: subtractPlaces(point(add(column, int(1)), row), near) },
-        to: { buffer: target.buffer, at: add(add(target.base, multiply(row, int(target.step))), column), step: int(target.step) },
+        from: {
+          buffer: memory.parameter(operand.buffer).name,
+          at: near,
+          step: subtractPlaces(point(add(column, int(1)), row), near),
+        },
+        to: {
+          buffer: target.buffer,
+          at: add(add(target.base, multiply(row, int(target.step))), column),
+          step: int(target.step),
+        },
         rows: partOf(count, { at: column, tile }),
         columns: partOf(depth, { at: row, tile }),
         tile,

@@ -45,7 +45,8 @@ export function orient(nest: Nest, node: Contract): Oriented {
   const outDType = nest.memory.decl(at(node.outs, 0)).dtype;
   const write = at(node.writes, 0);
   const step = (axis: Axis): number | undefined => staticValue(coefficientOf(write, axis) ?? write);
-  const swaps = (step(node.m) === 1 && step(node.n) !== 1 && staticValue(node.m.extent) !== 1) || staticValue(node.n.extent) === 1;
+  const swaps =
+    (step(node.m) === 1 && step(node.n) !== 1 && staticValue(node.m.extent) !== 1) || staticValue(node.n.extent) === 1;
   return swaps
     ? { node, a: b, b: a, m: node.n, n: node.m, k: node.k, outDType }
     : { node, a, b, m: node.m, n: node.n, k: node.k, outDType };
@@ -68,40 +69,90 @@ export interface TilePlan {
 
 const maximumDepth = 512;
 const smallBytes = 1024 * 1024;
+/** Panels lie on the stack of the thread that uses them. */
+const panelStack = 512 * 1024;
 
 /** A register tile for so many rows: few rows leave registers for more columns. */
 function tileFor(target: CpuTarget, rows: number, lanes: number): { readonly rows: number; readonly vectors: number } {
   const model = cpuModels[target.isa];
   if (lanes === 1) return { rows: Math.min(rows, 4), vectors: 1 };
-  if (rows >= model.tileRows || target.isa !== 'avx512') return { rows: Math.min(rows, model.tileRows), vectors: model.tileVectors };
+  if (rows >= model.tileRows || target.isa !== 'avx512')
+    return { rows: Math.min(rows, model.tileRows), vectors: model.tileVectors };
   const wide: Readonly<Record<number, number>> = { 1: 16, 2: 8, 3: 6 };
   return { rows, vectors: wide[rows] ?? model.tileVectors };
 }
 
+/** Extents, as far as they can be reckoned with. */
+interface Extents {
+  readonly height: number;
+  readonly width: number;
+  readonly length: number;
+  readonly batch: number;
+}
+
+function extentsOf({ node, m, n, k }: Oriented): Extents {
+  const batch = node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1);
+  return { height: typicalValue(m.extent), width: typicalValue(n.extent), length: typicalValue(k.extent), batch };
+}
+
 export function planTile(oriented: Oriented, target: CpuTarget): TilePlan {
-  const { node, a, b, m, n, k, outDType } = oriented;
-  const bytes = dtypeInfo[node.accumulate].bytes;
+  const { node, m, n, k } = oriented;
+  const { bytes } = dtypeInfo[node.accumulate];
   const columns = staticValue(n.extent);
   const full = lanesFor(target.isa, bytes);
   const lanes = columns === undefined ? full : Math.min(full, nextPowerOfTwo(columns));
-  const [height, width, length] = [m, n, k].map((axis) => typicalValue(axis.extent)) as [number, number, number];
   const tile = tileFor(target, staticValue(m.extent) ?? 64, lanes);
   const vectors = columns === undefined ? tile.vectors : Math.min(tile.vectors, Math.ceil(columns / lanes));
-  const panelWidth = vectors * lanes;
-  const blocks = Math.ceil(length / maximumDepth);
-  const rounded = Math.ceil(Math.ceil(length / blocks) / 8) * 8;
-  const depth = outDType === node.accumulate && staticValue(k.extent) !== undefined ? rounded : outDType === node.accumulate ? maximumDepth : length;
-  const inPlaceB = b.dtype === node.accumulate && stepAlong(b, n) === 1;
-  const large = length * width * bytes > smallBytes && height > 2 * tile.rows;
-  const packB = !inPlaceB ? height > tile.rows || b.dtype !== node.accumulate : large;
-  const packA = a.dtype !== node.accumulate || (stepAlong(a, k) !== 1 && length * height * bytes > smallBytes / 4);
-  const units = Math.max(1, target.threads * chunksPerThread);
-  const batch = node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1);
-  const panelsInAll = Math.ceil(width / panelWidth);
-  const panels = Math.max(1, Math.min(packA ? 2 : 4, Math.floor((panelsInAll * batch) / Math.max(2, units / 2))));
-  const columnUnits = Math.ceil(panelsInAll / panels) * batch;
-  const unitRows = columnUnits >= units / 2 ? undefined : rowsPerUnit({ height, columnUnits, units, rows: tile.rows });
-  return { lanes, rows: tile.rows, vectors, depth, packA, packB, panels, unitRows, blockRows: packA ? 96 : 192 };
+  const extents = extentsOf(oriented);
+  const depth = depthFor(staticValue(k.extent), bytes);
+  const packed = packing(oriented, { extents, rows: tile.rows, bytes });
+  const panelBytes = depth * vectors * lanes * bytes;
+  const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, target);
+  const units = target.threads * chunksPerThread;
+  const columnUnits = Math.ceil(extents.width / (vectors * lanes * panels)) * extents.batch;
+  const enough = columnUnits >= units / 2;
+  const unitRows = enough ? undefined : rowsPerUnit({ height: extents.height, columnUnits, units, rows: tile.rows });
+  const blockRows = packed.packA ? 96 : 192;
+  return { lanes, rows: tile.rows, vectors, depth, ...packed, panels, unitRows, blockRows };
+}
+
+/** Points of k per block: blocks of about equal size. */
+function depthFor(length: number | undefined, bytes: number): number {
+  const most = bytes === 8 ? maximumDepth / 2 : maximumDepth;
+  if (length === undefined) return most;
+  const blocks = Math.max(1, Math.ceil(length / most));
+  return Math.max(8, Math.ceil(Math.ceil(length / blocks) / 8) * 8);
+}
+
+interface Packing {
+  readonly extents: Extents;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** What is copied before it is used: what must be widened, what lies across the grain, what is large. */
+function packing({ node, a, b, n, k }: Oriented, { extents, rows, bytes }: Packing): Pick<TilePlan, 'packA' | 'packB'> {
+  const { height, width, length } = extents;
+  const widens = b.dtype !== node.accumulate;
+  const inPlace = !widens && stepAlong(b, n) === 1;
+  const isLarge = length * width * bytes > smallBytes && height > 2 * rows;
+  const strides = stepAlong(a, k) !== 1 && length * height * bytes > smallBytes / 4;
+  return { packA: a.dtype !== node.accumulate || strides, packB: inPlace ? isLarge : widens || height > rows };
+}
+
+interface Panels {
+  readonly extents: Extents;
+  readonly panelWidth: number;
+  readonly panelBytes: number;
+  readonly packA: boolean;
+}
+
+/** Panels per unit: as many as fit beside a block of a, but not so many that threads go without a unit. */
+function panelsFor({ extents, panelWidth, panelBytes, packA }: Panels, target: CpuTarget): number {
+  const inAll = Math.ceil(extents.width / panelWidth);
+  const spread = Math.floor((inAll * extents.batch) / Math.max(2, (target.threads * chunksPerThread) / 2));
+  const fits = Math.floor((packA ? panelStack / 2 : panelStack) / panelBytes);
+  return Math.max(1, Math.min(4, fits, spread));
 }
 
 interface Splitting {
@@ -120,5 +171,5 @@ function rowsPerUnit({ height, columnUnits, units, rows }: Splitting): number | 
 /** The op that adds a product to a sum, fused for floats. */
 export const fuses = (dtype: DType): boolean => isFloat(dtype);
 
-export const volume = ({ m, n, k }: Oriented): number => [m, n, k].reduce((left, axis) => left * typicalValue(axis.extent), 1);
-
+export const volume = ({ m, n, k }: Oriented): number =>
+  [m, n, k].reduce((left, axis) => left * typicalValue(axis.extent), 1);

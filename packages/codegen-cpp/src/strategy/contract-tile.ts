@@ -1,6 +1,7 @@
 // The register tile of a matrix product: rows x vectors of accumulators in named variables, a loop over a block of k, and
 // the stores. Every variant (fewer rows, fewer columns, a partial last vector) is written out.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { add, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, Value } from '@tsinductor/ir';
 import { fuses } from './contract-plan.ts';
@@ -22,6 +23,8 @@ export interface Product {
   readonly plan: TilePlan;
   /** The batch axes by name. */
   readonly batch: ReadonlyMap<string, Index>;
+  /** Where sums go: the result itself, or workspace of the accumulated dtype and the result's layout. */
+  readonly target: { readonly name: string; readonly dtype: DType };
 }
 
 export interface Tile {
@@ -78,7 +81,7 @@ function resultPlace(product: Product, row: Index, column: Index): Index {
 
 function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
   if (product.plan.lanes === 1) return;
-  const { name } = nest.memory.parameter(at(product.oriented.node.outs, 0));
+  const { name } = product.target;
   for (let row = 0; row < tile.rows; row++) {
     const place = resultPlace(product, rowAt(tile, row), tile.column);
     nest.writer.emit({ kind: 'prefetch', buffer: name, at: place, intent: 'write' });
@@ -99,7 +102,9 @@ function writeStep(nest: Nest, product: Product, { tile, names, k }: Step): void
   for (let row = 0; row < tile.rows; row++) {
     const scalar = loadA(nest, product, { tile, row, k });
     const left =
-      plan.lanes === 1 ? scalar : writer.define({ kind: 'broadcast', type, value: scalar }, `a${String(row)}_all`, writer.depth);
+      plan.lanes === 1
+        ? scalar
+        : writer.define({ kind: 'broadcast', type, value: scalar }, `a${String(row)}_all`, writer.depth);
     for (let vector = 0; vector < tile.vectors; vector++) {
       const name = at(at(names, row), vector);
       const sum: Value = { kind: 'name', name, type };
@@ -126,7 +131,11 @@ function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; 
   }
   const point = new Map([[oriented.n.name, columnAt(plan, tile, vector)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
   const near = placeAt(b.at, product, point);
-  const next = placeAt(b.at, product, new Map([...point, [oriented.n.name, add(columnAt(plan, tile, vector), int(1))]]));
+  const next = placeAt(
+    b.at,
+    product,
+    new Map([...point, [oriented.n.name, add(columnAt(plan, tile, vector), int(1))]]),
+  );
   const partial = vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
   const access: Access = {
     buffer: memory.parameter(b.buffer).name,
@@ -163,7 +172,11 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
 
 export function converted(nest: Nest, value: Value, dtype: Value['type']['dtype']): Value {
   if (value.type.dtype === dtype) return value;
-  return nest.writer.define({ kind: 'cast', value, type: { dtype, lanes: value.type.lanes } }, 'wide', nest.writer.depth);
+  return nest.writer.define(
+    { kind: 'cast', value, type: { dtype, lanes: value.type.lanes } },
+    'wide',
+    nest.writer.depth,
+  );
 }
 
 export const subtractPlaces = (next: Index, near: Index): Index => add(next, multiply(int(-1), near));
@@ -196,19 +209,24 @@ interface One {
 }
 
 function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds }: One): void {
-  const { writer, memory } = nest;
-  const { plan, oriented } = product;
+  const { writer } = nest;
+  const { plan, oriented, target } = product;
   const { lanes } = plan;
-  const parameter = memory.parameter(at(oriented.node.outs, 0));
   const column = columnAt(plan, tile, vector);
   const near = resultPlace(product, rowAt(tile, row), column);
   const step = subtractPlaces(resultPlace(product, rowAt(tile, row), add(column, int(1))), near);
-  const partial = lanes > 1 && vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
-  const access: Access = { buffer: parameter.name, at: near, step, align: dtypeInfo[parameter.dtype].bytes, ...partial };
+  const partial =
+    lanes > 1 && vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
+  const access: Access = {
+    buffer: target.name,
+    at: near,
+    step,
+    align: dtypeInfo[target.dtype].bytes,
+    ...partial,
+  };
   const type = { dtype: oriented.node.accumulate, lanes };
   const sum: Value = { kind: 'name', name, type };
   const old: Value = { kind: 'load', type, access };
   const value: Value = adds ? { kind: 'apply', op: 'add', args: [old, sum], type } : sum;
-  writer.emit({ kind: 'store', access, value: converted(nest, value, parameter.dtype) });
+  writer.emit({ kind: 'store', access, value: converted(nest, value, target.dtype) });
 }
-

@@ -9,7 +9,16 @@ import type { Contract, Oriented } from './contract-plan.ts';
 import { writeDots } from './contract-dot.ts';
 import { BodyEvaluator, widen } from './evaluate-body.ts';
 import { strideAlong, staticValue } from './index-math.ts';
-import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeResult } from './nest.ts';
+import {
+  bindAxis,
+  emptyFrame,
+  evaluationAt,
+  scalarLoop,
+  vectorFrame,
+  vectorLoop,
+  wholeRange,
+  writeResult,
+} from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
 
 const smallVolume = 512;
@@ -66,7 +75,9 @@ function writeSum(nest: Nest, node: Contract, frame: Frame): void {
   const total: Value = { kind: 'name', name, type };
   scalarLoop(nest, wholeRange(node.k), (k) => {
     const inner = bindAxis(frame, node.k.name, k);
-    const args = [node.a, node.b].map((operand) => widen(operandAt(nest, operand, { node, frame: inner }), lanes, writer));
+    const args = [node.a, node.b].map((operand) =>
+      widen(operandAt(nest, operand, { node, frame: inner }), lanes, writer),
+    );
     const term = writer.define({ kind: 'apply', op: 'mul', args, type }, 'product', writer.depth);
     writer.emit({ kind: 'set', name, value: { kind: 'apply', op: 'add', args: [total, term], type } });
   });
@@ -81,7 +92,11 @@ interface OperandPlace {
   readonly frame: Frame;
 }
 
-function operandAt(nest: Nest, { buffer, at: place }: { buffer: number; at: Index }, { node, frame }: OperandPlace): Value {
+function operandAt(
+  nest: Nest,
+  { buffer, at: place }: { buffer: number; at: Index },
+  { node, frame }: OperandPlace,
+): Value {
   const { dtype } = nest.memory.decl(buffer);
   const body = { nodes: [{ kind: 'load' as const, buffer, at: place, dtype }], results: [0] };
   const value = new BodyEvaluator(body, evaluationAt(nest, frame)).value(0);

@@ -188,20 +188,26 @@ export class BodyEvaluator {
     if (mask?.kind === 'constant' && mask.value === 0) return this.#otherwise(node);
     const source = this.#evaluation.source(node.buffer, node.at, (index) => this.resolve(index));
     if (source.kind === 'value') return this.#masked(source.value, node, mask);
-    const { lane } = this.#evaluation.point;
-    const varies = source.packed || this.varies(source.at) || (mask !== undefined && mask.type.lanes > 1);
-    const lanes = varies && lane !== undefined ? lane.lanes : 1;
-    const access: Access = {
-      buffer: source.name,
-      ...(source.packed ? { at: source.at, step: int(1) } : this.place(source.at)),
-      align: source.align,
-      ...(lanes > 1 && !source.packed && lane?.count !== undefined ? { count: lane.count } : {}),
-    };
+    const guard = mask === undefined || isTrue(mask) ? undefined : mask;
+    const access = this.#access(source, guard);
+    const lanes = this.#lanesOf(source, guard);
     const type = { dtype: node.dtype, lanes };
-    const other = node.other === undefined ? undefined : widen(this.value(node.other), lanes, this.#writer);
-    const guard = mask === undefined || isTrue(mask) ? {} : { mask: widen(mask, lanes, this.#writer) };
-    const value: Value = { kind: 'load', type, access, ...guard, ...(other === undefined ? {} : { other }) };
-    return this.#writer.define(value, source.name, source.floor);
+    const masked = guard === undefined ? {} : { mask: widen(guard, lanes, this.#writer) };
+    const other = node.other === undefined ? {} : { other: widen(this.value(node.other), lanes, this.#writer) };
+    return this.#writer.define({ kind: 'load', type, access, ...masked, ...other }, source.name, source.floor);
+  }
+
+  /** A load has lanes where its place or its mask differs between them. */
+  #lanesOf(place: Place, mask: Value | undefined): number {
+    const varies = place.packed || this.varies(place.at) || (mask !== undefined && mask.type.lanes > 1);
+    return varies ? (this.#evaluation.point.lane?.lanes ?? 1) : 1;
+  }
+
+  #access(place: Place, mask: Value | undefined): Access {
+    const layout = place.packed ? { at: place.at, step: int(1) } : this.place(place.at);
+    const count = this.#evaluation.point.lane?.count;
+    const partial = count !== undefined && !place.packed && this.#lanesOf(place, mask) > 1;
+    return { buffer: place.name, ...layout, align: place.align, ...(partial ? { count } : {}) };
   }
 
   /** How the lanes of a vector at `index` lie in memory. */

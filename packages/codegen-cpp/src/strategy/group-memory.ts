@@ -61,6 +61,10 @@ export class GroupMemory {
     return decl;
   }
 
+  bytesOf(buffer: BufferId): number {
+    return dtypeInfo[this.decl(buffer).dtype].bytes;
+  }
+
   isVirtual(buffer: BufferId): boolean {
     return this.#local.has(buffer) || this.#schedule.buffers.find((plan) => plan.buffer === buffer)?.kind === 'virtual';
   }

@@ -192,11 +192,19 @@ interface Turning {
 }
 
 /** Whether an access that strides along the lanes can be turned in tiles: see tile.ts. */
-export function canTurn({ band, other, index }: Turning, { nodes, lanes }: { nodes: readonly LoopNode[]; lanes: number }): boolean {
+export function canTurn(
+  { band, other, index }: Turning,
+  { nodes, lanes }: { nodes: readonly LoopNode[]; lanes: number },
+): boolean {
   if (band.role !== 'parallel' || nodes.some((node) => node.kind !== 'map' && node.kind !== 'scan')) return false;
   if (lanes < 4 || typicalValue(band.axis.extent) < lanes || typicalValue(other.axis.extent) < lanes) return false;
   const far = coefficientOf(index, band.axis);
-  return far !== undefined && strideAlong(index, band.axis.name) !== 0 && strideAlong(index, other.axis.name) === 1 && !hasIndirect(index);
+  return (
+    far !== undefined &&
+    strideAlong(index, band.axis.name) !== 0 &&
+    strideAlong(index, other.axis.name) === 1 &&
+    !hasIndirect(index)
+  );
 }
 
 /** The best of `bands` to vectorise for `nodes`, all of which run below them. */

@@ -1,12 +1,11 @@
 // What the strategies for nests share: a frame (which axes are open, and as what), vector loops with their tails, and
 // writing a node's results to where they live.
-import { at, get } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
-import type { Axis, Group, Index, LoopNode, Schedule, Value } from '@tsinductor/ir';
+import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { add, int } from '@tsinductor/ir';
+import type { Access, Axis, BufferId, Group, Index, LoopNode, Schedule, Value } from '@tsinductor/ir';
 import { streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
-import { dtypeInfo } from '@tsinductor/base';
-import { add } from '@tsinductor/ir';
 import { BodyEvaluator, evaluateBody, widen } from './evaluate-body.ts';
 import type { Evaluation, Lane } from './evaluate-body.ts';
 import type { GroupMemory } from './group-memory.ts';
@@ -151,54 +150,74 @@ export interface Result {
   readonly value: Value;
 }
 
-/** Writes one result of a node at a point: to a value at hand, a row of scratch or memory. */
-export function writeResult(nest: Nest, { node, slot, value }: Result, frame: Frame): void {
-  const { memory, writer, group } = nest;
+/** Writes one result of a node at a point: to a value at hand, a row of scratch, a tile or memory. */
+export function writeResult(nest: Nest, result: Result, frame: Frame): void {
+  const { memory, group } = nest;
+  const { node, slot, value } = result;
   const buffer = at(node.outs, slot);
   const position = at(node.writes, slot);
-  const local = group.locals.find((candidate) => candidate.buffer === buffer);
+  const isScalar = group.locals.some((local) => local.buffer === buffer && local.kind === 'scalar');
+  const inRow = memory.row(buffer) !== undefined;
+  memory.keep(buffer, isScalar && !inRow ? undefined : position, value);
+  const store: Storing = { buffer, position, value };
+  if (inRow) storeRow(nest, store, frame);
+  else if (!memory.isVirtual(buffer) && !storeTile(nest, store, frame)) storeMemory(nest, store, frame);
+}
+
+interface Storing {
+  readonly buffer: BufferId;
+  readonly position: Index;
+  readonly value: Value;
+}
+
+const countOf = (frame: Frame, lanes: number): Pick<Access, 'count'> =>
+  lanes > 1 && frame.lane?.count !== undefined ? { count: frame.lane.count } : {};
+
+const placesAt = (nest: Nest, frame: Frame): BodyEvaluator =>
+  new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
+
+function storeRow(nest: Nest, { buffer, position, value }: Storing, frame: Frame): void {
+  const { memory, writer } = nest;
   const row = memory.row(buffer);
-  memory.keep(buffer, local?.kind === 'scalar' && row === undefined ? undefined : position, value);
-  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
-  const lanes = frame.lane?.lanes ?? 1;
-  const count = lanes > 1 && frame.lane?.count !== undefined ? { count: frame.lane.count } : {};
-  const dtype = memory.decl(buffer).dtype;
-  const { bytes } = dtypeInfo[dtype];
-  if (row !== undefined) {
-    const place = memory.rowIndex(row, position, (index) => evaluator.resolve(index));
-    const packed = row.lanes > 1;
-    const wide = packed || evaluator.varies(place) ? lanes : 1;
-    const access = packed ? { at: place, step: int(1) } : { ...evaluator.place(place), ...(wide > 1 ? count : {}) };
-    writer.emit({
-      kind: 'store',
-      access: { buffer: row.name, ...access, align: bytes },
-      value: widen(value, wide, writer),
-    });
-    return;
-  }
-  if (memory.isVirtual(buffer)) return;
+  if (row === undefined) return;
+  const evaluator = placesAt(nest, frame);
+  const place = memory.rowIndex(row, position, (index) => evaluator.resolve(index));
+  const packed = row.lanes > 1;
+  const wide = packed || evaluator.varies(place) ? (frame.lane?.lanes ?? 1) : 1;
+  const layout = packed ? { at: place, step: int(1) } : { ...evaluator.place(place), ...countOf(frame, wide) };
+  const access = { buffer: row.name, ...layout, align: memory.bytesOf(buffer) };
+  writer.emit({ kind: 'store', access, value: widen(value, wide, writer) });
+}
+
+/** Whether the result went to a tile. */
+function storeTile(nest: Nest, { buffer, position, value }: Storing, frame: Frame): boolean {
+  const { memory, writer } = nest;
   const tile = memory.tile({ buffer, position, store: true });
-  if (tile !== undefined) {
-    const access = { buffer: tile.name, at: tile.at, step: int(1), align: bytes };
-    writer.emit({ kind: 'store', access, value: widen(value, lanes, writer) });
-    return;
-  }
+  if (tile === undefined) return false;
+  const access = { buffer: tile.name, at: tile.at, step: int(1), align: memory.bytesOf(buffer) };
+  writer.emit({ kind: 'store', access, value: widen(value, frame.lane?.lanes ?? 1, writer) });
+  return true;
+}
+
+function storeMemory(nest: Nest, { buffer, position, value }: Storing, frame: Frame): void {
+  const { memory, writer } = nest;
+  const evaluator = placesAt(nest, frame);
   const index = evaluator.resolve(position);
   const place = evaluator.place(index);
-  const wide = evaluator.varies(index) ? lanes : 1;
-  const align = staticValue(place.step) === 1 ? memory.alignment(buffer, index, wide) : bytes;
-  const stream =
-    streams(nest, { dtype, size: memory.decl(buffer).size, wide, align }) && frame.lane?.count === undefined;
+  const wide = evaluator.varies(index) ? (frame.lane?.lanes ?? 1) : 1;
+  const align = staticValue(place.step) === 1 ? memory.alignment(buffer, index, wide) : memory.bytesOf(buffer);
+  const { dtype, size } = memory.decl(buffer);
+  const stream = frame.lane?.count === undefined && streams(nest, { dtype, size, wide, align });
   writer.emit({
     kind: 'store',
-    access: { buffer: memory.parameter(buffer).name, ...place, align, ...(wide > 1 ? count : {}) },
+    access: { buffer: memory.parameter(buffer).name, ...place, align, ...countOf(frame, wide) },
     value: widen(value, wide, writer),
     ...(stream ? { hint: 'stream' as const } : {}),
   });
 }
 
 interface Written {
-  readonly dtype: keyof typeof dtypeInfo;
+  readonly dtype: DType;
   readonly size: Index;
   readonly wide: number;
   readonly align: number;
@@ -213,4 +232,3 @@ function streams(nest: Nest, { dtype, size, wide, align }: Written): boolean {
 }
 
 export const nodeAt = (nest: Nest, index: number): LoopNode => at(nest.group.nodes, index);
-export const axisValue = (frame: Frame, axis: string): Index => get(frame.axes, axis);

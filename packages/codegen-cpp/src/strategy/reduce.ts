@@ -150,7 +150,12 @@ function step(nest: Nest, { site, carried }: Looping, points: readonly (readonly
         if (node.kind === 'map') writeMap(nest, node, frame);
         const entry = carried.find((candidate) => candidate.node === node);
         if (entry !== undefined)
-          advance(nest, { node: entry.node, state: at(at(entry.states, frameIndex), accumulator), frame, reduced: site.lane !== undefined });
+          advance(nest, {
+            node: entry.node,
+            state: at(at(entry.states, frameIndex), accumulator),
+            frame,
+            reduced: site.lane !== undefined,
+          });
       }
     });
   });

@@ -48,11 +48,21 @@ export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
   if (nodes.some((node) => node.kind === 'scan')) return best;
   for (const band of parallelBands(tree)) {
     const lanes = lanesAlong(band.axis, nodes, nest.target);
-    const cycles = leavesOf(tree).reduce((sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), target: nest.target }), 0);
-    if (lanes > 1 && cycles < best.cycles * 0.9) best = { axis: band.axis, lanes, cycles };
+    const cycles = leavesOf(tree).reduce(
+      (sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), target: nest.target }),
+      0,
+    );
+    if (lanes > 1 && cycles < best.cycles * 0.9 && rowsFit(nest, lanes)) best = { axis: band.axis, lanes, cycles };
   }
   return best;
 }
+
+/** Whether rows of scratch still fit on a stack where each element has so many lanes. */
+const rowsFit = (nest: Nest, lanes: number): boolean =>
+  nest.group.locals.every(({ buffer, kind, size }) => {
+    const elements = staticValue(size);
+    return kind === 'scalar' || (elements !== undefined && elements * lanes * nest.memory.bytesOf(buffer) <= stackScratchBytes);
+  });
 
 function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const shared = chooseShared(nest, tree);
@@ -150,8 +160,10 @@ function writeParallel(nest: Nest, plan: RegionPlan): void {
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
   const lanesOutside =
     plan.block === undefined && parallelBands(plan.tree).some((band) => band.axis === plan.shared.axis);
-  const tiled = plan.tiles === undefined || isReduced(plan.tree, plan.tiles.across) ? 1 : plan.shared.lanes * tilesPerBlock;
-  const perUnit = tiled * plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
+  const tiled =
+    plan.tiles === undefined || isReduced(plan.tree, plan.tiles.across) ? 1 : plan.shared.lanes * tilesPerBlock;
+  const perUnit =
+    tiled * plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
   const body = writer.sealedBlock([begin, end], () => {
     memory.scoped(() => {
       writeUnits(nest, plan, { unitAxes, begin: named(begin, total), end: named(end, add(total, int(1))) });
@@ -222,7 +234,11 @@ function blockRange(nest: Nest, { axis, block = 1 }: UnitAxis, { begin, end }: {
   };
   const to = multiply(end, int(block));
   const even = isMultipleOf(axis.extent, block);
-  return { axis, from: named('from', multiply(begin, int(block))), to: named('to', even ? to : minimum(to, axis.extent)) };
+  return {
+    axis,
+    from: named('from', multiply(begin, int(block))),
+    to: named('to', even ? to : minimum(to, axis.extent)),
+  };
 }
 
 interface Inside {
@@ -271,7 +287,7 @@ function writeTiled(nest: Nest, plan: RegionPlan & { readonly tiles: TilePlan },
       if (vector === undefined) return;
       const inner = vectorFrame(frame, tiles.lane.name, vector);
       const carried = declareCarried(nest, nodes, inner);
-      writeTileColumn(nest, { plan: tiles, lanes, from, to }, inner, (point) => {
+      writeTileColumn(nest, { plan: tiles, lanes, from, to, frame: inner }, (point) => {
         writePoint(nest, { nodes, carried }, point);
       });
     });
@@ -286,7 +302,10 @@ function writeTiled(nest: Nest, plan: RegionPlan & { readonly tiles: TilePlan },
   memory.multiples.set(name, lanes);
   const block = writer.block([name], () => {
     const from = named(name, tiles.across.extent);
-    column(from, isMultipleOf(down.to, step, memory.multiples) ? add(from, int(step)) : minimum(add(from, int(step)), down.to));
+    column(
+      from,
+      isMultipleOf(down.to, step, memory.multiples) ? add(from, int(step)) : minimum(add(from, int(step)), down.to),
+    );
   });
   writer.emit({ kind: 'for', name, from: down.from, to: down.to, step, body: block });
 }
@@ -328,7 +347,11 @@ function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
   const inherits = frame.lane !== undefined;
   const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
   const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest.target);
-  writeSerial(nest, { tree, shared: choice, block: undefined, tiles: undefined, cycles: 0 }, { bands: parallelBands(tree), frame });
+  writeSerial(
+    nest,
+    { tree, shared: choice, block: undefined, tiles: undefined, cycles: 0 },
+    { bands: parallelBands(tree), frame },
+  );
 }
 
 /** Whether all users of a local are below `tree`, and not all below one of its children. */

@@ -84,7 +84,7 @@ function resultNumber(split: Split, frame: Frame): Index {
 }
 
 function writePartials(nest: Nest, split: Split): void {
-  const { writer, memory } = nest;
+  const { writer } = nest;
   const { tree, axis, chunk, chunks } = split;
   const outer = parallelBands(tree).filter((band) => band.axis.name !== split.laneAxis?.name);
   const total = multiply(chunks, product(outer.map((band) => band.axis.extent)));
@@ -105,7 +105,7 @@ function writePartials(nest: Nest, split: Split): void {
       }
       const from = multiply(number, chunk);
       const part = { axis, from, to: minimum(add(from, chunk), axis.extent) };
-      withLanes(nest, split, { frame, instances: 4 }, (frames) => {
+      withLanes(nest, { split, frame, instances: 4 }, (frames) => {
         writeSite(
           nest,
           {
@@ -124,7 +124,6 @@ function writePartials(nest: Nest, split: Split): void {
   });
   const cycles = (typicalValue(chunk) * extentProduct(reductionBands(tree).slice(1))) / 8;
   const grain = staticValue(total) === 1 ? int(1) : grainOf(nest, total, Math.max(1, cycles));
-  void memory;
   writer.emit({ kind: 'parallel', begin, end, total, grain, body });
 }
 
@@ -134,17 +133,13 @@ const laneOf = (split: Split): { readonly lane?: { readonly axis: string; readon
 };
 
 interface Opening {
+  readonly split: Split;
   readonly frame: Frame;
   readonly instances: number;
 }
 
 /** Opens the loop over the lanes where results are the lanes. */
-function withLanes(
-  nest: Nest,
-  split: Split,
-  { frame, instances }: Opening,
-  body: (frames: readonly Frame[]) => void,
-): void {
+function withLanes(nest: Nest, { split, frame, instances }: Opening, body: (frames: readonly Frame[]) => void): void {
   const { laneAxis, lanes } = split;
   if (laneAxis === undefined || !parallelBands(split.tree).some((band) => band.axis.name === laneAxis.name)) {
     body([frame]);
@@ -207,7 +202,7 @@ function writeMerges(nest: Nest, split: Split): void {
       });
       return;
     }
-    withLanes(nest, split, { frame, instances: 1 }, (frames) => {
+    withLanes(nest, { split, frame, instances: 1 }, (frames) => {
       for (const inner of frames) for (const node of split.partials.keys()) mergeChunks(nest, { split, node }, inner);
     });
   };

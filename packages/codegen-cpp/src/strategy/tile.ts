@@ -37,7 +37,9 @@ export function planTiles(tree: LoopTree, nodes: readonly LoopNode[], choice: La
   let best: TilePlan | undefined;
   for (const other of tree.loops) {
     if (other === band) continue;
-    const turned = distinct(accesses.filter(({ position }) => canTurn({ band, other, index: position }, { nodes, lanes })));
+    const turned = distinct(
+      accesses.filter(({ position }) => canTurn({ band, other, index: position }, { nodes, lanes })),
+    );
     if (turned.length > (best?.accesses.length ?? 0)) best = { lane: band.axis, across: other.axis, accesses: turned };
   }
   return best;
@@ -60,7 +62,9 @@ function distinct(accesses: readonly TurnedAccess[]): readonly TurnedAccess[] {
   const seen = new Set<string>();
   return accesses.filter((access) => {
     const key = JSON.stringify(access);
-    return seen.has(key) ? false : seen.add(key) !== undefined;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
   });
 }
 
@@ -70,12 +74,13 @@ export interface TileColumn {
   /** The part of `across` to run over. */
   readonly from: Index;
   readonly to: Index;
+  readonly frame: Frame;
 }
 
 /** Runs down `across` at one vector of the lane axis, a tile at a time. `body` writes one point of `across`. */
-export function writeTileColumn(nest: Nest, column: TileColumn, frame: Frame, body: (frame: Frame) => void): void {
+export function writeTileColumn(nest: Nest, column: TileColumn, body: (frame: Frame) => void): void {
   const { writer, memory } = nest;
-  const { plan, lanes, from, to } = column;
+  const { plan, lanes, from, to, frame } = column;
   const scratch = plan.accesses
     .filter(({ buffer }) => !memory.isVirtual(buffer) && memory.row(buffer) === undefined)
     .map((access) => {
@@ -89,7 +94,10 @@ export function writeTileColumn(nest: Nest, column: TileColumn, frame: Frame, bo
   const block = writer.block([start], () => {
     const corner = named(start, plan.across.extent);
     const rows = isMultipleOf(to, lanes, memory.multiples) ? int(lanes) : minimum(int(lanes), difference(to, corner));
-    const tiles = scratch.map((entry) => ({ ...entry, transpose: turning(nest, { ...entry, corner, rows, plan, lanes }, frame) }));
+    const tiles = scratch.map((entry) => ({
+      ...entry,
+      transpose: turning(nest, { ...entry, corner, rows, plan, lanes }, frame),
+    }));
     for (const { access, transpose } of tiles) if (!access.store) writer.emit(transpose);
     const row = writer.fresh('row');
     const inner = writer.block([row], () => {

@@ -7,6 +7,7 @@ import { compareLists, equal } from './order.ts';
 import {
   add,
   divideTerm,
+  fromOrdered,
   fromTerm,
   fromTerms,
   int,
@@ -78,20 +79,30 @@ function splitByTerm(dividend: Index, unit: Term): Split {
     if (whole === undefined) rest.push(term);
     else quotient.push(whole);
   }
-  const left = fromTerms(rest);
+  const left = fromOrdered(rest);
   const isRemainder = rest.length === 0 || isWithin(left, fromTerm(unit));
-  if (isRemainder || unit.factors.length > 0) return { quotient: fromTerms(quotient), rest: left, isRemainder };
+  if (unit.factors.length > 0) return { quotient: fromTerms(quotient), rest: left, isRemainder };
+  return isRemainder
+    ? { quotient: fromOrdered(quotient), rest: left, isRemainder }
+    : reduceCoefficients({ quotient, rest }, unit.coefficient);
+}
+
+/** Leaves coefficients below the divisor, and a constant in [0, divisor). */
+function reduceCoefficients(
+  { quotient, rest }: { quotient: readonly Term[]; rest: readonly Term[] },
+  divisor: number,
+): Split {
+  const taken: Term[] = [];
   const reduced = rest.map((term): Term => {
-    const times =
-      term.factors.length === 0
-        ? Math.floor(term.coefficient / unit.coefficient)
-        : Math.trunc(term.coefficient / unit.coefficient);
-    quotient.push({ coefficient: times, factors: term.factors });
-    return { coefficient: term.coefficient - times * unit.coefficient, factors: term.factors };
+    const { coefficient, factors } = term;
+    const times = factors.length === 0 ? Math.floor(coefficient / divisor) : Math.trunc(coefficient / divisor);
+    if (times === 0) return term;
+    taken.push({ coefficient: times, factors });
+    return { coefficient: coefficient - times * divisor, factors };
   });
+  if (taken.length === 0) return { quotient: fromOrdered(quotient), rest: fromOrdered(rest), isRemainder: false };
   const small = fromTerms(reduced);
-  const done = !equal(small, left) && isWithin(small, fromTerm(unit));
-  return { quotient: fromTerms(quotient), rest: small, isRemainder: done };
+  return { quotient: fromTerms([...quotient, ...taken]), rest: small, isRemainder: isWithin(small, int(divisor)) };
 }
 
 /** Long division by a sum, as in (i * (s0 + 1) + j) / (s0 + 1); undefined unless what is left is a remainder. */
@@ -185,20 +196,27 @@ function commonFactor(rest: Index, divisor: Index): CommonFactor | undefined {
   if (unit === undefined || units.length > 1) return undefined;
   const terms = termsOf(rest);
   const candidates = terms.map((term) => greatestCommon(term, unit)).filter((term) => !isUnit(term));
-  candidates.sort((a, b) => b.factors.length - a.factors.length || b.coefficient - a.coefficient);
+  candidates.sort((a, b) =>
+    a.factors.length === b.factors.length ? b.coefficient - a.coefficient : b.factors.length - a.factors.length,
+  );
   for (const [position, factor] of candidates.entries()) {
     const previous = candidates[position - 1];
     if (previous !== undefined && sameTerm(previous, factor)) continue;
-    const [multiple, remainder]: [Term[], Term[]] = [[], []];
-    for (const term of terms) (divideTerm(term, factor) === undefined ? remainder : multiple).push(term);
-    if (remainder.length === 0) return { factor, multiple: fromTerms(multiple), remainder: int(0) };
-    const constant =
-      remainder.length === 1 && remainder[0]?.factors.length === 0 ? remainder[0].coefficient : undefined;
-    const left = splitConstant(constant, factor) ?? { multiple: [], remainder: fromTerms(remainder) };
-    if (!isWithin(left.remainder, fromTerm(factor))) continue;
-    return { factor, multiple: fromTerms([...multiple, ...left.multiple]), remainder: left.remainder };
+    const found = splitByFactor(terms, factor);
+    if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The terms that the factor divides and the others, where those are a remainder of it. */
+function splitByFactor(terms: readonly Term[], factor: Term): CommonFactor | undefined {
+  const [multiple, remainder]: [Term[], Term[]] = [[], []];
+  for (const term of terms) (divideTerm(term, factor) === undefined ? remainder : multiple).push(term);
+  if (remainder.length === 0) return { factor, multiple: fromTerms(multiple), remainder: int(0) };
+  const constant = remainder.length === 1 && remainder[0]?.factors.length === 0 ? remainder[0].coefficient : undefined;
+  const left = splitConstant(constant, factor) ?? { multiple: [], remainder: fromTerms(remainder) };
+  if (!isWithin(left.remainder, fromTerm(factor))) return undefined;
+  return { factor, multiple: fromTerms([...multiple, ...left.multiple]), remainder: left.remainder };
 }
 
 /** A constant as a multiple of a constant factor and a remainder. */

@@ -40,11 +40,12 @@ export function compareIndex(a: Index, b: Index): number {
     case 'axis': {
       const other = (b as typeof a).axis;
       if (a.axis === other) return 0;
-      return compareText(a.axis.name, other.name) || compareIndex(a.axis.extent, other.extent);
+      const order = compareText(a.axis.name, other.name);
+      return order === 0 ? compareIndex(a.axis.extent, other.extent) : order;
     }
     case 'indirect': {
       const other = b as typeof a;
-      return a.value - other.value || compareIndex(a.extent, other.extent);
+      return a.value === other.value ? compareIndex(a.extent, other.extent) : a.value - other.value;
     }
     case 'sum':
     case 'product':
@@ -54,7 +55,8 @@ export function compareIndex(a: Index, b: Index): number {
     case 'floorDiv':
     case 'mod': {
       const other = b as typeof a;
-      return compareIndex(a.dividend, other.dividend) || compareIndex(a.divisor, other.divisor);
+      const order = compareIndex(a.dividend, other.dividend);
+      return order === 0 ? compareIndex(a.divisor, other.divisor) : order;
     }
   }
 }

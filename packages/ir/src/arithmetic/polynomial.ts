@@ -65,7 +65,7 @@ export function fromTerm({ coefficient, factors }: Term): Index {
 }
 
 /** The polynomial with terms that are canonical already: ordered, distinct, no zeros. */
-function fromOrdered(terms: readonly Term[]): Index {
+export function fromOrdered(terms: readonly Term[]): Index {
   if (terms.length === 0) return int(0);
   return terms.length === 1 ? fromTerm(at(terms, 0)) : { kind: 'sum', items: terms.map(fromTerm) };
 }
@@ -89,20 +89,22 @@ export function fromTerms(terms: readonly Term[]): Index {
 /** Two ordered lists of terms in one pass. */
 function mergeTerms(a: readonly Term[], b: readonly Term[]): readonly Term[] {
   const merged: Term[] = [];
-  let [left, right] = [0, 0];
-  for (let x = a[left], y = b[right]; x !== undefined || y !== undefined; x = a[left], y = b[right]) {
-    const order = x === undefined ? 1 : y === undefined ? -1 : compareLists(x.factors, y.factors);
-    if (order <= 0) left += 1;
-    if (order >= 0) right += 1;
-    if (x === undefined || y === undefined || order !== 0) {
-      const first = order < 0 ? x : y;
-      if (first !== undefined) merged.push(first);
+  let right = 0;
+  for (const term of a) {
+    let next = b[right];
+    while (next !== undefined && compareLists(next.factors, term.factors) < 0) {
+      merged.push(next);
+      next = b[++right];
+    }
+    if (next === undefined || compareLists(next.factors, term.factors) > 0) {
+      merged.push(term);
       continue;
     }
-    const coefficient = safe(x.coefficient + y.coefficient);
-    if (coefficient !== 0) merged.push({ coefficient, factors: x.factors });
+    right += 1;
+    const coefficient = safe(term.coefficient + next.coefficient);
+    if (coefficient !== 0) merged.push({ coefficient, factors: term.factors });
   }
-  return merged;
+  return [...merged, ...b.slice(right)];
 }
 
 export function add(a: Index, b: Index): Index {

@@ -70,20 +70,27 @@ function quotientBounds(dividend: Interval, divisor: Interval): Interval {
 // 0 * Infinity is 0 here: an unbounded factor is still a number.
 const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
 
-function multiplyBounds(a: Interval, b: Interval): Interval {
-  const corners = [times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high)];
-  return interval(Math.min(...corners), Math.max(...corners));
-}
-
 function termBounds({ coefficient, factors }: Term): Interval {
-  return factors.map(boundsOf).reduce(multiplyBounds, interval(coefficient, coefficient));
+  let low = coefficient;
+  let high = coefficient;
+  for (const factor of factors) {
+    const { low: a, high: b } = boundsOf(factor);
+    const corners = [times(low, a), times(low, b), times(high, a), times(high, b)] as const;
+    low = Math.min(corners[0], corners[1], corners[2], corners[3]);
+    high = Math.max(corners[0], corners[1], corners[2], corners[3]);
+  }
+  return interval(low, high);
 }
 
-const addBounds = (a: Interval, b: Interval): Interval => interval(a.low + b.low, a.high + b.high);
 function termwise(terms: readonly Term[]): Interval {
-  let total = interval(0, 0);
-  for (const term of terms) total = addBounds(total, termBounds(term));
-  return total;
+  let low = 0;
+  let high = 0;
+  for (const term of terms) {
+    const bounds = termBounds(term);
+    low += bounds.low;
+    high += bounds.high;
+  }
+  return interval(low, high);
 }
 
 function sumBounds(terms: readonly Term[]): Interval {
@@ -150,10 +157,14 @@ function lowestValue(index: Index): number {
 
 /** A factor that varies from point to point: those computed from others first. */
 function findVariable(index: Index): Index | undefined {
-  const factors = termsOf(index)
-    .flatMap((term) => term.factors)
-    .filter(varies);
-  return factors.find(({ kind }) => kind !== 'axis') ?? factors[0];
+  let axis: Index | undefined;
+  for (const { factors } of termsOf(index)) {
+    for (const factor of factors) {
+      if (factor.kind !== 'size' && factor.kind !== 'axis' && varies(factor)) return factor;
+      if (factor.kind === 'axis') axis ??= factor;
+    }
+  }
+  return axis;
 }
 
 function varies(index: Index): boolean {

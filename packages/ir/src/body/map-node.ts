@@ -34,9 +34,16 @@ interface Rebuilding {
   readonly options: BuilderOptions;
 }
 
-function rebuild(body: Body, writes: readonly Index[], { replay, options }: Rebuilding): { body: Body; writes: readonly Index[] } {
+function rebuild(
+  body: Body,
+  writes: readonly Index[],
+  { replay, options }: Rebuilding,
+): { body: Body; writes: readonly Index[] } {
   const builder = new BodyBuilder(options);
-  const replayed = replayBody(body, builder, { ...replay, roots: writes.flatMap((write) => [...freeIndirects(write)]) });
+  const replayed = replayBody(body, builder, {
+    ...replay,
+    roots: writes.flatMap((write) => [...freeIndirects(write)]),
+  });
   const moved = writes.map(replayed.indexOf);
   const used = [...new Set(moved.flatMap((write) => [...freeIndirects(write)]))];
   const count = body.results.length;

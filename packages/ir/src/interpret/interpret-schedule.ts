@@ -68,7 +68,10 @@ class ScheduleMachine {
   }
 
   #tree(tree: LoopTree | NodeRef, axes: Axes): void {
-    if (tree.kind === 'node') return this.#node(this.#nodeAt(tree), axes);
+    if (tree.kind === 'node') {
+      this.#node(this.#nodeAt(tree), axes);
+      return;
+    }
     this.#band(tree, 0, axes);
   }
 
@@ -103,7 +106,10 @@ class ScheduleMachine {
   /** A node at a point of the loops around it; axes that they do not have are looped over here. */
   #node(node: LoopNode, axes: Axes): void {
     const left = node.axes.find(({ name }) => !axes.has(name));
-    if (left !== undefined) return this.#loop(left, axes, (inner) => this.#node(node, inner));
+    if (left !== undefined) {
+      this.#loop(left, axes, (inner) => this.#node(node, inner));
+      return;
+    }
     const over = overAxes(node);
     const isOpen = this.#states.has(node);
     if (over.length > 0 && !isOpen) this.#states.set(node, this.#initialState(node, axes));
@@ -113,24 +119,31 @@ class ScheduleMachine {
 
   #positions(node: LoopNode, over: readonly Axis[], axes: Axes): void {
     const left = over.find(({ name }) => !axes.has(name));
-    if (left !== undefined) return this.#loop(left, axes, (inner) => this.#positions(node, over, inner));
+    if (left !== undefined) {
+      this.#loop(left, axes, (inner) => this.#positions(node, over, inner));
+      return;
+    }
     this.#execute(node, axes);
   }
 
   #execute(node: LoopNode, axes: Axes): void {
     switch (node.kind) {
       case 'map':
-        return this.#write(node, this.#evaluate(node.body, axes));
+        this.#write(node, this.#evaluate(node.body, axes));
+        return;
       case 'scatter':
-        return this.#update(node, axes);
+        this.#update(node, axes);
+        return;
       case 'reduce':
         this.#states.set(node, this.#evaluate(node.step, axes, get(this.#states, node)).results);
         return;
       case 'scan':
         this.#states.set(node, this.#evaluate(node.step, axes, get(this.#states, node)).results);
-        return this.#write(node, this.#evaluate(node.finish, axes, get(this.#states, node)));
+        this.#write(node, this.#evaluate(node.finish, axes, get(this.#states, node)));
+        return;
       case 'contract':
-        return this.#accumulate(node, axes);
+        this.#accumulate(node, axes);
+        return;
     }
   }
 
@@ -220,7 +233,10 @@ class ScheduleMachine {
     const out = at(node.outs, 0);
     const { results, index } = this.#evaluate(node.body, axes);
     const [place, value] = [index(at(node.writes, 0)), at(results, 0)];
-    if (node.mode === 'set') return this.#store(out, place, value);
+    if (node.mode === 'set') {
+      this.#store(out, place, value);
+      return;
+    }
     const combine = evaluator(pointwise[combining[node.mode]], dtypeInfo[get(this.#dtypes, out)].compute);
     this.#store(out, place, combine(this.#load(out, place), value));
   }

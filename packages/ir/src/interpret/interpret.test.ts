@@ -113,6 +113,7 @@ const body = (build: (b: BodyBuilder) => ScalarId | readonly ScalarId[]): Body =
   const results = build(builder);
   return builder.finish(typeof results === 'number' ? [results] : results);
 };
+// eslint-disable-next-line max-params -- a test's shorthand
 const map = (axes: readonly Axis[], write: Index, build: (b: BodyBuilder) => ScalarId, out = 1): LoopNode => ({ id: 0, kind: 'map', outs: [out], writes: [write], axes, origins: [], body: body(build) }); // prettier-ignore
 
 const ramp = (length: number, by = 1): Float32Array => Float32Array.from({ length }, (_, k) => k * by);
@@ -213,6 +214,7 @@ describe('maps', () => {
   });
 });
 
+// eslint-disable-next-line max-params -- a test's shorthand
 const reduceBodies = (
   name: ReductionName,
   dtype: DType,

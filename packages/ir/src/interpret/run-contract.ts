@@ -158,21 +158,28 @@ interface Block {
   readonly p1: number;
 }
 
+/** Adds the products of a stretch of row i of `a` with a block of `b`. Reads are in bounds by construction. */
+/* eslint-disable @typescript-eslint/non-nullable-type-assertion-style -- a default for each read would cost time here */
 function multiplyBlock(a: Float64Array, b: Float64Array, { c, i, n, k, j0, j1, p0, p1 }: Block): void {
+  const row = i * k;
+  const out = i * n;
   let p = p0;
   for (; p + 4 <= p1; p += 4) {
-    const [x0, x1, x2, x3] = [a[i * k + p] ?? 0, a[i * k + p + 1] ?? 0, a[i * k + p + 2] ?? 0, a[i * k + p + 3] ?? 0];
+    const [x0, x1] = [a[row + p] as number, a[row + p + 1] as number];
+    const [x2, x3] = [a[row + p + 2] as number, a[row + p + 3] as number];
     const [r0, r1, r2, r3] = [p * n, (p + 1) * n, (p + 2) * n, (p + 3) * n];
     for (let j = j0; j < j1; j += 1) {
-      const low = x0 * (b[r0 + j] ?? 0) + x1 * (b[r1 + j] ?? 0);
-      c[i * n + j] = (c[i * n + j] ?? 0) + (low + (x2 * (b[r2 + j] ?? 0) + x3 * (b[r3 + j] ?? 0)));
+      const low = x0 * (b[r0 + j] as number) + x1 * (b[r1 + j] as number);
+      const high = x2 * (b[r2 + j] as number) + x3 * (b[r3 + j] as number);
+      c[out + j] = (c[out + j] as number) + (low + high);
     }
   }
   for (; p < p1; p += 1) {
-    const x = a[i * k + p] ?? 0;
-    for (let j = j0; j < j1; j += 1) c[i * n + j] = (c[i * n + j] ?? 0) + x * (b[p * n + j] ?? 0);
+    const x = a[row + p] as number;
+    for (let j = j0; j < j1; j += 1) c[out + j] = (c[out + j] as number) + x * (b[p * n + j] as number);
   }
 }
+/* eslint-enable @typescript-eslint/non-nullable-type-assertion-style */
 
 function multiplyWords(a: Int32Array, b: Int32Array, { m, n, k }: Extents): Int32Array {
   const c = new Int32Array(m * n);

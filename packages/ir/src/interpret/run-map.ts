@@ -47,7 +47,11 @@ export function compileMap(node: MapNode, execution: Execution): RunNode {
     forStretches(grid, () => {
       body.run();
       node.outs.forEach((out, position) => {
-        scatter(frame.buffer(out), at(dtypes, position), at(writes, position).places(), body.result(position));
+        scatter(
+          { array: frame.buffer(out), dtype: at(dtypes, position) },
+          at(writes, position).places(),
+          body.result(position),
+        );
       });
     });
 }
@@ -89,7 +93,7 @@ type Combine = (old: Value, value: Value) => Value;
 
 /** An op in the compute dtype of `dtype`; the element is rounded to its dtype each time. */
 function combiner(op: PointwiseName, dtype: DType): Combine {
-  return evaluator(pointwise[op], dtypeInfo[dtype].compute) as Combine;
+  return evaluator(pointwise[op], dtypeInfo[dtype].compute);
 }
 
 interface Update {

@@ -54,8 +54,7 @@ export function compileReduce(node: ReduceNode, execution: Execution): RunNode {
       machine.finish.run();
       node.outs.forEach((out, position) => {
         scatter(
-          frame.buffer(out),
-          at(dtypes, position),
+          { array: frame.buffer(out), dtype: at(dtypes, position) },
           at(writes, position).places(),
           machine.finish.result(position),
         );

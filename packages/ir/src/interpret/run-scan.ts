@@ -32,7 +32,11 @@ export function compileScan(node: ScanNode, execution: Execution): RunNode {
           advance({ step, finish, states }, row * columns.count, columns.count);
         finish.run();
         node.outs.forEach((out, position) => {
-          scatter(frame.buffer(out), at(dtypes, position), at(writes, position).places(), finish.result(position));
+          scatter(
+            { array: frame.buffer(out), dtype: at(dtypes, position) },
+            at(writes, position).places(),
+            finish.result(position),
+          );
         });
       }
     }
@@ -69,7 +73,7 @@ function copyPart(
   part: { source: number; target: number; count: number },
 ): void {
   if (target === undefined) return;
-  if (part.count === 1) target[part.target] = (source[part.source] ?? 0) as number;
+  if (part.count === 1) target[part.target] = (source[part.source] ?? 0);
   else
     (target as Float64Array).set((source as Float64Array).subarray(part.source, part.source + part.count), part.target);
 }

@@ -170,10 +170,12 @@ export class VectorBody {
     }
     switch (node.kind) {
       case 'constant':
-        return this.#constant(id, node);
+        this.#constant(id, node);
+        return;
       case 'index': {
         const [vector, out] = [this.index(node.value), this.#newNumbers(id)];
-        return this.#whole(() => vector.fill(out));
+        this.#whole(() => vector.fill(out));
+        return;
       }
       case 'carried':
         this.#states.set(node.slot, id);
@@ -181,15 +183,20 @@ export class VectorBody {
         else this.#newNumbers(id);
         return;
       case 'load':
-        return this.#load(id, node);
+        this.#load(id, node);
+        return;
       case 'cast':
-        return this.#cast(id, node);
+        this.#cast(id, node);
+        return;
       case 'bitcast':
-        return this.#loop(id, bitcastLoop(this.#dtypeOf(node.value), node.dtype), [this.#vector(node.value)]);
+        this.#loop(id, bitcastLoop(this.#dtypeOf(node.value), node.dtype), [this.#vector(node.value)]);
+        return;
       case 'apply':
-        return this.#apply(id, node);
+        this.#apply(id, node);
+        return;
       case 'check':
-        return this.#check(id, node);
+        this.#check(id, node);
+        return;
     }
   }
 
@@ -209,21 +216,32 @@ export class VectorBody {
     const other = node.other === undefined ? undefined : this.#vector(node.other);
     const out = node.dtype === 'i64' ? this.#newBigints(id) : this.#newNumbers(id);
     const { buffer } = this.#frame;
-    if (mask === undefined) return this.#whole(() => gather(buffer(node.buffer), node.dtype, place.places(), out));
+    if (mask === undefined) {
+      this.#whole(() => gather({ array: buffer(node.buffer), dtype: node.dtype }, place.places(), out));
+      return;
+    }
     const positions = new Float64Array(this.#grid.capacity);
     this.#whole(() => {
       place.fill(positions);
-      gatherMasked(buffer(node.buffer), node.dtype, { mask, other, at: positions, count: pointCount(this.#grid) }, out);
+      gatherMasked(
+        { array: buffer(node.buffer), dtype: node.dtype },
+        { mask, other, at: positions, count: pointCount(this.#grid) },
+        out,
+      );
     });
   }
 
   #cast(id: ScalarId, node: Node<'cast'>): void {
     const from = this.#dtypeOf(node.value);
-    if (this.#isSafe(node.value)) return this.#loop(id, safeIntegerCast(node.dtype), [this.#numbers(node.value)]);
+    if (this.#isSafe(node.value)) {
+      this.#loop(id, safeIntegerCast(node.dtype), [this.#numbers(node.value)]);
+      return;
+    }
     if (node.dtype === 'i64' && from !== 'f32' && from !== 'f64') {
       const source = this.#numbers(node.value);
       const out = this.#newNumbers(id);
-      return this.#part(id, ({ from: first, to }) => out.set(source.subarray(first, to), first));
+      this.#part(id, ({ from: first, to }) => out.set(source.subarray(first, to), first));
+      return;
     }
     this.#loop(id, castLoop(from, node.dtype), [this.#vector(node.value)]);
   }
@@ -236,7 +254,8 @@ export class VectorBody {
     if (dtype === 'i64' && keepsValues && operands.every((operand) => this.#isSafe(operand))) {
       const out = this.#newNumbers(id);
       const [loop, args] = [vectorLoop(node.op, 'f64'), node.args.map((arg) => this.#numbers(arg))];
-      return this.#part(id, (range) => loop(out, args, range));
+      this.#part(id, (range) => loop(out, args, range));
+      return;
     }
     this.#loop(id, vectorLoop(node.op, dtype), node.args.map((arg) => this.#vector(arg))); // prettier-ignore
   }

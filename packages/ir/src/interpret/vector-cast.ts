@@ -43,7 +43,7 @@ export const bitcastLoop = (from: DType, to: DType): VectorLoop => each((value) 
 
 function each(convert: (value: number | bigint) => number | bigint): VectorLoop {
   return (out: Vector, [a], { from, to }) => {
-    for (let k = from; k < to; k += 1) out[k] = convert(a?.[k] ?? 0) as number;
+    for (let k = from; k < to; k += 1) out[k] = convert(a?.[k] ?? 0);
   };
 }
 

@@ -13,7 +13,13 @@ export type Places =
 /** Below this many elements a loop is faster than a subarray. */
 const shortRun = 24;
 
-export function gather(source: ElementArray, dtype: DType, places: Places, out: Vector): void {
+/** Elements as they lie in memory. */
+export interface Elements {
+  readonly array: ElementArray;
+  readonly dtype: DType;
+}
+
+export function gather({ array: source, dtype }: Elements, places: Places, out: Vector): void {
   const { count } = places;
   if (places.kind === 'line' && places.step === 1 && count >= shortRun) copyRun(source, places, out);
   else if (places.kind === 'line' && places.step === 0) fillWith(source, places.start, { out, count });
@@ -44,11 +50,11 @@ function gatherF32(source: Float32Array, places: Places, out: Float64Array): voi
 function gatherAny(source: ElementArray, places: Places, out: Vector): void {
   if (places.kind === 'line') {
     const { start, step, count } = places;
-    for (let k = 0, p = start; k < count; k += 1, p += step) out[k] = (source[p] ?? 0) as number;
+    for (let k = 0, p = start; k < count; k += 1, p += step) out[k] = (source[p] ?? 0);
     return;
   }
   const { at, count } = places;
-  for (let k = 0; k < count; k += 1) out[k] = (source[at[k] ?? 0] ?? 0) as number;
+  for (let k = 0; k < count; k += 1) out[k] = (source[at[k] ?? 0] ?? 0);
 }
 
 /** What a masked load reads: nothing where the mask is false, `other` there. */
@@ -59,13 +65,13 @@ export interface Masked {
   readonly count: number;
 }
 
-export function gatherMasked(source: ElementArray, dtype: DType, masked: Masked, out: Vector): void {
+export function gatherMasked({ array: source, dtype }: Elements, masked: Masked, out: Vector): void {
   const { mask, other, at, count } = masked;
   const decode = bitDecoders[dtype];
   const zero = (dtype === 'i64' ? 0n : 0) as number;
   for (let k = 0; k < count; k += 1) {
     if (mask[k] === 0) {
-      out[k] = (other?.[k] ?? zero) as number;
+      out[k] = (other?.[k] ?? zero);
       continue;
     }
     const raw = (source[at[k] ?? 0] ?? zero) as number;
@@ -74,16 +80,16 @@ export function gatherMasked(source: ElementArray, dtype: DType, masked: Masked,
 }
 
 /** Writes the values of a vector at their places. */
-export function scatter(target: ElementArray, dtype: DType, places: Places, results: Vector): void {
+export function scatter({ array: target, dtype }: Elements, places: Places, results: Vector): void {
   const encode = bitEncoders[dtype];
   const { count } = places;
   const values = encode === undefined ? results : (results as Float64Array).slice(0, count).map(encode);
   if (places.kind === 'each') {
     const { at } = places;
-    for (let k = 0; k < count; k += 1) target[at[k] ?? 0] = (values[k] ?? 0) as number;
+    for (let k = 0; k < count; k += 1) target[at[k] ?? 0] = (values[k] ?? 0);
     return;
   }
   const { start, step } = places;
   if (step === 1 && count >= shortRun) (target as Float64Array).set((values as Float64Array).subarray(0, count), start);
-  else for (let k = 0, p = start; k < count; k += 1, p += step) target[p] = (values[k] ?? 0) as number;
+  else for (let k = 0, p = start; k < count; k += 1, p += step) target[p] = (values[k] ?? 0);
 }

@@ -171,7 +171,7 @@ class Machine {
     const count = access.count === undefined ? lanes : this.#index(access.count);
     const offsets = access.offsets === undefined ? undefined : this.#value(access.offsets);
     return Array.from({ length: lanes }, (_, lane) => {
-      if (lane >= count || (mask !== undefined && mask[lane] === 0)) return undefined;
+      if (lane >= count || mask?.[lane] === 0) return undefined;
       return base + (offsets === undefined ? lane * step : Number(offsets[lane]));
     });
   }

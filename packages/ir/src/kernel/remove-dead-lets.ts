@@ -31,17 +31,11 @@ function usedNames(body: readonly Stmt[]): ReadonlySet<string> {
 
 /** The same block by identity where there is nothing to drop. */
 function withoutUnused(block: readonly Stmt[], used: ReadonlySet<string>): readonly Stmt[] {
-  let changed = false;
-  const kept = block.flatMap((statement): readonly Stmt[] => {
-    if (statement.kind === 'let' && !used.has(statement.name)) {
-      changed = true;
-      return [];
-    }
-    const inner = withinStatement(statement, used);
-    changed ||= inner !== statement;
-    return [inner];
-  });
-  return changed ? kept : block;
+  const kept = block
+    .filter((statement) => statement.kind !== 'let' || used.has(statement.name))
+    .map((statement) => withinStatement(statement, used));
+  const same = kept.length === block.length && kept.every((statement, position) => statement === block[position]);
+  return same ? block : kept;
 }
 
 function withinStatement(statement: Stmt, used: ReadonlySet<string>): Stmt {

@@ -6,7 +6,7 @@ import { freeAxes, freeIndirects, freeSizes } from '../arithmetic/query.ts';
 import type { Index } from '../index-expr.ts';
 import type { Access, Kernel, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
 import { printKernelValue, printStatement, printValueType } from './print-kernel-ir.ts';
-import { statementIndexes, statementValues, valueIndexes, valueOperands } from './traverse-kernel.ts';
+import { statementBlocks, statementIndexes, statementValues, valueIndexes, valueOperands } from './traverse-kernel.ts';
 
 interface Memory {
   readonly dtype: DType;
@@ -67,38 +67,23 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
   const { kernel } = scope;
   verifyIndexes(statement, scope);
   for (const value of statementValues(statement)) verifyValue(value, statement, scope);
+  if (statement.kind === 'parallel') fail(kernel, statement, 'a parallel loop stands inside another statement');
   switch (statement.kind) {
     case 'let':
     case 'var':
       define(statement, statement.name, { scope, type: statement.value.type });
       if (statement.kind === 'var') scope.variables.add(statement.name);
       break;
-    case 'set': {
-      const type = scope.names.get(statement.name);
-      if (type === undefined || !scope.variables.has(statement.name))
-        fail(kernel, statement, `${statement.name} is not a variable`);
-      if (!sameType(type, statement.value.type))
-        fail(kernel, statement, `${statement.name} is ${printValueType(type)}`);
+    case 'set':
+      verifySet(statement, scope);
       break;
-    }
     case 'store':
       verifyStore(statement, scope);
       break;
-    case 'for': {
-      if (statement.step < 1) fail(kernel, statement, 'a loop must advance');
-      const inner = nested(scope);
-      define(statement, statement.name, { scope: inner, type: index64 });
-      for (const child of statement.body) verifyStatement(child, inner);
-      break;
-    }
+    case 'for':
     case 'if':
-      for (const block of [statement.then, statement.otherwise ?? []]) {
-        const inner = nested(scope);
-        for (const child of block) verifyStatement(child, inner);
-      }
+      verifyBlocks(statement, scope);
       break;
-    case 'parallel':
-      fail(kernel, statement, 'a parallel loop stands inside another statement');
     case 'scratch':
       if (scope.memory.has(statement.name)) fail(kernel, statement, `${statement.name} is defined twice`);
       scope.memory.set(statement.name, { dtype: statement.dtype, writable: true });
@@ -116,6 +101,22 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
     case 'fence':
     case 'comment':
       break;
+  }
+}
+
+function verifySet(statement: Stmt & { readonly kind: 'set' }, { kernel, names, variables }: Scope): void {
+  const type = names.get(statement.name);
+  if (type === undefined || !variables.has(statement.name))
+    fail(kernel, statement, `${statement.name} is not a variable`);
+  if (!sameType(type, statement.value.type)) fail(kernel, statement, `${statement.name} is ${printValueType(type)}`);
+}
+
+function verifyBlocks(statement: Stmt & { readonly kind: 'for' | 'if' }, scope: Scope): void {
+  if (statement.kind === 'for' && statement.step < 1) fail(scope.kernel, statement, 'a loop must advance');
+  for (const block of statementBlocks(statement)) {
+    const inner = nested(scope);
+    if (statement.kind === 'for') define(statement, statement.name, { scope: inner, type: index64 });
+    for (const child of block) verifyStatement(child, inner);
   }
 }
 
@@ -176,47 +177,43 @@ function verifyValue(value: Value, statement: Stmt, scope: Scope): void {
   for (const operand of valueOperands(value)) verifyValue(operand, statement, scope);
   for (const index of valueIndexes(value))
     verifyIndex(index, statement, { scope, lanes: value.kind === 'index' ? value.type.lanes : 1 });
-  const { lanes } = value.type;
-  if (!Number.isInteger(Math.log2(lanes))) bad('lanes are not a power of two');
-  switch (value.kind) {
-    case 'name': {
-      const type = scope.names.get(value.name);
-      if (type === undefined) bad(`${value.name} is used before it is defined`);
-      else if (!sameType(type, value.type))
-        bad(`${value.name} is ${printValueType(type)}, not ${printValueType(value.type)}`);
-      break;
-    }
-    case 'apply':
-      if (value.args.some((arg) => arg.type.lanes !== lanes)) bad('operands have other lanes than the result');
-      break;
-    case 'cast':
-    case 'bitcast':
-      if (value.value.type.lanes !== lanes) bad('a conversion changes the lanes');
-      break;
-    case 'broadcast':
-      if (value.value.type.lanes !== 1 || value.value.type.dtype !== value.type.dtype)
-        bad('only a scalar is broadcast');
-      break;
-    case 'half':
-      if (value.value.type.lanes !== 2 * lanes || value.value.type.dtype !== value.type.dtype)
-        bad('not half of its operand');
-      break;
-    case 'load':
-      verifyAccess(value.access, statement, { scope, type: value.type });
-      if (value.mask !== undefined) verifyMask(value.mask, statement, { scope, lanes });
-      if (value.other !== undefined && !sameType(value.other.type, value.type))
-        bad('what stands for masked lanes has another type');
-      break;
-    case 'index':
-      if (value.type.dtype !== 'i64' && value.type.dtype !== 'i32') bad('an index is i64 or i32');
-      if (lanes > 1 && value.lane === undefined) bad('a vector of indices needs a lane axis');
-      break;
-    case 'first':
-      if (value.type.dtype !== 'bool') bad('a mask is bool');
-      break;
-    case 'constant':
-      break;
+  if (!Number.isInteger(Math.log2(value.type.lanes))) bad('lanes are not a power of two');
+  if (value.kind === 'load') verifyLoad(value, statement, scope);
+  if (value.kind === 'name') {
+    const type = scope.names.get(value.name);
+    if (type === undefined) bad(`${value.name} is used before it is defined`);
+    else if (!sameType(type, value.type))
+      bad(`${value.name} is ${printValueType(type)}, not ${printValueType(value.type)}`);
   }
+  const broken = brokenLaw(value);
+  if (broken !== undefined) bad(broken);
+}
+
+/** The law of types that `value` breaks, if it breaks one. */
+function brokenLaw(value: Value): string | undefined {
+  const { dtype, lanes } = value.type;
+  const [first] = valueOperands(value);
+  const same = first?.type.dtype === dtype;
+  const laws: Readonly<Partial<Record<Value['kind'], readonly [boolean, string]>>> = {
+    apply: [valueOperands(value).every((arg) => arg.type.lanes === lanes), 'operands have other lanes than the result'],
+    cast: [first?.type.lanes === lanes, 'a conversion changes the lanes'],
+    bitcast: [first?.type.lanes === lanes, 'a conversion changes the lanes'],
+    broadcast: [same && first.type.lanes === 1, 'only a scalar is broadcast'],
+    half: [same && first.type.lanes === 2 * lanes, 'not half of its operand'],
+    index: [dtype === 'i64' || dtype === 'i32', 'an index is i64 or i32'],
+    first: [dtype === 'bool', 'a mask is bool'],
+  };
+  const law = laws[value.kind];
+  if (law?.[0] === false) return law[1];
+  const needsLane = value.kind === 'index' && lanes > 1 && value.lane === undefined;
+  return needsLane ? 'a vector of indices needs a lane axis' : undefined;
+}
+
+function verifyLoad(value: Value & { readonly kind: 'load' }, statement: Stmt, scope: Scope): void {
+  verifyAccess(value.access, statement, { scope, type: value.type });
+  if (value.mask !== undefined) verifyMask(value.mask, statement, { scope, lanes: value.type.lanes });
+  if (value.other !== undefined && !sameType(value.other.type, value.type))
+    fail(scope.kernel, statement, 'what stands for masked lanes has another type');
 }
 
 function verifyTranspose(statement: Stmt & { readonly kind: 'transpose' }, scope: Scope): void {

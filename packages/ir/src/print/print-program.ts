@@ -54,16 +54,20 @@ interface Page {
 function printNode(node: LoopNode, page: Page): void {
   switch (node.kind) {
     case 'map':
-      return printWrites(node, node.body, page);
+      printWrites(node, node.body, page);
+      return;
     case 'scatter': {
       if (node.initial !== undefined) page.lines.line(`from ${page.buffer(node.initial)}`);
-      return printWrites(node, node.body, page);
+      printWrites(node, node.body, page);
+      return;
     }
     case 'contract':
-      return printContract(node, page);
+      printContract(node, page);
+      return;
     case 'reduce':
     case 'scan':
-      return printReduction(node, page);
+      printReduction(node, page);
+      return;
   }
 }
 

@@ -78,7 +78,8 @@ function verifyNode(node: Scalar, dtypeOf: (id: ScalarId) => DType, scope: BodyS
       return;
     }
     case 'load':
-      return verifyLoad(node, dtypeOf, scope);
+      verifyLoad(node, dtypeOf, scope);
+      return;
     case 'cast':
       return;
     case 'bitcast':

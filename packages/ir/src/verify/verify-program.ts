@@ -102,19 +102,29 @@ export function bodiesOf(node: LoopNode): readonly Body[] {
   }
 }
 
+/** The axes of a node that its outs do not have. */
+function innerAxes(node: LoopNode): readonly Axis[] {
+  if (node.kind === 'contract') return [node.k];
+  return node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
+}
+
+function verifyHeader(node: LoopNode, where: string, scope: ProgramScope): void {
+  const names = [...node.axes, ...innerAxes(node)].map(({ name }) => name);
+  if (new Set(names).size !== names.length) throw lawBroken(where, `axes ${names.join(', ')} have a name twice`);
+  if (node.outs.length === 0 || node.outs.length !== node.writes.length) {
+    throw lawBroken(where, 'has not one write for each out');
+  }
+  for (const out of node.outs) {
+    const role = scope.buffers.get(out)?.role;
+    if (role === 'output' || role === 'temporary') continue;
+    throw lawBroken(where, `writes ${nameOf(out, scope)}, which is ${role ?? 'not declared'}`);
+  }
+}
+
 /** Throws unless the node is well formed by itself. */
 export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
   const where = describeNode(node, scope);
-  const inner = node.kind === 'reduce' || node.kind === 'scan' ? node.over : node.kind === 'contract' ? [node.k] : [];
-  const names = [...node.axes, ...inner].map(({ name }) => name);
-  if (new Set(names).size !== names.length) throw lawBroken(where, `axes ${names.join(', ')} have a name twice`);
-  if (node.outs.length === 0 || node.outs.length !== node.writes.length)
-    throw lawBroken(where, 'has not one write for each out');
-  for (const out of node.outs) {
-    const role = scope.buffers.get(out)?.role;
-    if (role !== 'output' && role !== 'temporary')
-      throw lawBroken(where, `writes ${nameOf(out, scope)}, which is ${role ?? 'not declared'}`);
-  }
+  verifyHeader(node, where, scope);
   const place: Place = { where, scope, axes: [...node.axes, ...(node.kind === 'scan' ? node.over : [])] };
   switch (node.kind) {
     case 'map':
@@ -132,8 +142,9 @@ export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
       verifyWrites(node, node.finish, place);
       return;
     case 'contract':
-      for (const { buffer, at: index } of [node.a, node.b])
+      for (const { buffer, at: index } of [node.a, node.b]) {
         verifyAccess({ buffer, index, verb: 'reads' }, { ...place, axes: [...node.axes, node.k] });
+      }
       verifyWrites(node, undefined, place);
   }
 }

@@ -85,11 +85,30 @@ interface Traffic {
   readonly position: number;
 }
 
-function verifyTraffic(group: Group, { scope, written, plans, position }: Traffic): void {
-  const locals = new Set(group.locals.map(({ buffer }) => buffer));
-  const fail = (buffer: BufferId, law: string): never => {
+type Fail = (buffer: BufferId, law: string) => never;
+
+function verifyTraffic(group: Group, traffic: Traffic): void {
+  const { scope, plans, position } = traffic;
+  const fail: Fail = (buffer, law) => {
     throw lawBroken(`group ${group.name}`, `${nameOf(buffer, scope)} ${law}`);
   };
+  const locals = new Set(group.locals.map(({ buffer }) => buffer));
+  const inside = verifyReads(group, { ...traffic, locals, fail });
+  for (const buffer of inside) {
+    if (!locals.has(buffer)) verifyWritten(group, buffer, { ...traffic, fail });
+  }
+  for (const buffer of [...group.reads, ...group.writes]) {
+    const plan = plans.get(buffer);
+    const isDead = plan?.kind === 'workspace' && (position < plan.first || position > plan.last);
+    if (isDead) fail(buffer, 'is used outside its lifetime');
+  }
+}
+
+/** Everything that is read was written, by an earlier group or an earlier node of this one; what the group writes. */
+function verifyReads(
+  group: Group,
+  { scope, written, locals, fail }: Traffic & { readonly locals: ReadonlySet<BufferId>; readonly fail: Fail },
+): ReadonlySet<BufferId> {
   const inside = new Set<BufferId>();
   for (const node of inOrder(group)) {
     for (const buffer of readsOf(node)) {
@@ -99,18 +118,18 @@ function verifyTraffic(group: Group, { scope, written, plans, position }: Traffi
     }
     for (const out of node.outs) inside.add(out);
   }
-  for (const buffer of inside) {
-    if (locals.has(buffer)) continue;
-    if (written.has(buffer)) fail(buffer, 'is written by two groups');
-    if (plans.get(buffer)?.kind === 'virtual') fail(buffer, 'is virtual, but written to memory');
-    if (!group.writes.includes(buffer)) fail(buffer, 'is written, but not listed in writes');
-    written.add(buffer);
-  }
-  for (const buffer of [...group.reads, ...group.writes]) {
-    const plan = plans.get(buffer);
-    if (plan?.kind === 'workspace' && (position < plan.first || position > plan.last))
-      fail(buffer, 'is used outside its lifetime');
-  }
+  return inside;
+}
+
+function verifyWritten(
+  group: Group,
+  buffer: BufferId,
+  { written, plans, fail }: Traffic & { readonly fail: Fail },
+): void {
+  if (written.has(buffer)) fail(buffer, 'is written by two groups');
+  if (plans.get(buffer)?.kind === 'virtual') fail(buffer, 'is virtual, but written to memory');
+  if (!group.writes.includes(buffer)) fail(buffer, 'is written, but not listed in writes');
+  written.add(buffer);
 }
 
 /** The nodes of a group in the order in which the nest first reaches them. */
@@ -133,7 +152,7 @@ function verifyWorkspace(schedule: Schedule, scope: ProgramScope): void {
     const where = `buffer ${nameOf(a.buffer, scope)}`;
     if (a.from % 64 !== 0) throw lawBroken(where, `lies at ${String(a.from)}, which is not a multiple of 64`);
     const decl = scope.buffers.get(a.buffer);
-    if (decl !== undefined && decl.size.kind === 'int' && a.length < decl.size.value * dtypeInfo[decl.dtype].bytes) {
+    if (decl?.size.kind === 'int' && a.length < decl.size.value * dtypeInfo[decl.dtype].bytes) {
       throw lawBroken(where, `has ${String(a.length)} bytes, which is too few`);
     }
     for (const b of spans.slice(position + 1)) {

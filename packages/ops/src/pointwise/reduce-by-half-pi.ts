@@ -5,7 +5,6 @@
 // of x (or half of it, at f64) with a chunk is exact. Leading chunks whose products are multiples of 4 are skipped, so that
 // the quadrant and the fraction come from a few; which ones is chosen by comparing |x| with powers of two, without a branch.
 import type { DType } from '@tsinductor/base';
-import { cast } from '../term.ts';
 import type { Term, TermLike } from '../term.ts';
 import { abs, add, fma, mul, neg, sub } from './arithmetic.ts';
 import { ge, lt, where } from './comparison.ts';

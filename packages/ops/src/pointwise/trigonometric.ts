@@ -41,7 +41,7 @@ function cosOfReduced(r: Term, dtype: DType): Term {
 }
 
 /** pi/2 as a sum of three float32. */
-const halfPi32 = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058112e-15] as const;
+const halfPi32 = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058819e-15] as const;
 
 interface Reduced {
   /** In [-pi/4, pi/4] or hardly more. */

@@ -4,22 +4,16 @@
 //
 // Plans are memoised by operator, attributes and metas of the arguments: a repeated call only interprets.
 import { at } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
-import { decompose, optimize, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, Meta } from '@tsinductor/graph';
-import { int, ProgramInterpreter } from '@tsinductor/ir';
-import type { BufferId } from '@tsinductor/ir';
-import { lowerGraph } from '@tsinductor/lowering';
+import { decompose, SizeEnvironment } from '@tsinductor/graph';
+import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
 import { LRUCache } from 'lru-cache';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
-import { byteSize } from '../element-array.ts';
-import type { ElementArray } from '../element-array.ts';
-import { elementsOf, rowMajorLayout } from '../layout.ts';
 import type { Layout } from '../layout.ts';
-import { allocate } from '../storage.ts';
 import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
+import { GraphProgram } from './graph-program.ts';
 
 /** How one result comes about. */
 type PlannedResult =
@@ -28,23 +22,19 @@ type PlannedResult =
 
 interface Plan {
   readonly results: readonly PlannedResult[];
-  /** Fills the computed results; undefined where all are views. */
-  readonly program: Prepared | undefined;
-  readonly computed: readonly { readonly buffer: BufferId; readonly dtype: DType; readonly shape: readonly number[] }[];
+  /** Makes the computed results; undefined where all are views. */
+  readonly program: GraphProgram | undefined;
 }
 
-interface Prepared {
-  readonly inputs: readonly BufferId[];
-  readonly interpreter: ProgramInterpreter;
-}
-
-const noSizes: ReadonlyMap<string, number> = new Map();
+/** What plans may keep in memory, in elements: about a hundred megabytes at worst. */
+const defaultWeight = 4_000_000;
 
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
 
-  constructor(options: { readonly maximumPlans?: number } = {}) {
-    this.#plans = new LRUCache({ max: options.maximumPlans ?? 2048 });
+  constructor(options: { readonly maximumWeight?: number } = {}) {
+    const maxSize = options.maximumWeight ?? defaultWeight;
+    this.#plans = new LRUCache({ maxSize, sizeCalculation: ({ program }) => Math.min(program?.weight ?? 64, maxSize) });
   }
 
   run(call: BoundCall): readonly Tensor[] {
@@ -57,9 +47,9 @@ export class EagerExecutor {
     return execute(plan, call.tensors);
   }
 
-  /** Runs a graph of primitives and composites on its inputs: what `compile` with an eager backend does. */
+  /** Runs a graph of primitives and composites once. Writes to inputs are left to the caller, as its `mutations` say. */
   runGraph(graph: Graph, inputs: readonly Tensor[]): readonly Tensor[] {
-    return execute(planComputed(decompose(graph)), inputs);
+    return new GraphProgram(decompose(graph)).run(inputs);
   }
 }
 
@@ -85,20 +75,9 @@ function makePlan(call: BoundCall): Plan {
     if (alias !== undefined) return { kind: 'view', input: alias.input, layout: numericLayout(alias.layout) };
     return { kind: 'computed', output: computed.push(position) - 1 };
   });
-  if (computed.length === 0) return { results, program: undefined, computed: [] };
+  if (computed.length === 0) return { results, program: undefined };
   const wanted = { ...graph, outputs: computed.map((position) => at(graph.outputs, position)) };
-  return { ...planComputed(wanted), results };
-}
-
-function planComputed(graph: Graph): Plan {
-  const optimized = optimize(graph);
-  const program = lowerGraph(optimized);
-  const computed = optimized.outputs.map(({ node, result }, position) => {
-    const { dtype, shape } = at(at(optimized.nodes, node).results, result);
-    return { buffer: at(program.outputs, position), dtype, shape: numbers(shape) };
-  });
-  const prepared = { inputs: program.inputs, interpreter: new ProgramInterpreter(program) };
-  return { program: prepared, computed, results: computed.map((_, output) => ({ kind: 'computed', output })) };
+  return { results, program: new GraphProgram(wanted) };
 }
 
 const numbers = (sizes: Meta['shape']): readonly number[] => {
@@ -106,22 +85,14 @@ const numbers = (sizes: Meta['shape']): readonly number[] => {
   return sizes.map((size) => environment.hint(size));
 };
 
-const numericLayout = ({
-  shape,
-  strides,
-  offset,
-}: {
-  shape: Meta['shape'];
-  strides: Meta['shape'];
-  offset: Meta['shape'][number];
-}): Layout => ({
+const numericLayout = ({ shape, strides, offset }: ViewLayout): Layout => ({
   shape: numbers(shape),
   strides: numbers(strides),
   offset: at(numbers([offset]), 0),
 });
 
-function execute({ results, program, computed }: Plan, tensors: readonly Tensor[]): readonly Tensor[] {
-  const made = program === undefined ? [] : interpret(program, computed, tensors);
+function execute({ results, program }: Plan, tensors: readonly Tensor[]): readonly Tensor[] {
+  const made = program?.run(tensors) ?? [];
   return results.map((result) => {
     if (result.kind === 'computed') return at(made, result.output);
     const input = at(tensors, result.input);
@@ -129,24 +100,4 @@ function execute({ results, program, computed }: Plan, tensors: readonly Tensor[
     const { shape, strides, offset } = result.layout;
     return placedTensor(input.dtype, storage, { shape, strides, offset: layout.offset + offset });
   });
-}
-
-function interpret(
-  { inputs, interpreter }: Prepared,
-  computed: Plan['computed'],
-  tensors: readonly Tensor[],
-): readonly Tensor[] {
-  const buffers = new Map<BufferId, ElementArray>();
-  inputs.forEach((id, position) => {
-    const tensor = at(tensors, position);
-    const { storage, layout } = placeOf(tensor, 'an operator');
-    buffers.set(id, storage.elements(tensor.dtype, layout.offset));
-  });
-  const results = computed.map(({ buffer, dtype, shape }) => {
-    const storage = allocate(byteSize(dtype, elementsOf(shape)), 'intermediate');
-    buffers.set(buffer, storage.elements(dtype));
-    return placedTensor(dtype, storage, rowMajorLayout(shape));
-  });
-  interpreter.run({ buffers, sizes: noSizes });
-  return results;
 }

@@ -136,6 +136,9 @@ export interface TensorMethods {
   /** The index of the minimum, in the flattened tensor or along a dim. */
   argmin(options?: { dim?: number | null; keepdim?: boolean }): Tensor;
   argmin(dim?: number | null, keepdim?: boolean): Tensor;
+  /** The indices that sort along a dim. */
+  argsort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): Tensor;
+  argsort(dim?: number, descending?: boolean, options?: { stable?: boolean | null }): Tensor;
   /** Any layout over the tensor's storage. */
   asStrided(
     size: number | readonly number[],
@@ -494,9 +497,11 @@ export interface TensorMethods {
   copysign(other: Tensor | Scalar): Tensor;
   /** The magnitude of x with the sign of y. */
   copysign_(other: Tensor | Scalar): this;
-  /** Cosine. */
+  /** Correlations of rows. */
+  corrcoef(): Tensor;
+  /** Cosine, of arguments of any size. */
   cos(): Tensor;
-  /** Cosine. */
+  /** Cosine, of arguments of any size. */
   cos_(): this;
   /** Hyperbolic cosine. */
   cosh(): Tensor;
@@ -522,6 +527,11 @@ export interface TensorMethods {
   /** The number of elements that are not 0. */
   countNonzero(options?: { dim?: number | readonly number[] | null }): Tensor;
   countNonzero(dim?: number | readonly number[] | null): Tensor;
+  /** Covariances of rows. */
+  cov(options?: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
+  /** Cross products along the first axis of size 3, or along dim. */
+  cross(other: Tensor, options?: { dim?: number | null }): Tensor;
+  cross(other: Tensor, dim?: number | null): Tensor;
   /** Log softmax and negative log likelihood; the target has classes or probabilities. */
   crossEntropy(
     target: Tensor,
@@ -543,6 +553,10 @@ export interface TensorMethods {
     reduction?: string,
     labelSmoothing?: number,
   ): Tensor;
+  /** The running maximum, and where it is. */
+  cummax(dim: number): [Tensor, Tensor];
+  /** The running minimum, and where it is. */
+  cummin(dim: number): [Tensor, Tensor];
   /** The running product; of integers in i64. */
   cumprod(dim: number, options?: { dtype?: DType | null }): Tensor;
   /** The running product; of integers in i64. */
@@ -811,6 +825,13 @@ export interface TensorMethods {
     reduce?: boolean | null,
     reduction?: string,
   ): Tensor;
+  /** Counts in bins of one width. */
+  histc(options?: { bins?: number; min?: number; max?: number }): Tensor;
+  histc(bins?: number, min?: number, max?: number): Tensor;
+  /** Counts in bins, and the ends of the bins. */
+  histogram(bins: number, options?: { range?: Plain; weight?: Tensor | null; density?: boolean }): [Tensor, Tensor];
+  /** histogram with given ends. */
+  histogram(bins: Tensor, options?: { weight?: Tensor | null; density?: boolean }): [Tensor, Tensor];
   /** Splits along a fixed dim: see tensorSplit. */
   hsplit(indicesOrSections: Plain): Tensor[];
   /** Huber's loss. */
@@ -836,6 +857,14 @@ export interface TensorMethods {
   i1e(): Tensor;
   /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
   i1e_(): this;
+  /** Regularised lower incomplete gamma function of x, at y. */
+  igamma(other: Tensor | Scalar): Tensor;
+  /** Regularised lower incomplete gamma function of x, at y. */
+  igamma_(other: Tensor | Scalar): this;
+  /** Regularised upper incomplete gamma function of x, at y. */
+  igammac(other: Tensor | Scalar): Tensor;
+  /** Regularised upper incomplete gamma function of x, at y. */
+  igammac_(other: Tensor | Scalar): this;
   /** Adds slices at indices. */
   indexAdd(dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): Tensor;
   /** Adds slices at indices. */
@@ -883,6 +912,23 @@ export interface TensorMethods {
   ): Tensor;
   /** The elements as i32. */
   int(options?: { memoryFormat?: Plain }): Tensor;
+  /** Resizes the axes after batch and channels. */
+  interpolate(options?: {
+    size?: number | readonly number[] | null;
+    scaleFactor?: Plain;
+    mode?: string;
+    alignCorners?: boolean | null;
+    recomputeScaleFactor?: boolean | null;
+    antialias?: boolean;
+  }): Tensor;
+  interpolate(
+    size?: number | readonly number[] | null,
+    scaleFactor?: Plain,
+    mode?: string,
+    alignCorners?: boolean | null,
+    recomputeScaleFactor?: boolean | null,
+    antialias?: boolean,
+  ): Tensor;
   /** Whether elements are within a tolerance. */
   isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
   isclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
@@ -924,12 +970,19 @@ export interface TensorMethods {
   ): Tensor;
   /** Kronecker product. */
   kron(other: Tensor): Tensor;
+  /** The k-th smallest, with its index. */
+  kthvalue(k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  kthvalue(k: number, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Absolute differences. */
   l1Loss(
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
   l1Loss(target: Tensor, sizeAverage?: boolean | null, reduce?: boolean | null, reduction?: string): Tensor;
+  /** For |x| from 2^16 (at f64: 2^47) on, which multiple of pi/2 is nearest to |x|, modulo 4 in [-2, 2]; else 0. */
+  largeQuadrant_(): this;
+  /** For |x| from 2^16 (at f64: 2^47) on, |x| less the nearest multiple of pi/2; else 0. */
+  largeRemainder_(): this;
   /** Normalises the last dims to mean 0 and variance 1. */
   layerNorm(
     normalizedShape: number | readonly number[],
@@ -1014,6 +1067,8 @@ export interface TensorMethods {
   logaddexp2(other: Tensor | Scalar): Tensor;
   /** Logarithm to base 2 of the sum of powers of 2, without overflow. */
   logaddexp2_(other: Tensor | Scalar): this;
+  /** log of the running sum of exp. */
+  logcumsumexp(dim: number): Tensor;
   /** Whether both are not zero. */
   logicalAnd(other: Tensor | Scalar): Tensor;
   /** Whether both are not zero. */
@@ -1053,12 +1108,12 @@ export interface TensorMethods {
   marginRankingLoss(
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: { margin?: Scalar; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
   marginRankingLoss(
     input2: Tensor,
     target: Tensor,
-    margin?: number,
+    margin?: Scalar,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -1254,6 +1309,11 @@ export interface TensorMethods {
   /** Mean of the elements. */
   mean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
   mean(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  /** The lower median; with dim, along it and with its indices. */
+  median(): Tensor;
+  /** The lower median; with dim, along it and with its indices. */
+  median(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  median(dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** The minimum of all elements; with dim, along it and with its indices; with another tensor, elementwise. */
   min(): Tensor;
   /** The minima along a dim, and where they are. */
@@ -1271,6 +1331,9 @@ export interface TensorMethods {
   mish_(): this;
   /** Product of two matrices. */
   mm(mat2: Tensor): Tensor;
+  /** The most frequent element, with its index. */
+  mode(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  mode(dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Alias of movedim. */
   moveaxis(source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /** Moves axes to other places. */
@@ -1281,6 +1344,8 @@ export interface TensorMethods {
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
   mseLoss(target: Tensor, sizeAverage?: boolean | null, reduce?: boolean | null, reduction?: string): Tensor;
+  /** Sorted along the first dim. */
+  msort(): Tensor;
   /** Product of two tensors, with broadcasting. */
   mul(other: Tensor | Scalar): Tensor;
   /** Product of two tensors, with broadcasting. */
@@ -1335,6 +1400,14 @@ export interface TensorMethods {
   /** Mean of the elements that are not NaN. */
   nanmean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
   nanmean(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  /** The lower median of what is not NaN; with dim, along it and with its indices. */
+  nanmedian(): Tensor;
+  /** The lower median of what is not NaN; with dim, along it and with its indices. */
+  nanmedian(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  nanmedian(dim?: number, keepdim?: boolean): [Tensor, Tensor];
+  /** Quantiles of what is not NaN. */
+  nanquantile(q: Tensor | Scalar, options?: { dim?: number | null; keepdim?: boolean; interpolation?: string }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim?: number | null, keepdim?: boolean, options?: { interpolation?: string }): Tensor;
   /** Sum, NaN counting as 0. */
   nansum(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
   nansum(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
@@ -1375,6 +1448,12 @@ export interface TensorMethods {
   /** Zeros. In the dtype of a tensor. */
   newZeros(size: number | readonly number[], options?: { dtype?: DType | null }): Tensor;
   newZeros(...size: number[]): Tensor;
+  /** The representable value next to x in the direction of y. */
+  nextafter(other: Tensor | Scalar): Tensor;
+  /** The representable value next to x in the direction of y. */
+  nextafter_(other: Tensor | Scalar): this;
+  /** The bf16 value next to x in the direction of y, both being values of bf16. */
+  nextafterBfloat16_(other: Tensor | Scalar): this;
   /** Negative log likelihood. */
   nllLoss(
     target: Tensor,
@@ -1422,6 +1501,9 @@ export interface TensorMethods {
   /** Distances of rows. */
   pairwiseDistance(x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
   pairwiseDistance(x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
+  /** Distances of all pairs of rows. */
+  pdist(options?: { p?: number }): Tensor;
+  pdist(p?: number): Tensor;
   /** The axes in another order. */
   permute(dims: number | readonly number[]): Tensor;
   permute(...dims: number[]): Tensor;
@@ -1469,6 +1551,9 @@ export interface TensorMethods {
   /** Elements of the flattened tensor replaced. */
   put_(index: Tensor, source: Tensor, options?: { accumulate?: boolean }): this;
   put_(index: Tensor, source: Tensor, accumulate?: boolean): this;
+  /** Quantiles, between neighbours. */
+  quantile(q: Tensor | Scalar, options?: { dim?: number | null; keepdim?: boolean; interpolation?: string }): Tensor;
+  quantile(q: Tensor | Scalar, dim?: number | null, keepdim?: boolean, options?: { interpolation?: string }): Tensor;
   /** Radians to degrees. */
   rad2deg(): Tensor;
   /** Radians to degrees. */
@@ -1589,9 +1674,9 @@ export interface TensorMethods {
   silu(): Tensor;
   /** x times its sigmoid. */
   silu_(): this;
-  /** Sine. */
+  /** Sine, of arguments of any size. */
   sin(): Tensor;
-  /** Sine. */
+  /** Sine, of arguments of any size. */
   sin_(): this;
   /** Normalised cardinal sine; 1 at 0. */
   sinc(): Tensor;
@@ -1650,6 +1735,9 @@ export interface TensorMethods {
   softsign(): Tensor;
   /** x divided by one more than its magnitude. */
   softsign_(): this;
+  /** Sorted along a dim, stably, with the indices. */
+  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
+  sort(dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
   /** Pieces of a size, or of several sizes. */
   split(splitSizeOrSections: Plain, options?: { dim?: number }): Tensor[];
   split(splitSizeOrSections: Plain, dim?: number): Tensor[];
@@ -1722,9 +1810,9 @@ export interface TensorMethods {
   /** gather, with broadcasting; without dim of the flattened tensor. */
   takeAlongDim(indices: Tensor, options?: { dim?: number | null }): Tensor;
   takeAlongDim(indices: Tensor, dim?: number | null): Tensor;
-  /** Tangent. */
+  /** Tangent, of arguments of any size. */
   tan(): Tensor;
-  /** Tangent. */
+  /** Tangent, of arguments of any size. */
   tan_(): this;
   /** Hyperbolic tangent. */
   tanh(): Tensor;
@@ -1758,6 +1846,9 @@ export interface TensorMethods {
   /** The elements in the dtype of another tensor. */
   to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: Plain }): Tensor;
   to(other: Tensor, nonBlocking?: boolean, copy?: boolean, options?: { memoryFormat?: Plain }): Tensor;
+  /** The k largest or smallest, with their indices. */
+  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
+  topk(k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
   /** Sum of the diagonal of a matrix. */
   trace(): Tensor;
   /** Swaps two axes. */
@@ -1812,6 +1903,12 @@ export interface TensorMethods {
   unfold(dimension: number, size: number, step: number): Tensor;
   /** A new axis of size 1. */
   unsqueeze(dim: number): Tensor;
+  /** interpolate bilinearly, corners aligned. */
+  upsampleBilinear(options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
+  upsampleBilinear(size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
+  /** interpolate by nearest elements. */
+  upsampleNearest(options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
+  upsampleNearest(size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
   /** Variance, with n - 1 in the denominator unless told otherwise. */
   var(options?: {
     dim?: number | readonly number[] | null;

@@ -69,6 +69,9 @@ export interface TopLevelFunctions {
   /** The index of the minimum, in the flattened tensor or along a dim. */
   argmin(input: Tensor, options?: { dim?: number | null; keepdim?: boolean }): Tensor;
   argmin(input: Tensor, dim?: number | null, keepdim?: boolean): Tensor;
+  /** The indices that sort along a dim. */
+  argsort(input: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null }): Tensor;
+  argsort(input: Tensor, dim?: number, descending?: boolean, options?: { stable?: boolean | null }): Tensor;
   /** Any layout over the tensor's storage. */
   asStrided(
     input: Tensor,
@@ -344,7 +347,9 @@ export interface TopLevelFunctions {
   ): Tensor;
   /** The magnitude of x with the sign of y. */
   copysign(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-  /** Cosine. */
+  /** Correlations of rows. */
+  corrcoef(input: Tensor): Tensor;
+  /** Cosine, of arguments of any size. */
   cos(input: Tensor): Tensor;
   /** Hyperbolic cosine. */
   cosh(input: Tensor): Tensor;
@@ -370,6 +375,15 @@ export interface TopLevelFunctions {
   /** The number of elements that are not 0. */
   countNonzero(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;
   countNonzero(input: Tensor, dim?: number | readonly number[] | null): Tensor;
+  /** Covariances of rows. */
+  cov(input: Tensor, options?: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
+  /** Cross products along the first axis of size 3, or along dim. */
+  cross(input: Tensor, other: Tensor, options?: { dim?: number | null }): Tensor;
+  cross(input: Tensor, other: Tensor, dim?: number | null): Tensor;
+  /** The running maximum, and where it is. */
+  cummax(input: Tensor, dim: number): [Tensor, Tensor];
+  /** The running minimum, and where it is. */
+  cummin(input: Tensor, dim: number): [Tensor, Tensor];
   /** The running product; of integers in i64. */
   cumprod(input: Tensor, dim: number, options?: { dtype?: DType | null }): Tensor;
   /** The running sum; of integers in i64. */
@@ -493,6 +507,16 @@ export interface TopLevelFunctions {
   geluTanh(input: Tensor): Tensor;
   /** All products of the elements of two vectors. */
   ger(input: Tensor, vec2: Tensor): Tensor;
+  /** Derivatives along dims, by differences. */
+  gradient(
+    input: Tensor,
+    options?: { spacing?: Plain; dim?: number | readonly number[] | null; edgeOrder?: number },
+  ): Tensor[];
+  /** gradient at given coordinates. */
+  gradient(
+    input: Tensor,
+    options: { spacing: readonly Tensor[]; dim?: number | readonly number[] | null; edgeOrder?: number },
+  ): Tensor[];
   /** Alias of gt. */
   greater(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Alias of ge. */
@@ -525,6 +549,17 @@ export interface TopLevelFunctions {
     reduce?: boolean | null,
     reduction?: string,
   ): Tensor;
+  /** Counts in bins of one width. */
+  histc(input: Tensor, options?: { bins?: number; min?: number; max?: number }): Tensor;
+  histc(input: Tensor, bins?: number, min?: number, max?: number): Tensor;
+  /** Counts in bins, and the ends of the bins. */
+  histogram(
+    input: Tensor,
+    bins: number,
+    options?: { range?: Plain; weight?: Tensor | null; density?: boolean },
+  ): [Tensor, Tensor];
+  /** histogram with given ends. */
+  histogram(input: Tensor, bins: Tensor, options?: { weight?: Tensor | null; density?: boolean }): [Tensor, Tensor];
   /** Splits along a fixed dim: see tensorSplit. */
   hsplit(input: Tensor, indicesOrSections: Plain): Tensor[];
   /** Joins tensors along their second axis (vectors along the first). */
@@ -539,6 +574,10 @@ export interface TopLevelFunctions {
   i1(input: Tensor): Tensor;
   /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
   i1e(input: Tensor): Tensor;
+  /** Regularised lower incomplete gamma function of x, at y. */
+  igamma(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  /** Regularised upper incomplete gamma function of x, at y. */
+  igammac(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Adds slices at indices. */
   indexAdd(input: Tensor, dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): Tensor;
   /** Puts slices at indices. */
@@ -599,6 +638,9 @@ export interface TopLevelFunctions {
   ): Tensor;
   /** Kronecker product. */
   kron(input: Tensor, other: Tensor): Tensor;
+  /** The k-th smallest, with its index. */
+  kthvalue(input: Tensor, k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  kthvalue(input: Tensor, k: number, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Normalises the last dims to mean 0 and variance 1. */
   layerNorm(
     input: Tensor,
@@ -645,6 +687,8 @@ export interface TopLevelFunctions {
   logaddexp(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Logarithm to base 2 of the sum of powers of 2, without overflow. */
   logaddexp2(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  /** log of the running sum of exp. */
+  logcumsumexp(input: Tensor, dim: number): Tensor;
   /** Whether both are not zero. */
   logicalAnd(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Whether x is zero. */
@@ -669,13 +713,13 @@ export interface TopLevelFunctions {
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: { margin?: Scalar; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
   marginRankingLoss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    margin?: number,
+    margin?: Scalar,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -708,6 +752,11 @@ export interface TopLevelFunctions {
     keepdim?: boolean,
     options?: { dtype?: DType | null },
   ): Tensor;
+  /** The lower median; with dim, along it and with its indices. */
+  median(input: Tensor): Tensor;
+  /** The lower median; with dim, along it and with its indices. */
+  median(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  median(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Coordinate grids of vectors. */
   meshgrid(tensors: readonly Tensor[], options?: { indexing?: 'ij' | 'xy' }): Tensor[];
   meshgrid(...tensors: Tensor[]): Tensor[];
@@ -722,10 +771,15 @@ export interface TopLevelFunctions {
   minimum(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Product of two matrices. */
   mm(input: Tensor, mat2: Tensor): Tensor;
+  /** The most frequent element, with its index. */
+  mode(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  mode(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Alias of movedim. */
   moveaxis(input: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /** Moves axes to other places. */
   movedim(input: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
+  /** Sorted along the first dim. */
+  msort(input: Tensor): Tensor;
   /** Product of two tensors, with broadcasting. */
   mul(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** Alias of mul. */
@@ -747,6 +801,24 @@ export interface TopLevelFunctions {
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
     options?: { dtype?: DType | null },
+  ): Tensor;
+  /** The lower median of what is not NaN; with dim, along it and with its indices. */
+  nanmedian(input: Tensor): Tensor;
+  /** The lower median of what is not NaN; with dim, along it and with its indices. */
+  nanmedian(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  nanmedian(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
+  /** Quantiles of what is not NaN. */
+  nanquantile(
+    input: Tensor,
+    q: Tensor | Scalar,
+    options?: { dim?: number | null; keepdim?: boolean; interpolation?: string },
+  ): Tensor;
+  nanquantile(
+    input: Tensor,
+    q: Tensor | Scalar,
+    dim?: number | null,
+    keepdim?: boolean,
+    options?: { interpolation?: string },
   ): Tensor;
   /** Sum, NaN counting as 0. */
   nansum(
@@ -794,6 +866,8 @@ export interface TopLevelFunctions {
   neg(input: Tensor): Tensor;
   /** Alias of neg. */
   negative(input: Tensor): Tensor;
+  /** The representable value next to x in the direction of y. */
+  nextafter(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
   /** The p-norm of the elements. */
   norm(
     input: Tensor,
@@ -818,6 +892,9 @@ export interface TopLevelFunctions {
   /** Distances of rows. */
   pairwiseDistance(x1: Tensor, x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
   pairwiseDistance(x1: Tensor, x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
+  /** Distances of all pairs of rows. */
+  pdist(input: Tensor, options?: { p?: number }): Tensor;
+  pdist(input: Tensor, p?: number): Tensor;
   /** The axes in another order. */
   permute(input: Tensor, dims: number | readonly number[]): Tensor;
   permute(input: Tensor, ...dims: number[]): Tensor;
@@ -862,6 +939,19 @@ export interface TopLevelFunctions {
   /** Elements of the flattened tensor replaced. */
   put(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
   put(input: Tensor, index: Tensor, source: Tensor, accumulate?: boolean): Tensor;
+  /** Quantiles, between neighbours. */
+  quantile(
+    input: Tensor,
+    q: Tensor | Scalar,
+    options?: { dim?: number | null; keepdim?: boolean; interpolation?: string },
+  ): Tensor;
+  quantile(
+    input: Tensor,
+    q: Tensor | Scalar,
+    dim?: number | null,
+    keepdim?: boolean,
+    options?: { interpolation?: string },
+  ): Tensor;
   /** Radians to degrees. */
   rad2deg(input: Tensor): Tensor;
   /** All elements in one axis. */
@@ -949,7 +1039,7 @@ export interface TopLevelFunctions {
   sign(input: Tensor): Tensor;
   /** Whether the sign bit is set: also of -0 and NaN. */
   signbit(input: Tensor): Tensor;
-  /** Sine. */
+  /** Sine, of arguments of any size. */
   sin(input: Tensor): Tensor;
   /** Normalised cardinal sine; 1 at 0. */
   sinc(input: Tensor): Tensor;
@@ -972,6 +1062,9 @@ export interface TopLevelFunctions {
   /** softmax along a dim. */
   softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
   softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  /** Sorted along a dim, stably, with the indices. */
+  sort(input: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
+  sort(input: Tensor, dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
   /** Pieces of a size, or of several sizes. */
   split(input: Tensor, splitSizeOrSections: Plain, options?: { dim?: number }): Tensor[];
   split(input: Tensor, splitSizeOrSections: Plain, dim?: number): Tensor[];
@@ -1052,7 +1145,7 @@ export interface TopLevelFunctions {
   /** gather, with broadcasting; without dim of the flattened tensor. */
   takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: number | null }): Tensor;
   takeAlongDim(input: Tensor, indices: Tensor, dim?: number | null): Tensor;
-  /** Tangent. */
+  /** Tangent, of arguments of any size. */
   tan(input: Tensor): Tensor;
   /** Hyperbolic tangent. */
   tanh(input: Tensor): Tensor;
@@ -1068,6 +1161,9 @@ export interface TopLevelFunctions {
   /** Copies along the last dims. */
   tile(input: Tensor, dims: number | readonly number[]): Tensor;
   tile(input: Tensor, ...dims: number[]): Tensor;
+  /** The k largest or smallest, with their indices. */
+  topk(input: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
+  topk(input: Tensor, k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
   /** Sum of the diagonal of a matrix. */
   trace(input: Tensor): Tensor;
   /** Swaps two axes. */
@@ -1623,6 +1719,27 @@ export interface FunctionalFunctions {
     momentum?: number,
     eps?: number,
   ): Tensor;
+  /** Resizes the axes after batch and channels. */
+  interpolate(
+    input: Tensor,
+    options?: {
+      size?: number | readonly number[] | null;
+      scaleFactor?: Plain;
+      mode?: string;
+      alignCorners?: boolean | null;
+      recomputeScaleFactor?: boolean | null;
+      antialias?: boolean;
+    },
+  ): Tensor;
+  interpolate(
+    input: Tensor,
+    size?: number | readonly number[] | null,
+    scaleFactor?: Plain,
+    mode?: string,
+    alignCorners?: boolean | null,
+    recomputeScaleFactor?: boolean | null,
+    antialias?: boolean,
+  ): Tensor;
   /** Kullback-Leibler divergence. */
   klDiv(
     input: Tensor,
@@ -1682,13 +1799,13 @@ export interface FunctionalFunctions {
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: { margin?: Scalar; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
   marginRankingLoss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    margin?: number,
+    margin?: Scalar,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -1961,6 +2078,9 @@ export interface FunctionalFunctions {
   /** Distances of rows. */
   pairwiseDistance(x1: Tensor, x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
   pairwiseDistance(x1: Tensor, x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
+  /** Distances of all pairs of rows. */
+  pdist(input: Tensor, options?: { p?: number }): Tensor;
+  pdist(input: Tensor, p?: number): Tensor;
   /** Channels to pixels. */
   pixelShuffle(input: Tensor, upscaleFactor: number): Tensor;
   /** Pixels to channels. */
@@ -2123,8 +2243,16 @@ export interface FunctionalFunctions {
     padding?: number | readonly number[],
     stride?: number | readonly number[],
   ): Tensor;
+  /** interpolate bilinearly, corners aligned. */
+  upsampleBilinear(input: Tensor, options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
+  upsampleBilinear(input: Tensor, size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
+  /** interpolate by nearest elements. */
+  upsampleNearest(input: Tensor, options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
+  upsampleNearest(input: Tensor, size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
 }
 export interface LinalgFunctions {
+  /** Cross products along a dim. */
+  cross(input: Tensor, other: Tensor, options?: { dim?: number }): Tensor;
   /** Matrix product, with vectors and broadcast batches. */
   matmul(input: Tensor, other: Tensor): Tensor;
   /** A norm of matrices. */
@@ -2155,6 +2283,8 @@ export interface LinalgFunctions {
     keepdim?: boolean,
     options?: { dtype?: DType | null },
   ): Tensor;
+  /** Powers of the elements along a new last axis. */
+  vander(x: Tensor, options?: { N?: number | null }): Tensor;
   /** Sums products along a dim. */
   vecdot(x: Tensor, y: Tensor, options?: { dim?: number }): Tensor;
   /** The p-norm over dims. */

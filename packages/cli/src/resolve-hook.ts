@@ -1,6 +1,6 @@
-// A module loader hook: a workload's file may lie anywhere and import `tsinductor` as if it were installed beside it. What
-// cannot be found from there is looked for from here. TypeScript outside a package counts as an ES module, because
-// `tsinductor` is one.
+// A module loader hook for programs that we load or start: a file may lie anywhere and import `tsinductor` as if it were
+// installed beside it. What cannot be found from there is looked for from here. TypeScript outside a package counts as an
+// ES module, because `tsinductor` is one.
 
 interface Resolution {
   readonly url: string;

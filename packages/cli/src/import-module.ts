@@ -1,0 +1,17 @@
+// Loads a user's module: TypeScript through tsx, from wherever it lies.
+import { register } from 'node:module';
+import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** The hook beside this file, as source or built. */
+export const resolveHook: string = new URL(`./resolve-hook${extname(import.meta.url)}`, import.meta.url).href;
+
+const typeScript: RegExp = /^\.[cm]?tsx?$/;
+
+/** Imports the module at an absolute path; gives its exports. */
+export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
+  if (typeScript.test(extname(path))) (await import('tsx/esm/api')).register();
+  register(resolveHook);
+  const module: unknown = await import(pathToFileURL(path).href);
+  return module as Readonly<Record<string, unknown>>;
+}
