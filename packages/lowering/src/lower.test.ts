@@ -61,7 +61,7 @@ interface Input {
   readonly symbols?: Readonly<Record<number, string>>;
 }
 
-type Build = (b: GraphBuilder, ...inputs: ValueRef[]) => ValueRef | readonly ValueRef[];
+type Build = (b: GraphBuilder, ...inputs: readonly ValueRef[]) => ValueRef | readonly ValueRef[];
 
 function lowered(
   inputs: readonly Input[],
@@ -353,19 +353,14 @@ describe('indices', () => {
     const rows = [2, 0, -1];
     const wrapped = (i: number): number => at(rows, i) + (at(rows, i) < 0 ? 4 : 0);
     expect(
-      runOne([f32(x), i64(...rows)], (b, v, i) =>
-        b.call(
-          'indexSelect',
-          [v, i].filter((ref) => ref !== undefined),
-          { dim: 0 },
-        ),
+      runOne([f32(x), i64(...rows)], (b, ...both) => b.call('indexSelect', both, { dim: 0 }),
       ).data,
     ).toEqual(nd([3, 3], ([i = 0, j = 0]) => get(x, [wrapped(i), j])).data);
     const index: Input = { value: nd([2, 3], (_, flat) => flat % 4), dtype: 'i64' };
     expect(runOne([f32(x), index], (b, v, i) => b.call('gather', refs(v, i), { dim: 0 }))).toEqual(
       nd([2, 3], ([i = 0, j = 0]) => get(x, [(3 * i + j) % 4, j])),
     );
-    const picked = runOne([f32(x), i64(1, 3), i64(2, 0)], (b, v, i, j) =>
+    const picked = runOne([f32(x), i64(1, 3), i64(2, 0)], (b, ...[v, i, j]) =>
       b.call('index', [...refs(v), refs(i, j)], { dims: [0, 1] }),
     );
     expect(picked.data).toEqual([get(x, [1, 2]), get(x, [3, 0])]);
@@ -378,9 +373,9 @@ describe('indices', () => {
 
   test('scatter and indexPut', () => {
     const into = nd([4], () => 0);
-    const add: Build = (b, v, i, s) => b.call('scatterAdd', refs(v, i, s), { dim: 0 });
+    const add: Build = (b, ...[v, i, s]) => b.call('scatterAdd', refs(v, i, s), { dim: 0 });
     expect(runOne([f32(into), i64(1, 3, 1), f32(nd([3], (_, i) => i + 1))], add).data).toEqual([0, 4, 0, 2]);
-    const set: Build = (b, v, i, s) =>
+    const set: Build = (b, ...[v, i, s]) =>
       b.call('indexPut', [...refs(v), refs(i), ...refs(s)], { dims: [0], accumulate: false });
     const row = nd([1, 3], (_, j) => 100 + j);
     expect(runOne([f32(x), i64(2), f32(row)], set)).toEqual(
@@ -389,7 +384,7 @@ describe('indices', () => {
   });
 
   test('a scatter into a view, and into zeros', () => {
-    const turned: Build = (b, v, i, s) =>
+    const turned: Build = (b, ...[v, i, s]) =>
       b.call('scatterAdd', [b.call('permute', refs(v), { dims: [1, 0] }), ...refs(i, s)], { dim: 0 });
     const index: Input = { value: nd([1, 2], () => 2), dtype: 'i64' };
     expect(runOne([f32(ramp(2, 3)), index, f32(nd([1, 2], () => 50))], turned)).toEqual(

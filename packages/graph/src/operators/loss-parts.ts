@@ -10,7 +10,7 @@ import type { ValueRef } from '../graph.ts';
 import { range, sameShape } from '../shape.ts';
 import { wideMean } from './reductions.ts';
 
-export const REDUCTIONS = ['none', 'mean', 'sum', 'batchmean'];
+export const REDUCTIONS: readonly string[] = ['none', 'mean', 'sum', 'batchmean'];
 
 /** Applies `reduction` to a wide loss, and casts it. */
 export function reduceLoss(c: Composer, a: ArgumentReader, loss: { value: ValueRef; dtype: DType }): ValueRef {

@@ -1,7 +1,6 @@
-// Sorting and what follows from it, by counting: an element's place is the number of elements that go before it. That
-// is quadratic in the length of the axis, and needs no primitive of its own.
+// Sorting as PyTorch offers it, and what follows from it: the largest k, medians, modes, quantiles.
 import { isFloat } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
+import { int, subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
@@ -10,46 +9,8 @@ import type { Entry } from '../define.ts';
 import { argumentValue, emptyReduction } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { range } from '../shape.ts';
-
-export interface Sorted {
-  readonly values: ValueRef;
-  readonly indices: ValueRef;
-}
-
-const smaller = (c: Composer, x: ValueRef, y: ValueRef): ValueRef => {
-  const less = c.op('lt', x, y);
-  if (!isFloat(c.dtype(x))) return less;
-  return c.op('logicalOr', less, c.op('logicalAnd', c.op('isnan', y), c.op('logicalNot', c.op('isnan', x))));
-};
-
-const alike = (c: Composer, x: ValueRef, y: ValueRef): ValueRef => {
-  const same = c.op('eq', x, y);
-  return isFloat(c.dtype(x)) ? c.op('logicalOr', same, c.op('logicalAnd', c.op('isnan', x), c.op('isnan', y))) : same;
-};
-
-/** Sorts the last axis, stably; NaN is the largest. */
-export function sortLast(c: Composer, x: ValueRef, descending: boolean): Sorted {
-  const last = c.rank(x) - 1;
-  const n = c.size(x, last);
-  const [mine, others] = [c.unsqueeze(x, last + 1), c.unsqueeze(x, last)];
-  const first = c.op('lt', c.iota(n), c.unsqueeze(c.iota(n), 1));
-  const ahead = descending ? smaller(c, mine, others) : smaller(c, others, mine);
-  const before = c.op('logicalOr', ahead, c.op('logicalAnd', alike(c, mine, others), first));
-  const place = c.reduce('sum', before, [last + 1]);
-  const positions = c.expand(c.iota(n), c.shape(x));
-  const put = (source: ValueRef): ValueRef =>
-    c.scatter(c.full(0, c.shape(x), c.dtype(source)), last, { index: place, source, mode: 'set' });
-  return { values: put(x), indices: put(positions) };
-}
-
-/** Sorts an axis. */
-export function sortAxis(c: Composer, x: ValueRef, { dim, descending }: { dim: number; descending: boolean }): Sorted {
-  if (c.rank(x) === 0) return { values: c.call('clone', [x]), indices: c.full(0, [], 'i64') };
-  const axis = c.dim(x, dim);
-  const { values, indices } = sortLast(c, c.move(x, axis, c.rank(x) - 1), descending);
-  const back = (v: ValueRef): ValueRef => c.move(v, c.rank(v) - 1, axis);
-  return { values: back(values), indices: back(indices) };
-}
+import { sortAxis, sortLast } from './sort-axis.ts';
+import type { Sorted } from './sort-axis.ts';
 
 const sorted = (c: Composer, a: ArgumentReader): Sorted =>
   sortAxis(c, a.tensor('input'), { dim: a.int('dim'), descending: a.bool('descending') });
@@ -141,14 +102,19 @@ function mode(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const last = c.rank(row) - 1;
   if (c.sizes.isZero(c.size(row, last))) throw emptyReduction('mode');
   const order = sortLast(c, row, false);
-  const same = c.op('eq', c.unsqueeze(order.values, last + 1), c.unsqueeze(order.values, last));
-  const counts = c.reduce('sum', same, [last + 1]);
-  const over = { dims: [last], keepdim: true };
-  const place = c.op(
-    'add',
-    c.reduce('argmax', counts, over),
-    c.op('maximum', c.op('sub', c.reduce('amax', counts, over), 1), 0),
+  // Elements of a run, counted along it: the longest run of the smallest value is the first to reach its length.
+  const n = c.size(row, last);
+  const [later, earlier] = [
+    c.slice(order.values, last, { start: 1 }),
+    c.slice(order.values, last, { end: subtract(n, int(1)) }),
+  ];
+  const isNew = c.pad(
+    c.op('ne', later, earlier),
+    range(last + 1).map((axis) => [int(axis === last ? 1 : 0), int(0)] as const),
   );
+  const positions = c.iota(n);
+  const starts = c.call('cumamax', [c.where(isNew, positions, c.full(0, [], 'i64'))], { dim: last });
+  const place = c.reduce('argmax', c.op('sub', positions, starts), { dims: [last], keepdim: true });
   const { values, indices } = kth(c, order, place);
   return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
 }

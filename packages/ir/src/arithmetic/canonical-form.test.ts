@@ -148,7 +148,7 @@ describe.each([
           expect(compiled(values, []) + 0).toBe(wanted);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 600 },
     );
   });
 
@@ -159,7 +159,7 @@ describe.each([
         const back = new Map([...extents].map(([name, extent]) => [`${name}2`, axisIndex({ name, extent })]));
         expect(printIndex(substitute(substitute(index, renamed), back))).toBe(printIndex(index));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

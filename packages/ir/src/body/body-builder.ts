@@ -12,6 +12,8 @@ import { substitute } from '../arithmetic/substitute.ts';
 import { lawBroken } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
 import { printIndex } from '../print/print-index.ts';
+import { Rewriter } from '../rules/rewrite.ts';
+import type { RuleSet } from '../rules/rule.ts';
 import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar.ts';
 import { constantToValue, toConstant } from './constant.ts';
 import type { ConstantLike } from './constant.ts';
@@ -28,15 +30,19 @@ export interface Masking {
 export interface BuilderOptions {
   /** `decomposed`: ops that have a decomposition are built as that, down to primitives. */
   readonly ops?: 'asWritten' | 'decomposed';
+  /** Rewrite rules that every op built here goes through. */
+  readonly rules?: RuleSet;
 }
 
 export class BodyBuilder {
   readonly #nodes: Scalar[] = [];
   readonly #numbers = new Map<string, ScalarId>();
   readonly #options: BuilderOptions;
+  readonly #rewriter: Rewriter | undefined;
 
   constructor(options: BuilderOptions = {}) {
     this.#options = options;
+    this.#rewriter = options.rules && new Rewriter(options.rules);
   }
 
   node(id: ScalarId): Scalar {
@@ -114,7 +120,8 @@ export class BodyBuilder {
   }
 
   /** An op of the table on operands that have the dtypes it asks for; the result's dtype follows from the op's rule. */
-  apply(op: PointwiseName, args: readonly ScalarId[]): ScalarId {
+  apply(op: PointwiseName, operands: readonly ScalarId[]): ScalarId {
+    const args = this.#rewriter === undefined ? operands : Rewriter.ordered(this, op, operands);
     const entry = pointwise[op];
     if (args.length !== entry.arity)
       throw lawBroken(op, `takes ${String(entry.arity)} operands, not ${String(args.length)}`);
@@ -122,6 +129,8 @@ export class BodyBuilder {
     const dtype = resultOfRule(entry, compute);
     const folded = this.#fold(entry, args, { compute, dtype });
     if (folded !== undefined) return folded;
+    const rewritten = this.#rewriter?.rewrite(this, { op, args, compute, dtype });
+    if (rewritten !== undefined) return rewritten;
     const term = this.#options.ops === 'decomposed' ? entry.decompose?.(compute) : undefined;
     if (term !== undefined) return this.inlineTerm(term, operandNames(args), compute);
     return this.#number(`a ${op} ${args.join(' ')}`, { kind: 'apply', dtype, op, args });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { at, dtypeInfo } from '@tsinductor/base';
+import fc from 'fast-check';
 import type { DType } from '@tsinductor/base';
 import { pointwise, reductions } from '@tsinductor/ops';
 import type { PointwiseName, ReductionName } from '@tsinductor/ops';
@@ -214,7 +215,6 @@ describe('maps', () => {
   });
 });
 
-// eslint-disable-next-line max-params -- a test's shorthand
 const reduceBodies = (
   name: ReductionName,
   dtype: DType,
@@ -336,6 +336,46 @@ describe('scatters', () => {
     const values = Float32Array.of(3, 1, 4, mode === 'set' ? 5 : 0);
     expect([...run(spec, [values, BigInt64Array.of(0n, 1n, 0n, -3n)])]).toEqual(wanted);
   });
+});
+
+test('random accesses and reductions agree with the definition', () => {
+  const extents = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 });
+  const place = fc.array(fc.tuple(fc.integer({ min: -7, max: 7 }), fc.integer({ min: 1, max: 4 })), {
+    minLength: 4,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(extents, place, fc.nat(4), fc.nat(3), (lengths, steps, kept, shift) => {
+      const axes = lengths.map((length, position) => axis('ijkl'[position] ?? '', length));
+      const sum = axes.reduce<Index>((all, one, position) => {
+        const [stride, divisor] = at(steps, position);
+        return add(all, multiply(floorDivide(axisIndex(one), int(divisor)), int(stride)));
+      }, int(shift));
+      const [outer, over] = [axes.slice(0, kept), axes.slice(kept)];
+      const read = modulo(sum, int(50));
+      if (over.length === 0) {
+        run(
+          {
+            dtypes: ['f32', 'f32'],
+            lengths: [50, product(axes.map(({ extent }) => extent))],
+            nodes: [map(axes, flat(axes), (b) => b.load(0, 'f32', read))],
+          },
+          [ramp(50)],
+        );
+        return;
+      }
+      const node = reduction('sum', 'f32', { kept: outer, over, place: read });
+      run(
+        {
+          dtypes: ['f32', 'f32'],
+          lengths: [50, outer.reduce((all, { extent }) => all * (extent.kind === 'int' ? extent.value : 0), 1)],
+          nodes: [node],
+        },
+        [ramp(50)],
+      );
+    }),
+    { numRuns: 150 },
+  );
 });
 
 describe('contractions', () => {

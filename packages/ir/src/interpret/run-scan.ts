@@ -73,7 +73,7 @@ function copyPart(
   part: { source: number; target: number; count: number },
 ): void {
   if (target === undefined) return;
-  if (part.count === 1) target[part.target] = (source[part.source] ?? 0);
+  if (part.count === 1) target[part.target] = source[part.source] ?? 0;
   else
     (target as Float64Array).set((source as Float64Array).subarray(part.source, part.source + part.count), part.target);
 }

@@ -50,11 +50,11 @@ function gatherF32(source: Float32Array, places: Places, out: Float64Array): voi
 function gatherAny(source: ElementArray, places: Places, out: Vector): void {
   if (places.kind === 'line') {
     const { start, step, count } = places;
-    for (let k = 0, p = start; k < count; k += 1, p += step) out[k] = (source[p] ?? 0);
+    for (let k = 0, p = start; k < count; k += 1, p += step) out[k] = source[p] ?? 0;
     return;
   }
   const { at, count } = places;
-  for (let k = 0; k < count; k += 1) out[k] = (source[at[k] ?? 0] ?? 0);
+  for (let k = 0; k < count; k += 1) out[k] = source[at[k] ?? 0] ?? 0;
 }
 
 /** What a masked load reads: nothing where the mask is false, `other` there. */
@@ -71,7 +71,7 @@ export function gatherMasked({ array: source, dtype }: Elements, masked: Masked,
   const zero = (dtype === 'i64' ? 0n : 0) as number;
   for (let k = 0; k < count; k += 1) {
     if (mask[k] === 0) {
-      out[k] = (other?.[k] ?? zero);
+      out[k] = other?.[k] ?? zero;
       continue;
     }
     const raw = (source[at[k] ?? 0] ?? zero) as number;
@@ -86,10 +86,10 @@ export function scatter({ array: target, dtype }: Elements, places: Places, resu
   const values = encode === undefined ? results : (results as Float64Array).slice(0, count).map(encode);
   if (places.kind === 'each') {
     const { at } = places;
-    for (let k = 0; k < count; k += 1) target[at[k] ?? 0] = (values[k] ?? 0);
+    for (let k = 0; k < count; k += 1) target[at[k] ?? 0] = values[k] ?? 0;
     return;
   }
   const { start, step } = places;
   if (step === 1 && count >= shortRun) (target as Float64Array).set((values as Float64Array).subarray(0, count), start);
-  else for (let k = 0, p = start; k < count; k += 1, p += step) target[p] = (values[k] ?? 0);
+  else for (let k = 0, p = start; k < count; k += 1, p += step) target[p] = values[k] ?? 0;
 }
