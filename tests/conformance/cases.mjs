@@ -1,6 +1,6 @@
 // A golden case becomes a graph: the call is found by the name that a PyTorch user writes, its arguments are bound by the
 // operator table, and the result is traced. So a case tests what a user meets, and every executor runs the same graph.
-import { operators } from '../../packages/graph/dist/index.js';
+import { decompose, operators } from '../../packages/graph/dist/index.js';
 import { isTensor, TraceSession } from '../../packages/tensor/dist/index.js';
 import * as tensorPackage from '../../packages/tensor/dist/index.js';
 
@@ -72,6 +72,7 @@ export function traceCall({ call }, { args, kwargs }, { dynamic = false } = {}) 
   inputs.forEach(({ tensor }) => standIn(tensor));
   const named = Object.fromEntries(Object.entries(kwargs).map(([key, value]) => [key, replaceTensors(value, standIn)]));
   const results = flatten(session.run(() => call(replaceTensors(args, standIn), camelKeys(named))));
-  const { graph, placeholders } = session.finish(results);
+  const { graph: traced, placeholders } = session.finish(results);
+  const graph = decompose(traced, session.sizes);
   return { graph, inputs: placeholders.map(({ tensor }) => tensor), count: results.length };
 }

@@ -4,7 +4,7 @@
 import { stableHash } from '@tsinductor/base';
 import { generateBatch } from '@tsinductor/codegen-cpp';
 import { fingerprint } from '@tsinductor/config';
-import { decompose, optimize, printGraph } from '@tsinductor/graph';
+import { optimize, printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import type { Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
@@ -27,7 +27,7 @@ interface Scheduled {
 }
 
 /**
- * Compiles `graphs` into one library. Results are in their order. Throws only if the whole build fails, or if there is
+ * Compiles `graphs`, which are in primitives, into one library. Results are in their order. Throws only if the whole build fails, or if there is
  * no native compiler here (COMPILER_NOT_FOUND as a plain error message).
  */
 export async function compileGraphs(
@@ -38,7 +38,7 @@ export async function compileGraphs(
   const machine = session.requireNative();
   const outcomes = graphs.map((graph): Scheduled | { readonly error: unknown } => {
     try {
-      return { graph, schedule: schedule(lowerGraph(optimize(decompose(graph))), { config: session.config }) };
+      return { graph, schedule: schedule(lowerGraph(optimize(graph)), { config: session.config }) };
     } catch (error) {
       return { error };
     }

@@ -100,7 +100,7 @@ export class CompiledCode {
     if (this.#eager || this.#entries.some((entry) => this.#fits(entry, thisArg, scope))) return;
     const traced = this.#trace(thisArg, args);
     if (traced === undefined) return;
-    const executable = await this.#session().prepareAsync(traced.graph, this.#request(traced));
+    const executable = await this.#session().prepareAsync(traced, this.#request(traced));
     this.#install(traced, executable);
   }
 
@@ -175,7 +175,7 @@ export class CompiledCode {
     if (this.#eager) return undefined;
     const traced = this.#trace(thisArg, args);
     if (traced === undefined) return undefined;
-    const executable = this.#session().prepare(traced.graph, this.#request(traced));
+    const executable = this.#session().prepare(traced, this.#request(traced));
     return this.#install(traced, executable);
   }
 

@@ -1,21 +1,21 @@
 // Running a graph without native code: decomposed, lowered, and interpreted loop by loop. Exact and slow: what compiled
 // functions fall back to on a machine without a compiler, and the backend `aot_eager`.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { decompose, optimize, printGraph } from '@tsinductor/graph';
-import type { Graph } from '@tsinductor/graph';
+import { optimize, printGraph } from '@tsinductor/graph';
 import { evaluateIndex, interpretProgram } from '@tsinductor/ir';
 import type { BufferDecl, BufferId, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { allocate, placedTensor, placeOf } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
+import type { TracedGraph } from './session.ts';
 import type { Executable } from './executable.ts';
 
 type Sizes = ReadonlyMap<string, number>;
 type Elements = Parameters<typeof interpretProgram>[1]['buffers'] extends ReadonlyMap<BufferId, infer E> ? E : never;
 
 /** `runsOn` is what `explain` says of it. */
-export function interpretedExecutable(graph: Graph, runsOn: string): Executable {
-  const program = lowerGraph(optimize(decompose(graph)));
+export function interpretedExecutable({ graph, primitives }: TracedGraph, runsOn: string): Executable {
+  const program = lowerGraph(optimize(primitives));
   const declared = new Map(program.buffers.map((buffer) => [buffer.id, buffer]));
   const outputs = program.outputs.map((id) => declared.get(id)).filter((buffer) => buffer !== undefined);
   return {

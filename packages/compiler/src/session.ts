@@ -4,7 +4,7 @@ import type { Config, ConfigPatch } from '@tsinductor/config';
 import { fingerprint, withConfig } from '@tsinductor/config';
 import { generateCpp } from '@tsinductor/codegen-cpp';
 import type { Graph } from '@tsinductor/graph';
-import { decompose, optimize, printGraph } from '@tsinductor/graph';
+import { optimize, printGraph } from '@tsinductor/graph';
 import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
@@ -20,6 +20,12 @@ import { NativeExecutable } from './native-executable.ts';
 import type { CustomBackend, Mode } from './options.ts';
 import { makePlan, planFormat } from './plan.ts';
 import { CompileClient } from './workers/client.ts';
+
+/** A graph as traced, and the same in primitives. */
+export interface TracedGraph {
+  readonly graph: Graph;
+  readonly primitives: Graph;
+}
 
 export interface PrepareRequest {
   readonly name: string;
@@ -50,38 +56,38 @@ export class Session implements Disposable {
   }
 
   /** Makes an executable of a traced graph, blocking until it is built. */
-  prepare(graph: Graph, request: PrepareRequest): Executable {
+  prepare(traced: TracedGraph, request: PrepareRequest): Executable {
     const config = request.patch === undefined ? this.config : withConfig(this.config, request.patch, 'options');
-    const machine = this.#choose(graph, request, config);
+    const machine = this.#choose(traced, request, config);
     if (machine.kind === 'done') return machine.executable;
     const { native, key } = machine;
     const started = performance.now();
     const found = this.artifacts().find(key);
-    if (found !== undefined) return this.#load(graph, found, { native, key, origin: 'disk', started });
+    if (found !== undefined) return this.#load(traced, found, { native, key, origin: 'disk', started });
     const client = this.#compileClient(config);
-    const built = this.#attempt(graph, config, () =>
-      this.artifacts().build(client, this.#generate(graph, native, { config, key, name: request.name })),
+    const built = this.#attempt(traced, config, () =>
+      this.artifacts().build(client, this.#generate(traced, native, { config, key, name: request.name })),
     );
     return built.kind === 'failed'
       ? built.executable
-      : this.#load(graph, built.artifact, { native, key, origin: 'built', started });
+      : this.#load(traced, built.artifact, { native, key, origin: 'built', started });
   }
 
   /** The same without blocking while the compiler runs. */
-  async prepareAsync(graph: Graph, request: PrepareRequest): Promise<Executable> {
+  async prepareAsync(traced: TracedGraph, request: PrepareRequest): Promise<Executable> {
     const config = request.patch === undefined ? this.config : withConfig(this.config, request.patch, 'options');
-    const machine = this.#choose(graph, request, config);
+    const machine = this.#choose(traced, request, config);
     if (machine.kind === 'done') return machine.executable;
     const { native, key } = machine;
     const started = performance.now();
     const found = this.artifacts().find(key);
-    if (found !== undefined) return this.#load(graph, found, { native, key, origin: 'disk', started });
+    if (found !== undefined) return this.#load(traced, found, { native, key, origin: 'disk', started });
     const client = this.#compileClient(config);
     const artifact = await this.artifacts().buildAsync(
       client,
-      this.#generate(graph, native, { config, key, name: request.name }),
+      this.#generate(traced, native, { config, key, name: request.name }),
     );
-    return this.#load(graph, artifact, { native, key, origin: 'built', started });
+    return this.#load(traced, artifact, { native, key, origin: 'built', started });
   }
 
   machine(): Machine {
@@ -123,53 +129,53 @@ export class Session implements Disposable {
   }
 
   /** Everything that needs no build: custom backends, the interpreter, and graphs that were built before. */
-  #choose(graph: Graph, request: PrepareRequest, config: Config): Choice {
+  #choose(traced: TracedGraph, request: PrepareRequest, config: Config): Choice {
     const { backend } = request;
-    if (typeof backend === 'function') return { kind: 'done', executable: customExecutable(graph, backend, request) };
+    if (typeof backend === 'function') return { kind: 'done', executable: customExecutable(traced.graph, backend, request) };
     if (backend !== 'inductor') {
       return {
         kind: 'done',
-        executable: interpretedExecutable(graph, `the interpreter, as backend '${backend}' asks`),
+        executable: interpretedExecutable(traced, `the interpreter, as backend '${backend}' asks`),
       };
     }
     const native = this.machine();
     if (native.kind === 'interpreter') {
       this.warnOnce(native.code, `compiled functions run on the interpreter: ${native.reason}`);
-      return { kind: 'done', executable: interpretedExecutable(graph, `the interpreter: ${native.reason}`) };
+      return { kind: 'done', executable: interpretedExecutable(traced, `the interpreter: ${native.reason}`) };
     }
-    const key = graphKey(graph, native, config);
+    const key = graphKey(traced.graph, native, config);
     const executable = this.#executables.get(key);
     return executable === undefined ? { kind: 'build', native, key } : { kind: 'done', executable };
   }
 
   #generate(
-    graph: Graph,
+    { graph, primitives }: TracedGraph,
     native: NativeMachine,
     { config, key, name }: { config: Config; key: string; name: string },
   ): BuildRequest {
-    const scheduled = schedule(lowerGraph(optimize(decompose(graph))), { config });
+    const scheduled = schedule(lowerGraph(optimize(primitives)), { config });
     const target = { isa: native.isa, threads: native.threads, units: config.compileThreads };
     const program = generateCpp(scheduled, target);
     for (const { name, source } of program.units) this.log('output_code', `// ${name}\n${source}`);
     return { key, name, units: program.units, plan: makePlan(graph, scheduled, program), toolchain: native.toolchain };
   }
 
-  #attempt(graph: Graph, config: Config, build: () => Artifact): Attempt {
+  #attempt(traced: TracedGraph, config: Config, build: () => Artifact): Attempt {
     try {
       return { kind: 'built', artifact: build() };
     } catch (error) {
       if (!config.suppressErrors) throw error;
       const message = messageOf(error);
       this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
-      return { kind: 'failed', executable: interpretedExecutable(graph, `the interpreter: ${message}`) };
+      return { kind: 'failed', executable: interpretedExecutable(traced, `the interpreter: ${message}`) };
     }
   }
 
-  #load(graph: Graph, artifact: Artifact, how: LoadRequest): Executable {
+  #load({ graph, primitives }: TracedGraph, artifact: Artifact, how: LoadRequest): Executable {
     const { plan } = artifact;
     const entry = how.native.bridge.load(artifact.library, plan.entry);
     // A cached plan may be older than the user's lines: where a check failed is asked of this graph.
-    const siteOf = (site: number): CheckSite | undefined => lowerGraph(optimize(decompose(graph))).sites[site];
+    const siteOf = (site: number): CheckSite | undefined => lowerGraph(optimize(primitives)).sites[site];
     const executable = new NativeExecutable(plan, { bridge: how.native.bridge, entry, siteOf }, {
       runsOn: `native code for ${how.native.isa}, ${String(how.native.threads)} threads`,
       graph: printGraph(graph),

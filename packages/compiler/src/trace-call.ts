@@ -1,7 +1,7 @@
 // One traced call: a function, what it was called with, and what came of it: the graph, the guards of everything that it
 // read, and how inputs and results are wired to the graph.
 import { at, get } from '@tsinductor/base';
-import { SizeEnvironment } from '@tsinductor/graph';
+import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, SizeGuard as TracedSizeGuard } from '@tsinductor/graph';
 import { evaluateIndex, printIndex } from '@tsinductor/ir';
 import { placedTensor, placeOf, TraceSession } from '@tsinductor/tensor';
@@ -33,7 +33,10 @@ export type ResultSource =
   | { readonly kind: 'alias'; readonly placeholder: number; readonly alias: OutputAlias };
 
 export interface TracedCall {
+  /** As the user wrote it: composites among its calls. */
   readonly graph: Graph;
+  /** The same in primitives. */
+  readonly primitives: Graph;
   readonly nodes: readonly GuardNode[];
   readonly leaves: readonly Tensor[];
   readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
@@ -87,7 +90,8 @@ function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCal
     const result = session.run(() => call.fn.apply(observation.thisArg, observation.args.slice(0, call.args.length)));
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
-    return describe(observation, template, { announced, traced: session.finish(outputs), results: outputs.length });
+    const traced = session.finish(outputs);
+    return describe(observation, template, { announced, traced, sizes: session.sizes, results: outputs.length });
   } finally {
     for (const twin of announced) twin.dispose();
   }
@@ -96,6 +100,7 @@ function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCal
 interface Outcome {
   readonly announced: readonly Tensor[];
   readonly traced: TraceResult;
+  readonly sizes: SizeEnvironment;
   /** How many of the graph's outputs are results; the rest are new values of mutated inputs. */
   readonly results: number;
 }
@@ -116,9 +121,13 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
     return at(observation.leaves, leaf);
   });
   const { graph, results } = withoutAliases(traced, outcome.results);
-  const sizeGuards = traced.guards.map((guard) => ({ guard, text: printSizeGuard(guard) }));
+  // Decomposing asks further questions about symbolic sizes, so guards are complete only afterwards.
+  const primitives = decompose(graph, outcome.sizes);
+  const guards = outcome.sizes.guards();
+  const sizeGuards = guards.map((guard) => ({ guard, text: printSizeGuard(guard) }));
   return {
     graph,
+    primitives,
     nodes: observation.nodes,
     leaves: observation.leaves,
     captured,
@@ -127,7 +136,7 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
     template,
     results,
     sizeGuards,
-    sizeHolds: sizeGuards.length === 0 ? undefined : sizeCheck(graph, traced.guards, positions),
+    sizeHolds: sizeGuards.length === 0 ? undefined : sizeCheck(graph, guards, positions),
   };
 }
 

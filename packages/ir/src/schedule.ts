@@ -69,7 +69,12 @@ export type BufferPlan = { readonly buffer: BufferId } & (
 );
 
 export type Decision =
-  | { readonly kind: 'inlined'; readonly producer: string; readonly consumers: readonly string[]; readonly reason: string }
+  | {
+      readonly kind: 'inlined';
+      readonly producer: string;
+      readonly consumers: readonly string[];
+      readonly reason: string;
+    }
   | { readonly kind: 'fused'; readonly nodes: readonly string[]; readonly reason: string; readonly bytesSaved?: string }
   | { readonly kind: 'rejected'; readonly nodes: readonly string[]; readonly reason: string }
   | { readonly kind: 'reused'; readonly buffer: string; readonly of: string; readonly reason: string };

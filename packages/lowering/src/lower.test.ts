@@ -352,10 +352,9 @@ describe('indices', () => {
   test('gather, indexSelect, and several indices', () => {
     const rows = [2, 0, -1];
     const wrapped = (i: number): number => at(rows, i) + (at(rows, i) < 0 ? 4 : 0);
-    expect(
-      runOne([f32(x), i64(...rows)], (b, ...both) => b.call('indexSelect', both, { dim: 0 }),
-      ).data,
-    ).toEqual(nd([3, 3], ([i = 0, j = 0]) => get(x, [wrapped(i), j])).data);
+    expect(runOne([f32(x), i64(...rows)], (b, ...both) => b.call('indexSelect', both, { dim: 0 })).data).toEqual(
+      nd([3, 3], ([i = 0, j = 0]) => get(x, [wrapped(i), j])).data,
+    );
     const index: Input = { value: nd([2, 3], (_, flat) => flat % 4), dtype: 'i64' };
     expect(runOne([f32(x), index], (b, v, i) => b.call('gather', refs(v, i), { dim: 0 }))).toEqual(
       nd([2, 3], ([i = 0, j = 0]) => get(x, [(3 * i + j) % 4, j])),

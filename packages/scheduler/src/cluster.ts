@@ -9,6 +9,7 @@ import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitList, splitMap } from './align.ts';
 import type { Alignment, FreshAxis, Splits } from './align.ts';
 import { bodyReads, loopsOf, namesOf, overOf, reindex } from './node-access.ts';
+import type { Read } from './node-access.ts';
 
 export interface Cluster {
   /** In program order. */
@@ -151,16 +152,15 @@ function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>)
   return undefined;
 }
 
-/** The point at which `maker` writes the element that is read, by axis. */
-export function pointOf(
-  maker: LoopNode,
-  read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] },
-): ReturnType<typeof producingPoint> {
-  return producingPoint({ axes: maker.axes, write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
-}
+/** Where in its loops a node is, by axis. */
+export type Point = ReturnType<typeof producingPoint>;
+
+/** The point at which `maker` writes the element that is read. */
+export const pointOf = (maker: LoopNode, read: Pick<Read, 'buffer' | 'at'>): Point =>
+  producingPoint({ axes: maker.axes, write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
 
 /** Whether a point's coordinate along `axis` is the loop's own. */
-export function isAxis(point: ReadonlyMap<string, LoopNode['writes'][number]>, axis: Axis): boolean {
+export function isAxis(point: NonNullable<Point>, axis: Axis): boolean {
   const coordinate = point.get(axis.name);
   return coordinate !== undefined && equal(coordinate, axisIndex(axis));
 }

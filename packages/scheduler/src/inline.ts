@@ -96,7 +96,7 @@ class Rebuilding {
     const { outs } = node;
     const store: Store = (builder, id, slot) =>
       carriesOuts(node) ? builder.cast(id, this.#facts.decl(at(outs, slot)).dtype) : id;
-    const rebuilt = replayWriting(body, node.writes, this.#replay({}), store);
+    const rebuilt = replayWriting({ body, writes: node.writes }, this.#replay({}), store);
     const origins = uniqueOrigins([...this.#origins, ...node.origins]);
     return { ...withPointBody(node, rebuilt.body), writes: rebuilt.writes, origins };
   }

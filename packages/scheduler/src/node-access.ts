@@ -147,16 +147,17 @@ export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNo
 
 /** A scatter's writes mention nodes of its body, which are renumbered with it. */
 function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, axes }: Reindexing): LoopNode {
-  return { ...node, axes, ...replayWriting(node.body, node.writes, { map }) };
+  return { ...node, axes, ...replayWriting(node, { map }) };
 }
 
-/** A body rebuilt, and the indices that mention its nodes with it. */
-export function replayWriting(
-  body: Body,
-  writes: readonly Index[],
-  replay: Replay,
-  store: Store = (_, id) => id,
-): { readonly body: Body; readonly writes: readonly Index[] } {
+/** A body, and the places where its results go, which may mention its nodes. */
+export interface Writing {
+  readonly body: Body;
+  readonly writes: readonly Index[];
+}
+
+/** Both rebuilt together; `store` says what is stored of a result. */
+export function replayWriting({ body, writes }: Writing, replay: Replay, store: Store = (_, id) => id): Writing {
   const builder = new BodyBuilder();
   const named = writes.flatMap((write) => [...freeIndirects(write)]);
   const { results, idOf } = replayBody({ nodes: body.nodes, results: [...body.results, ...named] }, builder, replay);
@@ -178,7 +179,6 @@ export function replayWriting(
   };
 }
 
-/** What is stored of a result. */
 export type Store = (builder: BodyBuilder, id: ScalarId, slot: number) => ScalarId;
 
 /** Whether an extent is known to be 1. */

@@ -7,6 +7,7 @@ import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { isAxis, pointOf } from './cluster.ts';
 import type { Cluster, Member } from './cluster.ts';
 import { bodyReads, loopsOf, namesOf, overOf, reindex, renaming } from './node-access.ts';
+import type { Read } from './node-access.ts';
 
 export interface Stage {
   /** Inside the outer loops; empty: a value per outer iteration. */
@@ -59,29 +60,20 @@ interface Placement {
 }
 
 function earliestStage(node: LoopNode, { placed, outer }: Placement): number {
+  const loops = innerLoops(node, outer);
   const stages = bodyReads(node).map((read) => {
     const maker = placed.get(read.buffer);
     if (maker === undefined) return 0;
-    const waits = overOf(maker.node).length > 0 || !isSamePoint(maker.node, read, outer, node); // prettier-ignore
-    return waits ? maker.stage + 1 : maker.stage;
+    const isShared = overOf(maker.node).length === 0 && sameNames(innerLoops(maker.node, outer), loops);
+    return isShared && isWrittenHere(maker.node, read) ? maker.stage : maker.stage + 1;
   });
   return Math.max(0, ...stages);
 }
 
-/** Whether `node` reads the element that `maker` writes at the very point of the loops that both have. */
-// Four names for one question about two nodes.
-// eslint-disable-next-line max-params
-function isSamePoint(
-  maker: LoopNode,
-  read: { readonly buffer: BufferId; readonly at: LoopNode['writes'][number] },
-  outer: readonly Axis[],
-  node: LoopNode,
-): boolean {
+/** Whether the element that is read is the one that `maker` writes at the very point of the loops. */
+function isWrittenHere(maker: LoopNode, read: Read): boolean {
   const point = pointOf(maker, read);
-  if (point === undefined) return false;
-  return (
-    sameNames(innerLoops(maker, outer), innerLoops(node, outer)) && maker.axes.every((axis) => isAxis(point, axis))
-  );
+  return point !== undefined && maker.axes.every((axis) => isAxis(point, axis));
 }
 
 function sameNames(a: readonly Axis[], b: readonly Axis[]): boolean {

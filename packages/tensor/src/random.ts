@@ -9,9 +9,8 @@
 // Seed and number of calls are a tensor of two i64. A traced function reads and counts it up like any captured tensor, so
 // its compiled form draws fresh numbers at every call. The words are computed here by plain integers, and in traces by
 // the same steps as operators on i64; a test holds them together.
-import { isFloat } from '@tsinductor/base';
+import { at, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { evaluator, pointwise, roundToDType } from '@tsinductor/ops';
 import { convertElement, makeElements } from './element-array.ts';
 import { tensorOfElements } from './create.ts';
 import { dispatchOne } from './dispatch.ts';
@@ -20,7 +19,7 @@ import { checkShape, elementsOf } from './layout.ts';
 import { leadingBits, philox } from './philox.ts';
 import type { Words } from './philox.ts';
 import { processState } from './process-state.ts';
-import { tracedNormal, tracedUniform, tracedInteger } from './random-traced.ts';
+import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
 import { placeOf } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { unrecorded } from './trace/session.ts';
@@ -61,7 +60,10 @@ export function rand(shape: readonly number[], options: RandomOptions = {}): Ten
 /** Numbers with the standard normal distribution. */
 export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
   const draw = checkDraw('randn', shape, options.dtype ?? 'f32');
-  return drawn(draw, normalOf(draw.dtype), (state) => tracedNormal(state, draw));
+  if (processState.recorder !== undefined) return tracedNormal(randomState(), draw);
+  const compute = draw.dtype === 'f64' ? 'f64' : 'f32';
+  const [u, v] = drawTensors(draw.shape, compute, compute === 'f64' ? doublePair : singlePair) as [Tensor, Tensor];
+  return dispatchOne('to', [boxMuller(u, v), draw.dtype]);
 }
 
 /** Whole numbers from `low` to before `high`. */
@@ -132,30 +134,42 @@ type Sample = (words: Words) => number | bigint;
 
 /** A tensor of samples; the state counts one call more. */
 function drawn({ shape, dtype }: Draw, sample: Sample, traced: (state: Tensor) => Tensor): Tensor {
-  const state = randomState();
-  if (processState.recorder !== undefined) return traced(state);
-  const { storage, layout } = placeOf(state, 'random numbers');
-  const [seed, calls] = [...(storage.elements('i64', layout.offset) as BigInt64Array).subarray(0, 2)];
-  const elements = makeElements(dtype, elementsOf(shape));
-  fill(elements, { seed: seed ?? 0n, calls: calls ?? 0n }, sample);
-  (storage.elements('i64', layout.offset) as BigInt64Array)[1] = (calls ?? 0n) + 1n;
-  return tensorOfElements(elements, dtype, shape);
+  if (processState.recorder !== undefined) return traced(randomState());
+  return at(drawTensors(shape, dtype, [sample]), 0);
 }
 
-function fill(elements: ReturnType<typeof makeElements>, state: { seed: bigint; calls: bigint }, sample: Sample): void {
+/** Tensors of samples of the same words. */
+function drawTensors(shape: readonly number[], dtype: DType, samples: readonly Sample[]): readonly Tensor[] {
+  const { storage, layout } = placeOf(randomState(), 'random numbers');
+  const state = storage.elements('i64', layout.offset) as BigInt64Array;
+  const [seed, calls] = [at(state, 0), at(state, 1)];
+  const count = elementsOf(shape);
+  const filled = samples.map(() => makeElements(dtype, count));
+  forEachWords({ seed, calls, count }, (words, i) => {
+    samples.forEach((sample, position) => {
+      at(filled, position)[i] = sample(words);
+    });
+  });
+  state[1] = calls + 1n;
+  return filled.map((elements) => tensorOfElements(elements, dtype, shape));
+}
+
+function forEachWords(
+  draw: { seed: bigint; calls: bigint; count: number },
+  visit: (words: Words, i: number) => void,
+): void {
   const halves = (value: bigint): [number, number] => [
     Number(value & 0xffffffffn),
     Number((value >> 32n) & 0xffffffffn),
   ];
-  const key = halves(state.seed);
-  const [low, high] = halves(state.calls);
-  const counter: Words = [0, 0, low, high];
+  const key = halves(draw.seed);
+  const counter: Words = [0, 0, ...halves(draw.calls)];
   const words: Words = [0, 0, 0, 0];
-  for (let i = 0; i < elements.length; i += 1) {
+  for (let i = 0; i < draw.count; i += 1) {
     counter[0] = i >>> 0;
     counter[1] = Math.floor(i / 2 ** 32);
     philox(counter, key, words);
-    elements[i] = sample(words);
+    visit(words, i);
   }
 }
 
@@ -168,18 +182,6 @@ function uniformOf(dtype: DType): Sample {
   return ([w0]) => convertElement((w0 >>> (32 - count)) * 2 ** -count, 'f32', dtype);
 }
 
-function normalOf(dtype: DType): Sample {
-  const compute = dtype === 'f64' ? 'f64' : 'f32';
-  const { sqrt, log, cos, mul } = pointwise;
-  const [root, logarithm, cosine, times] = [
-    evaluator(sqrt, compute),
-    evaluator(log, compute),
-    evaluator(cos, compute),
-    evaluator(mul, compute),
-  ];
-  const turn = roundToDType(2 * Math.PI, compute);
-  const boxMuller = (u: number, v: number): number =>
-    Number(times(root(times(-2, logarithm(u))), cosine(times(turn, v))));
-  if (dtype === 'f64') return ([w0, w1, w2, w3]) => boxMuller(double(w0, w1) + 2 ** -53, double(w2, w3));
-  return ([w0, w1]) => convertElement(boxMuller(((w0 >>> 8) + 1) * 2 ** -24, (w1 >>> 8) * 2 ** -24), 'f32', dtype);
-}
+/** What Box-Muller takes: u in (0, 1] and v in [0, 1). */
+const singlePair: readonly Sample[] = [([w0]) => ((w0 >>> 8) + 1) * 2 ** -24, ([, w1]) => (w1 >>> 8) * 2 ** -24];
+const doublePair: readonly Sample[] = [([w0, w1]) => double(w0, w1) + 2 ** -53, ([, , w2, w3]) => double(w2, w3)];

@@ -264,7 +264,7 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
   const loop = { ...(ranges.get(axis.name) ?? wholeRange(axis)), lanes: shared.lanes };
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
-  const instances = reduces && work < 8 ? 4 : 1;
+  const instances = reduces && work < 8 ? 16 : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...loop, instances, unroll }, (vectors) => {
     writeBelow(

@@ -220,6 +220,7 @@ const reduceBodies = (
   dtype: DType,
   load: (b: BodyBuilder) => ScalarId,
   position: Index,
+  // eslint-disable-next-line max-params -- a test's shorthand
 ): Pick<Extract<LoopNode, { kind: 'reduce' }>, 'state' | 'init' | 'step' | 'merge' | 'finish'> => {
   const op = reductions[name];
   const state = op.state(dtype);
@@ -345,6 +346,7 @@ test('random accesses and reductions agree with the definition', () => {
     maxLength: 4,
   });
   fc.assert(
+    // eslint-disable-next-line max-params -- a test's shorthand
     fc.property(extents, place, fc.nat(4), fc.nat(3), (lengths, steps, kept, shift) => {
       const axes = lengths.map((length, position) => axis('ijkl'[position] ?? '', length));
       const sum = axes.reduce<Index>((all, one, position) => {

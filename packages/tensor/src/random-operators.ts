@@ -64,8 +64,13 @@ export function tracedNormal(state: Tensor, draw: Draw): Tensor {
     draw.dtype === 'f64'
       ? [op('add', double(w0, w1), float(2 ** -53)), double(w2, w3)]
       : [op('add', fraction(w0, 24, 'f32'), float(2 ** -24)), fraction(w1, 24, 'f32')];
+  return shaped(boxMuller(u, v), draw);
+}
+
+/** A normal number of two uniform ones, u in (0, 1] and v in [0, 1). */
+export function boxMuller(u: Tensor, v: Tensor): Tensor {
   const radius = op('sqrt', op('mul', float(-2), op('log', u)));
-  return shaped(op('mul', radius, op('cos', op('mul', float(2 * Math.PI), v))), draw);
+  return op('mul', radius, op('cos', op('mul', float(2 * Math.PI), v)));
 }
 
 export function tracedInteger(
