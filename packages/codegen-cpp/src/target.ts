@@ -41,6 +41,9 @@ export const chunksPerThread: number = 4;
 /** Scratch that lives on a thread's stack at most. */
 export const stackScratchBytes: number = 64 * 1024;
 
+/** Scratch for the states of a block of columns: half of a first-level cache. */
+export const columnScratchBytes: number = 16 * 1024;
+
 /** Elements per chunk of a reduction to few results: fixed, so that the order of a sum depends on sizes only. */
 export const reductionChunk: number = 32 * 1024;
 

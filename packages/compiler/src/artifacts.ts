@@ -13,7 +13,7 @@ import type { CompileUnit, Toolchain } from '@tsinductor/runtime';
 import { libraryName, planName, sourceName } from './artifact-names.ts';
 import { isPlan } from './plan.ts';
 import type { Plan } from './plan.ts';
-import type { CompileClient } from './workers/client.ts';
+import type { CompileClient } from './compile-client.ts';
 import type { BuildJob } from './workers/protocol.ts';
 
 export interface Artifact {

@@ -19,7 +19,7 @@ import type { Machine, NativeMachine } from './machine.ts';
 import { NativeExecutable } from './native-executable.ts';
 import type { CustomBackend, Mode } from './options.ts';
 import { makePlan, planFormat } from './plan.ts';
-import { CompileClient } from './workers/client.ts';
+import { CompileClient } from './compile-client.ts';
 
 /** A graph as traced, and the same in primitives. */
 export interface TracedGraph {

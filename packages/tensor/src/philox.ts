@@ -46,5 +46,5 @@ function highProduct(a: number, b: number): number {
   const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
   const middle = aHigh * bLow + ((aLow * bLow) >>> 16);
   const carry = (middle & 0xffff) + aLow * bHigh;
-  return (aHigh * bHigh + Math.floor(middle / 65536) + Math.floor(carry / 65536)) >>> 0;
+  return (aHigh * bHigh + (middle >>> 16) + (carry >>> 16)) >>> 0;
 }

@@ -22,6 +22,7 @@ interface RegionPlan {
   readonly block: number | undefined;
   /** Accesses across the grain, and the elements per unit of the axis that they run along. */
   readonly tiles: TilePlan | undefined;
+  readonly columns: ColumnPlan | undefined;
   readonly cycles: number;
 }
 
@@ -79,7 +80,7 @@ function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
 }
 
 /** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */
-function blockSize(nest: Nest, { tree, shared, cycles }: Omit<RegionPlan, 'block' | 'tiles'>): number | undefined {
+function blockSize(nest: Nest, { tree, shared, cycles }: Omit<RegionPlan, 'block' | 'tiles' | 'columns'>): number | undefined {
   const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
   const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
   const { threads } = nest.target;
@@ -264,7 +265,7 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
   const loop = { ...(ranges.get(axis.name) ?? wholeRange(axis)), lanes: shared.lanes };
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
-  const instances = reduces && work < 8 ? 16 : 1;
+  const instances = reduces && work < 8 ? 8 : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...loop, instances, unroll }, (vectors) => {
     writeBelow(
@@ -349,7 +350,7 @@ function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
   const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest.target);
   writeSerial(
     nest,
-    { tree, shared: choice, block: undefined, tiles: undefined, cycles: 0 },
+    { tree, shared: choice, block: undefined, tiles: undefined, columns: undefined, cycles: 0 },
     { bands: parallelBands(tree), frame },
   );
 }

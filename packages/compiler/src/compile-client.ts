@@ -6,9 +6,9 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { InternalError, ToolchainError, UserError } from '@tsinductor/base';
-import { workerFailed } from '../errors.ts';
-import { sharedAnswers, sharedHeartbeat, sharedLength } from './protocol.ts';
-import type { BuildJob, Failure, Request, Response } from './protocol.ts';
+import { workerFailed } from './errors.ts';
+import { sharedAnswers, sharedHeartbeat, sharedLength } from './workers/protocol.ts';
+import type { BuildJob, Failure, Request, Response } from './workers/protocol.ts';
 
 /** How long a coordinator may show no sign of life before it is given up, in milliseconds. */
 const patience = 30_000;
@@ -23,8 +23,8 @@ export class CompileClient implements Disposable {
   constructor(threads: number) {
     const { port1, port2 } = new MessageChannel();
     this.#blockingPort = port1;
-    // Built by tsc beside this file; sources run by a test runner find the built one as well.
-    this.#worker = new Worker(new URL('../../dist/workers/coordinator.js', import.meta.url), {
+    // Seen from the sources (which a test runner runs) and from what is built alike.
+    this.#worker = new Worker(new URL('../dist/workers/coordinator.js', import.meta.url), {
       workerData: { port: port2, shared: this.#shared, threads },
       transferList: [port2],
       execArgv: [],

@@ -1,0 +1,194 @@
+// Reductions down the columns of rows that lie side by side in memory: states of a block of columns stay in scratch while
+// several rows at a time stream past, each from end to end. Walking down few columns at once would touch a page per row.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { add, int, minimum } from '@tsinductor/ir';
+import type { Access, Axis, LoopBand, LoopNode, LoopTree, Value } from '@tsinductor/ir';
+import { columnScratchBytes } from '../target.ts';
+import { evaluateBody, widen } from './evaluate-body.ts';
+import { difference, isMultipleOf, named, roundDown, staticValue, strideAlong, typicalValue } from './index-math.ts';
+import { accessesOf, operationsOf } from './lane-choice.ts';
+import type { LaneChoice } from './lane-choice.ts';
+import { bindAxis, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
+import type { Frame, Nest, Range, Vector } from './nest.ts';
+import { finish } from './reduce.ts';
+
+type Reduce = LoopNode & { readonly kind: 'reduce' };
+
+export interface ColumnPlan {
+  readonly axis: Axis;
+  readonly lanes: number;
+  /** The reduced axes, and how many points of the last are taken at a time. */
+  readonly over: readonly Axis[];
+  readonly rows: number;
+  /** Columns per block. */
+  readonly block: number;
+}
+
+const stateBytes = (node: Reduce): number => node.state.reduce((sum, dtype) => sum + dtypeInfo[dtype].bytes, 0);
+
+/** How an innermost tree is reduced by columns, where that is what it does and it is large enough to gain. */
+export function planColumns(tree: LoopTree, nodes: readonly LoopNode[], { axis, lanes }: LaneChoice): ColumnPlan | undefined {
+  const over = tree.loops.filter((band: LoopBand) => band.role === 'reduction').map((band) => band.axis);
+  const last = over.at(-1);
+  const band = tree.loops.find((candidate) => candidate.axis.name === axis?.name);
+  if (last === undefined || axis === undefined || band?.role !== 'parallel') return undefined;
+  if (!nodes.every((node) => node.kind === 'reduce') || typicalValue(last.extent) < 64) return undefined;
+  const loads = nodes.flatMap(accessesOf).map((access) => [access, strideAlong(access.at, axis.name)] as const);
+  const crosses = loads.some(([{ at: index }, step]) => step === 1 && isFar(strideAlong(index, last.name)));
+  if (!crosses || loads.some(([, step]) => step !== 0 && step !== 1)) return undefined;
+  const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
+  const bytes = nodes.reduce((sum, node) => sum + (node.kind === 'reduce' ? stateBytes(node) : 0), 0);
+  const block = Math.min(1024, 2 ** Math.floor(Math.log2(columnScratchBytes / bytes)));
+  const rows = work <= 4 ? 8 : work <= 10 ? 4 : 0;
+  return rows === 0 || typicalValue(axis.extent) < 256 ? undefined : { axis, lanes, over, rows, block };
+}
+
+/** A step from row to row that leaves the page after few rows. */
+const isFar = (step: number | undefined): boolean => step === undefined || Math.abs(step) >= 128;
+
+interface Block {
+  readonly plan: ColumnPlan;
+  readonly nodes: readonly Reduce[];
+  /** Scratch for each state of each node. */
+  readonly scratch: ReadonlyMap<Reduce, readonly string[]>;
+  readonly columns: Range;
+}
+
+/** Reduces the columns of a range, block by block. */
+export function writeColumns(nest: Nest, { plan, nodes, range }: Columns, frame: Frame): void {
+  const { writer, memory } = nest;
+  const reduces = nodes.filter((node): node is Reduce => node.kind === 'reduce');
+  const scratch = new Map(
+    reduces.map((node) => [
+      node,
+      node.state.map((dtype) => {
+        const name = writer.fresh('states');
+        writer.emit({ kind: 'scratch', name, dtype, size: plan.block });
+        return name;
+      }),
+    ]),
+  );
+  const name = writer.fresh(`${plan.axis.name}_block`);
+  memory.multiples.set(name, plan.lanes);
+  const body = writer.block([name], () => {
+    const from = named(name, plan.axis.extent);
+    const columns = { axis: plan.axis, from, to: blockEnd(nest, { plan, range }, from) };
+    writeBlock(nest, { plan, nodes: reduces, scratch, columns }, frame);
+  });
+  writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: plan.block, body });
+}
+
+export interface Columns {
+  readonly plan: ColumnPlan;
+  readonly nodes: readonly LoopNode[];
+  readonly range: Range;
+}
+
+function blockEnd(nest: Nest, { plan, range }: Pick<Columns, 'plan' | 'range'>, from: Range['from']): Range['to'] {
+  const end = add(from, int(plan.block));
+  if (isMultipleOf(range.to, plan.block, nest.memory.multiples)) return end;
+  const { writer, memory } = nest;
+  const type = { dtype: 'i64' as const, lanes: 1 };
+  const value: Value = { kind: 'index', value: minimum(end, range.to), type };
+  const defined = writer.define(value, `${plan.axis.name}_end`, writer.depth);
+  if (defined.kind !== 'name') return end;
+  if (isMultipleOf(range.to, plan.lanes, memory.multiples)) memory.multiples.set(defined.name, plan.lanes);
+  return named(defined.name, add(plan.axis.extent, int(1)));
+}
+
+function writeBlock(nest: Nest, block: Block, frame: Frame): void {
+  eachVector(nest, { block, frame }, (inner, vector) => {
+    for (const node of block.nodes) {
+      const initial = evaluateBody(node.init, evaluationAt(nest, inner));
+      storeStates(nest, block, { node, vector, states: initial });
+    }
+  });
+  writeRows(nest, block, { depth: 0, frame });
+  eachVector(nest, { block, frame }, (inner, vector) => {
+    for (const node of block.nodes) finish(nest, { node, states: loadStates(nest, block, { node, vector }), frame: inner });
+  });
+}
+
+interface Rows {
+  readonly depth: number;
+  readonly frame: Frame;
+}
+
+/** The loops over the reduced axes; of the last, several points at a time, then one at a time. */
+function writeRows(nest: Nest, block: Block, { depth, frame }: Rows): void {
+  const { over, rows } = block.plan;
+  const axis = at(over, depth);
+  if (depth < over.length - 1) {
+    scalarLoop(nest, wholeRange(axis), (value) => {
+      writeRows(nest, block, { depth: depth + 1, frame: bindAxis(frame, axis.name, value) });
+    });
+    return;
+  }
+  const end = roundDown(axis.extent, rows);
+  rowLoop(nest, block, { axis, from: int(0), to: end, rows, frame });
+  if (staticValue(difference(axis.extent, end)) !== 0) rowLoop(nest, block, { axis, from: end, to: axis.extent, rows: 1, frame });
+}
+
+interface RowLoop extends Range {
+  readonly rows: number;
+  readonly frame: Frame;
+}
+
+function rowLoop(nest: Nest, block: Block, { axis, from, to, rows, frame }: RowLoop): void {
+  const { writer, memory } = nest;
+  const name = writer.fresh(axis.name);
+  const body = writer.block([name], () => {
+    memory.scoped(() => {
+      eachVector(nest, { block, frame }, (inner, vector) => {
+        for (const node of block.nodes) {
+          let states = loadStates(nest, block, { node, vector });
+          for (let row = 0; row < rows; row++) {
+            const point = bindAxis(inner, axis.name, add(named(name, axis.extent), int(row)));
+            states = evaluateBody(node.step, evaluationAt(nest, point, states));
+          }
+          storeStates(nest, block, { node, vector, states });
+        }
+      });
+    });
+  });
+  writer.emit({ kind: 'for', name, from, to, step: rows, body });
+}
+
+function eachVector(nest: Nest, { block: { plan, columns }, frame }: At, body: (frame: Frame, vector: Vector) => void): void {
+  vectorLoop(nest, { ...columns, lanes: plan.lanes, instances: 1, unroll: 1 }, ([vector]) => {
+    if (vector !== undefined) body(vectorFrame(frame, plan.axis.name, vector), vector);
+  });
+}
+
+interface At {
+  readonly block: Block;
+  readonly frame: Frame;
+}
+
+interface States {
+  readonly node: Reduce;
+  readonly vector: Vector;
+}
+
+function loadStates(nest: Nest, block: Block, { node, vector }: States): readonly Value[] {
+  const { writer } = nest;
+  return node.state.map((dtype, slot) => {
+    const access = placeOf(block, { node, vector }, slot);
+    const type = { dtype, lanes: block.plan.lanes };
+    return writer.define({ kind: 'load', type, access }, 'state', writer.depth);
+  });
+}
+
+function storeStates(nest: Nest, block: Block, { node, vector, states }: States & { readonly states: readonly Value[] }): void {
+  states.forEach((state, slot) => {
+    const value = widen(state, block.plan.lanes, nest.writer);
+    nest.writer.emit({ kind: 'store', access: placeOf(block, { node, vector }, slot), value });
+  });
+}
+
+/** Partial vectors are whole in scratch: what is beyond the columns is never used. */
+function placeOf({ plan, scratch, columns }: Block, { node, vector }: States, slot: number): Access {
+  const buffer = at(scratch.get(node) ?? [], slot);
+  const bytes = dtypeInfo[at(node.state, slot)].bytes;
+  return { buffer, at: difference(vector.at, columns.from), step: int(1), align: bytes * plan.lanes };
+}
