@@ -1,13 +1,12 @@
 // What runs the graphs of cases. An executor takes a batch of jobs ({ graph, inputs }) and gives for each a function that
 // runs it, or the error that preparing it threw.
-import { EagerExecutor } from '../../packages/tensor/dist/index.js';
+import { GraphProgram } from '../../packages/tensor/dist/index.js';
 
 /** The loop interpreter: the definition of every operator. */
 function interpreter() {
-  const executor = new EagerExecutor();
   return {
     batch: 1,
-    prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => executor.runGraph(graph, inputs) })),
+    prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => new GraphProgram(graph).run(inputs) })),
     close: () => undefined,
   };
 }

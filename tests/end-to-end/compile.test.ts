@@ -17,14 +17,15 @@ afterAll(() => {
   rmSync(cacheDir, { recursive: true, force: true });
 });
 
-const bits = (value: Tensor): string => Buffer.from(value.toTypedArray().buffer as ArrayBuffer).toString('hex');
+const bits = (value: Tensor): string => Buffer.from(value.toTypedArray().buffer).toString('hex');
 
 describe('results', () => {
   test('a pointwise chain is one kernel and bit-equal to eager', () => {
-    const chain = (x: Tensor, s: Tensor, b: Tensor, z: Tensor): Tensor =>
-      nn.functional.gelu(x.mul(s).add(b)).mul(z.sigmoid());
+    const scale = randn([19]);
+    const shift = randn([19]);
+    const chain = (x: Tensor, z: Tensor): Tensor => nn.functional.gelu(x.mul(scale).add(shift)).mul(z.sigmoid());
     const compiled = compile(chain);
-    const inputs = [randn([37, 19]), randn([19]), randn([19]), randn([37, 19])] as const;
+    const inputs = [randn([37, 19]), randn([37, 19])] as const;
     expect(bits(compiled(...inputs))).toBe(bits(chain(...inputs)));
     expect(compiled.graphs()[0]?.kernels).toHaveLength(1);
   });

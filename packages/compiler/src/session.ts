@@ -131,7 +131,8 @@ export class Session implements Disposable {
   /** Everything that needs no build: custom backends, the interpreter, and graphs that were built before. */
   #choose(traced: TracedGraph, request: PrepareRequest, config: Config): Choice {
     const { backend } = request;
-    if (typeof backend === 'function') return { kind: 'done', executable: customExecutable(traced.graph, backend, request) };
+    if (typeof backend === 'function')
+      return { kind: 'done', executable: customExecutable(traced.graph, backend, request) };
     if (backend !== 'inductor') {
       return {
         kind: 'done',

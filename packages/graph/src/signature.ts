@@ -25,21 +25,23 @@ const SHAPE = /^(\.\.\.)?(\w+): ([^=]+?)(?: = (.+))?$/;
 function parameter(text: string, keywordOnly: boolean): Parameter {
   const [, dots, name, written, value] = SHAPE.exec(text) ?? [];
   if (name === undefined || written === undefined) throw brokenGraph(`cannot read the parameter '${text}'`);
-  const choices = [...written.matchAll(/'(\w+)'/g)].map(([, choice]) => choice ?? '');
-  const only = written === 'true' || written === 'false' ? written === 'true' : undefined;
-  const type = (
-    choices.length > 0 ? 'string' : only !== undefined ? 'bool' : written.replace('?', '')
-  ) as ParameterType;
+  const kind = kindOf(written);
   return {
     name,
-    type,
-    ...(value === undefined ? {} : { default: defaultValue(value, type) }),
+    ...kind,
+    ...(value === undefined ? {} : { default: defaultValue(value, kind.type) }),
     ...(written.endsWith('?') || value === 'null' ? { nullable: true } : {}),
     ...(keywordOnly ? { keywordOnly: true } : {}),
     ...(dots === undefined ? {} : { variadic: true }),
-    ...(choices.length > 0 ? { choices } : {}),
-    ...(only === undefined ? {} : { only }),
   };
+}
+
+/** What the part after the colon says: a type, the strings it allows, or the one value of a bool. */
+function kindOf(written: string): Pick<Parameter, 'type' | 'choices' | 'only'> {
+  const choices = [...written.matchAll(/'(\w+)'/g)].map(([, choice]) => choice ?? '');
+  if (choices.length > 0) return { type: 'string', choices };
+  if (written === 'true' || written === 'false') return { type: 'bool', only: written === 'true' };
+  return { type: written.replace('?', '') as ParameterType };
 }
 
 function defaultValue(text: string, type: ParameterType): Attr {

@@ -84,6 +84,33 @@ export function overlapsItself({ shape, strides }: Pick<Layout, 'shape' | 'strid
   return false;
 }
 
+/** Beyond this many elements, whether layouts share one is judged by their extents alone. */
+const exactOverlap = 1 << 20;
+
+/** Whether two layouts over one storage share an element. */
+export function sharesElements(a: Layout, b: Layout): boolean {
+  const [start, end] = [Math.max(a.offset, b.offset), Math.min(reach(a), reach(b))];
+  if (start >= end) return false;
+  const isDense = isRowMajor(a) && isRowMajor(b);
+  if (isDense || elementsOf(a.shape) + elementsOf(b.shape) > exactOverlap) return true;
+  const seen = new Set<number>();
+  forEachElement(a, (position) => seen.add(position));
+  let isShared = false;
+  forEachElement(b, (position) => {
+    isShared ||= seen.has(position);
+  });
+  return isShared;
+}
+
+function forEachElement(layout: Layout, visit: (position: number) => void): void {
+  if (elementsOf(layout.shape) === 0) return;
+  const inner = layout.shape.length - 1;
+  const [length, step] = [layout.shape[inner] ?? 1, layout.strides[inner] ?? 0];
+  forEachRow(layout, layout, (start) => {
+    for (let i = 0; i < length; i += 1) visit(start + i * step);
+  });
+}
+
 /** Copies elements between layouts of one shape. */
 export function copyElements(
   source: ElementArray,

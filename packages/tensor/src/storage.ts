@@ -102,7 +102,8 @@ export class Storage {
 
   /** Elements from the start of the storage, or from `offset` on. */
   elements(dtype: DType, offset = 0): ElementArray {
-    const start = byteSize(dtype, offset);
+    // An empty view may begin behind the last element.
+    const start = Math.min(byteSize(dtype, offset), this.byteLength);
     const length = Math.floor((this.byteLength - start) / byteSize(dtype, 1));
     try {
       return viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length });

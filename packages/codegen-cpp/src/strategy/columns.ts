@@ -27,20 +27,31 @@ export interface ColumnPlan {
 const stateBytes = (node: Reduce): number => node.state.reduce((sum, dtype) => sum + dtypeInfo[dtype].bytes, 0);
 
 /** How an innermost tree is reduced by columns, where that is what it does and it is large enough to gain. */
-export function planColumns(tree: LoopTree, nodes: readonly LoopNode[], { axis, lanes }: LaneChoice): ColumnPlan | undefined {
+export function planColumns(tree: LoopTree, nodes: readonly LoopNode[], choice: LaneChoice): ColumnPlan | undefined {
+  const { axis, lanes } = choice;
   const over = tree.loops.filter((band: LoopBand) => band.role === 'reduction').map((band) => band.axis);
   const last = over.at(-1);
-  const band = tree.loops.find((candidate) => candidate.axis.name === axis?.name);
-  if (last === undefined || axis === undefined || band?.role !== 'parallel') return undefined;
-  if (!nodes.every((node) => node.kind === 'reduce') || typicalValue(last.extent) < 64) return undefined;
-  const loads = nodes.flatMap(accessesOf).map((access) => [access, strideAlong(access.at, axis.name)] as const);
-  const crosses = loads.some(([{ at: index }, step]) => step === 1 && isFar(strideAlong(index, last.name)));
-  if (!crosses || loads.some(([, step]) => step !== 0 && step !== 1)) return undefined;
+  const isOuter = tree.loops.some((band) => band.axis.name === axis?.name && band.role === 'parallel');
+  const reduces = nodes.filter((node): node is Reduce => node.kind === 'reduce');
+  if (last === undefined || axis === undefined || !isOuter || reduces.length < nodes.length) return undefined;
+  if (typicalValue(last.extent) < 64 || typicalValue(axis.extent) < 256 || !crosses(nodes, axis, last))
+    return undefined;
   const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
-  const bytes = nodes.reduce((sum, node) => sum + (node.kind === 'reduce' ? stateBytes(node) : 0), 0);
+  const rows = work <= 4 ? 8 : work <= 10 ? 4 : undefined;
+  const bytes = reduces.reduce((sum, node) => sum + stateBytes(node), 0);
   const block = Math.min(1024, 2 ** Math.floor(Math.log2(columnScratchBytes / bytes)));
-  const rows = work <= 4 ? 8 : work <= 10 ? 4 : 0;
-  return rows === 0 || typicalValue(axis.extent) < 256 ? undefined : { axis, lanes, over, rows, block };
+  return rows === undefined ? undefined : { axis, lanes, over, rows, block };
+}
+
+/** Whether columns lie side by side, and rows far apart, in what is read. */
+function crosses(nodes: readonly LoopNode[], axis: Axis, last: Axis): boolean {
+  const steps = nodes.flatMap(accessesOf).map(({ at: index }) => {
+    return { along: strideAlong(index, axis.name), down: strideAlong(index, last.name) };
+  });
+  return (
+    steps.every(({ along }) => along === 0 || along === 1) &&
+    steps.some(({ along, down }) => along === 1 && isFar(down))
+  );
 }
 
 /** A step from row to row that leaves the page after few rows. */
@@ -105,7 +116,8 @@ function writeBlock(nest: Nest, block: Block, frame: Frame): void {
   });
   writeRows(nest, block, { depth: 0, frame });
   eachVector(nest, { block, frame }, (inner, vector) => {
-    for (const node of block.nodes) finish(nest, { node, states: loadStates(nest, block, { node, vector }), frame: inner });
+    for (const node of block.nodes)
+      finish(nest, { node, states: loadStates(nest, block, { node, vector }), frame: inner });
   });
 }
 
@@ -126,7 +138,8 @@ function writeRows(nest: Nest, block: Block, { depth, frame }: Rows): void {
   }
   const end = roundDown(axis.extent, rows);
   rowLoop(nest, block, { axis, from: int(0), to: end, rows, frame });
-  if (staticValue(difference(axis.extent, end)) !== 0) rowLoop(nest, block, { axis, from: end, to: axis.extent, rows: 1, frame });
+  if (staticValue(difference(axis.extent, end)) !== 0)
+    rowLoop(nest, block, { axis, from: end, to: axis.extent, rows: 1, frame });
 }
 
 interface RowLoop extends Range {
@@ -154,7 +167,11 @@ function rowLoop(nest: Nest, block: Block, { axis, from, to, rows, frame }: RowL
   writer.emit({ kind: 'for', name, from, to, step: rows, body });
 }
 
-function eachVector(nest: Nest, { block: { plan, columns }, frame }: At, body: (frame: Frame, vector: Vector) => void): void {
+function eachVector(
+  nest: Nest,
+  { block: { plan, columns }, frame }: At,
+  body: (frame: Frame, vector: Vector) => void,
+): void {
   vectorLoop(nest, { ...columns, lanes: plan.lanes, instances: 1, unroll: 1 }, ([vector]) => {
     if (vector !== undefined) body(vectorFrame(frame, plan.axis.name, vector), vector);
   });
@@ -179,7 +196,11 @@ function loadStates(nest: Nest, block: Block, { node, vector }: States): readonl
   });
 }
 
-function storeStates(nest: Nest, block: Block, { node, vector, states }: States & { readonly states: readonly Value[] }): void {
+function storeStates(
+  nest: Nest,
+  block: Block,
+  { node, vector, states }: States & { readonly states: readonly Value[] },
+): void {
   states.forEach((state, slot) => {
     const value = widen(state, block.plan.lanes, nest.writer);
     nest.writer.emit({ kind: 'store', access: placeOf(block, { node, vector }, slot), value });

@@ -11,7 +11,7 @@ import type { Packed, Product, Tile } from './contract-tile.ts';
 import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from './index-math.ts';
 import { scalarLoop, vectorLoop, wholeRange } from './nest.ts';
 import type { Nest } from './nest.ts';
-import { grainOf } from './region.ts';
+import { grainOf } from './region-plan.ts';
 import type { Lane } from './evaluate-body.ts';
 
 /** A part of an axis, [from, to). */

@@ -11,7 +11,7 @@ import type { Product } from './contract-tile.ts';
 import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from './index-math.ts';
 import { scalarLoop, vectorLoop } from './nest.ts';
 import type { Nest, Vector } from './nest.ts';
-import { grainOf } from './region.ts';
+import { grainOf } from './region-plan.ts';
 
 /** Columns per unit: enough to be worth handing out. */
 const unitColumns = 32;

@@ -1,114 +1,32 @@
 // A tree of loops as one region of a kernel: its outer parallel loops are distributed over threads, then the tree is
 // walked, and the innermost loops are vectorised along the axis that the accesses favour.
 import { dtypeInfo, invariant } from '@tsinductor/base';
-import { add, axisIndex, ceilDivide, floorDivide, int, maximum, minimum, modulo, multiply } from '@tsinductor/ir';
+import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
-import { chunksPerThread, cyclesPerChunk, stackScratchBytes } from '../target.ts';
-import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow, operationsOf } from './lane-choice.ts';
-import type { LaneChoice } from './lane-choice.ts';
+import { cyclesPerChunk, stackScratchBytes } from '../target.ts';
+import { writeColumns } from './columns.ts';
 import { isMultipleOf, named, product, staticValue, typicalValue } from './index-math.ts';
+import { chooseLanes, nodesBelow, operationsOf } from './lane-choice.ts';
+import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
-import { declareCarried, writePoint, writeSite } from './reduce.ts';
-import { planTiles, tilesPerBlock, writeTileColumn } from './tile.ts';
-import type { TilePlan } from './tile.ts';
-
-/** How the outermost tree is laid out. */
-interface RegionPlan {
-  readonly tree: LoopTree;
-  /** The axis whose lanes everything below shares; undefined where each innermost tree has its own. */
-  readonly shared: LaneChoice;
-  /** Elements of the shared axis that one unit has, where that axis is distributed. */
-  readonly block: number | undefined;
-  /** Accesses across the grain, and the elements per unit of the axis that they run along. */
-  readonly tiles: TilePlan | undefined;
-  readonly columns: ColumnPlan | undefined;
-  readonly cycles: number;
-}
-
-export const isLeaf = (tree: LoopTree): boolean => tree.children.every((child) => child.kind === 'node');
-
-const leavesOf = (tree: LoopTree): readonly LoopTree[] =>
-  isLeaf(tree) ? [tree] : tree.children.flatMap((child) => (child.kind === 'node' ? [] : leavesOf(child)));
-
-export const nodesOf = (nest: Nest, tree: LoopTree): readonly LoopNode[] =>
-  nodesBelow(tree).map((index) => nodeAt(nest, index));
-
-export const parallelBands = (tree: LoopTree): readonly LoopBand[] =>
-  tree.loops.filter((band) => band.role === 'parallel');
-
-/** The lanes of the whole region: of the tree itself if it is innermost, else of a shared axis if that is cheaper. */
-export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
-  const nodes = nodesOf(nest, tree);
-  if (isLeaf(tree)) return chooseLanes(tree.loops, nodes, nest.target);
-  const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
-  let best = none;
-  let cost = 0;
-  for (const leaf of leavesOf(tree)) cost += chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles;
-  best = { ...none, cycles: cost };
-  if (nodes.some((node) => node.kind === 'scan')) return best;
-  for (const band of parallelBands(tree)) {
-    const lanes = lanesAlong(band.axis, nodes, nest.target);
-    const cycles = leavesOf(tree).reduce(
-      (sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), target: nest.target }),
-      0,
-    );
-    if (lanes > 1 && cycles < best.cycles * 0.9 && rowsFit(nest, lanes)) best = { axis: band.axis, lanes, cycles };
-  }
-  return best;
-}
-
-/** Whether rows of scratch still fit on a stack where each element has so many lanes. */
-const rowsFit = (nest: Nest, lanes: number): boolean =>
-  nest.group.locals.every(({ buffer, kind, size }) => {
-    const elements = staticValue(size);
-    return kind === 'scalar' || (elements !== undefined && elements * lanes * nest.memory.bytesOf(buffer) <= stackScratchBytes);
-  });
-
-function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
-  const shared = chooseShared(nest, tree);
-  const inner = leavesOf(tree).map((leaf) => {
-    const own = leaf === tree ? leaf.loops.filter((band) => band.role === 'reduction') : leaf.loops;
-    const points = own.reduce((left, band) => left * Math.max(1, typicalValue(band.axis.extent)), 1);
-    return points * (leaf === tree ? shared.cycles : chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles);
-  });
-  const cycles = 4 + inner.reduce((left, right) => left + right, 0);
-  const bands = parallelBands(tree);
-  const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
-  const tiles = isLeaf(tree) ? planTiles(tree, nodesOf(nest, tree), shared) : undefined;
-  return { tree, shared, cycles, tiles, block: distributed ? blockSize(nest, { tree, shared, cycles }) : undefined };
-}
-
-/** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */
-function blockSize(nest: Nest, { tree, shared, cycles }: Omit<RegionPlan, 'block' | 'tiles' | 'columns'>): number | undefined {
-  const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
-  const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
-  const { threads } = nest.target;
-  if (shared.axis === undefined || (others.length > 0 && units >= threads * chunksPerThread)) return undefined;
-  const wide = shared.lanes * 4;
-  const enough = Math.ceil(cyclesPerChunk / cycles / 4 / wide) * wide;
-  const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
-  return Math.max(wide, Math.min(enough, spread, 4096));
-}
+import { writeSite } from './reduce.ts';
+import { grainOf, isLeaf, isReduced, nodesOf, noteLayout, parallelBands, planRegion } from './region-plan.ts';
+import type { RegionPlan } from './region-plan.ts';
+import { tilesPerBlock } from './tile.ts';
+import { writeTiled } from './tiled-region.ts';
+import type { Inside } from './tiled-region.ts';
 
 /** Writes `tree` as a region of its own: a parallel loop, or plain loops where that does not pay. */
 export function writeRegion(nest: Nest, tree: LoopTree): void {
   const plan = planRegion(nest, tree);
   const bands = parallelBands(tree);
-  note(nest, plan);
+  noteLayout(nest, plan);
   const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
   const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * cyclesPerChunk);
   if (worthwhile) writeParallel(nest, plan);
   else writeSerial(nest, plan, { bands, frame: emptyFrame });
-}
-
-function note(nest: Nest, { shared, tree, tiles }: RegionPlan): void {
-  const axes = tree.loops.map((band) => band.axis.name).join(' ');
-  if (tiles !== undefined) nest.notes.push(`tiles turned along ${tiles.across.name}`);
-  nest.notes.push(
-    shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`,
-  );
 }
 
 interface Serial {
@@ -173,15 +91,6 @@ function writeParallel(nest: Nest, plan: RegionPlan): void {
   writer.emit({ kind: 'parallel', begin, end, total, grain: grainOf(nest, total, perUnit), body });
 }
 
-/** Units per chunk: work that pays for a thread, and no more chunks than balance needs. */
-export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index {
-  const least = Math.max(1, Math.ceil(cyclesPerChunk / cyclesPerUnit));
-  return maximum(int(least), ceilDivide(total, int(nest.target.threads * chunksPerThread)));
-}
-
-const isReduced = (tree: LoopTree, axis: Axis): boolean =>
-  tree.loops.some((band) => band.role === 'reduction' && band.axis.name === axis.name);
-
 interface Units {
   readonly unitAxes: readonly UnitAxis[];
   readonly begin: Index;
@@ -242,12 +151,6 @@ function blockRange(nest: Nest, { axis, block = 1 }: UnitAxis, { begin, end }: {
   };
 }
 
-interface Inside {
-  readonly frame: Frame;
-  /** The parts of the shared lane axis and of the tiles' axis to run over; all of it where one is missing. */
-  readonly ranges: ReadonlyMap<string, Range>;
-}
-
 /** What is inside the outer loops of a region: the loop over the shared lanes, if there is one, then the tree. */
 function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
   const { frame, ranges } = inside;
@@ -262,53 +165,25 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
     writeTiled(nest, { ...plan, tiles }, inside);
     return;
   }
-  const loop = { ...(ranges.get(axis.name) ?? wholeRange(axis)), lanes: shared.lanes };
+  const { columns } = plan;
+  if (columns !== undefined) {
+    const range = ranges.get(axis.name) ?? wholeRange(axis);
+    writeColumns(nest, { plan: columns, nodes: nodesOf(nest, tree), range }, frame);
+    return;
+  }
+  writeLanes(nest, plan, { frame, range: ranges.get(axis.name) ?? wholeRange(axis) });
+}
+
+/** The vectors of a distributed or outer lane axis, several side by side where short reductions are inside. */
+function writeLanes(nest: Nest, { tree, shared }: RegionPlan, { frame, range }: { frame: Frame; range: Range }): void {
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
   const instances = reduces && work < 8 ? 8 : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
-  vectorLoop(nest, { ...loop, instances, unroll }, (vectors) => {
-    writeBelow(
-      nest,
-      { tree, lanes: shared },
-      vectors.map((vector) => vectorFrame(frame, axis.name, vector)),
-    );
+  vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
+    const frames = vectors.map((vector) => vectorFrame(frame, range.axis.name, vector));
+    writeBelow(nest, { tree, lanes: shared }, frames);
   });
-}
-
-/** Blocks of tiles: the tiles' axis outside, so that a block's rows are finished while they are near. */
-function writeTiled(nest: Nest, plan: RegionPlan & { readonly tiles: TilePlan }, { frame, ranges }: Inside): void {
-  const { tiles, tree, shared } = plan;
-  const { lanes } = shared;
-  const nodes = nodesOf(nest, tree);
-  const along = { ...(ranges.get(tiles.lane.name) ?? wholeRange(tiles.lane)), lanes, instances: 1, unroll: 1 };
-  const down = ranges.get(tiles.across.name) ?? wholeRange(tiles.across);
-  const column = (from: Index, to: Index): void => {
-    vectorLoop(nest, along, ([vector]) => {
-      if (vector === undefined) return;
-      const inner = vectorFrame(frame, tiles.lane.name, vector);
-      const carried = declareCarried(nest, nodes, inner);
-      writeTileColumn(nest, { plan: tiles, lanes, from, to, frame: inner }, (point) => {
-        writePoint(nest, { nodes, carried }, point);
-      });
-    });
-  };
-  if (isReduced(tree, tiles.across)) {
-    column(down.from, down.to);
-    return;
-  }
-  const { writer, memory } = nest;
-  const name = writer.fresh(`${tiles.across.name}_block`);
-  const step = lanes * tilesPerBlock;
-  memory.multiples.set(name, lanes);
-  const block = writer.block([name], () => {
-    const from = named(name, tiles.across.extent);
-    column(
-      from,
-      isMultipleOf(down.to, step, memory.multiples) ? add(from, int(step)) : minimum(add(from, int(step)), down.to),
-    );
-  });
-  writer.emit({ kind: 'for', name, from: down.from, to: down.to, step, body: block });
 }
 
 interface Below {

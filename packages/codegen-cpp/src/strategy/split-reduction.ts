@@ -8,7 +8,7 @@ import { named, product, staticValue, typicalValue } from './index-math.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
 import { BodyEvaluator } from './evaluate-body.ts';
-import { chooseShared, grainOf, isLeaf, nodesOf, parallelBands } from './region.ts';
+import { chooseShared, grainOf, isLeaf, nodesOf, parallelBands } from './region-plan.ts';
 import { finish, merge, writeSite } from './reduce.ts';
 import type { Carrying } from './reduce.ts';
 

@@ -168,20 +168,25 @@ export const loops = (
 
 export const scalarLocal = (buffer: BufferId): LocalBuffer => ({ buffer, kind: 'scalar', size: int(1) });
 
+export interface EntryInputs {
+  readonly inputs: ReadonlyMap<BufferId, ElementArray>;
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
 /** Buffers for an entry: inputs as given, the rest zeroed, in the order of its table. */
 export function entryBuffers(
   schedule: Schedule,
-  inputs: ReadonlyMap<BufferId, ElementArray>,
-  workspace: Index,
+  { inputs, sizes }: EntryInputs,
+  workspaceBytes: number,
 ): readonly Uint8Array[] {
   const { program } = schedule;
   const bytesOf = (buffer: BufferId): number => {
     const decl = at(program.buffers, buffer);
-    return evaluateIndex(decl.size, {}) * dtypeInfo[decl.dtype].bytes;
+    return evaluateIndex(decl.size, { sizes }) * dtypeInfo[decl.dtype].bytes;
   };
   const views = [...program.inputs, ...program.outputs].map((buffer) => {
     const given = inputs.get(buffer);
     return given === undefined ? new Uint8Array(bytesOf(buffer)) : new Uint8Array(given.buffer.slice(0));
   });
-  return [...views, new Uint8Array(0), new Uint8Array(evaluateIndex(workspace, {}))];
+  return [...views, new Uint8Array(0), new Uint8Array(workspaceBytes)];
 }

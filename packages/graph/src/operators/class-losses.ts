@@ -139,6 +139,31 @@ function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
   return reduceLoss(c, a, { value: c.rank(target) === 0 ? c.reshape(each, []) : each, dtype: c.dtype(input) });
 }
 
+/** Sums over pairs of a target and another class of max(0, 1 - (x[target] - x[class])), per class. */
+function multilabelMargin(c: Composer, a: ArgumentReader): ValueRef {
+  const [input, target] = [a.tensor('input'), a.tensor('target')];
+  requireSameShape(c, 'multilabelMarginLoss', [input, target]);
+  const matrix = (v: ValueRef): ValueRef => c.reshape(v, c.rank(v) === 2 ? c.shape(v) : [int(1), c.count(v)]);
+  const [x, classes] = [matrix(c.widen(input)), matrix(target)];
+  // Targets end at the first negative one.
+  const present = c.op('eq', c.call('cumamin', [c.cast(c.op('ge', classes, 0), 'u8')], { dim: 1 }), 1);
+  const index = c.where(present, classes, c.full(0, [], 'i64'));
+  const isTarget = c.reduce(
+    'any',
+    c.op(
+      'logicalAnd',
+      c.unsqueeze(present, 1),
+      c.op('eq', c.unsqueeze(index, 1), c.unsqueeze(c.iota(c.size(x, 1)), 1)),
+    ),
+    [2],
+  );
+  const gap = c.op('sub', c.unsqueeze(c.gather(x, 1, index), 2), c.unsqueeze(x, 1));
+  const counted = c.op('logicalAnd', c.unsqueeze(present, 2), c.op('logicalNot', c.unsqueeze(isTarget, 1)));
+  const hinge = c.where(counted, relu(c, c.op('sub', float(1), gap)), c.full(float(0), [], c.dtype(x)));
+  const each = c.op('div', c.reduce('sum', hinge, [1, 2]), c.sizeOperand(c.size(x, 1), c.dtype(x)));
+  return reduceLoss(c, a, { value: c.rank(input) < 2 ? c.reshape(each, []) : each, dtype: c.dtype(input) });
+}
+
 export const classLossEntries: readonly Entry[] = [
   composite(
     'crossEntropy',
@@ -179,5 +204,14 @@ export const classLossEntries: readonly Entry[] = [
       torch: 'nn.functional.multi_margin_loss',
     },
     multiMargin,
+  ),
+  composite(
+    'multilabelMarginLoss',
+    {
+      signature: `input: tensor, target: tensor, sizeAverage: bool? = null, reduce: bool? = null, ${REDUCE}`,
+      doc: 'Hinge loss of several classes.',
+      torch: 'nn.functional.multilabel_margin_loss',
+    },
+    multilabelMargin,
   ),
 ];

@@ -2,14 +2,17 @@
 import type { Entry } from '../define.ts';
 import { activationEntries } from './activations.ts';
 import { aliasEntries } from './aliases.ts';
+import { bagEntries } from './bags.ts';
 import { classLossEntries } from './class-losses.ts';
 import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
 import { gradientEntries } from './gradient.ts';
+import { gridSampleEntries } from './grid-sample.ts';
 import { indexingEntries } from './indexing.ts';
 import { interpolationEntries } from './interpolation.ts';
 import { joiningEntries } from './joining.ts';
+import { linearAlgebraEntries } from './linear-algebra.ts';
 import { lossEntries } from './losses.ts';
 import { matmulEntries } from './matmul.ts';
 import { normalisationEntries } from './normalisation.ts';
@@ -49,8 +52,11 @@ export const families: readonly (readonly Entry[])[] = [
   productEntries,
   sortingEntries,
   interpolationEntries,
+  gridSampleEntries,
   gradientEntries,
   statisticsEntries,
+  bagEntries,
+  linearAlgebraEntries,
   convolutionEntries,
   poolingEntries,
   lossEntries,

@@ -38,7 +38,7 @@ function placesOf({
   return isCeil && (count - 1) * stride >= extent + padding ? count - 1 : count;
 }
 
-function places(c: Composer, a: ArgumentReader, x: ValueRef, n = c.rank(x) - 2): readonly Place[] {
+function places(c: Composer, a: ArgumentReader, { x, n }: { x: ValueRef; n: number }): readonly Place[] {
   requirePositive(a, ['kernelSize', 'dilation']);
   const kernel = perAxis(a, 'kernelSize', n);
   const given = a.dims('stride');
@@ -112,7 +112,7 @@ function flatPositions(c: Composer, position: ValueRef, axes: readonly Place[]):
 function maxPool(c: Composer, a: ArgumentReader, n: number): readonly ValueRef[] {
   const body = (x: ValueRef): readonly ValueRef[] => {
     requireSpatial(c, a, x);
-    const axes = places(c, a, x, n);
+    const axes = places(c, a, { x, n });
     const open = windows(c, x, { axes, value: isFloat(c.dtype(x)) ? float(-Infinity) : 0 });
     const dims = lastAxes(c, open, n);
     return [c.reduce('amax', open, dims), flatPositions(c, c.reduce('argmax', open, dims), axes)];
@@ -139,7 +139,7 @@ function averagePool(c: Composer, a: ArgumentReader, n: number): ValueRef {
   if (override === 0) throw argumentValue(a.operator.name, 'divisorOverride is 0', 'use another divisor');
   const body = (input: ValueRef): readonly ValueRef[] => {
     requireSpatial(c, a, input);
-    const axes = places(c, a, input, n);
+    const axes = places(c, a, { x: input, n });
     const x = c.widen(input);
     const open = windows(c, x, { axes });
     const total = c.cast(c.reduce('sum', open, lastAxes(c, open, n)), c.dtype(x));

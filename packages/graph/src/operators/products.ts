@@ -5,10 +5,11 @@ import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, unsupported } from '../errors.ts';
+import { argumentValue } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one, product, range } from '../shape.ts';
 import { contract, matmul, requireEqual, requireRank } from './contraction.ts';
+import { inverse } from './linear-algebra.ts';
 
 function tensordot(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y, dims] = [a.tensor('input'), a.tensor('other'), a.attr('dims')];
@@ -99,7 +100,7 @@ function bestSplit(sides: readonly number[]): number {
 }
 
 function matrixPower(c: Composer, x: ValueRef, n: number): ValueRef {
-  if (n < 0) throw unsupported(`matrixPower by ${String(n)}`, 'invert the matrix first');
+  if (n < 0) return matrixPower(c, inverse(c, 'matrixPower', x), -n);
   if (n === 0)
     return c.expand(
       c.call('eye', [], { n: c.sizes.toNumber(c.size(x, -1)), dtype: { dtype: c.dtype(x) } }),

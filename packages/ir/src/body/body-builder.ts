@@ -84,8 +84,7 @@ export class BodyBuilder {
     return this.#number(`s ${String(slot)} ${dtype}`, { kind: 'carried', dtype, slot });
   }
 
-  // Buffer, dtype and place are the three faces of one address: a record would only rename them.
-  // eslint-disable-next-line max-params
+  // eslint-disable-next-line max-params -- buffer, dtype and place are one address: a record would only rename them
   load(buffer: BufferId, dtype: DType, place: Index, masking: Masking = {}): ScalarId {
     const known = masking.mask === undefined ? undefined : this.constantOf(masking.mask);
     if (known === 0) return masking.other ?? this.#zero(dtype);

@@ -47,9 +47,12 @@ export class EagerExecutor {
     return execute(plan, call.tensors);
   }
 
-  /** Runs a graph of primitives and composites once. Writes to inputs are left to the caller, as its `mutations` say. */
-  runGraph(graph: Graph, inputs: readonly Tensor[]): readonly Tensor[] {
-    return new GraphProgram(decompose(graph)).run(inputs);
+  /**
+   * Runs a graph of primitives and composites once; `sizes` are those that a graph with symbolic ones was traced under.
+   * Writes to inputs are left to the caller, as its `mutations` say.
+   */
+  runGraph(graph: Graph, inputs: readonly Tensor[], sizes?: SizeEnvironment): readonly Tensor[] {
+    return new GraphProgram(decompose(graph, sizes)).run(inputs);
   }
 }
 

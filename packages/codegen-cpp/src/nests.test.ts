@@ -1,0 +1,185 @@
+// Nests of every kind: what the loop interpreter computes, the kernels compute, in the Kernel IR's interpreter (without a
+// compiler; small sizes) and in compiled code (sizes at which tiles, blocks and chunks come in).
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { evaluateIndex, interpretProgram } from '@tsinductor/ir';
+import type { BufferId, Schedule } from '@tsinductor/ir';
+import { f16FromBits, fromBfloat16Bits } from '@tsinductor/ops';
+import { bindSchedule, generateCpp } from './generate.ts';
+import * as cases from './test-support/cases.ts';
+import type { Case } from './test-support/cases.ts';
+import { runKernels } from './test-support/kernel-run.ts';
+import { compileNative, hasCompiler } from './test-support/native-runner.ts';
+import { entryBuffers, makeElements } from './test-support/programs.ts';
+import type { ElementArray } from './test-support/programs.ts';
+import type { Isa } from './target.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+
+function inputsOf({ schedule, sizes }: Case): Map<BufferId, ElementArray> {
+  const inputs = new Map<BufferId, ElementArray>();
+  for (const id of schedule.program.inputs) {
+    const { dtype, size } = at(schedule.program.buffers, id);
+    const array = makeElements(dtype, evaluateIndex(size, { sizes }));
+    for (let index = 0; index < array.length; index++) {
+      const value = Math.sin(index * 1.7 + id) * 3;
+      if (array instanceof BigInt64Array) array[index] = BigInt(index % 7) - 3n;
+      else if (dtype === 'f16') array[index] = 0x3c00 + (index % 97);
+      else if (dtype === 'bf16') array[index] = 0x3f80 + (index % 31);
+      else array[index] = dtype === 'f32' || dtype === 'f64' ? value : Math.round(value);
+    }
+    inputs.set(id, array);
+  }
+  return inputs;
+}
+
+function expected({ schedule, sizes }: Case, inputs: ReadonlyMap<BufferId, ElementArray>): readonly ElementArray[] {
+  const { program } = schedule;
+  const buffers = new Map(inputs);
+  for (const id of program.outputs) {
+    const { dtype, size } = at(program.buffers, id);
+    buffers.set(id, makeElements(dtype, evaluateIndex(size, { sizes })));
+  }
+  interpretProgram(program, { buffers, sizes });
+  return program.outputs.map((id) => buffers.get(id) ?? new Float32Array(0));
+}
+
+const decoded = (schedule: Schedule, output: number, value: number | bigint): number => {
+  const { dtype } = at(schedule.program.buffers, at(schedule.program.outputs, output));
+  if (dtype === 'f16') return f16FromBits(Number(value));
+  return dtype === 'bf16' ? fromBfloat16Bits(Number(value)) : Number(value);
+};
+
+/** What differs, as text; sums of floats may differ by their rounding. */
+function differences(test: Case, actual: readonly ElementArray[], wanted: readonly ElementArray[]): readonly string[] {
+  return wanted.flatMap((want, output) => {
+    const found = at(actual, output);
+    for (let index = 0; index < want.length; index++) {
+      const [x, y] = [at<number | bigint>(found, index), at<number | bigint>(want, index)];
+      if (Object.is(x, y)) continue;
+      const [a, b] = [decoded(test.schedule, output, x), decoded(test.schedule, output, y)];
+      if (
+        !test.exact &&
+        Math.abs(a - b) <= 2e-5 * Math.max(1, Math.abs(b)) + (want instanceof Uint16Array ? Math.abs(b) / 64 : 0)
+      )
+        continue;
+      return [`${test.name}: output ${String(output)}[${String(index)}] is ${String(a)}, not ${String(b)}`];
+    }
+    return [];
+  });
+}
+
+const small: readonly Case[] = [
+  cases.broadcasts(3, 37),
+  cases.broadcasts(2, 16),
+  cases.transposed(19, 35),
+  cases.transposed(32, 16),
+  cases.scanned(18, 33),
+  cases.summed('rows', [5, 133]),
+  cases.summed('columns', [67, 37]),
+  cases.summed('columns', [70, 300]),
+  cases.summed('nothing', [3, 50]),
+  cases.positions(3, 45),
+  cases.softmax('rows', [3, 21]),
+  cases.softmax('columns', [9, 35]),
+  cases.picked(7, 20),
+  cases.product({ m: 7, n: 37, k: 19 }),
+  cases.product({ m: 9, n: 20, k: 17, turned: 'both' }),
+  cases.product({ m: 2, n: 9, k: 40, turned: 'b' }),
+  cases.product({ m: 30, n: 1, k: 40 }),
+  cases.product({ m: 3, n: 5, k: 7, batch: 2, dtype: 'i64' }),
+  cases.product({ m: 13, n: 18, k: 21, dtype: 'f16' }),
+];
+
+describe('kernels in the interpreter', () => {
+  test.each(small.map((one) => [one.name, one] as const))('%s', (_, one) => {
+    const inputs = inputsOf(one);
+    for (const isa of ['avx512', 'scalar'] as const) {
+      const kernels = bindSchedule(one.schedule, { isa, threads: 2 });
+      const actual = runKernels(one.schedule, kernels, { inputs, sizes: one.sizes, chunk: 1 });
+      expect(differences(one, actual, expected(one, inputs))).toEqual([]);
+    }
+  });
+});
+
+const rows = cases.symbolic('s0', 301);
+const columns = cases.symbolic('s1', 77);
+
+const large: readonly Case[] = [
+  ...small,
+  cases.broadcasts(300, 411),
+  cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
+  cases.transposed(130, 259),
+  cases.scanned(130, 259),
+  cases.summed('rows', [300, 1030]),
+  cases.summed('columns', [1003, 1500]),
+  cases.summed('columns', [30000, 20]),
+  cases.summed('nothing', [700, 333]),
+  cases.summed('rows', [rows.extent, columns.extent], new Map([...rows.sizes, ...columns.sizes])),
+  cases.summed('nothing', [rows.extent, 900], rows.sizes),
+  cases.positions(130, 1031),
+  cases.softmax('rows', [70, 1030]),
+  cases.softmax('columns', [70, 530]),
+  cases.product({ m: 131, n: 203, k: 77 }),
+  cases.product({ m: 200, n: 330, k: 1100 }),
+  cases.product({ m: 200, n: 330, k: 600, turned: 'both' }),
+  cases.product({ m: 500, n: 70, k: 600, turned: 'a' }),
+  cases.product({ m: 1, n: 1000, k: 300 }),
+  cases.product({ m: 3, n: 1000, k: 300, turned: 'b' }),
+  cases.product({ m: 33, n: 70, k: 90, batch: 5, dtype: 'f64' }),
+  cases.product({ m: 20, n: 70, k: 700, dtype: 'f16' }),
+  cases.product({ m: 20, n: 70, k: 90, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
+];
+
+ring('compiled kernels', () => {
+  test.each<[Isa, number]>([
+    ['avx512', 2],
+    ['avx2', 1],
+    ['scalar', 2],
+  ])(
+    '%s, %i threads',
+    (isa, threads) => {
+      const wrong = large.flatMap((one) => {
+        const program = generateCpp(one.schedule, { isa, threads });
+        const compiled = compileNative(program.units, ['-O1']);
+        try {
+          const inputs = inputsOf(one);
+          const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
+          const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
+          const sizes = [...one.sizes.values()];
+          const { status } = compiled.call(program.entry, { buffers, sizes, threads, repeats: 0 });
+          const actual = expected(one, inputs).map((array, output) => {
+            const copy = makeElements(
+              at(one.schedule.program.buffers, at(one.schedule.program.outputs, output)).dtype,
+              array.length,
+            );
+            new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
+            return copy;
+          });
+          return [
+            ...(status === 0 ? [] : [`${one.name}: status ${String(status)}`]),
+            ...differences(one, actual, expected(one, inputs)),
+          ];
+        } finally {
+          compiled.dispose();
+        }
+      });
+      expect(wrong).toEqual([]);
+    },
+    600_000,
+  );
+
+  test('a failed check is the status, and nothing out of bounds is read', () => {
+    const one = cases.picked(7, 20);
+    const program = generateCpp(one.schedule, { isa: 'avx512', threads: 1 });
+    const compiled = compileNative(program.units);
+    const inputs = inputsOf(one);
+    const indices = at(one.schedule.program.inputs, 1);
+    inputs.set(indices, BigInt64Array.from([0n, 1n, 7n, 2n, 3n, 4n, 5n, 6n, 0n, -7n, 1n]));
+    const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, 0);
+    expect(compiled.call(program.entry, { buffers, sizes: [], threads: 1, repeats: 0 }).status).toBe(1);
+    compiled.dispose();
+  });
+});

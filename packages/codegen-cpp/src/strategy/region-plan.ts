@@ -1,0 +1,125 @@
+// How a tree of loops is laid out before it is written: which axis has the lanes, what goes through tiles, what is
+// distributed over threads and in how large units.
+import { ceilDivide, int, maximum } from '@tsinductor/ir';
+import type { Axis, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
+import { chunksPerThread, cyclesPerChunk, stackScratchBytes } from '../target.ts';
+import { planColumns } from './columns.ts';
+import type { ColumnPlan } from './columns.ts';
+import { staticValue, typicalValue } from './index-math.ts';
+import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow } from './lane-choice.ts';
+import type { LaneChoice } from './lane-choice.ts';
+import { nodeAt } from './nest.ts';
+import type { Nest } from './nest.ts';
+import { planTiles } from './tile.ts';
+import type { TilePlan } from './tile.ts';
+
+/** How the outermost tree is laid out. */
+export interface RegionPlan {
+  readonly tree: LoopTree;
+  /** The axis whose lanes everything below shares; undefined where each innermost tree has its own. */
+  readonly shared: LaneChoice;
+  /** Elements of the shared axis that one unit has, where that axis is distributed. */
+  readonly block: number | undefined;
+  /** Accesses across the grain, and the elements per unit of the axis that they run along. */
+  readonly tiles: TilePlan | undefined;
+  readonly columns: ColumnPlan | undefined;
+  readonly cycles: number;
+}
+
+export const isLeaf = (tree: LoopTree): boolean => tree.children.every((child) => child.kind === 'node');
+
+const leavesOf = (tree: LoopTree): readonly LoopTree[] =>
+  isLeaf(tree) ? [tree] : tree.children.flatMap((child) => (child.kind === 'node' ? [] : leavesOf(child)));
+
+export const nodesOf = (nest: Nest, tree: LoopTree): readonly LoopNode[] =>
+  nodesBelow(tree).map((index) => nodeAt(nest, index));
+
+export const parallelBands = (tree: LoopTree): readonly LoopBand[] =>
+  tree.loops.filter((band) => band.role === 'parallel');
+
+/** The lanes of the whole region: of the tree itself if it is innermost, else of a shared axis if that is cheaper. */
+export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
+  const nodes = nodesOf(nest, tree);
+  if (isLeaf(tree)) return chooseLanes(tree.loops, nodes, nest.target);
+  const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
+  let best = none;
+  let cost = 0;
+  for (const leaf of leavesOf(tree)) cost += chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles;
+  best = { ...none, cycles: cost };
+  if (nodes.some((node) => node.kind === 'scan')) return best;
+  for (const band of parallelBands(tree)) {
+    const lanes = lanesAlong(band.axis, nodes, nest.target);
+    const cycles = leavesOf(tree).reduce(
+      (sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), target: nest.target }),
+      0,
+    );
+    if (lanes > 1 && cycles < best.cycles * 0.9 && rowsFit(nest, lanes)) best = { axis: band.axis, lanes, cycles };
+  }
+  return best;
+}
+
+/** Whether rows of scratch still fit on a stack where each element has so many lanes. */
+const rowsFit = (nest: Nest, lanes: number): boolean =>
+  nest.group.locals.every(({ buffer, kind, size }) => {
+    const elements = staticValue(size);
+    return (
+      kind === 'scalar' ||
+      (elements !== undefined && elements * lanes * nest.memory.bytesOf(buffer) <= stackScratchBytes)
+    );
+  });
+
+export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
+  const shared = chooseShared(nest, tree);
+  const inner = leavesOf(tree).map((leaf) => {
+    const own = leaf === tree ? leaf.loops.filter((band) => band.role === 'reduction') : leaf.loops;
+    const points = own.reduce((left, band) => left * Math.max(1, typicalValue(band.axis.extent)), 1);
+    return points * (leaf === tree ? shared.cycles : chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles);
+  });
+  const cycles = 4 + inner.reduce((left, right) => left + right, 0);
+  const bands = parallelBands(tree);
+  const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
+  const tiles = isLeaf(tree) ? planTiles(tree, nodesOf(nest, tree), shared) : undefined;
+  const columns = isLeaf(tree) ? planColumns(tree, nodesOf(nest, tree), shared) : undefined;
+  const block = distributed ? blockSize(nest, { tree, shared, cycles, columns }) : undefined;
+  return { tree, shared, cycles, tiles, columns, block };
+}
+
+/** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */
+function blockSize(
+  nest: Nest,
+  { tree, shared, cycles, columns }: Omit<RegionPlan, 'block' | 'tiles'>,
+): number | undefined {
+  const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
+  const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
+  const { threads } = nest.target;
+  if (shared.axis === undefined || (others.length > 0 && units >= threads * chunksPerThread)) return undefined;
+  const wide = shared.lanes * 4;
+  if (columns !== undefined) {
+    const each = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
+    return Math.max(4 * wide, Math.min(columns.block, each));
+  }
+  const enough = Math.ceil(cyclesPerChunk / cycles / 4 / wide) * wide;
+  const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
+  return Math.max(wide, Math.min(enough, spread, 4096));
+}
+
+/** Says in the kernel's notes how a region was laid out. */
+export function noteLayout(nest: Nest, { shared, tree, tiles, columns }: RegionPlan): void {
+  const axes = tree.loops.map((band) => band.axis.name).join(' ');
+  if (columns !== undefined)
+    nest.notes.push(`${String(columns.rows)} rows at a time into ${String(columns.block)} columns`);
+  if (tiles !== undefined) nest.notes.push(`tiles turned along ${tiles.across.name}`);
+  nest.notes.push(
+    shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`,
+  );
+}
+
+/** Units per chunk: work that pays for a thread, and no more chunks than balance needs. */
+export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index {
+  const least = Math.max(1, Math.ceil(cyclesPerChunk / cyclesPerUnit));
+  return maximum(int(least), ceilDivide(total, int(nest.target.threads * chunksPerThread)));
+}
+
+/** Whether a loop of `tree` is a reduction's (or scan's) over `axis`. */
+export const isReduced = (tree: LoopTree, axis: Axis): boolean =>
+  tree.loops.some((band) => band.role === 'reduction' && band.axis.name === axis.name);

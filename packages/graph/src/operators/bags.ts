@@ -1,0 +1,171 @@
+// Reductions of runs of rows: bags of embeddings, and segments. Which run a row belongs to is computed from offsets or
+// lengths; every run compares itself with every row.
+import { float, size } from '../composer.ts';
+import type { Composer } from '../composer.ts';
+import type { ArgumentReader } from '../argument-reader.ts';
+import { composite, floats } from '../define.ts';
+import type { Entry } from '../define.ts';
+import { argumentValue, shapeMismatch } from '../errors.ts';
+import type { ValueRef } from '../graph.ts';
+import { one, product } from '../shape.ts';
+import { asIndex } from './indexing.ts';
+
+type Mode = 'sum' | 'mean' | 'max' | 'min' | 'prod';
+
+const REDUCTIONS: Readonly<Record<Mode, { readonly target: string; readonly blank: number }>> = {
+  sum: { target: 'sum', blank: 0 },
+  mean: { target: 'sum', blank: 0 },
+  max: { target: 'amax', blank: -Infinity },
+  min: { target: 'amin', blank: Infinity },
+  prod: { target: 'prod', blank: 1 },
+};
+
+interface Runs {
+  /** [.., runs, rows]: whether the row belongs to the run. */
+  readonly member: ValueRef;
+  readonly mode: Mode;
+  /** Joins each run. */
+  readonly initial?: number | undefined;
+}
+
+/** Rows [.., rows, width] reduced within runs: [.., runs, width]. */
+function reduceRuns(c: Composer, rows: ValueRef, { member, mode, initial }: Runs): ValueRef {
+  const { target, blank } = REDUCTIONS[mode];
+  const last = c.rank(member);
+  const held = c.where(c.unsqueeze(member, last), c.unsqueeze(rows, last - 2), c.full(float(blank), [], c.dtype(rows)));
+  const reduced = c.reduce(target, held, [last - 1]);
+  const sizes = c.cast(c.reduce('sum', member, { dims: [last - 1], keepdim: true }), c.dtype(rows));
+  const empty = c.op('eq', sizes, 0);
+  if (initial !== undefined) return withInitial(c, { reduced, sizes, empty }, { mode, initial });
+  if (mode === 'mean') return c.where(empty, reduced, c.op('div', reduced, sizes));
+  return mode === 'max' || mode === 'min' ? c.where(empty, float(0), reduced) : reduced;
+}
+
+/** PyTorch's `initial` takes part in every run; a mean divides by the elements all the same. */
+function withInitial(
+  c: Composer,
+  runs: { reduced: ValueRef; sizes: ValueRef; empty: ValueRef },
+  { mode, initial }: { mode: Mode; initial: number },
+): ValueRef {
+  const start = float(initial);
+  switch (mode) {
+    case 'sum':
+      return c.op('add', runs.reduced, start);
+    case 'prod':
+      return c.op('mul', runs.reduced, start);
+    case 'max':
+      return c.op('maximum', runs.reduced, start);
+    case 'min':
+      return c.op('minimum', runs.reduced, start);
+    case 'mean':
+      return c.where(runs.empty, start, c.op('div', c.op('add', runs.reduced, start), runs.sizes));
+  }
+}
+
+/** [.., runs, rows]: rows from each offset up to the next one. */
+function between(c: Composer, { start, end, rows }: { start: ValueRef; end: ValueRef; rows: ValueRef }): ValueRef {
+  const column = (v: ValueRef): ValueRef => c.unsqueeze(v, c.rank(v));
+  return c.op('logicalAnd', c.op('ge', rows, column(start)), c.op('lt', rows, column(end)));
+}
+
+function bagMembers(c: Composer, a: ArgumentReader, index: ValueRef): ValueRef {
+  const count = c.sizes.toNumber(c.count(index));
+  const rows = c.iota(size(count));
+  if (c.rank(index) === 2) {
+    const width = c.sizes.toNumber(c.size(index, 1));
+    return c.op('eq', c.op('divFloor', rows, Math.max(width, 1)), c.unsqueeze(c.iota(c.size(index, 0)), 1));
+  }
+  const offsets = a.optionalTensor('offsets');
+  if (offsets === undefined || c.rank(index) !== 1)
+    throw argumentValue('embeddingBag', 'no offsets', 'give offsets with a vector of indices, or a matrix of indices');
+  const bounds = asIndex(c, 'embeddingBag', offsets);
+  const end = c.full(count, [one], 'i64');
+  const bags = c.sizes.toNumber(c.count(bounds));
+  if (a.bool('includeLastOffset'))
+    return between(c, { start: c.slice(bounds, 0, { end: bags - 1 }), end: c.slice(bounds, 0, { start: 1 }), rows });
+  return between(c, { start: bounds, end: c.cat([c.slice(bounds, 0, { start: 1 }), end], 0), rows });
+}
+
+function embeddingBag(c: Composer, a: ArgumentReader): ValueRef {
+  const [index, weight, limit, mode] = [
+    a.tensor('input'),
+    a.tensor('weight'),
+    a.optionalFloat('maxNorm'),
+    a.string('mode'),
+  ];
+  if (mode !== 'sum' && mode !== 'mean' && mode !== 'max')
+    throw argumentValue('embeddingBag', `mode ${mode}`, 'use sum, mean or max');
+  const scale = a.optionalTensor('perSampleWeights');
+  if (scale !== undefined && mode !== 'sum')
+    throw argumentValue('embeddingBag', 'perSampleWeights', "only mode 'sum' has weights");
+  const table =
+    limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
+  const flat = c.flatten(asIndex(c, 'embeddingBag', index));
+  const rows = c.widen(c.index(table, [flat], [0]));
+  const scaled = scale === undefined ? rows : c.op('mul', rows, c.unsqueeze(c.widen(c.flatten(scale)), 1));
+  const padding = a.optionalInt('paddingIdx');
+  const members = bagMembers(c, a, index);
+  const wrapped = padding === undefined || padding >= 0 ? padding : c.sizes.toNumber(c.size(weight, 0)) + padding;
+  const member = wrapped === undefined ? members : c.op('logicalAnd', members, c.op('ne', flat, wrapped));
+  return c.cast(reduceRuns(c, scaled, { member, mode }), c.dtype(weight));
+}
+
+/** Lengths or offsets of segments, along the last axis of what says so. */
+function segmentMembers(c: Composer, a: ArgumentReader, rows: ValueRef): ValueRef {
+  const [lengths, offsets] = [a.optionalTensor('lengths'), a.optionalTensor('offsets')];
+  const given = lengths ?? offsets;
+  if (given === undefined) throw argumentValue('segmentReduce', 'neither lengths nor offsets', 'give one of them');
+  if (c.rank(given) !== a.int('axis') + 1)
+    throw shapeMismatch('segmentReduce: lengths or offsets must have axis + 1 dims');
+  const values = asIndex(c, 'segmentReduce', given);
+  const last = c.rank(values) - 1;
+  if (lengths === undefined) {
+    const bounds = c.sizes.toNumber(c.size(values, last));
+    return between(c, {
+      start: c.slice(values, last, { end: bounds - 1 }),
+      end: c.slice(values, last, { start: 1 }),
+      rows,
+    });
+  }
+  const end = c.call('cumsum', [values], { dim: last });
+  return between(c, { start: c.op('sub', end, values), end, rows });
+}
+
+const MODES: Readonly<Record<string, Mode>> = { sum: 'sum', mean: 'mean', max: 'max', min: 'min', prod: 'prod' };
+
+function segmentReduce(c: Composer, a: ArgumentReader): ValueRef {
+  const [x, mode, axis] = [a.tensor('data'), MODES[a.string('reduce')], a.int('axis')];
+  if (mode === undefined)
+    throw argumentValue('segmentReduce', `reduce ${a.string('reduce')}`, 'use sum, mean, max, min or prod');
+  const dim = c.dim(x, axis);
+  const member = segmentMembers(c, a, c.iota(c.size(x, dim)));
+  const [lead, rest] = [c.shape(x).slice(0, dim + 1), c.shape(x).slice(dim + 1)];
+  const rows = c.reshape(c.widen(x), [...lead, product(rest)]);
+  const reduced = reduceRuns(c, rows, { member, mode, initial: a.optionalFloat('initial') });
+  return c.cast(c.reshape(reduced, [...c.shape(reduced).slice(0, -1), ...rest]), c.dtype(x));
+}
+
+export const bagEntries: readonly Entry[] = [
+  composite(
+    'embeddingBag',
+    {
+      signature:
+        "input: tensor, weight: tensor, offsets: tensor? = null, maxNorm: float? = null, normType: float = 2, scaleGradByFreq: bool = false, mode: string = 'mean', sparse: bool = false, perSampleWeights: tensor? = null, includeLastOffset: bool = false, paddingIdx: int? = null",
+      doc: 'Sums, means or maxima of bags of rows of a table. The table is not changed by maxNorm.',
+      torch: 'nn.functional.embedding_bag',
+      forms: ['function'],
+    },
+    embeddingBag,
+  ),
+  composite(
+    'segmentReduce',
+    {
+      signature:
+        'data: tensor, reduce: string, *, lengths: tensor? = null, indices: tensor? = null, offsets: tensor? = null, axis: int = 0, unsafe: bool = false, initial: float? = null',
+      doc: 'Reduces runs of rows.',
+      forms: ['function'],
+      accepts: floats,
+    },
+    segmentReduce,
+  ),
+];

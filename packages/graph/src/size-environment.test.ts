@@ -1,0 +1,43 @@
+import { describe, expect, test } from '@jest/globals';
+import { add, int, multiply, printIndex } from '@tsinductor/ir';
+import { SizeEnvironment } from './index.ts';
+
+const guardsOf = (sizes: SizeEnvironment): readonly string[] =>
+  sizes.guards().map(({ relation, left, right }) => `${printIndex(left)} ${relation} ${printIndex(right)}`);
+
+describe('SizeEnvironment', () => {
+  test('known sizes and equal expressions need no guard', () => {
+    const sizes = new SizeEnvironment();
+    const s0 = sizes.declare('s0', 5);
+    expect(sizes.same(int(3), int(3))).toBe(true);
+    expect(sizes.same(int(3), int(4))).toBe(false);
+    expect(sizes.same(add(s0, s0), multiply(int(2), s0))).toBe(true);
+    expect(guardsOf(sizes)).toEqual([]);
+  });
+
+  test('a symbol is neither 0 nor 1, by its range', () => {
+    const sizes = new SizeEnvironment();
+    const s0 = sizes.declare('s0', 5);
+    expect([sizes.isZero(s0), sizes.isOne(s0)]).toEqual([false, false]);
+    expect(guardsOf(sizes)).toEqual([]);
+  });
+
+  test('what hints decide is recorded once, and can be checked on other sizes', () => {
+    const sizes = new SizeEnvironment();
+    const [s0, s1] = [sizes.declare('s0', 5), sizes.declare('s1', 5)];
+    expect([sizes.same(s0, s1), sizes.same(s0, s1)]).toEqual([true, true]);
+    expect(sizes.same(s0, int(7))).toBe(false);
+    expect(sizes.toNumber(s1)).toBe(5);
+    expect(guardsOf(sizes)).toEqual(['s0 == s1', 's0 != 7', 's1 == 5']);
+    const actual = new Map([['s0', 6], ['s1', 6]]); // prettier-ignore
+    expect(sizes.guards().map((guard) => SizeEnvironment.holds(guard, actual))).toEqual([true, true, false]);
+  });
+
+  test('broadcasting keeps the size that is known best', () => {
+    const sizes = new SizeEnvironment();
+    const s0 = sizes.declare('s0', 4);
+    expect(sizes.broadcast(s0, int(1))).toEqual(s0);
+    expect(sizes.broadcast(s0, int(4))).toEqual(int(4));
+    expect(sizes.broadcast(s0, int(3))).toBeUndefined();
+  });
+});
