@@ -59,11 +59,7 @@ function differences(test: Case, actual: readonly ElementArray[], wanted: readon
       const [x, y] = [at<number | bigint>(found, index), at<number | bigint>(want, index)];
       if (Object.is(x, y)) continue;
       const [a, b] = [decoded(test.schedule, output, x), decoded(test.schedule, output, y)];
-      if (
-        !test.exact &&
-        Math.abs(a - b) <= 2e-5 * Math.max(1, Math.abs(b)) + (want instanceof Uint16Array ? Math.abs(b) / 64 : 0)
-      )
-        continue;
+      if (Math.abs(a - b) <= test.tolerance * Math.max(1, Math.abs(b))) continue;
       return [`${test.name}: output ${String(output)}[${String(index)}] is ${String(a)}, not ${String(b)}`];
     }
     return [];

@@ -122,7 +122,7 @@ if (cases.length === 0) console.log(`golden cases skipped: ${INDEX} is not there
 const REFUSED = ['DATA_DEPENDENT', 'LAYOUT_UNKNOWN', 'UNSUPPORTED'];
 
 /** Cases that no entry of the pointwise table takes: nextafter has no bf16. */
-const KNOWN_GAPS = /^nextafter\/forward\/bfloat16/;
+const isKnownGap = (id: string): boolean => id.startsWith('nextafter/forward/bfloat16');
 
 interface Tally {
   readonly wrong: string[];
@@ -160,7 +160,7 @@ ring('golden cases', () => {
   test('shapes and dtypes of forward cases', () => {
     const tally: Tally = { wrong: [], refused: [], passed: new Set() };
     const missing = new Set<string>();
-    for (const golden of cases.filter(({ kind, id }) => kind === 'forward' && !KNOWN_GAPS.test(id))) {
+    for (const golden of cases.filter(({ kind, id }) => kind === 'forward' && !isKnownGap(id))) {
       const operator = operatorOf(golden);
       if (operator === undefined) missing.add(golden.op);
       else check(golden, operator, tally);

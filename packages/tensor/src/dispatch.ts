@@ -4,12 +4,14 @@ import { at } from '@tsinductor/base';
 import { bindCall, operatorNamed } from './bound-call.ts';
 import type { BoundCall, Named } from './bound-call.ts';
 import { EagerExecutor } from './eager/executor.ts';
+import { badArgument, notATensor } from './errors.ts';
 import { readOperands } from './read-operands.ts';
 import type { GivenCall } from './read-operands.ts';
 import { sideEffectsOf } from './side-effects.ts';
 import { located } from './location.ts';
 import { processState } from './process-state.ts';
 import { write } from './write.ts';
+import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
 /** The executor that eager calls share. */
@@ -18,7 +20,9 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 /** The results of an operator: one tensor, or a list where the operator has several. */
 export function dispatch(name: string, positional: readonly unknown[], named: Named = {}): Tensor | Tensor[] {
   try {
-    return callOperator({ name, positional, named });
+    const { out, ...rest } = named;
+    if (out === undefined) return callOperator({ name, positional, named });
+    return writeOut(name, callOperator({ name, positional, named: rest }), out);
   } catch (error) {
     throw located(error);
   }
@@ -30,6 +34,14 @@ function callOperator(given: GivenCall): Tensor | Tensor[] {
   const results = run(call);
   sideEffectsOf(call)?.(call);
   return call.operator.results === undefined ? at(results, 0) : [...results];
+}
+
+/** The `out` option: the result goes into a tensor that is there already. */
+function writeOut(name: string, result: Tensor | Tensor[], out: unknown): Tensor {
+  if (Array.isArray(result)) throw badArgument(name, 'it has several results, out takes one', 'leave out away');
+  if (!isTensor(out)) throw notATensor(`${name}: out`, out);
+  write(out, result, `${name} with out`);
+  return out;
 }
 
 /** As `dispatch`, for operators with one result. */

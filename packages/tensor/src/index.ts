@@ -33,7 +33,7 @@ export type { StorageProvider, TensorMemoryStats } from './storage.ts';
 export type { Block } from '@tsinductor/runtime';
 export { ellipsis, slice } from './subscript.ts';
 export type { Ellipsis, Slice, SubscriptItem, SubscriptMethods } from './subscript.ts';
-export { fulfil, isTensor, placedTensor, placeOf, tensorFromBlock } from './tensor.ts';
+export { fulfil, isTensor, placedTensor, placeOf, sharesMemory, tensorFromBlock } from './tensor.ts';
 export type { NestedArray } from './tensor.ts';
 export { TraceSession, unrecorded } from './trace/session.ts';
 export type { DynamicAxis, OutputAlias, TracedInput, TraceOptions, TraceResult } from './trace/session.ts';

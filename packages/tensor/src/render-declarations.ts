@@ -95,12 +95,18 @@ function writeSignatures(lines: Lines, name: string, { operators, skip, result }
   const written = new Set<string>();
   for (const operator of operators) {
     lines.line(`/** ${escapeDoc(operator.doc)} */`);
-    for (const parameters of parameterLists(operator.parameters.slice(skip))) {
+    for (const parameters of parameterLists(withOut(operator, skip))) {
       const text = `${name}(${parameters}): ${result ?? resultType(operator)};`;
       if (!written.has(text)) lines.line(text);
       written.add(text);
     }
   }
+}
+
+/** Functions that compute one new tensor also take one to write it to. */
+function withOut({ parameters, kind, results }: Operator, skip: number): readonly Parameter[] {
+  if (skip > 0 || kind === 'view' || results !== undefined) return parameters.slice(skip);
+  return [...parameters, { name: 'out', type: 'tensor', keywordOnly: true, default: null }];
 }
 
 const escapeDoc = (doc: string): string => doc.replaceAll('*/', '*\\/');

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStoragePool } from '@tsinductor/runtime';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { memoryStats, ones, scope, setStorageProvider, tensor, zeros } from './index.ts';
 import type { Tensor } from './index.ts';
 
@@ -38,6 +40,29 @@ describe('dispose', () => {
     expect(memoryStats().pool).toMatchObject({ pooled: 0, blocks: 1 });
     expect(second.sum().item()).toBe(770);
     second.dispose();
+  });
+
+  test('memory that nobody holds comes back by itself', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    setStorageProvider({ pool: createStoragePool(undefined) });
+    const before = memoryStats().storages;
+    (() => {
+      for (let i = 0; i < 100; i += 1) tensor(new Float32Array(1000)).at(0);
+    })();
+    for (let tries = 0; tries < 50 && memoryStats().storages > before; tries += 1) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(memoryStats().storages).toBeLessThanOrEqual(before);
+    expect(memoryStats().pool?.inUse).toBe(0);
+  });
+
+  test('beyond the soft limit storage is left to the collector', () => {
+    setStorageProvider({ pool: createStoragePool(undefined), softLimit: 1000 });
+    const tensors = [1, 2, 3].map(() => tensor(new Float32Array(200)));
+    expect(memoryStats().pool?.blocks).toBe(1);
+    expect(tensors.map((x) => x.sum().item())).toEqual([0, 0, 0]);
   });
 
   test('using disposes at the end of the block', () => {

@@ -113,6 +113,11 @@ export class Storage {
     }
   }
 
+  /** Whether its bytes overlap those of another storage over the same buffer. */
+  overlaps({ byteOffset, byteLength }: Storage): boolean {
+    return this.byteOffset < byteOffset + byteLength && byteOffset < this.byteOffset + this.byteLength;
+  }
+
   /** Where it lies for native code. */
   get address(): number {
     const { block } = this.#holding;

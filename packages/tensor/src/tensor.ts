@@ -8,7 +8,7 @@ import { byteSize, elementReader, makeElements, widened } from './element-array.
 import type { ElementArray, ElementValue } from './element-array.ts';
 import { ambiguousPrimitive, disposedTensor, notOneElement } from './errors.ts';
 import type { TensorMethods } from './generated/methods.ts';
-import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout } from './layout.ts';
+import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout, sharesElements } from './layout.ts';
 import type { Layout } from './layout.ts';
 import { formatTensor } from './print.ts';
 import { processState } from './process-state.ts';
@@ -187,6 +187,14 @@ export function placeOf(tensor: Tensor, operation: string): Placed {
     case 'disposed':
       throw disposedTensor(tensor.shape, tensor.dtype);
   }
+}
+
+/** Whether two tensors have elements in common: then a write to one may be seen in the other. */
+export function sharesMemory(a: Tensor, b: Tensor): boolean {
+  const [first, second] = [placeOf(a, 'sharesMemory'), placeOf(b, 'sharesMemory')];
+  if (first.storage === second.storage) return sharesElements(first.layout, second.layout);
+  // Memory that users share can be under several storages.
+  return first.storage.buffer === second.storage.buffer && first.storage.overlaps(second.storage);
 }
 
 /** A recorded tensor got its memory. */

@@ -35,7 +35,8 @@ export function packB(nest: Nest, packing: Packing & { readonly columns: Part })
         ? int(panelWidth)
         : minimum(int(panelWidth), difference(columns.to, column));
     const copy = { operand: b, along: n, other: k, product };
-    if (stepAlong(b, k) === 1 && stepAlong(b, n) !== 1 && b.dtype === node.accumulate) {
+    const turns = plan.lanes > 1 && stepAlong(b, k) === 1 && stepAlong(b, n) !== 1;
+    if (turns && b.dtype === node.accumulate) {
       transposed(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
     } else {
       rowsOf(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });

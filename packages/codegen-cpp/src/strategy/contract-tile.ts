@@ -123,10 +123,12 @@ function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; 
   const { b, node } = oriented;
   const { lanes } = plan;
   const base = `b${String(vector)}`;
+  const isLast = vector === tile.vectors - 1;
+  const partial = isLast && lanes > 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
   if (tile.packedB !== undefined) {
     const { buffer, base: start, depthStep } = tile.packedB;
     const place = add(add(start, multiply(k, depthStep)), int(vector * lanes));
-    const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes };
+    const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes, ...partial };
     return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes }, access }, base, writer.depth);
   }
   const point = new Map([[oriented.n.name, columnAt(plan, tile, vector)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
@@ -136,13 +138,12 @@ function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; 
     product,
     new Map([...point, [oriented.n.name, add(columnAt(plan, tile, vector), int(1))]]),
   );
-  const partial = vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
   const access: Access = {
     buffer: memory.parameter(b.buffer).name,
     at: near,
     step: subtractPlaces(next, near),
     align: dtypeInfo[b.dtype].bytes,
-    ...(lanes > 1 ? partial : {}),
+    ...partial,
   };
   const value = writer.define({ kind: 'load', type: { dtype: b.dtype, lanes }, access }, base, writer.depth);
   return converted(nest, value, node.accumulate);

@@ -206,7 +206,7 @@ export class BodyEvaluator {
   #access(place: Place, mask: Value | undefined): Access {
     const layout = place.packed ? { at: place.at, step: int(1) } : this.place(place.at);
     const count = this.#evaluation.point.lane?.count;
-    const partial = count !== undefined && !place.packed && this.#lanesOf(place, mask) > 1;
+    const partial = count !== undefined && this.#lanesOf(place, mask) > 1;
     return { buffer: place.name, ...layout, align: place.align, ...(partial ? { count } : {}) };
   }
 

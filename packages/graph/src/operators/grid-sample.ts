@@ -150,20 +150,30 @@ function sampled(
       );
 }
 
+const MODES = ['bilinear', 'nearest', 'bicubic'];
+const PADDINGS: readonly Padding[] = ['zeros', 'border', 'reflection'];
+
+/** How many axes the grid names: 2 or 3. */
+function spatialAxes(c: Composer, input: ValueRef, grid: ValueRef): number {
+  const n = c.rank(input) - 2;
+  const fits = (n === 2 || n === 3) && c.rank(grid) === n + 2 && c.sizes.toNumber(c.size(grid, -1)) === n;
+  if (fits) return n;
+  throw shapeMismatch(
+    `gridSample of ${printShape(c.shape(input))} at ${printShape(c.shape(grid))}`,
+    'give [N, C, H, W] and [N, h, w, 2], or one more dim',
+  );
+}
+
 function gridSample(c: Composer, a: ArgumentReader): ValueRef {
-  const [input, grid, mode, padding] = [a.tensor('input'), a.tensor('grid'), a.string('mode'), a.string('paddingMode')];
+  const [input, grid, mode] = [a.tensor('input'), a.tensor('grid'), a.string('mode')];
+  const padding = PADDINGS.find((name) => name === a.string('paddingMode'));
+  if (padding === undefined)
+    throw argumentValue('gridSample', `paddingMode ${a.string('paddingMode')}`, `use ${PADDINGS.join(', ')}`);
   if (c.dtype(input) !== c.dtype(grid))
     throw dtypeMismatch('gridSample', `the tensors are ${c.dtype(input)} and ${c.dtype(grid)}`);
-  const n = c.rank(input) - 2;
-  if (n < 2 || n > 3 || c.rank(grid) !== n + 2 || c.sizes.toNumber(c.size(grid, -1)) !== n)
-    throw shapeMismatch(
-      `gridSample of ${printShape(c.shape(input))} at ${printShape(c.shape(grid))}`,
-      'give [N, C, H, W] and [N, h, w, 2], or one more dim',
-    );
-  if (!['bilinear', 'nearest', 'bicubic'].includes(mode) || (mode === 'bicubic' && n > 2))
+  const n = spatialAxes(c, input, grid);
+  if (!MODES.includes(mode) || (mode === 'bicubic' && n > 2))
     throw argumentValue('gridSample', `mode ${mode}`, 'use bilinear, nearest or, for images, bicubic');
-  if (padding !== 'zeros' && padding !== 'border' && padding !== 'reflection')
-    throw argumentValue('gridSample', `paddingMode ${padding}`, 'use zeros, border or reflection');
   const output = c.shape(grid).slice(1, -1);
   const places = range(n).map((i) =>
     c.reshape(c.select(c.widen(grid), n + 1, n - 1 - i), [c.size(grid, 0), product(output)]),

@@ -10,7 +10,7 @@ import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
-import { expandedShape, range, sameShape } from '../shape.ts';
+import { expandedShape, one, range, sameShape } from '../shape.ts';
 import { valueLike } from './creation.ts';
 import { asIndex, atLeastVector } from './indexing.ts';
 
@@ -171,9 +171,36 @@ function indexFill(c: Composer, a: ArgumentReader): ValueRef {
   return c.reshape(filled, c.shape(a.tensor('input')));
 }
 
+/** x[mask] = values, or += them: the k-th place where the mask is true takes the k-th value, or the only one. */
+function maskedPut(c: Composer, a: ArgumentReader, mask: ValueRef): ValueRef {
+  const [x, values] = [a.tensor('input'), a.tensor('values')];
+  if (c.dtype(values) !== c.dtype(x))
+    throw dtypeMismatch('indexPut', `the tensor is ${c.dtype(x)}, the values are ${c.dtype(values)}`);
+  const [lead = 0] = a.ints('indices');
+  const shape = c.shape(x).slice(lead, lead + c.rank(mask));
+  if (lead !== 0 || !sameShape(c.sizes, c.shape(mask), shape))
+    throw shapeMismatch(
+      `indexPut: the mask is ${printShape(c.shape(mask))}, the tensor ${printShape(c.shape(x))}`,
+      'the mask must have the shape of the leading dims',
+    );
+  const rest = c.shape(x).slice(c.rank(mask));
+  if (c.shape(values).some((extent) => c.sizes.isZero(extent))) return c.call('clone', [x]);
+  const isSingle = c.rank(values) <= rest.length || c.sizes.isOne(c.size(values, 0));
+  const place = c.op('maximum', c.op('sub', c.call('cumsum', [c.cast(c.flatten(mask), 'i64')], { dim: 0 }), 1), 0);
+  const picked = isSingle
+    ? values
+    : c.indexSelect(values, 0, c.op('minimum', place, c.op('sub', c.sizeOperand(c.size(values, 0)), 1)));
+  const flat = c.reshape(x, [c.count(mask), ...rest]);
+  const placed = c.expand(picked, expandedShape(c.sizes, c.shape(picked), c.shape(flat)));
+  const test = c.reshape(mask, [c.count(mask), ...rest.map(() => one)]);
+  return c.reshape(c.where(test, a.bool('accumulate') ? c.op('add', flat, placed) : placed, flat), c.shape(x));
+}
+
 /** x[indices] = values; null indices keep their dim. */
 function indexPut(c: Composer, a: ArgumentReader): ValueRef {
   const [x, values] = [a.tensor('input'), a.tensor('values')];
+  const [mask] = a.tensors('indices');
+  if (mask !== undefined && a.tensors('indices').length === 1 && c.dtype(mask) === 'bool') return maskedPut(c, a, mask);
   const dims = a.ints('indices');
   const indices = a.tensors('indices').map((index) => asIndex(c, 'indexPut', index));
   if (c.dtype(values) !== c.dtype(x))

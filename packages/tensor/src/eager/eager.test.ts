@@ -1,5 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
-import { arange, cat, ellipsis, eye, f32, float, linspace, nn, ones, slice, tensor, where, zeros } from '../index.ts';
+import {
+  add,
+  arange,
+  cat,
+  ellipsis,
+  eye,
+  f32,
+  float,
+  linspace,
+  nn,
+  ones,
+  slice,
+  split,
+  tensor,
+  where,
+  zeros,
+} from '../index.ts';
 import type { Tensor } from '../index.ts';
 
 describe('operators', () => {
@@ -133,6 +149,16 @@ describe('in-place operations', () => {
     x.set([tensor([1, 2]), tensor([2, 2])], 9);
     x.set([x.eq(6)], -6);
     expect(x.toArray()).toEqual([[1, 1, 1], [5, 0, 9], [-6, 0, 9]]); // prettier-ignore
+  });
+
+  test('out takes the result', () => {
+    const out = zeros([2]);
+    expect(add(tensor([1, 2]), 3, { out })).toBe(out);
+    expect(out.toArray()).toEqual([4, 5]);
+    const code = (expected: string): unknown => expect.objectContaining({ code: expected });
+    expect(() => add(out, zeros([3, 2]), { out })).toThrow(code('SHAPE_MISMATCH'));
+    expect(() => add(out, 1, { out: tensor([1, 2]) })).toThrow(code('DTYPE_MISMATCH'));
+    expect(() => split(out, 1, { out } as never)).toThrow(code('ARGUMENT_VALUE'));
   });
 
   test('batchNorm moves the running statistics in training', () => {

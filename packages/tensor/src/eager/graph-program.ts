@@ -22,7 +22,7 @@ interface Output {
 
 type Sizes = ReadonlyMap<string, number>;
 
-const noSizes: Sizes = new Map();
+const noSizes: ReadonlyMap<string, number> = new Map();
 
 export class GraphProgram {
   /** How much memory it keeps between runs, about, in elements. */

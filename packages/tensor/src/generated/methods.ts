@@ -340,6 +340,9 @@ export interface TensorMethods {
   celu_(alpha?: number, inplace?: boolean): this;
   /** The elements as i8. */
   char(options?: { memoryFormat?: Plain }): Tensor;
+  /** Triangular factors. */
+  cholesky(options?: { upper?: boolean }): Tensor;
+  cholesky(upper?: boolean): Tensor;
   /** At most that many pieces of one size. */
   chunk(chunks: number, options?: { dim?: number }): Tensor[];
   chunk(chunks: number, dim?: number): Tensor[];
@@ -569,6 +572,8 @@ export interface TensorMethods {
   deg2rad(): Tensor;
   /** Degrees to radians. */
   deg2rad_(): this;
+  /** Determinants. */
+  det(): Tensor;
   /** The diagonal of a matrix, or a matrix with a diagonal. */
   diag(options?: { diagonal?: number }): Tensor;
   diag(diagonal?: number): Tensor;
@@ -780,6 +785,9 @@ export interface TensorMethods {
   greaterEqual(other: Tensor | Scalar): Tensor;
   /** Alias of ge. */
   greaterEqual_(other: Tensor | Scalar): this;
+  /** Pixels at the places of a grid. */
+  gridSample(grid: Tensor, options?: { mode?: string; paddingMode?: string; alignCorners?: boolean | null }): Tensor;
+  gridSample(grid: Tensor, mode?: string, paddingMode?: string, alignCorners?: boolean | null): Tensor;
   /** Normalises groups of channels. */
   groupNorm(numGroups: number, options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
   groupNorm(numGroups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number): Tensor;
@@ -929,6 +937,8 @@ export interface TensorMethods {
     recomputeScaleFactor?: boolean | null,
     antialias?: boolean,
   ): Tensor;
+  /** Inverses. */
+  inv(): Tensor;
   /** Whether elements are within a tolerance. */
   isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
   isclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
@@ -1069,6 +1079,8 @@ export interface TensorMethods {
   logaddexp2_(other: Tensor | Scalar): this;
   /** log of the running sum of exp. */
   logcumsumexp(dim: number): Tensor;
+  /** Logarithms of determinants; NaN of negative ones. */
+  logdet(): Tensor;
   /** Whether both are not zero. */
   logicalAnd(other: Tensor | Scalar): Tensor;
   /** Whether both are not zero. */
@@ -1367,6 +1379,17 @@ export interface TensorMethods {
     p?: number,
     margin?: number,
     weight?: Tensor | null,
+    sizeAverage?: boolean | null,
+    reduce?: boolean | null,
+    reduction?: string,
+  ): Tensor;
+  /** Hinge loss of several classes. */
+  multilabelMarginLoss(
+    target: Tensor,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multilabelMarginLoss(
+    target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -1695,6 +1718,8 @@ export interface TensorMethods {
     options?: { dim?: number; start?: number | null; end?: number | null; step?: number },
   ): Tensor;
   sliceScatter(src: Tensor, dim?: number, start?: number | null, end?: number | null, step?: number): Tensor;
+  /** Signs of determinants, and logarithms of their magnitudes. */
+  slogdet(): [Tensor, Tensor];
   /** Squared differences when small, absolute ones when large. */
   smoothL1Loss(
     target: Tensor,

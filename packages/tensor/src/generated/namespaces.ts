@@ -6,72 +6,107 @@ import type { Tensor } from '../tensor.ts';
 
 export interface TopLevelFunctions {
   /** Absolute value. The lowest integer stays as it is. */
-  abs(input: Tensor): Tensor;
+  abs(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of abs. */
-  absolute(input: Tensor): Tensor;
+  absolute(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverse cosine, in [0, pi]; NaN outside [-1, 1]. */
-  acos(input: Tensor): Tensor;
+  acos(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverse hyperbolic cosine; NaN below 1. */
-  acosh(input: Tensor): Tensor;
+  acosh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Sum; other is scaled by alpha. */
-  add(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  add(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * input + alpha * (batch1 times batch2). */
-  addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor },
+  ): Tensor;
   /** input + value * tensor1 / tensor2. */
-  addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
+  addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
   /** input + value * tensor1 * tensor2. */
-  addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): Tensor;
+  addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor }): Tensor;
   /** beta * input + alpha * (mat1 times mat2). */
-  addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * input + alpha * (mat times vec). */
-  addmv(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  addmv(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** beta * input + alpha * (vec1 times vec2). */
-  addr(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  addr(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** Whether no element is 0. */
-  all(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
-  all(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
+  all(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  all(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** Whether all elements are within a tolerance. */
-  allclose(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
-  allclose(input: Tensor, other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
+  allclose(
+    input: Tensor,
+    other: Tensor,
+    options?: { rtol?: number; atol?: number; equalNan?: boolean; out?: Tensor },
+  ): Tensor;
+  allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol?: number,
+    atol?: number,
+    equalNan?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** The largest element; NaN if there is one. */
-  amax(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
-  amax(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
+  amax(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  amax(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The smallest element; NaN if there is one. */
-  amin(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
-  amin(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
+  amin(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  amin(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The smallest and the largest element. */
   aminmax(input: Tensor, options?: { dim?: number | null; keepdim?: boolean }): [Tensor, Tensor];
   /** Angle of a real number: pi where it is negative, else 0. */
-  angle(input: Tensor): Tensor;
+  angle(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether an element is not 0. */
-  any(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
-  any(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
+  any(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  any(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** start, start + step ... before end. One bound alone is the end. */
-  arange(options?: { start?: Scalar | null; end?: Scalar | null; step?: Scalar; dtype?: DType | null }): Tensor;
-  arange(start?: Scalar | null, end?: Scalar | null, step?: Scalar, options?: { dtype?: DType | null }): Tensor;
+  arange(options?: {
+    start?: Scalar | null;
+    end?: Scalar | null;
+    step?: Scalar;
+    dtype?: DType | null;
+    out?: Tensor;
+  }): Tensor;
+  arange(
+    start?: Scalar | null,
+    end?: Scalar | null,
+    step?: Scalar,
+    options?: { dtype?: DType | null; out?: Tensor },
+  ): Tensor;
   /** Alias of acos. */
-  arccos(input: Tensor): Tensor;
+  arccos(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of acosh. */
-  arccosh(input: Tensor): Tensor;
+  arccosh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of asin. */
-  arcsin(input: Tensor): Tensor;
+  arcsin(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of asinh. */
-  arcsinh(input: Tensor): Tensor;
+  arcsinh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of atan. */
-  arctan(input: Tensor): Tensor;
+  arctan(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of atan2. */
-  arctan2(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  arctan2(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of atanh. */
-  arctanh(input: Tensor): Tensor;
+  arctanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The index of the maximum, in the flattened tensor or along a dim. */
-  argmax(input: Tensor, options?: { dim?: number | null; keepdim?: boolean }): Tensor;
-  argmax(input: Tensor, dim?: number | null, keepdim?: boolean): Tensor;
+  argmax(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  argmax(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The index of the minimum, in the flattened tensor or along a dim. */
-  argmin(input: Tensor, options?: { dim?: number | null; keepdim?: boolean }): Tensor;
-  argmin(input: Tensor, dim?: number | null, keepdim?: boolean): Tensor;
+  argmin(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  argmin(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The indices that sort along a dim. */
-  argsort(input: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null }): Tensor;
-  argsort(input: Tensor, dim?: number, descending?: boolean, options?: { stable?: boolean | null }): Tensor;
+  argsort(
+    input: Tensor,
+    options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: Tensor },
+  ): Tensor;
+  argsort(
+    input: Tensor,
+    dim?: number,
+    descending?: boolean,
+    options?: { stable?: boolean | null; out?: Tensor },
+  ): Tensor;
   /** Any layout over the tensor's storage. */
   asStrided(
     input: Tensor,
@@ -91,7 +126,7 @@ export interface TopLevelFunctions {
     src: Tensor,
     size: number | readonly number[],
     stride: number | readonly number[],
-    options?: { storageOffset?: number | null },
+    options?: { storageOffset?: number | null; out?: Tensor },
   ): Tensor;
   asStridedScatter(
     input: Tensor,
@@ -99,17 +134,18 @@ export interface TopLevelFunctions {
     size: number | readonly number[],
     stride: number | readonly number[],
     storageOffset?: number | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Inverse sine, in [-pi/2, pi/2]; NaN outside [-1, 1]. */
-  asin(input: Tensor): Tensor;
+  asin(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverse hyperbolic sine. */
-  asinh(input: Tensor): Tensor;
+  asinh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverse tangent, in [-pi/2, pi/2]. */
-  atan(input: Tensor): Tensor;
+  atan(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Angle of the point (y, x), the first operand being the height: in [-pi, pi]. */
-  atan2(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  atan2(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Inverse hyperbolic tangent; NaN outside [-1, 1]. */
-  atanh(input: Tensor): Tensor;
+  atanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The tensor with at least 1 dims. */
   atleast1d(input: Tensor): Tensor;
   /** Each tensor with at least 1 dims. */
@@ -126,7 +162,12 @@ export interface TopLevelFunctions {
   atleast3d(tensors: readonly Tensor[]): Tensor[];
   atleast3d(...tensors: Tensor[]): Tensor[];
   /** beta * input + alpha * (batch1 times batch2). */
-  baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor },
+  ): Tensor;
   /** Cross entropy of logits. */
   binaryCrossEntropyWithLogits(
     input: Tensor,
@@ -137,6 +178,7 @@ export interface TopLevelFunctions {
       reduce?: boolean | null;
       reduction?: string;
       posWeight?: Tensor | null;
+      out?: Tensor;
     },
   ): Tensor;
   binaryCrossEntropyWithLogits(
@@ -147,24 +189,25 @@ export interface TopLevelFunctions {
     reduce?: boolean | null,
     reduction?: string,
     posWeight?: Tensor | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Bitwise and. */
-  bitwiseAnd(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  bitwiseAnd(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x shifted left by y bits; 0 where y is negative or not below the width. */
-  bitwiseLeftShift(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  bitwiseLeftShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Bitwise complement; of bool, the negation. */
-  bitwiseNot(input: Tensor): Tensor;
+  bitwiseNot(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Bitwise or. */
-  bitwiseOr(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  bitwiseOr(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x shifted right by y bits, filled with the sign; all sign where y is negative or not below the width. */
-  bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Bitwise exclusive or. */
-  bitwiseXor(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  bitwiseXor(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Matrices along the diagonal of one. */
-  blockDiag(tensors: readonly Tensor[]): Tensor;
+  blockDiag(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   blockDiag(...tensors: Tensor[]): Tensor;
   /** Matrix products of a batch: [B, M, K] by [B, K, N]. */
-  bmm(input: Tensor, mat2: Tensor): Tensor;
+  bmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /** The tensors expanded to their common shape. */
   broadcastTensors(tensors: readonly Tensor[]): Tensor[];
   broadcastTensors(...tensors: Tensor[]): Tensor[];
@@ -172,47 +215,50 @@ export interface TopLevelFunctions {
   broadcastTo(input: Tensor, size: number | readonly number[]): Tensor;
   broadcastTo(input: Tensor, ...size: number[]): Tensor;
   /** In which interval between boundaries values lie. */
-  bucketize(input: Tensor, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean }): Tensor;
+  bucketize(input: Tensor, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor }): Tensor;
   /** All tuples of elements of vectors. */
-  cartesianProd(tensors: readonly Tensor[]): Tensor;
+  cartesianProd(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   cartesianProd(...tensors: Tensor[]): Tensor;
   /** Joins tensors along an axis. */
-  cat(tensors: readonly Tensor[], options?: { dim?: number }): Tensor;
-  cat(tensors: readonly Tensor[], dim?: number): Tensor;
+  cat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+  cat(tensors: readonly Tensor[], dim?: number, options?: { out?: Tensor }): Tensor;
   /** Distances of all pairs of rows. */
-  cdist(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string }): Tensor;
-  cdist(x1: Tensor, x2: Tensor, p?: number, computeMode?: string): Tensor;
+  cdist(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string; out?: Tensor }): Tensor;
+  cdist(x1: Tensor, x2: Tensor, p?: number, computeMode?: string, options?: { out?: Tensor }): Tensor;
   /** Smallest integral value not below x. */
-  ceil(input: Tensor): Tensor;
+  ceil(input: Tensor, options?: { out?: Tensor }): Tensor;
+  /** Triangular factors. */
+  cholesky(input: Tensor, options?: { upper?: boolean; out?: Tensor }): Tensor;
+  cholesky(input: Tensor, upper?: boolean, options?: { out?: Tensor }): Tensor;
   /** At most that many pieces of one size. */
   chunk(input: Tensor, chunks: number, options?: { dim?: number }): Tensor[];
   chunk(input: Tensor, chunks: number, dim?: number): Tensor[];
   /** Held between min and max. */
-  clamp(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): Tensor;
-  clamp(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): Tensor;
+  clamp(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
+  clamp(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null, options?: { out?: Tensor }): Tensor;
   /** Held at or below max. */
-  clampMax(input: Tensor, max: Tensor | Scalar): Tensor;
+  clampMax(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Held at or above min. */
-  clampMin(input: Tensor, min: Tensor | Scalar): Tensor;
+  clampMin(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of clamp. */
-  clip(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): Tensor;
-  clip(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): Tensor;
+  clip(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
+  clip(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null, options?: { out?: Tensor }): Tensor;
   /** A copy. */
-  clone(input: Tensor, options?: { memoryFormat?: Plain }): Tensor;
+  clone(input: Tensor, options?: { memoryFormat?: Plain; out?: Tensor }): Tensor;
   /** Joins tensors along their second axis, vectors as columns. */
-  columnStack(tensors: readonly Tensor[]): Tensor;
+  columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** All choices of r elements of a vector. */
-  combinations(input: Tensor, options?: { r?: number; withReplacement?: boolean }): Tensor;
-  combinations(input: Tensor, r?: number, withReplacement?: boolean): Tensor;
+  combinations(input: Tensor, options?: { r?: number; withReplacement?: boolean; out?: Tensor }): Tensor;
+  combinations(input: Tensor, r?: number, withReplacement?: boolean, options?: { out?: Tensor }): Tensor;
   /** Alias of cat. */
-  concat(tensors: readonly Tensor[], options?: { dim?: number }): Tensor;
-  concat(tensors: readonly Tensor[], dim?: number): Tensor;
+  concat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+  concat(tensors: readonly Tensor[], dim?: number, options?: { out?: Tensor }): Tensor;
   /** Alias of cat. */
-  concatenate(tensors: readonly Tensor[], options?: { dim?: number }): Tensor;
-  concatenate(tensors: readonly Tensor[], dim?: number): Tensor;
+  concatenate(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+  concatenate(tensors: readonly Tensor[], dim?: number, options?: { out?: Tensor }): Tensor;
   /** Adds constant borders. */
-  constantPadNd(input: Tensor, pad: number | readonly number[], options?: { value?: Scalar }): Tensor;
-  constantPadNd(input: Tensor, pad: number | readonly number[], value?: Scalar): Tensor;
+  constantPadNd(input: Tensor, pad: number | readonly number[], options?: { value?: Scalar; out?: Tensor }): Tensor;
+  constantPadNd(input: Tensor, pad: number | readonly number[], value?: Scalar, options?: { out?: Tensor }): Tensor;
   /** Convolution over 1 dims. */
   conv1d(
     input: Tensor,
@@ -223,6 +269,7 @@ export interface TopLevelFunctions {
       padding?: Plain;
       dilation?: number | readonly number[];
       groups?: number;
+      out?: Tensor;
     },
   ): Tensor;
   conv1d(
@@ -233,6 +280,7 @@ export interface TopLevelFunctions {
     padding?: Plain,
     dilation?: number | readonly number[],
     groups?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Convolution over 2 dims. */
   conv2d(
@@ -244,6 +292,7 @@ export interface TopLevelFunctions {
       padding?: Plain;
       dilation?: number | readonly number[];
       groups?: number;
+      out?: Tensor;
     },
   ): Tensor;
   conv2d(
@@ -254,6 +303,7 @@ export interface TopLevelFunctions {
     padding?: Plain,
     dilation?: number | readonly number[],
     groups?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Convolution over 3 dims. */
   conv3d(
@@ -265,6 +315,7 @@ export interface TopLevelFunctions {
       padding?: Plain;
       dilation?: number | readonly number[];
       groups?: number;
+      out?: Tensor;
     },
   ): Tensor;
   conv3d(
@@ -275,6 +326,7 @@ export interface TopLevelFunctions {
     padding?: Plain,
     dilation?: number | readonly number[],
     groups?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Transposed convolution over 1 dims. */
   convTranspose1d(
@@ -287,6 +339,7 @@ export interface TopLevelFunctions {
       outputPadding?: number | readonly number[];
       groups?: number;
       dilation?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   convTranspose1d(
@@ -298,6 +351,7 @@ export interface TopLevelFunctions {
     outputPadding?: number | readonly number[],
     groups?: number,
     dilation?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** Transposed convolution over 2 dims. */
   convTranspose2d(
@@ -310,6 +364,7 @@ export interface TopLevelFunctions {
       outputPadding?: number | readonly number[];
       groups?: number;
       dilation?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   convTranspose2d(
@@ -321,6 +376,7 @@ export interface TopLevelFunctions {
     outputPadding?: number | readonly number[],
     groups?: number,
     dilation?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** Transposed convolution over 3 dims. */
   convTranspose3d(
@@ -333,6 +389,7 @@ export interface TopLevelFunctions {
       outputPadding?: number | readonly number[];
       groups?: number;
       dilation?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   convTranspose3d(
@@ -344,21 +401,28 @@ export interface TopLevelFunctions {
     outputPadding?: number | readonly number[],
     groups?: number,
     dilation?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** The magnitude of x with the sign of y. */
-  copysign(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  copysign(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Correlations of rows. */
-  corrcoef(input: Tensor): Tensor;
+  corrcoef(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Cosine, of arguments of any size. */
-  cos(input: Tensor): Tensor;
+  cos(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Hyperbolic cosine. */
-  cosh(input: Tensor): Tensor;
+  cosh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** 1 - cos of pairs that belong together, cos - margin of others. */
   cosineEmbeddingLoss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      margin?: number;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   cosineEmbeddingLoss(
     input1: Tensor,
@@ -368,145 +432,180 @@ export interface TopLevelFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** The cosine of the angle between slices. */
-  cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number }): Tensor;
-  cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number): Tensor;
+  cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number; out?: Tensor }): Tensor;
+  cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number, options?: { out?: Tensor }): Tensor;
   /** The number of elements that are not 0. */
-  countNonzero(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;
-  countNonzero(input: Tensor, dim?: number | readonly number[] | null): Tensor;
+  countNonzero(input: Tensor, options?: { dim?: number | readonly number[] | null; out?: Tensor }): Tensor;
+  countNonzero(input: Tensor, dim?: number | readonly number[] | null, options?: { out?: Tensor }): Tensor;
   /** Covariances of rows. */
-  cov(input: Tensor, options?: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
+  cov(
+    input: Tensor,
+    options?: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null; out?: Tensor },
+  ): Tensor;
   /** Cross products along the first axis of size 3, or along dim. */
-  cross(input: Tensor, other: Tensor, options?: { dim?: number | null }): Tensor;
-  cross(input: Tensor, other: Tensor, dim?: number | null): Tensor;
+  cross(input: Tensor, other: Tensor, options?: { dim?: number | null; out?: Tensor }): Tensor;
+  cross(input: Tensor, other: Tensor, dim?: number | null, options?: { out?: Tensor }): Tensor;
   /** The running maximum, and where it is. */
   cummax(input: Tensor, dim: number): [Tensor, Tensor];
   /** The running minimum, and where it is. */
   cummin(input: Tensor, dim: number): [Tensor, Tensor];
   /** The running product; of integers in i64. */
-  cumprod(input: Tensor, dim: number, options?: { dtype?: DType | null }): Tensor;
+  cumprod(input: Tensor, dim: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** The running sum; of integers in i64. */
-  cumsum(input: Tensor, dim: number, options?: { dtype?: DType | null }): Tensor;
+  cumsum(input: Tensor, dim: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** The running integral by the trapezoidal rule. */
-  cumulativeTrapezoid(y: Tensor, options?: { x?: Tensor | null; dx?: Scalar; dim?: number }): Tensor;
-  cumulativeTrapezoid(y: Tensor, x?: Tensor | null, options?: { dx?: Scalar; dim?: number }): Tensor;
+  cumulativeTrapezoid(y: Tensor, options?: { x?: Tensor | null; dx?: Scalar; dim?: number; out?: Tensor }): Tensor;
+  cumulativeTrapezoid(y: Tensor, x?: Tensor | null, options?: { dx?: Scalar; dim?: number; out?: Tensor }): Tensor;
   /** Degrees to radians. */
-  deg2rad(input: Tensor): Tensor;
+  deg2rad(input: Tensor, options?: { out?: Tensor }): Tensor;
+  /** Determinants. */
+  det(A: Tensor, options?: { out?: Tensor }): Tensor;
   /** The diagonal of a matrix, or a matrix with a diagonal. */
-  diag(input: Tensor, options?: { diagonal?: number }): Tensor;
-  diag(input: Tensor, diagonal?: number): Tensor;
+  diag(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
+  diag(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Vectors as diagonals of matrices. */
-  diagEmbed(input: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
-  diagEmbed(input: Tensor, offset?: number, dim1?: number, dim2?: number): Tensor;
+  diagEmbed(input: Tensor, options?: { offset?: number; dim1?: number; dim2?: number; out?: Tensor }): Tensor;
+  diagEmbed(input: Tensor, offset?: number, dim1?: number, dim2?: number, options?: { out?: Tensor }): Tensor;
   /** The flattened tensor as a diagonal. */
-  diagflat(input: Tensor, options?: { offset?: number }): Tensor;
-  diagflat(input: Tensor, offset?: number): Tensor;
+  diagflat(input: Tensor, options?: { offset?: number; out?: Tensor }): Tensor;
+  diagflat(input: Tensor, offset?: number, options?: { out?: Tensor }): Tensor;
   /** The diagonals of two axes, as a new last axis. */
   diagonal(input: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
   diagonal(input: Tensor, offset?: number, dim1?: number, dim2?: number): Tensor;
   /** The input with src in a diagonal. */
-  diagonalScatter(input: Tensor, src: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
-  diagonalScatter(input: Tensor, src: Tensor, offset?: number, dim1?: number, dim2?: number): Tensor;
+  diagonalScatter(
+    input: Tensor,
+    src: Tensor,
+    options?: { offset?: number; dim1?: number; dim2?: number; out?: Tensor },
+  ): Tensor;
+  diagonalScatter(
+    input: Tensor,
+    src: Tensor,
+    offset?: number,
+    dim1?: number,
+    dim2?: number,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Differences of neighbours, n times. */
-  diff(input: Tensor, options?: { n?: number; dim?: number; prepend?: Tensor | null; append?: Tensor | null }): Tensor;
-  diff(input: Tensor, n?: number, dim?: number, prepend?: Tensor | null, append?: Tensor | null): Tensor;
+  diff(
+    input: Tensor,
+    options?: { n?: number; dim?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  diff(
+    input: Tensor,
+    n?: number,
+    dim?: number,
+    prepend?: Tensor | null,
+    append?: Tensor | null,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
-  digamma(input: Tensor): Tensor;
+  digamma(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The p-norm of the difference. */
-  dist(input: Tensor, other: Tensor, options?: { p?: number }): Tensor;
-  dist(input: Tensor, other: Tensor, p?: number): Tensor;
+  dist(input: Tensor, other: Tensor, options?: { p?: number; out?: Tensor }): Tensor;
+  dist(input: Tensor, other: Tensor, p?: number, options?: { out?: Tensor }): Tensor;
   /** Quotient; of integers in floats unless it is rounded. */
-  div(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
+  div(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor }): Tensor;
   /** Quotient rounded down, as // in Python. Integer division by zero gives 0. */
-  divFloor(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  divFloor(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Quotient rounded towards zero. Integer division by zero gives 0. */
-  divTrunc(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  divTrunc(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of div. */
-  divide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
+  divide(
+    input: Tensor | Scalar,
+    other: Tensor | Scalar,
+    options?: { roundingMode?: string | null; out?: Tensor },
+  ): Tensor;
   /** Sum of products of two vectors. */
-  dot(input: Tensor, tensor: Tensor): Tensor;
+  dot(input: Tensor, tensor: Tensor, options?: { out?: Tensor }): Tensor;
   /** Splits along a fixed dim: see tensorSplit. */
   dsplit(input: Tensor, indicesOrSections: Plain): Tensor[];
   /** Joins tensors along their third axis. */
-  dstack(tensors: readonly Tensor[]): Tensor;
+  dstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** Sums of products by Einstein's convention. */
-  einsum(equation: string, operands: readonly Tensor[]): Tensor;
+  einsum(equation: string, operands: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   einsum(equation: string, ...operands: Tensor[]): Tensor;
   /** Zeros: memory is never handed out with old contents. */
-  empty(size: number | readonly number[], options?: { dtype?: DType | null }): Tensor;
+  empty(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   empty(...size: number[]): Tensor;
   /** Zeros: memory is never handed out with old contents. In the shape and dtype of a tensor. */
-  emptyLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain }): Tensor;
+  emptyLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor }): Tensor;
   /** Entropy term; 0 at 0, minus infinity below. */
-  entr(input: Tensor): Tensor;
+  entr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether two values are equal. */
-  eq(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  eq(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether shapes and all elements are equal. */
-  equal(input: Tensor, other: Tensor): Tensor;
+  equal(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** Error function. */
-  erf(input: Tensor): Tensor;
+  erf(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Complementary error function, 1 - erf(x), accurate for large x. */
-  erfc(input: Tensor): Tensor;
+  erfc(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Scaled complementary error function. */
-  erfcx(input: Tensor): Tensor;
+  erfcx(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
-  erfinv(input: Tensor): Tensor;
+  erfinv(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Exponential function. */
-  exp(input: Tensor): Tensor;
+  exp(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** 2 to the power of x. */
-  exp2(input: Tensor): Tensor;
+  exp2(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** exp(x) - 1, accurate near 0. */
-  expm1(input: Tensor): Tensor;
+  expm1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Ones on the diagonal. */
-  eye(n: number, options?: { m?: number | null; dtype?: DType | null }): Tensor;
-  eye(n: number, m?: number | null, options?: { dtype?: DType | null }): Tensor;
+  eye(n: number, options?: { m?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  eye(n: number, m?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** One value everywhere; fill_ writes it. */
-  fill(input: Tensor, value: Tensor | Scalar): Tensor;
+  fill(input: Tensor, value: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of trunc. */
-  fix(input: Tensor): Tensor;
+  fix(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Joins a run of axes into one. */
   flatten(input: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
   flatten(input: Tensor, startDim?: number, endDim?: number): Tensor;
   /** Reverses axes. */
-  flip(input: Tensor, dims: number | readonly number[]): Tensor;
+  flip(input: Tensor, dims: number | readonly number[], options?: { out?: Tensor }): Tensor;
   flip(input: Tensor, ...dims: number[]): Tensor;
   /** Reverses axis 1. */
-  fliplr(input: Tensor): Tensor;
+  fliplr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Reverses axis 0. */
-  flipud(input: Tensor): Tensor;
+  flipud(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The power, in f64. */
-  floatPower(input: Tensor | Scalar, exponent: Tensor | Scalar): Tensor;
+  floatPower(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Largest integral value not above x. */
-  floor(input: Tensor): Tensor;
+  floor(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The quotient, rounded down. */
-  floorDivide(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  floorDivide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Product and sum with one rounding. */
-  fma(x: Tensor | Scalar, y: Tensor | Scalar, z: Tensor | Scalar): Tensor;
+  fma(x: Tensor | Scalar, y: Tensor | Scalar, z: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** The larger of two values; NaN only if both are. */
-  fmax(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  fmax(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** The smaller of two values; NaN only if both are. */
-  fmin(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  fmin(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Remainder with the sign of the dividend, exact. An integer modulo zero is 0. */
-  fmod(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  fmod(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Fractional part of x, with its sign. */
-  frac(input: Tensor): Tensor;
+  frac(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Mantissa and exponent. */
   frexp(input: Tensor): [Tensor, Tensor];
   /** One value. */
-  full(size: number | readonly number[], fillValue: Scalar, options?: { dtype?: DType | null }): Tensor;
+  full(size: number | readonly number[], fillValue: Scalar, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** One value, in the shape and dtype of a tensor. */
-  fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; memoryFormat?: Plain }): Tensor;
+  fullLike(
+    input: Tensor,
+    fillValue: Scalar,
+    options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor },
+  ): Tensor;
   /** out[i][j] = input[index[i][j]][j], for dim 0. */
-  gather(input: Tensor, dim: number, index: Tensor, options?: { sparseGrad?: boolean }): Tensor;
+  gather(input: Tensor, dim: number, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor }): Tensor;
   /** Greatest common divisor. */
-  gcd(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  gcd(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether x is greater than or equal to y. */
-  ge(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  ge(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** GELU's approximation by tanh, written as x times a sigmoid. */
-  geluTanh(input: Tensor): Tensor;
+  geluTanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** All products of the elements of two vectors. */
-  ger(input: Tensor, vec2: Tensor): Tensor;
+  ger(input: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /** Derivatives along dims, by differences. */
   gradient(
     input: Tensor,
@@ -518,28 +617,41 @@ export interface TopLevelFunctions {
     options: { spacing: readonly Tensor[]; dim?: number | readonly number[] | null; edgeOrder?: number },
   ): Tensor[];
   /** Alias of gt. */
-  greater(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  greater(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of ge. */
-  greaterEqual(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  greaterEqual(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Normalises groups of channels. */
   groupNorm(
     input: Tensor,
     numGroups: number,
-    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number },
+    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
   ): Tensor;
-  groupNorm(input: Tensor, numGroups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number): Tensor;
+  groupNorm(
+    input: Tensor,
+    numGroups: number,
+    weight?: Tensor | null,
+    bias?: Tensor | null,
+    eps?: number,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Whether x is greater than y. */
-  gt(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  gt(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x, 0 near 0. */
-  hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean }): Tensor;
-  hardshrink(input: Tensor, lambd?: number, inplace?: boolean): Tensor;
+  hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  hardshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** 0 where x is negative, y where x is 0, else 1; 0 for NaN. */
-  heaviside(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  heaviside(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x where the target is 1, max(0, margin - x) where it is -1. */
   hingeEmbeddingLoss(
     input: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      margin?: number;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   hingeEmbeddingLoss(
     input: Tensor,
@@ -548,10 +660,11 @@ export interface TopLevelFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Counts in bins of one width. */
-  histc(input: Tensor, options?: { bins?: number; min?: number; max?: number }): Tensor;
-  histc(input: Tensor, bins?: number, min?: number, max?: number): Tensor;
+  histc(input: Tensor, options?: { bins?: number; min?: number; max?: number; out?: Tensor }): Tensor;
+  histc(input: Tensor, bins?: number, min?: number, max?: number, options?: { out?: Tensor }): Tensor;
   /** Counts in bins, and the ends of the bins. */
   histogram(
     input: Tensor,
@@ -563,35 +676,47 @@ export interface TopLevelFunctions {
   /** Splits along a fixed dim: see tensorSplit. */
   hsplit(input: Tensor, indicesOrSections: Plain): Tensor[];
   /** Joins tensors along their second axis (vectors along the first). */
-  hstack(tensors: readonly Tensor[]): Tensor;
+  hstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** Length of the vector (x, y), without undue overflow; infinite if either is, whatever the other. */
-  hypot(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  hypot(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Modified Bessel function of the first kind, of order 0. */
-  i0(input: Tensor): Tensor;
+  i0(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
-  i0e(input: Tensor): Tensor;
+  i0e(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Modified Bessel function of the first kind, of order 1. */
-  i1(input: Tensor): Tensor;
+  i1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
-  i1e(input: Tensor): Tensor;
+  i1e(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Regularised lower incomplete gamma function of x, at y. */
-  igamma(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  igamma(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Regularised upper incomplete gamma function of x, at y. */
-  igammac(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  igammac(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Adds slices at indices. */
-  indexAdd(input: Tensor, dim: number, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): Tensor;
+  indexAdd(
+    input: Tensor,
+    dim: number,
+    index: Tensor,
+    source: Tensor,
+    options?: { alpha?: Scalar; out?: Tensor },
+  ): Tensor;
   /** Puts slices at indices. */
-  indexCopy(input: Tensor, dim: number, index: Tensor, source: Tensor): Tensor;
+  indexCopy(input: Tensor, dim: number, index: Tensor, source: Tensor, options?: { out?: Tensor }): Tensor;
   /** One value in the slices at indices. */
-  indexFill(input: Tensor, dim: number, index: Tensor, value: Tensor | Scalar): Tensor;
+  indexFill(input: Tensor, dim: number, index: Tensor, value: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x[indices] = values, or += them. */
   indexPut(
     input: Tensor,
     indices: readonly (Tensor | null)[],
     values: Tensor,
-    options?: { accumulate?: boolean },
+    options?: { accumulate?: boolean; out?: Tensor },
   ): Tensor;
-  indexPut(input: Tensor, indices: readonly (Tensor | null)[], values: Tensor, accumulate?: boolean): Tensor;
+  indexPut(
+    input: Tensor,
+    indices: readonly (Tensor | null)[],
+    values: Tensor,
+    accumulate?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Reduces slices into those at indices. */
   indexReduce(
     input: Tensor,
@@ -599,34 +724,57 @@ export interface TopLevelFunctions {
     index: Tensor,
     source: Tensor,
     reduce: string,
-    options?: { includeSelf?: boolean },
+    options?: { includeSelf?: boolean; out?: Tensor },
   ): Tensor;
   /** The slices along dim that a vector of indices names. */
-  indexSelect(input: Tensor, dim: number, index: Tensor): Tensor;
+  indexSelect(input: Tensor, dim: number, index: Tensor, options?: { out?: Tensor }): Tensor;
   /** Sums products over the last axes. */
-  inner(input: Tensor, other: Tensor): Tensor;
+  inner(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+  /** Inverses. */
+  inverse(A: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether elements are within a tolerance. */
-  isclose(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
-  isclose(input: Tensor, other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
+  isclose(
+    input: Tensor,
+    other: Tensor,
+    options?: { rtol?: number; atol?: number; equalNan?: boolean; out?: Tensor },
+  ): Tensor;
+  isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol?: number,
+    atol?: number,
+    equalNan?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Whether x is neither NaN nor infinite. */
-  isfinite(input: Tensor): Tensor;
+  isfinite(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether elements are among others. */
-  isin(elements: Tensor, testElements: Tensor, options?: { assumeUnique?: boolean; invert?: boolean }): Tensor;
+  isin(
+    elements: Tensor,
+    testElements: Tensor,
+    options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor },
+  ): Tensor;
   /** Whether x is infinite. */
-  isinf(input: Tensor): Tensor;
+  isinf(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether x is NaN. */
-  isnan(input: Tensor): Tensor;
+  isnan(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether x is negative infinity. */
-  isneginf(input: Tensor): Tensor;
+  isneginf(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether x is positive infinity. */
-  isposinf(input: Tensor): Tensor;
+  isposinf(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** True: there are no complex numbers here. */
-  isreal(input: Tensor): Tensor;
+  isreal(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Kullback-Leibler divergence. */
   klDiv(
     input: Tensor,
     target: Tensor,
-    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; logTarget?: boolean },
+    options?: {
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      logTarget?: boolean;
+      out?: Tensor;
+    },
   ): Tensor;
   klDiv(
     input: Tensor,
@@ -635,9 +783,10 @@ export interface TopLevelFunctions {
     reduce?: boolean | null,
     reduction?: string,
     logTarget?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Kronecker product. */
-  kron(input: Tensor, other: Tensor): Tensor;
+  kron(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The k-th smallest, with its index. */
   kthvalue(input: Tensor, k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
   kthvalue(input: Tensor, k: number, dim?: number, keepdim?: boolean): [Tensor, Tensor];
@@ -645,7 +794,7 @@ export interface TopLevelFunctions {
   layerNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
-    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number },
+    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
   ): Tensor;
   layerNorm(
     input: Tensor,
@@ -653,67 +802,87 @@ export interface TopLevelFunctions {
     weight?: Tensor | null,
     bias?: Tensor | null,
     eps?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Least common multiple; 0 if either is 0. */
-  lcm(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  lcm(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** input times 2 to the power of other. */
-  ldexp(input: Tensor, other: Tensor | Scalar): Tensor;
+  ldexp(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether x is less than or equal to y. */
-  le(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  le(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Between input and end, by weight. */
-  lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar): Tensor;
+  lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of lt. */
-  less(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  less(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of le. */
-  lessEqual(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  lessEqual(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Logarithm of the absolute value of the gamma function. */
-  lgamma(input: Tensor): Tensor;
+  lgamma(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Evenly spaced values, both ends included. */
-  linspace(start: Scalar, end: Scalar, steps: number, options?: { dtype?: DType | null }): Tensor;
+  linspace(start: Scalar, end: Scalar, steps: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Natural logarithm. */
-  log(input: Tensor): Tensor;
+  log(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm to base 10. */
-  log10(input: Tensor): Tensor;
+  log10(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** log(1 + x), accurate near 0. */
-  log1p(input: Tensor): Tensor;
+  log1p(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm to base 2. */
-  log2(input: Tensor): Tensor;
+  log2(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm of the distribution function of the standard normal distribution. */
-  logNdtr(input: Tensor): Tensor;
+  logNdtr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** logSoftmax along a dim. */
-  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Logarithm of the sum of exponentials, without overflow. */
-  logaddexp(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  logaddexp(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Logarithm to base 2 of the sum of powers of 2, without overflow. */
-  logaddexp2(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  logaddexp2(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** log of the running sum of exp. */
-  logcumsumexp(input: Tensor, dim: number): Tensor;
+  logcumsumexp(input: Tensor, dim: number, options?: { out?: Tensor }): Tensor;
+  /** Logarithms of determinants; NaN of negative ones. */
+  logdet(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether both are not zero. */
-  logicalAnd(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  logicalAnd(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether x is zero. */
-  logicalNot(input: Tensor): Tensor;
+  logicalNot(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether at least one is not zero. */
-  logicalOr(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  logicalOr(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether exactly one is not zero. */
-  logicalXor(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  logicalXor(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** log(x / (1 - x)). */
-  logit(input: Tensor, options?: { eps?: number | null }): Tensor;
-  logit(input: Tensor, eps?: number | null): Tensor;
+  logit(input: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
+  logit(input: Tensor, eps?: number | null, options?: { out?: Tensor }): Tensor;
   /** base to the power of evenly spaced values. */
-  logspace(start: Scalar, end: Scalar, steps: number, options?: { base?: number; dtype?: DType | null }): Tensor;
-  logspace(start: Scalar, end: Scalar, steps: number, base?: number, options?: { dtype?: DType | null }): Tensor;
+  logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: number,
+    options?: { base?: number; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: number,
+    base?: number,
+    options?: { dtype?: DType | null; out?: Tensor },
+  ): Tensor;
   /** log of the sum of exp, without overflow. */
-  logsumexp(input: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean }): Tensor;
-  logsumexp(input: Tensor, dim: number | readonly number[], keepdim?: boolean): Tensor;
+  logsumexp(input: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  logsumexp(input: Tensor, dim: number | readonly number[], keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** Whether x is less than y. */
-  lt(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  lt(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** max(0, -y (x1 - x2) + margin). */
   marginRankingLoss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: Scalar; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      margin?: Scalar;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   marginRankingLoss(
     input1: Tensor,
@@ -723,37 +892,38 @@ export interface TopLevelFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** The value where the mask is true. */
-  maskedFill(input: Tensor, mask: Tensor, value: Tensor | Scalar): Tensor;
+  maskedFill(input: Tensor, mask: Tensor, value: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Elements of source, in order, where the mask is true. */
-  maskedScatter(input: Tensor, mask: Tensor, source: Tensor): Tensor;
+  maskedScatter(input: Tensor, mask: Tensor, source: Tensor, options?: { out?: Tensor }): Tensor;
   /** Matrix product, with vectors and broadcast batches. */
-  matmul(input: Tensor, other: Tensor): Tensor;
+  matmul(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** A power of square matrices. */
-  matrixPower(input: Tensor, n: number): Tensor;
+  matrixPower(input: Tensor, n: number, options?: { out?: Tensor }): Tensor;
   /** The maximum of all elements; with dim, along it and with its indices; with another tensor, elementwise. */
-  max(input: Tensor): Tensor;
+  max(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The maxima along a dim, and where they are. */
   max(input: Tensor, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   max(input: Tensor, dim: number, keepdim?: boolean): [Tensor, Tensor];
   /** The larger of two values; NaN if either is. */
-  max(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  max(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** The larger of two values; NaN if either is. */
-  maximum(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  maximum(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Mean of the elements. */
   mean(
     input: Tensor,
-    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   mean(
     input: Tensor,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
   /** The lower median; with dim, along it and with its indices. */
-  median(input: Tensor): Tensor;
+  median(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The lower median; with dim, along it and with its indices. */
   median(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
   median(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
@@ -761,16 +931,16 @@ export interface TopLevelFunctions {
   meshgrid(tensors: readonly Tensor[], options?: { indexing?: 'ij' | 'xy' }): Tensor[];
   meshgrid(...tensors: Tensor[]): Tensor[];
   /** The minimum of all elements; with dim, along it and with its indices; with another tensor, elementwise. */
-  min(input: Tensor): Tensor;
+  min(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The minima along a dim, and where they are. */
   min(input: Tensor, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   min(input: Tensor, dim: number, keepdim?: boolean): [Tensor, Tensor];
   /** The smaller of two values; NaN if either is. */
-  min(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  min(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** The smaller of two values; NaN if either is. */
-  minimum(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  minimum(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Product of two matrices. */
-  mm(input: Tensor, mat2: Tensor): Tensor;
+  mm(input: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /** The most frequent element, with its index. */
   mode(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
   mode(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
@@ -779,31 +949,40 @@ export interface TopLevelFunctions {
   /** Moves axes to other places. */
   movedim(input: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
   /** Sorted along the first dim. */
-  msort(input: Tensor): Tensor;
+  msort(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Product of two tensors, with broadcasting. */
-  mul(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  mul(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of mul. */
-  multiply(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  multiply(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Matrix times vector. */
-  mv(input: Tensor, vec: Tensor): Tensor;
+  mv(input: Tensor, vec: Tensor, options?: { out?: Tensor }): Tensor;
   /** Multivariate log gamma. */
-  mvlgamma(input: Tensor, p: number): Tensor;
+  mvlgamma(input: Tensor, p: number, options?: { out?: Tensor }): Tensor;
   /** Numbers in place of NaN and infinities. */
-  nanToNum(input: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
-  nanToNum(input: Tensor, nan?: number | null, posinf?: number | null, neginf?: number | null): Tensor;
+  nanToNum(
+    input: Tensor,
+    options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor },
+  ): Tensor;
+  nanToNum(
+    input: Tensor,
+    nan?: number | null,
+    posinf?: number | null,
+    neginf?: number | null,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Mean of the elements that are not NaN. */
   nanmean(
     input: Tensor,
-    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   nanmean(
     input: Tensor,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
-  nanmedian(input: Tensor): Tensor;
+  nanmedian(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
   nanmedian(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
   nanmedian(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
@@ -811,32 +990,32 @@ export interface TopLevelFunctions {
   nanquantile(
     input: Tensor,
     q: Tensor | Scalar,
-    options?: { dim?: number | null; keepdim?: boolean; interpolation?: string },
+    options?: { dim?: number | null; keepdim?: boolean; interpolation?: string; out?: Tensor },
   ): Tensor;
   nanquantile(
     input: Tensor,
     q: Tensor | Scalar,
     dim?: number | null,
     keepdim?: boolean,
-    options?: { interpolation?: string },
+    options?: { interpolation?: string; out?: Tensor },
   ): Tensor;
   /** Sum, NaN counting as 0. */
   nansum(
     input: Tensor,
-    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   nansum(
     input: Tensor,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
   /** A run of indices of one axis. */
   narrow(input: Tensor, dim: number, start: number, length: number): Tensor;
   /** narrow from a start that a tensor holds. */
-  narrow(input: Tensor, dim: number, start: Tensor, length: number): Tensor;
+  narrow(input: Tensor, dim: number, start: Tensor, length: number, options?: { out?: Tensor }): Tensor;
   /** narrow, as a copy. */
-  narrowCopy(input: Tensor, dim: number, start: number, length: number): Tensor;
+  narrowCopy(input: Tensor, dim: number, start: number, length: number, options?: { out?: Tensor }): Tensor;
   /** batchNorm, with the mean and the reciprocal deviation that it used. */
   nativeBatchNorm(
     input: Tensor,
@@ -857,21 +1036,27 @@ export interface TopLevelFunctions {
     eps: number,
   ): [Tensor, Tensor, Tensor];
   /** Distribution function of the standard normal distribution. */
-  ndtr(input: Tensor): Tensor;
+  ndtr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Quantile function of the standard normal distribution: the inverse of ndtr. */
-  ndtri(input: Tensor): Tensor;
+  ndtri(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether two values differ. */
-  ne(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  ne(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Negation. */
-  neg(input: Tensor): Tensor;
+  neg(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Alias of neg. */
-  negative(input: Tensor): Tensor;
+  negative(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The representable value next to x in the direction of y. */
-  nextafter(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  nextafter(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** The p-norm of the elements. */
   norm(
     input: Tensor,
-    options?: { p?: Plain; dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: {
+      p?: Plain;
+      dim?: number | readonly number[] | null;
+      keepdim?: boolean;
+      dtype?: DType | null;
+      out?: Tensor;
+    },
   ): Tensor;
   norm(
     input: Tensor,
@@ -879,29 +1064,41 @@ export interface TopLevelFunctions {
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
     dtype?: DType | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Alias of ne. */
-  notEqual(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  notEqual(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Ones. */
-  ones(size: number | readonly number[], options?: { dtype?: DType | null }): Tensor;
+  ones(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   ones(...size: number[]): Tensor;
   /** Ones. In the shape and dtype of a tensor. */
-  onesLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain }): Tensor;
+  onesLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor }): Tensor;
   /** All products of the elements of two vectors. */
-  outer(input: Tensor, vec2: Tensor): Tensor;
+  outer(input: Tensor, vec2: Tensor, options?: { out?: Tensor }): Tensor;
   /** Distances of rows. */
-  pairwiseDistance(x1: Tensor, x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
-  pairwiseDistance(x1: Tensor, x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    options?: { p?: number; eps?: number; keepdim?: boolean; out?: Tensor },
+  ): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    p?: number,
+    eps?: number,
+    keepdim?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Distances of all pairs of rows. */
-  pdist(input: Tensor, options?: { p?: number }): Tensor;
-  pdist(input: Tensor, p?: number): Tensor;
+  pdist(input: Tensor, options?: { p?: number; out?: Tensor }): Tensor;
+  pdist(input: Tensor, p?: number, options?: { out?: Tensor }): Tensor;
   /** The axes in another order. */
   permute(input: Tensor, dims: number | readonly number[]): Tensor;
   permute(input: Tensor, ...dims: number[]): Tensor;
   /** Channels to pixels. */
-  pixelShuffle(input: Tensor, upscaleFactor: number): Tensor;
+  pixelShuffle(input: Tensor, upscaleFactor: number, options?: { out?: Tensor }): Tensor;
   /** Pixels to channels. */
-  pixelUnshuffle(input: Tensor, downscaleFactor: number): Tensor;
+  pixelUnshuffle(input: Tensor, downscaleFactor: number, options?: { out?: Tensor }): Tensor;
   /** Negative log likelihood of counts. */
   poissonNllLoss(
     input: Tensor,
@@ -913,6 +1110,7 @@ export interface TopLevelFunctions {
       eps?: number;
       reduce?: boolean | null;
       reduction?: string;
+      out?: Tensor;
     },
   ): Tensor;
   poissonNllLoss(
@@ -924,57 +1122,58 @@ export interface TopLevelFunctions {
     eps?: number,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** The n-th derivative of digamma. */
-  polygamma(n: number, input: Tensor): Tensor;
+  polygamma(n: number, input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The tensor itself. */
-  positive(input: Tensor): Tensor;
+  positive(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1. */
-  pow(input: Tensor | Scalar, exponent: Tensor | Scalar): Tensor;
+  pow(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x, with a learned slope below 0. */
-  prelu(input: Tensor, weight: Tensor): Tensor;
+  prelu(input: Tensor, weight: Tensor, options?: { out?: Tensor }): Tensor;
   /** Product of the elements; of integers in i64. */
-  prod(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  prod(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  prod(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor }): Tensor;
+  prod(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Elements of the flattened tensor replaced. */
-  put(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
-  put(input: Tensor, index: Tensor, source: Tensor, accumulate?: boolean): Tensor;
+  put(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean; out?: Tensor }): Tensor;
+  put(input: Tensor, index: Tensor, source: Tensor, accumulate?: boolean, options?: { out?: Tensor }): Tensor;
   /** Quantiles, between neighbours. */
   quantile(
     input: Tensor,
     q: Tensor | Scalar,
-    options?: { dim?: number | null; keepdim?: boolean; interpolation?: string },
+    options?: { dim?: number | null; keepdim?: boolean; interpolation?: string; out?: Tensor },
   ): Tensor;
   quantile(
     input: Tensor,
     q: Tensor | Scalar,
     dim?: number | null,
     keepdim?: boolean,
-    options?: { interpolation?: string },
+    options?: { interpolation?: string; out?: Tensor },
   ): Tensor;
   /** Radians to degrees. */
-  rad2deg(input: Tensor): Tensor;
+  rad2deg(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** All elements in one axis. */
   ravel(input: Tensor): Tensor;
   /** 1 divided by x. */
-  reciprocal(input: Tensor): Tensor;
+  reciprocal(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x where it is positive, else 0. */
-  relu(input: Tensor): Tensor;
+  relu(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0. */
-  remainder(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  remainder(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Scales slices down to a largest norm. */
-  renorm(input: Tensor, p: number, dim: number, maxnorm: number): Tensor;
+  renorm(input: Tensor, p: number, dim: number, maxnorm: number, options?: { out?: Tensor }): Tensor;
   /** Repeats each element in place. */
   repeatInterleave(
     input: Tensor,
     repeats: Tensor | Scalar,
-    options?: { dim?: number | null; outputSize?: number | null },
+    options?: { dim?: number | null; outputSize?: number | null; out?: Tensor },
   ): Tensor;
   repeatInterleave(
     input: Tensor,
     repeats: Tensor | Scalar,
     dim?: number | null,
-    options?: { outputSize?: number | null },
+    options?: { outputSize?: number | null; out?: Tensor },
   ): Tensor;
   /** The same elements in row-major order in another shape; one size may be -1. */
   reshape(input: Tensor, shape: number | readonly number[]): Tensor;
@@ -983,33 +1182,48 @@ export interface TopLevelFunctions {
   roll(
     input: Tensor,
     shifts: number | readonly number[],
-    options?: { dims?: number | readonly number[] | null },
+    options?: { dims?: number | readonly number[] | null; out?: Tensor },
   ): Tensor;
-  roll(input: Tensor, shifts: number | readonly number[], dims?: number | readonly number[] | null): Tensor;
+  roll(
+    input: Tensor,
+    shifts: number | readonly number[],
+    dims?: number | readonly number[] | null,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Rotates a plane by 90 degrees, k times. */
-  rot90(input: Tensor, options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
-  rot90(input: Tensor, k?: number, dims?: number | readonly number[] | null): Tensor;
+  rot90(input: Tensor, options?: { k?: number; dims?: number | readonly number[] | null; out?: Tensor }): Tensor;
+  rot90(input: Tensor, k?: number, dims?: number | readonly number[] | null, options?: { out?: Tensor }): Tensor;
   /** The nearest integer, ties to even; or to decimals. */
-  round(input: Tensor, options?: { decimals?: number }): Tensor;
+  round(input: Tensor, options?: { decimals?: number; out?: Tensor }): Tensor;
   /** Alias of vstack. */
-  rowStack(tensors: readonly Tensor[]): Tensor;
+  rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** leakyRelu with the mean of two slopes. */
-  rrelu(input: Tensor, options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean }): Tensor;
-  rrelu(input: Tensor, lower?: number, upper?: number, training?: boolean, inplace?: boolean): Tensor;
+  rrelu(
+    input: Tensor,
+    options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower?: number,
+    upper?: number,
+    training?: boolean,
+    inplace?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Reciprocal of the square root. */
-  rsqrt(input: Tensor): Tensor;
+  rsqrt(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** other minus alpha times input. */
-  rsub(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  rsub(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /** The input with src[i][j] at [index[i][j]][j], for dim 0. */
   scatter(
     input: Tensor,
     dim: number,
     index: Tensor,
     src: Tensor | Scalar,
-    options?: { reduce?: string | null },
+    options?: { reduce?: string | null; out?: Tensor },
   ): Tensor;
   /** scatter, adding. */
-  scatterAdd(input: Tensor, dim: number, index: Tensor, src: Tensor): Tensor;
+  scatterAdd(input: Tensor, dim: number, index: Tensor, src: Tensor, options?: { out?: Tensor }): Tensor;
   /** scatter, reducing by sum, prod, mean, amax or amin. */
   scatterReduce(
     input: Tensor,
@@ -1017,39 +1231,53 @@ export interface TopLevelFunctions {
     index: Tensor,
     src: Tensor,
     reduce: string,
-    options?: { includeSelf?: boolean },
+    options?: { includeSelf?: boolean; out?: Tensor },
   ): Tensor;
   /** Where values belong in sorted rows. */
   searchsorted(
     sortedSequence: Tensor,
     input: Tensor | Scalar,
-    options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null },
+    options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  /** Reduces runs of rows. */
+  segmentReduce(
+    data: Tensor,
+    reduce: string,
+    options?: {
+      lengths?: Tensor | null;
+      indices?: Tensor | null;
+      offsets?: Tensor | null;
+      axis?: number;
+      unsafe?: boolean;
+      initial?: number | null;
+      out?: Tensor;
+    },
   ): Tensor;
   /** One index of an axis, which goes away. */
   select(input: Tensor, dim: number, index: number): Tensor;
   /** The input with src as one slice. */
-  selectScatter(input: Tensor, src: Tensor, dim: number, index: number): Tensor;
+  selectScatter(input: Tensor, src: Tensor, dim: number, index: number, options?: { out?: Tensor }): Tensor;
   /** Scaled exponential linear unit. */
-  selu(input: Tensor): Tensor;
+  selu(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The same as sign: they differ on complex numbers only. */
-  sgn(input: Tensor): Tensor;
+  sgn(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logistic function. */
-  sigmoid(input: Tensor): Tensor;
+  sigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** -1, 0 or 1; 0 for NaN. */
-  sign(input: Tensor): Tensor;
+  sign(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether the sign bit is set: also of -0 and NaN. */
-  signbit(input: Tensor): Tensor;
+  signbit(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Sine, of arguments of any size. */
-  sin(input: Tensor): Tensor;
+  sin(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Normalised cardinal sine; 1 at 0. */
-  sinc(input: Tensor): Tensor;
+  sinc(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Hyperbolic sine. */
-  sinh(input: Tensor): Tensor;
+  sinh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The input with src in a slice. */
   sliceScatter(
     input: Tensor,
     src: Tensor,
-    options?: { dim?: number; start?: number | null; end?: number | null; step?: number },
+    options?: { dim?: number; start?: number | null; end?: number | null; step?: number; out?: Tensor },
   ): Tensor;
   sliceScatter(
     input: Tensor,
@@ -1058,10 +1286,13 @@ export interface TopLevelFunctions {
     start?: number | null,
     end?: number | null,
     step?: number,
+    options?: { out?: Tensor },
   ): Tensor;
+  /** Signs of determinants, and logarithms of their magnitudes. */
+  slogdet(A: Tensor): [Tensor, Tensor];
   /** softmax along a dim. */
-  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Sorted along a dim, stably, with the indices. */
   sort(input: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
   sort(input: Tensor, dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
@@ -1072,15 +1303,15 @@ export interface TopLevelFunctions {
   splitWithSizes(input: Tensor, splitSizes: number | readonly number[], options?: { dim?: number }): Tensor[];
   splitWithSizes(input: Tensor, splitSizes: number | readonly number[], dim?: number): Tensor[];
   /** Square root, correctly rounded. */
-  sqrt(input: Tensor): Tensor;
+  sqrt(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x times x. */
-  square(input: Tensor): Tensor;
+  square(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Without the axes of size 1, or those of them that `dim` names. */
   squeeze(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;
   squeeze(input: Tensor, dim?: number | readonly number[] | null): Tensor;
   /** Joins tensors along a new axis. */
-  stack(tensors: readonly Tensor[], options?: { dim?: number }): Tensor;
-  stack(tensors: readonly Tensor[], dim?: number): Tensor;
+  stack(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
+  stack(tensors: readonly Tensor[], dim?: number, options?: { out?: Tensor }): Tensor;
   /** Standard deviation: the root of var. */
   std(
     input: Tensor,
@@ -1089,6 +1320,7 @@ export interface TopLevelFunctions {
       unbiased?: boolean | null;
       keepdim?: boolean;
       correction?: number | null;
+      out?: Tensor;
     },
   ): Tensor;
   std(
@@ -1096,10 +1328,10 @@ export interface TopLevelFunctions {
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
-    options?: { correction?: number | null },
+    options?: { correction?: number | null; out?: Tensor },
   ): Tensor;
   /** Standard deviation: the root of var. */
-  std(input: Tensor, unbiased: boolean): Tensor;
+  std(input: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
   /** Standard deviation and mean. */
   stdMean(
     input: Tensor,
@@ -1120,19 +1352,19 @@ export interface TopLevelFunctions {
   /** Standard deviation and mean. */
   stdMean(input: Tensor, unbiased: boolean): [Tensor, Tensor];
   /** Difference; other is scaled by alpha. */
-  sub(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  sub(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /** Alias of sub. */
-  subtract(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  subtract(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor }): Tensor;
   /** Sum of the elements; of integers in i64. */
   sum(
     input: Tensor,
-    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   sum(
     input: Tensor,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
   /** Alias of transpose. */
   swapaxes(input: Tensor, dim0: number, dim1: number): Tensor;
@@ -1141,14 +1373,14 @@ export interface TopLevelFunctions {
   /** The transposed matrix. */
   t(input: Tensor): Tensor;
   /** Elements of the flattened tensor. */
-  take(input: Tensor, index: Tensor): Tensor;
+  take(input: Tensor, index: Tensor, options?: { out?: Tensor }): Tensor;
   /** gather, with broadcasting; without dim of the flattened tensor. */
-  takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: number | null }): Tensor;
-  takeAlongDim(input: Tensor, indices: Tensor, dim?: number | null): Tensor;
+  takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: number | null; out?: Tensor }): Tensor;
+  takeAlongDim(input: Tensor, indices: Tensor, dim?: number | null, options?: { out?: Tensor }): Tensor;
   /** Tangent, of arguments of any size. */
-  tan(input: Tensor): Tensor;
+  tan(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Hyperbolic tangent. */
-  tanh(input: Tensor): Tensor;
+  tanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Pieces between indices, or nearly equal ones. */
   tensorSplit(input: Tensor, indicesOrSections: Plain, options?: { dim?: number }): Tensor[];
   tensorSplit(input: Tensor, indicesOrSections: Plain, dim?: number): Tensor[];
@@ -1156,30 +1388,30 @@ export interface TopLevelFunctions {
   tensorSplit(input: Tensor, indicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
   tensorSplit(input: Tensor, indicesOrSections: Tensor, dim?: number): Tensor[];
   /** Contracts axes of two tensors. */
-  tensordot(input: Tensor, other: Tensor, options?: { dims?: Plain }): Tensor;
-  tensordot(input: Tensor, other: Tensor, dims?: Plain): Tensor;
+  tensordot(input: Tensor, other: Tensor, options?: { dims?: Plain; out?: Tensor }): Tensor;
+  tensordot(input: Tensor, other: Tensor, dims?: Plain, options?: { out?: Tensor }): Tensor;
   /** Copies along the last dims. */
-  tile(input: Tensor, dims: number | readonly number[]): Tensor;
+  tile(input: Tensor, dims: number | readonly number[], options?: { out?: Tensor }): Tensor;
   tile(input: Tensor, ...dims: number[]): Tensor;
   /** The k largest or smallest, with their indices. */
   topk(input: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
   topk(input: Tensor, k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
   /** Sum of the diagonal of a matrix. */
-  trace(input: Tensor): Tensor;
+  trace(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Swaps two axes. */
   transpose(input: Tensor, dim0: number, dim1: number): Tensor;
   /** The integral by the trapezoidal rule. */
-  trapezoid(y: Tensor, options?: { x?: Tensor | null; dx?: Scalar; dim?: number }): Tensor;
-  trapezoid(y: Tensor, x?: Tensor | null, options?: { dx?: Scalar; dim?: number }): Tensor;
+  trapezoid(y: Tensor, options?: { x?: Tensor | null; dx?: Scalar; dim?: number; out?: Tensor }): Tensor;
+  trapezoid(y: Tensor, x?: Tensor | null, options?: { dx?: Scalar; dim?: number; out?: Tensor }): Tensor;
   /** The integral by the trapezoidal rule. */
-  trapz(y: Tensor, options?: { x?: Tensor | null; dx?: Scalar; dim?: number }): Tensor;
-  trapz(y: Tensor, x?: Tensor | null, options?: { dx?: Scalar; dim?: number }): Tensor;
+  trapz(y: Tensor, options?: { x?: Tensor | null; dx?: Scalar; dim?: number; out?: Tensor }): Tensor;
+  trapz(y: Tensor, x?: Tensor | null, options?: { dx?: Scalar; dim?: number; out?: Tensor }): Tensor;
   /** The lower triangle of matrices, zeros elsewhere. */
-  tril(input: Tensor, options?: { diagonal?: number }): Tensor;
-  tril(input: Tensor, diagonal?: number): Tensor;
+  tril(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
+  tril(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Row and column numbers of the lower triangle. */
-  trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DType | null }): Tensor;
-  trilIndices(row: number, col: number, offset?: number, options?: { dtype?: DType | null }): Tensor;
+  trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DType | null; out?: Tensor }): Tensor;
+  trilIndices(row: number, col: number, offset?: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Distance to the positive less that to the negative, plus a margin. */
   tripletMarginLoss(
     anchor: Tensor,
@@ -1193,6 +1425,7 @@ export interface TopLevelFunctions {
       sizeAverage?: boolean | null;
       reduce?: boolean | null;
       reduction?: string;
+      out?: Tensor;
     },
   ): Tensor;
   tripletMarginLoss(
@@ -1206,17 +1439,22 @@ export interface TopLevelFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** The upper triangle of matrices, zeros elsewhere. */
-  triu(input: Tensor, options?: { diagonal?: number }): Tensor;
-  triu(input: Tensor, diagonal?: number): Tensor;
+  triu(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
+  triu(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Row and column numbers of the upper triangle. */
-  triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DType | null }): Tensor;
-  triuIndices(row: number, col: number, offset?: number, options?: { dtype?: DType | null }): Tensor;
+  triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DType | null; out?: Tensor }): Tensor;
+  triuIndices(row: number, col: number, offset?: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Alias of div. */
-  trueDivide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
+  trueDivide(
+    input: Tensor | Scalar,
+    other: Tensor | Scalar,
+    options?: { roundingMode?: string | null; out?: Tensor },
+  ): Tensor;
   /** Integral part of x. */
-  trunc(input: Tensor): Tensor;
+  trunc(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The slices along an axis. */
   unbind(input: Tensor, options?: { dim?: number }): Tensor[];
   unbind(input: Tensor, dim?: number): Tensor[];
@@ -1232,6 +1470,7 @@ export interface TopLevelFunctions {
       unbiased?: boolean | null;
       keepdim?: boolean;
       correction?: number | null;
+      out?: Tensor;
     },
   ): Tensor;
   var(
@@ -1239,10 +1478,10 @@ export interface TopLevelFunctions {
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
-    options?: { correction?: number | null },
+    options?: { correction?: number | null; out?: Tensor },
   ): Tensor;
   /** Variance, with n - 1 in the denominator unless told otherwise. */
-  var(input: Tensor, unbiased: boolean): Tensor;
+  var(input: Tensor, unbiased: boolean, options?: { out?: Tensor }): Tensor;
   /** Variance and mean. */
   varMean(
     input: Tensor,
@@ -1263,53 +1502,53 @@ export interface TopLevelFunctions {
   /** Variance and mean. */
   varMean(input: Tensor, unbiased: boolean): [Tensor, Tensor];
   /** dot. */
-  vdot(input: Tensor, other: Tensor): Tensor;
+  vdot(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** Splits along a fixed dim: see tensorSplit. */
   vsplit(input: Tensor, indicesOrSections: Plain): Tensor[];
   /** Joins tensors along their first axis, vectors as rows. */
-  vstack(tensors: readonly Tensor[]): Tensor;
+  vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** y where x holds, else z. Whatever the other operand is, it does not matter. */
-  where(condition: Tensor | Scalar, input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  where(condition: Tensor | Scalar, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
-  xlog1py(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
-  xlogy(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Zeros. */
-  zeros(size: number | readonly number[], options?: { dtype?: DType | null }): Tensor;
+  zeros(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   zeros(...size: number[]): Tensor;
   /** Zeros. In the shape and dtype of a tensor. */
-  zerosLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain }): Tensor;
+  zerosLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor }): Tensor;
   /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
-  zeta(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 }
 export interface FunctionalFunctions {
   /** Means of as many windows as asked for. */
-  adaptiveAvgPool1d(input: Tensor, outputSize: Plain): Tensor;
+  adaptiveAvgPool1d(input: Tensor, outputSize: Plain, options?: { out?: Tensor }): Tensor;
   /** Means of as many windows as asked for. */
-  adaptiveAvgPool2d(input: Tensor, outputSize: Plain): Tensor;
+  adaptiveAvgPool2d(input: Tensor, outputSize: Plain, options?: { out?: Tensor }): Tensor;
   /** Means of as many windows as asked for. */
-  adaptiveAvgPool3d(input: Tensor, outputSize: Plain): Tensor;
+  adaptiveAvgPool3d(input: Tensor, outputSize: Plain, options?: { out?: Tensor }): Tensor;
   /** Maxima of as many windows as asked for. */
-  adaptiveMaxPool1d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean }): Tensor;
-  adaptiveMaxPool1d(input: Tensor, outputSize: Plain, returnIndices?: boolean): Tensor;
+  adaptiveMaxPool1d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean; out?: Tensor }): Tensor;
+  adaptiveMaxPool1d(input: Tensor, outputSize: Plain, returnIndices?: boolean, options?: { out?: Tensor }): Tensor;
   /** adaptiveMaxPool1d, with the indices of the maxima. */
   adaptiveMaxPool1d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean }): [Tensor, Tensor];
   adaptiveMaxPool1d(input: Tensor, outputSize: Plain, returnIndices?: boolean): [Tensor, Tensor];
   /** Maxima of as many windows as asked for. */
-  adaptiveMaxPool2d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean }): Tensor;
-  adaptiveMaxPool2d(input: Tensor, outputSize: Plain, returnIndices?: boolean): Tensor;
+  adaptiveMaxPool2d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean; out?: Tensor }): Tensor;
+  adaptiveMaxPool2d(input: Tensor, outputSize: Plain, returnIndices?: boolean, options?: { out?: Tensor }): Tensor;
   /** adaptiveMaxPool2d, with the indices of the maxima. */
   adaptiveMaxPool2d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean }): [Tensor, Tensor];
   adaptiveMaxPool2d(input: Tensor, outputSize: Plain, returnIndices?: boolean): [Tensor, Tensor];
   /** Maxima of as many windows as asked for. */
-  adaptiveMaxPool3d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean }): Tensor;
-  adaptiveMaxPool3d(input: Tensor, outputSize: Plain, returnIndices?: boolean): Tensor;
+  adaptiveMaxPool3d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean; out?: Tensor }): Tensor;
+  adaptiveMaxPool3d(input: Tensor, outputSize: Plain, returnIndices?: boolean, options?: { out?: Tensor }): Tensor;
   /** adaptiveMaxPool3d, with the indices of the maxima. */
   adaptiveMaxPool3d(input: Tensor, outputSize: Plain, options?: { returnIndices?: boolean }): [Tensor, Tensor];
   adaptiveMaxPool3d(input: Tensor, outputSize: Plain, returnIndices?: boolean): [Tensor, Tensor];
   /** Zeroes elements at random, in training. */
-  alphaDropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  alphaDropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean): Tensor;
+  alphaDropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  alphaDropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Means of windows over 1 dims. */
   avgPool1d(
     input: Tensor,
@@ -1319,6 +1558,7 @@ export interface FunctionalFunctions {
       padding?: number | readonly number[];
       ceilMode?: boolean;
       countIncludePad?: boolean;
+      out?: Tensor;
     },
   ): Tensor;
   avgPool1d(
@@ -1328,6 +1568,7 @@ export interface FunctionalFunctions {
     padding?: number | readonly number[],
     ceilMode?: boolean,
     countIncludePad?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Means of windows over 2 dims. */
   avgPool2d(
@@ -1339,6 +1580,7 @@ export interface FunctionalFunctions {
       ceilMode?: boolean;
       countIncludePad?: boolean;
       divisorOverride?: number | null;
+      out?: Tensor;
     },
   ): Tensor;
   avgPool2d(
@@ -1349,6 +1591,7 @@ export interface FunctionalFunctions {
     ceilMode?: boolean,
     countIncludePad?: boolean,
     divisorOverride?: number | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Means of windows over 3 dims. */
   avgPool3d(
@@ -1360,6 +1603,7 @@ export interface FunctionalFunctions {
       ceilMode?: boolean;
       countIncludePad?: boolean;
       divisorOverride?: number | null;
+      out?: Tensor;
     },
   ): Tensor;
   avgPool3d(
@@ -1370,13 +1614,21 @@ export interface FunctionalFunctions {
     ceilMode?: boolean,
     countIncludePad?: boolean,
     divisorOverride?: number | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Normalises channels by the statistics of the batch (training) or running ones. The running ones are not updated: see batchNormStatistics. */
   batchNorm(
     input: Tensor,
     runningMean: Tensor | null,
     runningVar: Tensor | null,
-    options?: { weight?: Tensor | null; bias?: Tensor | null; training?: boolean; momentum?: number; eps?: number },
+    options?: {
+      weight?: Tensor | null;
+      bias?: Tensor | null;
+      training?: boolean;
+      momentum?: number;
+      eps?: number;
+      out?: Tensor;
+    },
   ): Tensor;
   batchNorm(
     input: Tensor,
@@ -1387,15 +1639,22 @@ export interface FunctionalFunctions {
     training?: boolean,
     momentum?: number,
     eps?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** A bilinear map of two tensors. */
-  bilinear(input1: Tensor, input2: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
-  bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor | null): Tensor;
+  bilinear(input1: Tensor, input2: Tensor, weight: Tensor, options?: { bias?: Tensor | null; out?: Tensor }): Tensor;
+  bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor | null, options?: { out?: Tensor }): Tensor;
   /** Cross entropy of probabilities. */
   binaryCrossEntropy(
     input: Tensor,
     target: Tensor,
-    options?: { weight?: Tensor | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      weight?: Tensor | null;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   binaryCrossEntropy(
     input: Tensor,
@@ -1404,6 +1663,7 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Cross entropy of logits. */
   binaryCrossEntropyWithLogits(
@@ -1415,6 +1675,7 @@ export interface FunctionalFunctions {
       reduce?: boolean | null;
       reduction?: string;
       posWeight?: Tensor | null;
+      out?: Tensor;
     },
   ): Tensor;
   binaryCrossEntropyWithLogits(
@@ -1425,10 +1686,11 @@ export interface FunctionalFunctions {
     reduce?: boolean | null,
     reduction?: string,
     posWeight?: Tensor | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** elu, continuously differentiable. */
-  celu(input: Tensor, options?: { alpha?: number; inplace?: boolean }): Tensor;
-  celu(input: Tensor, alpha?: number, inplace?: boolean): Tensor;
+  celu(input: Tensor, options?: { alpha?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  celu(input: Tensor, alpha?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Convolution over 1 dims. */
   conv1d(
     input: Tensor,
@@ -1439,6 +1701,7 @@ export interface FunctionalFunctions {
       padding?: Plain;
       dilation?: number | readonly number[];
       groups?: number;
+      out?: Tensor;
     },
   ): Tensor;
   conv1d(
@@ -1449,6 +1712,7 @@ export interface FunctionalFunctions {
     padding?: Plain,
     dilation?: number | readonly number[],
     groups?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Convolution over 2 dims. */
   conv2d(
@@ -1460,6 +1724,7 @@ export interface FunctionalFunctions {
       padding?: Plain;
       dilation?: number | readonly number[];
       groups?: number;
+      out?: Tensor;
     },
   ): Tensor;
   conv2d(
@@ -1470,6 +1735,7 @@ export interface FunctionalFunctions {
     padding?: Plain,
     dilation?: number | readonly number[],
     groups?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Convolution over 3 dims. */
   conv3d(
@@ -1481,6 +1747,7 @@ export interface FunctionalFunctions {
       padding?: Plain;
       dilation?: number | readonly number[];
       groups?: number;
+      out?: Tensor;
     },
   ): Tensor;
   conv3d(
@@ -1491,6 +1758,7 @@ export interface FunctionalFunctions {
     padding?: Plain,
     dilation?: number | readonly number[],
     groups?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Transposed convolution over 1 dims. */
   convTranspose1d(
@@ -1503,6 +1771,7 @@ export interface FunctionalFunctions {
       outputPadding?: number | readonly number[];
       groups?: number;
       dilation?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   convTranspose1d(
@@ -1514,6 +1783,7 @@ export interface FunctionalFunctions {
     outputPadding?: number | readonly number[],
     groups?: number,
     dilation?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** Transposed convolution over 2 dims. */
   convTranspose2d(
@@ -1526,6 +1796,7 @@ export interface FunctionalFunctions {
       outputPadding?: number | readonly number[];
       groups?: number;
       dilation?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   convTranspose2d(
@@ -1537,6 +1808,7 @@ export interface FunctionalFunctions {
     outputPadding?: number | readonly number[],
     groups?: number,
     dilation?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** Transposed convolution over 3 dims. */
   convTranspose3d(
@@ -1549,6 +1821,7 @@ export interface FunctionalFunctions {
       outputPadding?: number | readonly number[];
       groups?: number;
       dilation?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   convTranspose3d(
@@ -1560,13 +1833,20 @@ export interface FunctionalFunctions {
     outputPadding?: number | readonly number[],
     groups?: number,
     dilation?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** 1 - cos of pairs that belong together, cos - margin of others. */
   cosineEmbeddingLoss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      margin?: number;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   cosineEmbeddingLoss(
     input1: Tensor,
@@ -1576,10 +1856,11 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** The cosine of the angle between slices. */
-  cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number }): Tensor;
-  cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number): Tensor;
+  cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number; out?: Tensor }): Tensor;
+  cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number, options?: { out?: Tensor }): Tensor;
   /** Log softmax and negative log likelihood; the target has classes or probabilities. */
   crossEntropy(
     input: Tensor,
@@ -1591,6 +1872,7 @@ export interface FunctionalFunctions {
       reduce?: boolean | null;
       reduction?: string;
       labelSmoothing?: number;
+      out?: Tensor;
     },
   ): Tensor;
   crossEntropy(
@@ -1602,22 +1884,23 @@ export interface FunctionalFunctions {
     reduce?: boolean | null,
     reduction?: string,
     labelSmoothing?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Zeroes elements at random, in training. */
-  dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Zeroes elements at random, in training. */
-  dropout1d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout1d(input: Tensor, p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout1d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout1d(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Zeroes elements at random, in training. */
-  dropout2d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout2d(input: Tensor, p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout2d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout2d(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Zeroes elements at random, in training. */
-  dropout3d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout3d(input: Tensor, p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout3d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout3d(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x, exponential below 0. */
-  elu(input: Tensor, options?: { alpha?: number; inplace?: boolean }): Tensor;
-  elu(input: Tensor, alpha?: number, inplace?: boolean): Tensor;
+  elu(input: Tensor, options?: { alpha?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  elu(input: Tensor, alpha?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Rows of a table. The table is not changed by maxNorm. */
   embedding(
     input: Tensor,
@@ -1628,6 +1911,7 @@ export interface FunctionalFunctions {
       normType?: number;
       scaleGradByFreq?: boolean;
       sparse?: boolean;
+      out?: Tensor;
     },
   ): Tensor;
   embedding(
@@ -1638,16 +1922,57 @@ export interface FunctionalFunctions {
     normType?: number,
     scaleGradByFreq?: boolean,
     sparse?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
+  /** Sums, means or maxima of bags of rows of a table. The table is not changed by maxNorm. */
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    options?: {
+      offsets?: Tensor | null;
+      maxNorm?: number | null;
+      normType?: number;
+      scaleGradByFreq?: boolean;
+      mode?: string;
+      sparse?: boolean;
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets?: Tensor | null,
+    maxNorm?: number | null,
+    normType?: number,
+    scaleGradByFreq?: boolean,
+    mode?: string,
+    sparse?: boolean,
+    perSampleWeights?: Tensor | null,
+    includeLastOffset?: boolean,
+    paddingIdx?: number | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Zeroes elements at random, in training. */
-  featureAlphaDropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  featureAlphaDropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean): Tensor;
+  featureAlphaDropout(
+    input: Tensor,
+    options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  featureAlphaDropout(
+    input: Tensor,
+    p?: number,
+    training?: boolean,
+    inplace?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Negative log likelihood of normal distributions. */
   gaussianNllLoss(
     input: Tensor,
     target: Tensor,
     variance: Tensor,
-    options?: { full?: boolean; eps?: number; reduction?: string },
+    options?: { full?: boolean; eps?: number; reduction?: string; out?: Tensor },
   ): Tensor;
   gaussianNllLoss(
     input: Tensor,
@@ -1656,34 +1981,62 @@ export interface FunctionalFunctions {
     full?: boolean,
     eps?: number,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** x times the normal distribution function. */
-  gelu(input: Tensor, options?: { approximate?: string }): Tensor;
+  gelu(input: Tensor, options?: { approximate?: string; out?: Tensor }): Tensor;
   /** One half gated by the other. */
-  glu(input: Tensor, options?: { dim?: number }): Tensor;
-  glu(input: Tensor, dim?: number): Tensor;
+  glu(input: Tensor, options?: { dim?: number; out?: Tensor }): Tensor;
+  glu(input: Tensor, dim?: number, options?: { out?: Tensor }): Tensor;
+  /** Pixels at the places of a grid. */
+  gridSample(
+    input: Tensor,
+    grid: Tensor,
+    options?: { mode?: string; paddingMode?: string; alignCorners?: boolean | null; out?: Tensor },
+  ): Tensor;
+  gridSample(
+    input: Tensor,
+    grid: Tensor,
+    mode?: string,
+    paddingMode?: string,
+    alignCorners?: boolean | null,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Normalises groups of channels. */
   groupNorm(
     input: Tensor,
     numGroups: number,
-    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number },
+    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
   ): Tensor;
-  groupNorm(input: Tensor, numGroups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number): Tensor;
+  groupNorm(
+    input: Tensor,
+    numGroups: number,
+    weight?: Tensor | null,
+    bias?: Tensor | null,
+    eps?: number,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** x, 0 near 0. */
-  hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean }): Tensor;
-  hardshrink(input: Tensor, lambd?: number, inplace?: boolean): Tensor;
+  hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  hardshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Piecewise linear sigmoid. */
-  hardsigmoid(input: Tensor): Tensor;
+  hardsigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x times its piecewise linear sigmoid. */
-  hardswish(input: Tensor): Tensor;
+  hardswish(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x held between minVal and maxVal. */
-  hardtanh(input: Tensor, options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): Tensor;
-  hardtanh(input: Tensor, minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): Tensor;
+  hardtanh(input: Tensor, options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean; out?: Tensor }): Tensor;
+  hardtanh(input: Tensor, minVal?: Scalar, maxVal?: Scalar, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x where the target is 1, max(0, margin - x) where it is -1. */
   hingeEmbeddingLoss(
     input: Tensor,
     target: Tensor,
-    options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      margin?: number;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   hingeEmbeddingLoss(
     input: Tensor,
@@ -1692,10 +2045,11 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Huber's loss. */
-  huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number }): Tensor;
-  huberLoss(input: Tensor, target: Tensor, reduction?: string, delta?: number): Tensor;
+  huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; out?: Tensor }): Tensor;
+  huberLoss(input: Tensor, target: Tensor, reduction?: string, delta?: number, options?: { out?: Tensor }): Tensor;
   /** Normalises each channel of each sample. The running statistics are not updated. */
   instanceNorm(
     input: Tensor,
@@ -1707,6 +2061,7 @@ export interface FunctionalFunctions {
       useInputStats?: boolean;
       momentum?: number;
       eps?: number;
+      out?: Tensor;
     },
   ): Tensor;
   instanceNorm(
@@ -1718,6 +2073,7 @@ export interface FunctionalFunctions {
     useInputStats?: boolean,
     momentum?: number,
     eps?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Resizes the axes after batch and channels. */
   interpolate(
@@ -1729,6 +2085,7 @@ export interface FunctionalFunctions {
       alignCorners?: boolean | null;
       recomputeScaleFactor?: boolean | null;
       antialias?: boolean;
+      out?: Tensor;
     },
   ): Tensor;
   interpolate(
@@ -1739,12 +2096,19 @@ export interface FunctionalFunctions {
     alignCorners?: boolean | null,
     recomputeScaleFactor?: boolean | null,
     antialias?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Kullback-Leibler divergence. */
   klDiv(
     input: Tensor,
     target: Tensor,
-    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; logTarget?: boolean },
+    options?: {
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      logTarget?: boolean;
+      out?: Tensor;
+    },
   ): Tensor;
   klDiv(
     input: Tensor,
@@ -1753,12 +2117,13 @@ export interface FunctionalFunctions {
     reduce?: boolean | null,
     reduction?: string,
     logTarget?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Absolute differences. */
   l1Loss(
     input: Tensor,
     target: Tensor,
-    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
   ): Tensor;
   l1Loss(
     input: Tensor,
@@ -1766,12 +2131,13 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Normalises the last dims to mean 0 and variance 1. */
   layerNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
-    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number },
+    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
   ): Tensor;
   layerNorm(
     input: Tensor,
@@ -1779,27 +2145,45 @@ export interface FunctionalFunctions {
     weight?: Tensor | null,
     bias?: Tensor | null,
     eps?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** x, with a slope below 0. */
-  leakyRelu(input: Tensor, options?: { negativeSlope?: number; inplace?: boolean }): Tensor;
-  leakyRelu(input: Tensor, negativeSlope?: number, inplace?: boolean): Tensor;
+  leakyRelu(input: Tensor, options?: { negativeSlope?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  leakyRelu(input: Tensor, negativeSlope?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x times the transposed weight, plus bias. */
-  linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
-  linear(input: Tensor, weight: Tensor, bias?: Tensor | null): Tensor;
+  linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null; out?: Tensor }): Tensor;
+  linear(input: Tensor, weight: Tensor, bias?: Tensor | null, options?: { out?: Tensor }): Tensor;
   /** Divides by the energy of neighbouring channels. */
-  localResponseNorm(input: Tensor, size: number, options?: { alpha?: number; beta?: number; k?: number }): Tensor;
-  localResponseNorm(input: Tensor, size: number, alpha?: number, beta?: number, k?: number): Tensor;
+  localResponseNorm(
+    input: Tensor,
+    size: number,
+    options?: { alpha?: number; beta?: number; k?: number; out?: Tensor },
+  ): Tensor;
+  localResponseNorm(
+    input: Tensor,
+    size: number,
+    alpha?: number,
+    beta?: number,
+    k?: number,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** logSoftmax along a dim. */
-  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Logarithm of the sigmoid, without overflow. */
-  logsigmoid(input: Tensor): Tensor;
+  logsigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** max(0, -y (x1 - x2) + margin). */
   marginRankingLoss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    options?: { margin?: Scalar; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      margin?: Scalar;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   marginRankingLoss(
     input1: Tensor,
@@ -1809,6 +2193,7 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Maxima of windows over 1 dims. */
   maxPool1d(
@@ -1820,6 +2205,7 @@ export interface FunctionalFunctions {
       dilation?: number | readonly number[];
       ceilMode?: boolean;
       returnIndices?: boolean;
+      out?: Tensor;
     },
   ): Tensor;
   maxPool1d(
@@ -1830,6 +2216,7 @@ export interface FunctionalFunctions {
     dilation?: number | readonly number[],
     ceilMode?: boolean,
     returnIndices?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** maxPool1d, with the indices of the maxima. */
   maxPool1d(
@@ -1862,6 +2249,7 @@ export interface FunctionalFunctions {
       dilation?: number | readonly number[];
       ceilMode?: boolean;
       returnIndices?: boolean;
+      out?: Tensor;
     },
   ): Tensor;
   maxPool2d(
@@ -1872,6 +2260,7 @@ export interface FunctionalFunctions {
     dilation?: number | readonly number[],
     ceilMode?: boolean,
     returnIndices?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** maxPool2d, with the indices of the maxima. */
   maxPool2d(
@@ -1904,6 +2293,7 @@ export interface FunctionalFunctions {
       dilation?: number | readonly number[];
       ceilMode?: boolean;
       returnIndices?: boolean;
+      out?: Tensor;
     },
   ): Tensor;
   maxPool3d(
@@ -1914,6 +2304,7 @@ export interface FunctionalFunctions {
     dilation?: number | readonly number[],
     ceilMode?: boolean,
     returnIndices?: boolean,
+    options?: { out?: Tensor },
   ): Tensor;
   /** maxPool3d, with the indices of the maxima. */
   maxPool3d(
@@ -1945,6 +2336,7 @@ export interface FunctionalFunctions {
       stride?: number | readonly number[] | null;
       padding?: number | readonly number[];
       outputSize?: number | readonly number[] | null;
+      out?: Tensor;
     },
   ): Tensor;
   maxUnpool1d(
@@ -1954,6 +2346,7 @@ export interface FunctionalFunctions {
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     outputSize?: number | readonly number[] | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Values back where a max pool found them. */
   maxUnpool2d(
@@ -1964,6 +2357,7 @@ export interface FunctionalFunctions {
       stride?: number | readonly number[] | null;
       padding?: number | readonly number[];
       outputSize?: number | readonly number[] | null;
+      out?: Tensor;
     },
   ): Tensor;
   maxUnpool2d(
@@ -1973,6 +2367,7 @@ export interface FunctionalFunctions {
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     outputSize?: number | readonly number[] | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Values back where a max pool found them. */
   maxUnpool3d(
@@ -1983,6 +2378,7 @@ export interface FunctionalFunctions {
       stride?: number | readonly number[] | null;
       padding?: number | readonly number[];
       outputSize?: number | readonly number[] | null;
+      out?: Tensor;
     },
   ): Tensor;
   maxUnpool3d(
@@ -1992,14 +2388,15 @@ export interface FunctionalFunctions {
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     outputSize?: number | readonly number[] | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** x times tanh of its softplus. */
-  mish(input: Tensor): Tensor;
+  mish(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Squared differences. */
   mseLoss(
     input: Tensor,
     target: Tensor,
-    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
   ): Tensor;
   mseLoss(
     input: Tensor,
@@ -2007,6 +2404,7 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Hinge loss of classes. */
   multiMarginLoss(
@@ -2019,6 +2417,7 @@ export interface FunctionalFunctions {
       sizeAverage?: boolean | null;
       reduce?: boolean | null;
       reduction?: string;
+      out?: Tensor;
     },
   ): Tensor;
   multiMarginLoss(
@@ -2030,12 +2429,33 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
+  ): Tensor;
+  /** Hinge loss of several classes. */
+  multilabelMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multilabelMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage?: boolean | null,
+    reduce?: boolean | null,
+    reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Mean over classes of logistic losses. */
   multilabelSoftMarginLoss(
     input: Tensor,
     target: Tensor,
-    options?: { weight?: Tensor | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: {
+      weight?: Tensor | null;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
   ): Tensor;
   multilabelSoftMarginLoss(
     input: Tensor,
@@ -2044,6 +2464,7 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Negative log likelihood. */
   nllLoss(
@@ -2055,6 +2476,7 @@ export interface FunctionalFunctions {
       ignoreIndex?: number;
       reduce?: boolean | null;
       reduction?: string;
+      out?: Tensor;
     },
   ): Tensor;
   nllLoss(
@@ -2065,26 +2487,57 @@ export interface FunctionalFunctions {
     ignoreIndex?: number,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Scales slices to norm 1. */
-  normalize(input: Tensor, options?: { p?: number; dim?: number | readonly number[]; eps?: number }): Tensor;
-  normalize(input: Tensor, p?: number, dim?: number | readonly number[], eps?: number): Tensor;
+  normalize(
+    input: Tensor,
+    options?: { p?: number; dim?: number | readonly number[]; eps?: number; out?: Tensor },
+  ): Tensor;
+  normalize(
+    input: Tensor,
+    p?: number,
+    dim?: number | readonly number[],
+    eps?: number,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** A new last axis with a 1 at the index. */
-  oneHot(input: Tensor, options?: { numClasses?: number }): Tensor;
-  oneHot(input: Tensor, numClasses?: number): Tensor;
+  oneHot(input: Tensor, options?: { numClasses?: number; out?: Tensor }): Tensor;
+  oneHot(input: Tensor, numClasses?: number, options?: { out?: Tensor }): Tensor;
   /** Adds borders, last dim first. */
-  pad(input: Tensor, pad: number | readonly number[], options?: { mode?: string; value?: Scalar | null }): Tensor;
-  pad(input: Tensor, pad: number | readonly number[], mode?: string, value?: Scalar | null): Tensor;
+  pad(
+    input: Tensor,
+    pad: number | readonly number[],
+    options?: { mode?: string; value?: Scalar | null; out?: Tensor },
+  ): Tensor;
+  pad(
+    input: Tensor,
+    pad: number | readonly number[],
+    mode?: string,
+    value?: Scalar | null,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Distances of rows. */
-  pairwiseDistance(x1: Tensor, x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
-  pairwiseDistance(x1: Tensor, x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    options?: { p?: number; eps?: number; keepdim?: boolean; out?: Tensor },
+  ): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    p?: number,
+    eps?: number,
+    keepdim?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Distances of all pairs of rows. */
-  pdist(input: Tensor, options?: { p?: number }): Tensor;
-  pdist(input: Tensor, p?: number): Tensor;
+  pdist(input: Tensor, options?: { p?: number; out?: Tensor }): Tensor;
+  pdist(input: Tensor, p?: number, options?: { out?: Tensor }): Tensor;
   /** Channels to pixels. */
-  pixelShuffle(input: Tensor, upscaleFactor: number): Tensor;
+  pixelShuffle(input: Tensor, upscaleFactor: number, options?: { out?: Tensor }): Tensor;
   /** Pixels to channels. */
-  pixelUnshuffle(input: Tensor, downscaleFactor: number): Tensor;
+  pixelUnshuffle(input: Tensor, downscaleFactor: number, options?: { out?: Tensor }): Tensor;
   /** Negative log likelihood of counts. */
   poissonNllLoss(
     input: Tensor,
@@ -2096,6 +2549,7 @@ export interface FunctionalFunctions {
       eps?: number;
       reduce?: boolean | null;
       reduction?: string;
+      out?: Tensor;
     },
   ): Tensor;
   poissonNllLoss(
@@ -2107,34 +2561,46 @@ export interface FunctionalFunctions {
     eps?: number,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** x, with a learned slope below 0. */
-  prelu(input: Tensor, weight: Tensor): Tensor;
+  prelu(input: Tensor, weight: Tensor, options?: { out?: Tensor }): Tensor;
   /** x where it is positive, else 0. */
-  relu(input: Tensor): Tensor;
+  relu(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x between 0 and 6. */
-  relu6(input: Tensor): Tensor;
+  relu6(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Divides by the root of the mean square. */
   rmsNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
-    options?: { weight?: Tensor | null; eps?: number | null },
+    options?: { weight?: Tensor | null; eps?: number | null; out?: Tensor },
   ): Tensor;
   rmsNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
     weight?: Tensor | null,
     eps?: number | null,
+    options?: { out?: Tensor },
   ): Tensor;
   /** leakyRelu with the mean of two slopes. */
-  rrelu(input: Tensor, options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean }): Tensor;
-  rrelu(input: Tensor, lower?: number, upper?: number, training?: boolean, inplace?: boolean): Tensor;
+  rrelu(
+    input: Tensor,
+    options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower?: number,
+    upper?: number,
+    training?: boolean,
+    inplace?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** softmax(Q K^T / sqrt(E)) V. */
   scaledDotProductAttention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number | null },
+    options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; out?: Tensor },
   ): Tensor;
   scaledDotProductAttention(
     query: Tensor,
@@ -2143,19 +2609,25 @@ export interface FunctionalFunctions {
     attnMask?: Tensor | null,
     dropoutP?: number,
     isCausal?: boolean,
-    options?: { scale?: number | null },
+    options?: { scale?: number | null; out?: Tensor },
   ): Tensor;
   /** Scaled exponential linear unit. */
-  selu(input: Tensor): Tensor;
+  selu(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logistic function. */
-  sigmoid(input: Tensor): Tensor;
+  sigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x times its sigmoid. */
-  silu(input: Tensor): Tensor;
+  silu(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Squared differences when small, absolute ones when large. */
   smoothL1Loss(
     input: Tensor,
     target: Tensor,
-    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number },
+    options?: {
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      beta?: number;
+      out?: Tensor;
+    },
   ): Tensor;
   smoothL1Loss(
     input: Tensor,
@@ -2164,12 +2636,13 @@ export interface FunctionalFunctions {
     reduce?: boolean | null,
     reduction?: string,
     beta?: number,
+    options?: { out?: Tensor },
   ): Tensor;
   /** log(1 + exp(-y x)). */
   softMarginLoss(
     input: Tensor,
     target: Tensor,
-    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
   ): Tensor;
   softMarginLoss(
     input: Tensor,
@@ -2177,28 +2650,29 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** softmax along a dim. */
-  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** softmin along a dim. */
-  softmin(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  softmin(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  softmin(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  softmin(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
-  softplus(input: Tensor, options?: { beta?: number; threshold?: number; inplace?: boolean }): Tensor;
-  softplus(input: Tensor, beta?: number, threshold?: number, inplace?: boolean): Tensor;
+  softplus(input: Tensor, options?: { beta?: number; threshold?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  softplus(input: Tensor, beta?: number, threshold?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x moved towards 0 by lambd. */
-  softshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean }): Tensor;
-  softshrink(input: Tensor, lambd?: number, inplace?: boolean): Tensor;
+  softshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  softshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x divided by one more than its magnitude. */
-  softsign(input: Tensor): Tensor;
+  softsign(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Hyperbolic tangent. */
-  tanh(input: Tensor): Tensor;
+  tanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x minus its tanh. */
-  tanhshrink(input: Tensor): Tensor;
+  tanhshrink(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x where it is above the threshold, else the value. */
-  threshold(input: Tensor, threshold: Scalar, value: Scalar, options?: { inplace?: boolean }): Tensor;
-  threshold(input: Tensor, threshold: Scalar, value: Scalar, inplace?: boolean): Tensor;
+  threshold(input: Tensor, threshold: Scalar, value: Scalar, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  threshold(input: Tensor, threshold: Scalar, value: Scalar, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Distance to the positive less that to the negative, plus a margin. */
   tripletMarginLoss(
     anchor: Tensor,
@@ -2212,6 +2686,7 @@ export interface FunctionalFunctions {
       sizeAverage?: boolean | null;
       reduce?: boolean | null;
       reduction?: string;
+      out?: Tensor;
     },
   ): Tensor;
   tripletMarginLoss(
@@ -2225,6 +2700,7 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
+    options?: { out?: Tensor },
   ): Tensor;
   /** Windows of images as columns (im2col). */
   unfold(
@@ -2234,6 +2710,7 @@ export interface FunctionalFunctions {
       dilation?: number | readonly number[];
       padding?: number | readonly number[];
       stride?: number | readonly number[];
+      out?: Tensor;
     },
   ): Tensor;
   unfold(
@@ -2242,137 +2719,188 @@ export interface FunctionalFunctions {
     dilation?: number | readonly number[],
     padding?: number | readonly number[],
     stride?: number | readonly number[],
+    options?: { out?: Tensor },
   ): Tensor;
   /** interpolate bilinearly, corners aligned. */
-  upsampleBilinear(input: Tensor, options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
-  upsampleBilinear(input: Tensor, size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
+  upsampleBilinear(
+    input: Tensor,
+    options?: { size?: number | readonly number[] | null; scaleFactor?: Plain; out?: Tensor },
+  ): Tensor;
+  upsampleBilinear(
+    input: Tensor,
+    size?: number | readonly number[] | null,
+    scaleFactor?: Plain,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** interpolate by nearest elements. */
-  upsampleNearest(input: Tensor, options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
-  upsampleNearest(input: Tensor, size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
+  upsampleNearest(
+    input: Tensor,
+    options?: { size?: number | readonly number[] | null; scaleFactor?: Plain; out?: Tensor },
+  ): Tensor;
+  upsampleNearest(
+    input: Tensor,
+    size?: number | readonly number[] | null,
+    scaleFactor?: Plain,
+    options?: { out?: Tensor },
+  ): Tensor;
 }
 export interface LinalgFunctions {
+  /** Triangular factors. */
+  cholesky(A: Tensor, options?: { upper?: boolean; out?: Tensor }): Tensor;
   /** Cross products along a dim. */
-  cross(input: Tensor, other: Tensor, options?: { dim?: number }): Tensor;
+  cross(input: Tensor, other: Tensor, options?: { dim?: number; out?: Tensor }): Tensor;
+  /** Determinants. */
+  det(A: Tensor, options?: { out?: Tensor }): Tensor;
+  /** Inverses. */
+  inv(A: Tensor, options?: { out?: Tensor }): Tensor;
   /** Matrix product, with vectors and broadcast batches. */
-  matmul(input: Tensor, other: Tensor): Tensor;
+  matmul(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** A norm of matrices. */
   matrixNorm(
     input: Tensor,
-    options?: { ord?: Plain; dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: {
+      ord?: Plain;
+      dim?: number | readonly number[] | null;
+      keepdim?: boolean;
+      dtype?: DType | null;
+      out?: Tensor;
+    },
   ): Tensor;
   matrixNorm(
     input: Tensor,
     ord?: Plain,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
   /** A power of square matrices. */
-  matrixPower(input: Tensor, n: number): Tensor;
+  matrixPower(input: Tensor, n: number, options?: { out?: Tensor }): Tensor;
   /** Product of a chain of matrices in the cheapest order. */
-  multiDot(tensors: readonly Tensor[]): Tensor;
+  multiDot(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** A vector or matrix norm, by the number of dims. */
   norm(
     input: Tensor,
-    options?: { ord?: Plain; dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: {
+      ord?: Plain;
+      dim?: number | readonly number[] | null;
+      keepdim?: boolean;
+      dtype?: DType | null;
+      out?: Tensor;
+    },
   ): Tensor;
   norm(
     input: Tensor,
     ord?: Plain,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  /** Signs of determinants, and logarithms of their magnitudes. */
+  slogdet(A: Tensor): [Tensor, Tensor];
+  /** X with A X = B, or X A = B. */
+  solve(A: Tensor, B: Tensor, options?: { left?: boolean; out?: Tensor }): Tensor;
+  /** solve for triangular matrices. */
+  solveTriangular(
+    A: Tensor,
+    B: Tensor,
+    options: { upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor },
   ): Tensor;
   /** Powers of the elements along a new last axis. */
-  vander(x: Tensor, options?: { N?: number | null }): Tensor;
+  vander(x: Tensor, options?: { N?: number | null; out?: Tensor }): Tensor;
   /** Sums products along a dim. */
-  vecdot(x: Tensor, y: Tensor, options?: { dim?: number }): Tensor;
+  vecdot(x: Tensor, y: Tensor, options?: { dim?: number; out?: Tensor }): Tensor;
   /** The p-norm over dims. */
   vectorNorm(
     input: Tensor,
-    options?: { ord?: Plain; dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+    options?: {
+      ord?: Plain;
+      dim?: number | readonly number[] | null;
+      keepdim?: boolean;
+      dtype?: DType | null;
+      out?: Tensor;
+    },
   ): Tensor;
   vectorNorm(
     input: Tensor,
     ord?: Plain,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
-    options?: { dtype?: DType | null },
+    options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
 }
 export interface SpecialFunctions {
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
-  digamma(input: Tensor): Tensor;
+  digamma(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Entropy term; 0 at 0, minus infinity below. */
-  entr(input: Tensor): Tensor;
+  entr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Error function. */
-  erf(input: Tensor): Tensor;
+  erf(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Complementary error function, 1 - erf(x), accurate for large x. */
-  erfc(input: Tensor): Tensor;
+  erfc(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Scaled complementary error function. */
-  erfcx(input: Tensor): Tensor;
+  erfcx(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
-  erfinv(input: Tensor): Tensor;
+  erfinv(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** 2 to the power of x. */
-  exp2(input: Tensor): Tensor;
+  exp2(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logistic function. */
-  expit(input: Tensor): Tensor;
+  expit(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** exp(x) - 1, accurate near 0. */
-  expm1(input: Tensor): Tensor;
+  expm1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm of the absolute value of the gamma function. */
-  gammaln(input: Tensor): Tensor;
+  gammaln(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Modified Bessel function of the first kind, of order 0. */
-  i0(input: Tensor): Tensor;
+  i0(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
-  i0e(input: Tensor): Tensor;
+  i0e(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Modified Bessel function of the first kind, of order 1. */
-  i1(input: Tensor): Tensor;
+  i1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
-  i1e(input: Tensor): Tensor;
+  i1e(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** log(1 + x), accurate near 0. */
-  log1p(input: Tensor): Tensor;
+  log1p(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm of the distribution function of the standard normal distribution. */
-  logNdtr(input: Tensor): Tensor;
+  logNdtr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** logSoftmax along a dim. */
-  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** log(x / (1 - x)). */
-  logit(input: Tensor, options?: { eps?: number | null }): Tensor;
-  logit(input: Tensor, eps?: number | null): Tensor;
+  logit(input: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
+  logit(input: Tensor, eps?: number | null, options?: { out?: Tensor }): Tensor;
   /** log of the sum of exp, without overflow. */
-  logsumexp(input: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean }): Tensor;
-  logsumexp(input: Tensor, dim: number | readonly number[], keepdim?: boolean): Tensor;
+  logsumexp(input: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; out?: Tensor }): Tensor;
+  logsumexp(input: Tensor, dim: number | readonly number[], keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** Multivariate log gamma. */
-  multigammaln(input: Tensor, p: number): Tensor;
+  multigammaln(input: Tensor, p: number, options?: { out?: Tensor }): Tensor;
   /** Distribution function of the standard normal distribution. */
-  ndtr(input: Tensor): Tensor;
+  ndtr(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Quantile function of the standard normal distribution: the inverse of ndtr. */
-  ndtri(input: Tensor): Tensor;
+  ndtri(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The n-th derivative of digamma. */
-  polygamma(n: number, input: Tensor): Tensor;
+  polygamma(n: number, input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1. */
-  pow(input: Tensor | Scalar, exponent: Tensor | Scalar): Tensor;
+  pow(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
-  psi(input: Tensor): Tensor;
+  psi(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The nearest integer, ties to even; or to decimals. */
-  round(input: Tensor, options?: { decimals?: number }): Tensor;
+  round(input: Tensor, options?: { decimals?: number; out?: Tensor }): Tensor;
   /** Normalised cardinal sine; 1 at 0. */
-  sinc(input: Tensor): Tensor;
+  sinc(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** softmax along a dim. */
-  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
+  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
-  xlog1py(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
-  xlogy(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
-  zeta(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
+  zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 }
 export interface FftFunctions {
   /** Moves the middle of each axis to its start, or back. */
-  fftshift(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;
-  fftshift(input: Tensor, dim?: number | readonly number[] | null): Tensor;
+  fftshift(input: Tensor, options?: { dim?: number | readonly number[] | null; out?: Tensor }): Tensor;
+  fftshift(input: Tensor, dim?: number | readonly number[] | null, options?: { out?: Tensor }): Tensor;
   /** Moves the middle of each axis to its start, or back. */
-  ifftshift(input: Tensor, options?: { dim?: number | readonly number[] | null }): Tensor;
-  ifftshift(input: Tensor, dim?: number | readonly number[] | null): Tensor;
+  ifftshift(input: Tensor, options?: { dim?: number | readonly number[] | null; out?: Tensor }): Tensor;
+  ifftshift(input: Tensor, dim?: number | readonly number[] | null, options?: { out?: Tensor }): Tensor;
 }

@@ -6,7 +6,7 @@
 // Placeholders stand in the order in which inputs were announced and captures were met: `placeholders` says which is
 // which. Every node carries the user's line.
 import { Buffer } from 'node:buffer';
-import { at, get } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { contiguousStrides, GraphBuilder, isList, isValue, scalar, SizeEnvironment } from '@tsinductor/graph';
 import type { Arg, Graph, Meta, SizeGuard, ValueRef, ViewLayout } from '@tsinductor/graph';
@@ -18,22 +18,13 @@ import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
 import { metaOf } from '../eager/executor.ts';
 import { elementReader, viewElements } from '../element-array.ts';
-import {
-  aliasedMutation,
-  badArgument,
-  brokenTrace,
-  dataDependent,
-  disposedTensor,
-  escapedTensor,
-  nestedTrace,
-} from '../errors.ts';
+import { aliasedMutation, badArgument, dataDependent, disposedTensor, escapedTensor, nestedTrace } from '../errors.ts';
 import { elementsOf, isRowMajor } from '../layout.ts';
 import { userLocation } from '../location.ts';
 import { processState } from '../process-state.ts';
 import type { Placed, Recorder } from '../recorder.ts';
-import type { Storage } from '../storage.ts';
 import { guardedShape } from '../symbolic-shape.ts';
-import { Tensor } from '../tensor.ts';
+import { sharesMemory, Tensor } from '../tensor.ts';
 import { valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
@@ -81,7 +72,6 @@ export class TraceSession implements Recorder {
   readonly #options: TraceOptions;
   readonly #placeholders: TracedInput[] = [];
   readonly #captured = new Map<Tensor, TracedView>();
-  readonly #byStorage = new Map<Storage, Memory[]>();
   readonly #inputs: Memory[] = [];
   readonly #made: Tensor[] = [];
   #symbols = 0;
@@ -167,11 +157,7 @@ export class TraceSession implements Recorder {
   write(target: Tensor, value: Tensor, operation: string): void {
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
-    const { placeholder } = view.memory;
-    if (placeholder !== undefined) {
-      const { storage } = storageOf(at(this.#placeholders, placeholder).tensor);
-      if (get(this.#byStorage, storage).length > 1) throw aliasedMutation(operation);
-    }
+    if (this.#sharing(view.memory).length > 0) throw aliasedMutation(operation);
     const location = userLocation();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
@@ -199,15 +185,12 @@ export class TraceSession implements Recorder {
   }
 
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
-    const { storage } = storageOf(tensor);
     const placeholder = this.#placeholders.length;
     this.#placeholders.push({ tensor, kind });
     const ref = this.#builder.placeholder(`${kind}${placeholder}`, meta);
     const memory: Memory = { current: ref, version: 0, placeholder };
     this.#inputs.push(memory);
-    const sharing = this.#byStorage.get(storage) ?? [];
-    if (sharing.some(({ version }) => version > 0)) throw aliasedMutation('a captured tensor');
-    this.#byStorage.set(storage, [...sharing, memory]);
+    if (this.#sharing(memory).some(({ version }) => version > 0)) throw aliasedMutation('an earlier operation');
     const view: TracedView = {
       memory,
       steps: [],
@@ -217,6 +200,18 @@ export class TraceSession implements Recorder {
     };
     this.#captured.set(tensor, view);
     return view;
+  }
+
+  /** Other inputs that have elements in common with this one. */
+  #sharing({ placeholder }: Memory): readonly Memory[] {
+    if (placeholder === undefined) return [];
+    const { tensor } = at(this.#placeholders, placeholder);
+    return this.#inputs.filter(
+      (other) =>
+        other.placeholder !== undefined &&
+        other.placeholder !== placeholder &&
+        sharesMemory(tensor, at(this.#placeholders, other.placeholder).tensor),
+    );
   }
 
   #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
@@ -272,12 +267,6 @@ export class TraceSession implements Recorder {
     this.#made.push(tensor);
     return tensor;
   }
-}
-
-function storageOf(tensor: Tensor): Placed {
-  const value = tensor.backing;
-  if (value.kind !== 'placed') throw brokenTrace('an input of a trace has no storage');
-  return value;
 }
 
 function withRefs(arg: Arg, refs: readonly ValueRef[]): Arg {

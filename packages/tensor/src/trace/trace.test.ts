@@ -131,6 +131,16 @@ describe('writes while tracing', () => {
     );
   });
 
+  test('to one part of a buffer are fine while another part is read', () => {
+    const make = (): Tensor[] => arange(12).reshape([4, 3]).to('f32').split(2);
+    expectLikeEager((a, b) => [a.add_(1).add(b)], make);
+    const columns = (): Tensor[] => arange(6).reshape([3, 2]).unbind(1);
+    expectLikeEager((a, b) => [a.mul_(3).add(b)], columns);
+    expect(() => trace((a, b) => a.add_(1).sum().add(b), arange(4).unfold(0, 2, 1).unbind(1))).toThrow(
+      expect.objectContaining({ code: 'ALIASED_MUTATION' }),
+    );
+  });
+
   test('results that are memory of an input say so', () => {
     const { aliases } = trace((x) => [x.add_(1), x.t(), x.mul(2)], square());
     expect(aliases.map((alias) => alias?.placeholder)).toEqual([0, 0, undefined]);

@@ -9,24 +9,24 @@ import type { Tensor } from '../index.ts';
 type Step = readonly [which: number, what: number, a: number, b: number];
 
 /** Appends what the step makes to `tensors`, or writes into one of them. */
-const actions: readonly ((tensors: Tensor[], x: Tensor, a: number, b: number) => void)[] = [
-  (tensors, x, a) => x.ndim > 0 && tensors.push(x.at(a % at(x.shape, 0))),
-  (tensors, x, a, b) => x.ndim > 0 && tensors.push(x.at(slice(a % 3, null, 1 + (b % 3)))),
+const actions: readonly ((tensors: Tensor[], x: Tensor, how: { a: number; b: number }) => void)[] = [
+  (tensors, x, { a }) => x.ndim > 0 && tensors.push(x.at(a % at(x.shape, 0))),
+  (tensors, x, { a, b }) => x.ndim > 0 && tensors.push(x.at(slice(a % 3, null, 1 + (b % 3)))),
   (tensors, x) => x.ndim > 1 && tensors.push(x.transpose(0, -1)),
   (tensors, x) => tensors.push(x.reshape([-1])),
   (tensors, x) => x.ndim > 1 && tensors.push(x.diagonal()),
-  (tensors, x, a) => tensors.push(x.unsqueeze(a % (x.ndim + 1))),
-  (tensors, x, a, b) => x.ndim > 0 && tensors.push(...x.split(1 + (a % 3), b % x.ndim)),
-  (tensors, x, a) => tensors.push(x.mul(a - 3)),
-  (_, x, a) => x.add_(a),
-  (_, x, a) => x.mul_(a - 2),
-  (_, x, a) => x.fill_(a),
-  (tensors, x, a) => x.copy_(at(tensors, a % tensors.length).sum()),
-  (tensors, x, a) => {
+  (tensors, x, { a }) => tensors.push(x.unsqueeze(a % (x.ndim + 1))),
+  (tensors, x, { a, b }) => x.ndim > 0 && tensors.push(...x.split(1 + (a % 3), b % x.ndim)),
+  (tensors, x, { a }) => tensors.push(x.mul(a - 3)),
+  (_, x, { a }) => x.add_(a),
+  (_, x, { a }) => x.mul_(a - 2),
+  (_, x, { a }) => x.fill_(a),
+  (tensors, x, { a }) => x.copy_(at(tensors, a % tensors.length).sum()),
+  (tensors, x, { a }) => {
     const source = at(tensors, a % tensors.length);
     if (source.shape.join() === x.shape.join()) x.copy_(source);
   },
-  (_, x, a, b) => x.ndim > 0 && at(x.shape, 0) > 0 && x.set([a % at(x.shape, 0)], b),
+  (_, x, { a, b }) => x.ndim > 0 && at(x.shape, 0) > 0 && x.set([a % at(x.shape, 0)], b),
   (_, x) => x.ndim === 2 && x.shape[0] === x.shape[1] && x.add_(x.t()),
 ];
 
@@ -35,7 +35,7 @@ function program(steps: readonly Step[]): (x: Tensor) => Tensor[] {
     const tensors = [x];
     for (const [which, what, a, b] of steps) {
       const target = at(tensors, which % tensors.length);
-      if (target.numel > 0 && tensors.length < 24) at(actions, what % actions.length)(tensors, target, a, b);
+      if (target.numel > 0 && tensors.length < 24) at(actions, what % actions.length)(tensors, target, { a, b });
     }
     // Values as they are in the end, whatever was written since.
     return tensors.map((tensor) => tensor.add(0));
