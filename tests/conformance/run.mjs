@@ -144,7 +144,7 @@ for (const [position, entry] of chosen.entries()) {
   const test = entry.kind === 'grad' ? undefined : open(entry);
   if (test === undefined)
     record(entry, 'unsupported', entry.kind === 'grad' ? 'gradients are not run here' : `no ${entry.aten}`);
-  else if (test.how.isEager) runEagerly(test);
+  else if (test.how.isEager || (entry.kind === 'error' && options.backend === 'interpreter')) runEagerly(test);
   else waiting.push(test);
   if (waiting.length >= backend.batch || position === chosen.length - 1) {
     await runBatch(backend, waiting);

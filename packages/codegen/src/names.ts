@@ -9,15 +9,15 @@ export const safeName = (name: string, reserved: ReadonlySet<string>): string =>
 export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
- * Text for a comment: printable ASCII without backslashes (which splice lines), without trigraphs and without anything
- * that could open or close a comment, at most 200 characters.
+ * Text for a comment: printable ASCII without backslashes (which splice lines), without trigraphs and without stars (which
+ * open and close comments), at most 200 characters.
  */
 export const commentText = (text: string): string =>
   text
     .replace(/[^\x20-\x7e]/g, '')
     .replace(/\\/g, '/')
+    .replace(/\*/g, '')
     .replace(/\?{2,}/g, '?')
-    .replace(/\*+\/|\/\*+/g, '')
     .slice(0, 200)
     .trimEnd();
 

@@ -49,7 +49,8 @@ class Binding implements BindingEnvironment {
   }
 
   toSize(value: unknown): Attr | undefined {
-    const isSize = typeof value === 'object' && value !== null && 'size' in value;
+    // A tensor has a method of that name.
+    const isSize = typeof value === 'object' && value !== null && 'size' in value && !isTensor(value);
     return isSize ? (value as { readonly size: never }) : undefined;
   }
 }

@@ -5,6 +5,7 @@ import type { Named } from './bound-call.ts';
 import { tensorOfElements } from './create.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument } from './errors.ts';
+import { isRecording } from './process-state.ts';
 import { placesOf } from './subscript.ts';
 import { isTensor, rawElements } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
@@ -22,6 +23,7 @@ const rows: Readonly<Record<string, Row>> = {
   repeatInterleave: repeatByTensor,
   indexPut: withoutIndexMasks,
   tensorSplit: splitAtTensor,
+  cov: checkWeights,
 };
 
 /** The call with values in place of tensors that only say numbers. */
@@ -88,4 +90,16 @@ function splitAtTensor(given: GivenCall): GivenCall | undefined {
   if (!isTensor(how)) return undefined;
   const { indicesOrSections: _, ...named } = given.named;
   return withArgument({ ...given, named }, 1, how.ndim === 0 ? Number(how.item()) : how.toArray());
+}
+
+/** Weights are counts or masses. A trace does not know them; there the user's data is taken at its word. */
+function checkWeights(given: GivenCall): undefined {
+  if (isRecording()) return undefined;
+  for (const name of ['fweights', 'aweights']) {
+    const weights = given.named[name];
+    if (isTensor(weights) && Array.from(rawElements(weights, 'cov'), Number).some((weight) => weight < 0)) {
+      throw badArgument('cov', `${name} has a negative weight`, 'weights are 0 or more');
+    }
+  }
+  return undefined;
 }

@@ -1,0 +1,107 @@
+// Properties of the generated text.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { generateBatch, generateCpp } from './generate.ts';
+import { hexadecimal, scalarLiteral } from './cpp-dialect.ts';
+import * as cases from './test-support/cases.ts';
+import type { CpuTarget } from './target.ts';
+
+const target: CpuTarget = { isa: 'avx512', threads: 2 };
+const textOf = (one: cases.Case, on: CpuTarget = target): string =>
+  generateCpp(one.schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+
+describe('generated C++', () => {
+  test('includes nothing, and has the entry that it names', () => {
+    const program = generateCpp(cases.softmax('rows', [40, 100]).schedule, target);
+    const text = at(program.units, 0).source;
+    expect(text).not.toMatch(/#include|std::/);
+    expect(text).toContain(
+      `extern "C" int ${program.entry}(char *const *buffers, const long *sizes, const Runtime *runtime)`,
+    );
+  });
+
+  test('is the same for the same input', () => {
+    const make = (): string => textOf(cases.softmax('columns', [40, 100]));
+    expect(make()).toBe(make());
+  });
+
+  test('says where a kernel comes from', () => {
+    expect(textOf(cases.broadcasts(3, 5))).toContain('// out (model.ts:1): loops i j, 8 lanes of j');
+  });
+
+  test('computes what does not depend on the inner loop outside of it', () => {
+    const text = textOf(cases.broadcasts(64, 64), { isa: 'avx512', threads: 1 });
+    const [before, inner] = text.slice(text.indexOf('for (i64 i')).split('for (i64 j');
+    expect(before).toContain('column[i]');
+    expect(inner).not.toContain('column[i]');
+  });
+
+  test('turns accesses across the grain in tiles', () => {
+    expect(textOf(cases.transposed(256, 256))).toContain('transpose_f32x16(x');
+    expect(textOf(cases.transposed(256, 256))).not.toContain('load_strided');
+  });
+
+  test('streams past the caches only what is far larger than they are', () => {
+    expect(textOf(cases.broadcasts(4096, 4096))).toContain('stream_f32x16(out');
+    expect(textOf(cases.broadcasts(256, 256))).not.toContain('stream_');
+  });
+
+  test('does not start threads for little work', () => {
+    expect(textOf(cases.broadcasts(4, 16))).not.toContain('runtime->parallel');
+    expect(textOf(cases.broadcasts(4096, 64))).toContain('runtime->parallel');
+    expect(textOf(cases.broadcasts(4096, 64), { isa: 'avx512', threads: 1 })).not.toContain('runtime->parallel');
+  });
+
+  test('cuts a full sum into chunks that do not depend on the threads', () => {
+    const bodies = [2, 8].map((threads) => {
+      const text = textOf(cases.summed('nothing', [1000, 1000]), { isa: 'avx512', threads });
+      return /for \(i64 unit[\s\S]*?\n}\n/.exec(text)?.[0];
+    });
+    expect(bodies[0]).toBeDefined();
+    expect(bodies[0]).toBe(bodies[1]);
+  });
+
+  test('names the accumulators of a product', () => {
+    const text = textOf(cases.product({ m: 60, n: 128, k: 64 }));
+    expect(text).toContain('c53 = fma_f32x16(a5_all, b3, c53);');
+    expect(text).not.toMatch(/f32x16 c\w*\[/);
+  });
+});
+
+describe('units', () => {
+  test('hold the kernels of a batch once each, the entries in the last', () => {
+    const batch = generateBatch(
+      [cases.broadcasts(8, 40), cases.broadcasts(8, 40), cases.transposed(20, 30)].map(({ schedule }) => schedule),
+      { ...target, units: 2 },
+    );
+    expect(batch.units.map((unit) => unit.name)).toEqual(['kernels_0.cpp', 'kernels_1.cpp']);
+    const [first, second] = batch.programs;
+    expect(first?.kernels[0]?.name).toBe(second?.kernels[0]?.name);
+    expect(first?.entry).not.toBe(second?.entry);
+    const last = at(batch.units, 1).source;
+    for (const { entry } of batch.programs) expect(last).toContain(`int ${entry}(`);
+  });
+});
+
+describe('literals', () => {
+  test.each([
+    ['f32', 0.5, '0.5f'],
+    ['f32', 3, '3.0f'],
+    ['f32', '-0', '-0.0f'],
+    ['f32', 0.1, '0x1.99999ap-4f'],
+    ['f64', 1e300, '0x1.7e43c8800759cp+996'],
+    ['f64', 'NaN', '__builtin_nan("")'],
+    ['f32', '-Infinity', '-__builtin_inff()'],
+    ['i64', { bigint: '-9223372036854775808' }, '(-9223372036854775807L - 1)'],
+    ['i32', -2147483648, '(-2147483647 - 1)'],
+    ['bool', 1, 'true'],
+    ['f16', 1, '15360'],
+    ['bf16', 1, '16256'],
+  ] as const)('%s %j is %s', (dtype, value, text) => {
+    expect(scalarLiteral(dtype, value)).toBe(text);
+  });
+
+  test('hexadecimal literals are exact', () => {
+    expect([1, 2 ** -1074, 2 ** -1022, Math.PI].map(hexadecimal)).toEqual(['0x1p+0', '0x0.0000000000001p-1022', '0x1p-1022', '0x1.921fb54442d18p+1']); // prettier-ignore
+  });
+});
