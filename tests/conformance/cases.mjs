@@ -1,8 +1,8 @@
 // A golden case becomes a graph: the call is found by the name that a PyTorch user writes, its arguments are bound by the
 // operator table, and the result is traced. So a case tests what a user meets, and every executor runs the same graph.
-import { decompose, operators } from '../../packages/graph/dist/index.js';
-import { isTensor, TraceSession } from '../../packages/tensor/dist/index.js';
-import * as tensorPackage from '../../packages/tensor/dist/index.js';
+import { decompose, operators } from '@tsinductor/graph';
+import { isTensor, TraceSession } from '@tsinductor/tensor';
+import * as tensorPackage from '@tsinductor/tensor';
 
 const byTorchName = new Map();
 for (const operator of operators.values()) {

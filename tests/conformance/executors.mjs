@@ -1,6 +1,6 @@
 // What runs the graphs of cases. An executor takes a batch of jobs ({ graph, inputs }) and gives for each a function that
 // runs it, or the error that preparing it threw.
-import { GraphProgram } from '../../packages/tensor/dist/index.js';
+import { GraphProgram } from '@tsinductor/tensor';
 
 /** The loop interpreter: the definition of every operator. */
 function interpreter() {
@@ -13,7 +13,7 @@ function interpreter() {
 
 /** Compiled C++: a batch of graphs is compiled together. Nothing here falls back to the interpreter. */
 async function cpp() {
-  const { compileGraphs, reset } = await import('../../packages/compiler/dist/index.js');
+  const { compileGraphs, reset } = await import('@tsinductor/compiler');
   return {
     batch: 96,
     prepare: async (jobs) => {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { float, fromBuffer } from '../../packages/tensor/dist/index.js';
+import { float, fromBuffer } from '@tsinductor/tensor';
 
 export const dtypeNames = {
   float64: 'f64', float32: 'f32', float16: 'f16', bfloat16: 'bf16', int64: 'i64',

@@ -26,7 +26,7 @@ export interface TilePlan {
 }
 
 /** Tiles along each axis of a block that is worked off before the next: its rows of memory stay within reach. */
-export const tilesPerBlock: number = 4;
+export const tilesPerBlock: number = 16;
 
 /** How an innermost tree is tiled, if it gains from it. */
 export function planTiles(tree: LoopTree, nodes: readonly LoopNode[], choice: LaneChoice): TilePlan | undefined {

@@ -13,6 +13,7 @@ const driver = String.raw`
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <thread>
 #include <time.h>
 #include <vector>
@@ -64,6 +65,7 @@ int main(int argc, char **argv) {
   for (long i = 0; i < count; ++i) {
     long n = atol(argv[7 + i]);
     char *p = (char *)aligned_alloc(1 << 21, (n + (1 << 21)) & ~((1L << 21) - 1));
+    if (n >= 4 << 20) madvise(p, (n + (1 << 21)) & ~((1L << 21) - 1), MADV_HUGEPAGE);
     if (n > 0 && std::fread(p, 1, n, file) != (size_t)n) std::memset(p, 0, n);
     bytes.push_back(n); buffers.push_back(p);
   }
