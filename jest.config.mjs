@@ -8,7 +8,11 @@ export default {
     '^.+\\.ts$': [
       '@swc/jest',
       {
-        jsc: { parser: { syntax: 'typescript', decorators: true }, target: 'es2022', transform: { decoratorVersion: '2023-11' } },
+        jsc: {
+          parser: { syntax: 'typescript', decorators: true },
+          target: 'es2022',
+          transform: { decoratorVersion: '2023-11' },
+        },
         module: { type: 'es6' },
         sourceMaps: 'inline',
       },

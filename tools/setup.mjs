@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const installed = `${root}/node_modules/.package-lock.json`;
 const lockfile = `${root}/package-lock.json`;
-const current = existsSync(installed) && existsSync(lockfile) && statSync(installed).mtimeMs >= statSync(lockfile).mtimeMs;
+const current =
+  existsSync(installed) && existsSync(lockfile) && statSync(installed).mtimeMs >= statSync(lockfile).mtimeMs;
 if (!current) {
   // `npm install`, not `npm ci`: a lockfile made where the registry lacks another platform's optional packages has no
   // entries for them, which `ci` takes for an error. What the lockfile does say is kept to.
