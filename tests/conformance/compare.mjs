@@ -3,6 +3,9 @@
 
 /** Why `actual` is not `expected`; undefined if it is. */
 export function difference(actual, expected, { rtol, atol, skipValues = false }) {
+  if (Array.isArray(expected)) {
+    return JSON.stringify(actual) === JSON.stringify(expected) ? undefined : `is [${actual}], expected [${expected}]`;
+  }
   if (typeof expected !== 'object' || expected === null) {
     const found = actual?.numel === 1 ? actual.item() : actual;
     return Object.is(found, expected) ? undefined : `is ${String(found)}, expected ${String(expected)}`;

@@ -205,9 +205,7 @@ function printStatement(printer: Printer, statement: Stmt): void {
       break;
     }
     case 'comment':
-      lines.line(
-        `// ${commentText(statement.text)}${statement.origins === undefined ? '' : originText(statement.origins)}`,
-      );
+      lines.line(`// ${commentText(`${statement.text}${originText(statement.origins ?? [])}`)}`);
       break;
   }
 }

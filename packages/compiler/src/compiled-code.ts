@@ -6,7 +6,7 @@
 import { at, isTsInductorError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
-import { isRecording } from '@tsinductor/tensor';
+import { isRecording, writesAreShared } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { findOuterWrites } from './closure.ts';
 import { graphBreak, recompileLimit } from './errors.ts';
@@ -81,10 +81,10 @@ export class CompiledCode {
     if (this.#eager || isRecording()) return this.#fn.apply(thisArg, args as unknown[]);
     const scope = this.#scopeOf(args);
     for (const entry of this.#entries) {
-      if (this.#fits(entry, thisArg, scope)) return this.#run(entry);
+      if (this.#fits(entry, thisArg, scope)) return this.#run(entry, thisArg, args);
     }
     const entry = this.#specialise(thisArg, args, scope);
-    return entry === undefined ? this.#fn.apply(thisArg, args as unknown[]) : this.#run(entry);
+    return entry === undefined ? this.#fn.apply(thisArg, args as unknown[]) : this.#run(entry, thisArg, args);
   }
 
   /** Compiles for these arguments, without running. */
@@ -151,13 +151,16 @@ export class CompiledCode {
     return entry.sizeHolds === undefined || entry.sizeHolds(entry.leaves);
   }
 
-  #run(entry: Entry): unknown {
+  #run(entry: Entry, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs: Tensor[] = [];
     entry.inputs.forEach((position, index) => {
       if (position < 0) return;
       const tensor = entry.leaves[index] ?? entry.captured[index - entry.leaves.length]?.tensor;
       if (tensor !== undefined) inputs[position] = tensor;
     });
+    // What the graph writes to must not be the memory of another input: it was traced as if each were its own.
+    const written = entry.graph.mutations.map(({ placeholder }) => at(inputs, placeholder));
+    if (written.length > 0 && writesAreShared(written, inputs)) return this.#fn.apply(thisArg, args as unknown[]);
     const outputs = entry.executable.run(inputs);
     const results = entry.results.map((source) =>
       source.kind === 'computed'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isTsInductorError } from '@tsinductor/base';
-import { fromBuffer, tensor, zeros } from './index.ts';
+import { broadcastShapes, fromBuffer, tensor, zeros } from './index.ts';
 
 /** The code of the error that `work` throws; its message must say what to do. */
 function codeOf(work: () => unknown): string {
@@ -120,6 +120,12 @@ describe('tensor()', () => {
     expect(() => tensor([[1, 2], [3]])).toThrow(/data\[1\]/); // prettier-ignore
     expect(() => zeros([2]).reshape([3])).toThrow(/create\.test\.ts:\d+/);
   });
+});
+
+test('broadcastShapes', () => {
+  expect(broadcastShapes([2, 1, 3], [4, 1], [])).toEqual([2, 4, 3]);
+  expect(broadcastShapes()).toEqual([]);
+  expect(codeOf(() => broadcastShapes([2], [3]))).toBe('SHAPE_MISMATCH');
 });
 
 describe('shared memory', () => {

@@ -5,6 +5,7 @@ import { bindCall, operatorNamed } from './bound-call.ts';
 import type { BoundCall, Named } from './bound-call.ts';
 import { EagerExecutor } from './eager/executor.ts';
 import { badArgument, notATensor } from './errors.ts';
+import { randomResult } from './random-calls.ts';
 import { readOperands } from './read-operands.ts';
 import type { GivenCall } from './read-operands.ts';
 import { sideEffectsOf } from './side-effects.ts';
@@ -31,9 +32,11 @@ export function dispatch(name: string, positional: readonly unknown[], named: Na
 function callOperator(given: GivenCall): Tensor | Tensor[] {
   const { name, positional, named } = readOperands(given);
   const call = bindCall(operatorNamed(name), positional, named);
-  const results = run(call);
+  const drawn = randomResult(call);
+  const results = drawn === undefined ? run(call) : [drawn];
   sideEffectsOf(call)?.(call);
-  return call.operator.results === undefined ? at(results, 0) : [...results];
+  if (call.operator.results !== undefined) return [...results];
+  return call.attrs['inplace'] === true ? writeInPlace(call, at(results, 0)) : at(results, 0);
 }
 
 /** The `out` option: the result goes into a tensor that is there already. */
@@ -42,6 +45,13 @@ function writeOut(name: string, result: Tensor | Tensor[], out: unknown): Tensor
   if (!isTensor(out)) throw notATensor(`${name}: out`, out);
   write(out, result, `${name} with out`);
   return out;
+}
+
+/** The `inplace` option of functions that have one: the result goes into the first argument. */
+function writeInPlace({ operator, tensors }: BoundCall, result: Tensor): Tensor {
+  const target = at(tensors, 0);
+  write(target, result, `${operator.name} in place`);
+  return target;
 }
 
 /** As `dispatch`, for operators with one result. */

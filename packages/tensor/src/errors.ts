@@ -56,6 +56,11 @@ export const elementCount = (shape: readonly number[], wanted: number, found: nu
     hint: 'give a shape whose sizes multiply to the number of elements',
   });
 
+export const cannotBroadcast = (a: readonly number[], b: readonly number[]): UserError =>
+  new UserError('SHAPE_MISMATCH', `cannot broadcast [${a.join(', ')}] with [${b.join(', ')}]`, {
+    hint: 'sizes aligned at the right must be equal or 1',
+  });
+
 export const raggedArray = (path: string, wanted: string, found: string): UserError =>
   new UserError('RAGGED_ARRAY', `nested arrays differ: ${path} is ${found}, its neighbours are ${wanted}`, {
     hint: 'give every array of a level the same length',

@@ -2,7 +2,7 @@
 // is checked here once; everything behind may rely on it.
 import { invariant } from '@tsinductor/base';
 import type { ElementArray } from './element-array.ts';
-import { invalidShape } from './errors.ts';
+import { cannotBroadcast, invalidShape } from './errors.ts';
 
 export interface Layout {
   readonly shape: readonly number[];
@@ -32,6 +32,18 @@ export function checkShape(shape: unknown): readonly number[] {
 }
 
 export const elementsOf = (shape: readonly number[]): number => shape.reduce((count, size) => count * size, 1);
+
+/** The shape that shapes have together when broadcast: sizes aligned at the right are equal or 1. */
+export function broadcastShapes(...shapes: readonly (readonly number[])[]): readonly number[] {
+  return shapes.map(checkShape).reduce((all, shape) => {
+    const rank = Math.max(all.length, shape.length);
+    return Array.from({ length: rank }, (_, axis) => {
+      const [a, b] = [all[axis - rank + all.length] ?? 1, shape[axis - rank + shape.length] ?? 1];
+      if (a !== b && a !== 1 && b !== 1) throw cannotBroadcast(all, shape);
+      return a === 1 ? b : a;
+    });
+  }, []);
+}
 
 /** Row-major strides; an axis of size 0 counts as 1, as in PyTorch. */
 export function rowMajor(shape: readonly number[]): readonly number[] {

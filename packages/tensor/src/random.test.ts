@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { bernoulli, full, manualSeed, rand, randint, randn, randnLike, randperm, tensor, zeros } from './index.ts';
+import { bernoulli, full, manualSeed, nn, rand, randint, randn, randnLike, randperm, tensor, zeros } from './index.ts';
 import { philox } from './philox.ts';
 import type { Words } from './philox.ts';
 
@@ -60,6 +60,36 @@ describe('random tensors', () => {
     const values = new Set(randint(-2, 3, [400]).toArray() as number[]);
     expect([...values].sort((a, b) => a - b)).toEqual([-2, -1, 0, 1, 2]);
     expect(() => randint(3, 3, [1])).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
+  });
+
+  test('dropout keeps the mean, in training only', () => {
+    const { dropout, dropout2d, alphaDropout, rrelu } = nn.functional;
+    const x = full([4, 8, 50, 50], 3, { dtype: 'f32' });
+    const dropped = dropout(x, 0.25);
+    const kept = new Set(dropped.toTypedArray());
+    expect([...kept].sort()).toEqual([0, 4]);
+    expect(Math.abs(Number(dropped.mean().item()) - 3)).toBeLessThan(0.05);
+    expect(dropout(x, 0.25, false).toArray()).toEqual(x.toArray());
+    const channels = dropout2d(x, 0.5)
+      .amax([2, 3])
+      .sub(dropout2d(x, 0).amin([2, 3]));
+    expect(new Set(channels.toTypedArray())).toEqual(new Set([-3, 3]));
+    const normal = alphaDropout(randn([200, 200]), 0.3, true);
+    expect(Math.abs(Number(normal.mean().item()))).toBeLessThan(0.03);
+    expect(Math.abs(Number(normal.std().item()) - 1)).toBeLessThan(0.03);
+    const slopes = rrelu(full([1000], -1, { dtype: 'f32' }), { training: true, lower: 0.25, upper: 0.5 }).neg();
+    expect(Number(slopes.amin().item())).toBeGreaterThanOrEqual(0.25);
+    expect(Number(slopes.amax().item())).toBeLessThan(0.5);
+    expect(slopes.std().gt(0.05).item()).toBe(true);
+  });
+
+  test('tensors are filled in place', () => {
+    const x = zeros([2000]);
+    expect(x.uniform_(2, 4)).toBe(x);
+    expect([x.amin().ge(2).item(), x.amax().lt(4).item()]).toEqual([true, true]);
+    expect(Number(x.normal_(5, 0.1).mean().item())).toBeCloseTo(5, 1);
+    expect(Number(x.bernoulli_(0.3).sum().item())).toBeGreaterThan(450);
+    expect(() => x.normal_(0, -1)).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
   });
 
   test('randperm is a permutation, bernoulli follows its probabilities', () => {

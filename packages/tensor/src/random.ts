@@ -20,9 +20,11 @@ import { leadingBits, philox } from './philox.ts';
 import type { Words } from './philox.ts';
 import { processState } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
+import { float } from './scalars.ts';
 import { placeOf } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { unrecorded } from './trace/session.ts';
+import { copyInto } from './write.ts';
 
 export interface RandomOptions {
   readonly dtype?: DType;
@@ -123,6 +125,38 @@ export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = lik
 /** True with the probability that the tensor says, element by element; in the tensor's dtype. */
 export const bernoulli = (probability: Tensor): Tensor =>
   dispatchOne('to', [dispatchOne('lt', [rand(probability.shape), probability]), probability.dtype]);
+
+/** Methods of Tensor that fill it with random numbers. */
+export interface RandomMethods {
+  /** Fills with uniform numbers from `from` to before `to`. */
+  uniform_(from?: number, to?: number): Tensor;
+  /** Fills with normal numbers. */
+  normal_(mean?: number, std?: number): Tensor;
+  /** Fills with 1 with probability `p`, and 0 elsewhere. */
+  bernoulli_(p?: number): Tensor;
+}
+
+type Methods = { [Name in keyof RandomMethods]: (this: Tensor, ...given: Parameters<RandomMethods[Name]>) => Tensor };
+
+/** Draws are made in a float dtype, so that integer tensors can be filled as well. */
+const drawDType = ({ dtype }: Tensor): DType => (isFloat(dtype) ? dtype : 'f32');
+const scaled = (x: Tensor, factor: number, shift: number): Tensor =>
+  dispatchOne('add', [dispatchOne('mul', [x, float(factor)]), float(shift)]);
+
+export const randomMethods: Methods = {
+  uniform_(from = 0, to = 1) {
+    if (!(from <= to)) throw badArgument('uniform_', `from ${from} to ${to}`, 'give from <= to');
+    return copyInto(this, scaled(rand(this.shape, { dtype: drawDType(this) }), to - from, from), 'uniform_');
+  },
+  normal_(mean = 0, std = 1) {
+    if (!(std >= 0)) throw badArgument('normal_', `std ${std}`, 'it is 0 or more');
+    return copyInto(this, scaled(randn(this.shape, { dtype: drawDType(this) }), std, mean), 'normal_');
+  },
+  bernoulli_(p = 0.5) {
+    if (!(p >= 0 && p <= 1)) throw badArgument('bernoulli_', `p ${p}`, 'it is a probability');
+    return copyInto(this, dispatchOne('lt', [rand(this.shape), float(p)]), 'bernoulli_');
+  },
+};
 
 function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
   if (!isFloat(dtype))

@@ -12,6 +12,7 @@ import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout, sharesElem
 import type { Layout } from './layout.ts';
 import { formatTensor } from './print.ts';
 import { processState } from './process-state.ts';
+import type { RandomMethods } from './random.ts';
 import type { Placed, Recorded } from './recorder.ts';
 import { adoptBlock } from './storage.ts';
 import type { Storage } from './storage.ts';
@@ -159,7 +160,7 @@ export class Tensor {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
-export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods {}
+export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods {}
 
 Object.defineProperty(Tensor.prototype, brand, { value: true });
 Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
@@ -195,6 +196,16 @@ export function sharesMemory(a: Tensor, b: Tensor): boolean {
   if (first.storage === second.storage) return sharesElements(first.layout, second.layout);
   // Memory that users share can be under several storages.
   return first.storage.buffer === second.storage.buffer && first.storage.overlaps(second.storage);
+}
+
+/** Whether a write to one of `written`, which are among `all`, may be seen in another of them. */
+export function writesAreShared(written: readonly Tensor[], all: readonly Tensor[]): boolean {
+  const buffers = new Set(all.map((tensor) => placeOf(tensor, 'writesAreShared').storage.buffer));
+  if (buffers.size === all.length) return false;
+  return (
+    written.some((target) => all.some((other) => other !== target && sharesMemory(target, other))) ||
+    written.some((target) => all.indexOf(target) !== all.lastIndexOf(target))
+  );
 }
 
 /** A recorded tensor got its memory. */

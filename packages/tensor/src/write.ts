@@ -46,8 +46,9 @@ function store(target: Tensor, value: Tensor, operation: string): void {
 /** Writes elements of equal shape and dtype into the target's memory. */
 export function writeElements(target: Tensor, value: Tensor, operation: string): void {
   const to = placeOf(target, operation);
-  if (overlapsItself(to.layout)) throw writeOverlap(operation);
   const from = placeOf(value, operation);
+  // Elements that are the same memory can only take one value: as fill_ gives them.
+  if (overlapsItself(to.layout) && !isUniform(value, operation)) throw writeOverlap(operation);
   const elements = to.storage.elements(target.dtype);
   if (from.storage === to.storage) {
     const copy = rawElements(value, operation);
@@ -55,4 +56,10 @@ export function writeElements(target: Tensor, value: Tensor, operation: string):
   } else {
     copyElements(from.storage.elements(value.dtype), from.layout, { elements, layout: to.layout });
   }
+}
+
+function isUniform(value: Tensor, operation: string): boolean {
+  const elements = rawElements(value, operation);
+  const [first] = elements;
+  return elements.every((element: number | bigint) => Object.is(element, first));
 }

@@ -30,7 +30,15 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
   const group = collapseAxes(given);
   const writer = new KernelWriter();
   const memory = new GroupMemory(group, schedule, { writer, anonymous: options.anonymous });
-  const nest: Nest = { target: options.target, schedule, group, writer, memory, notes: [] };
+  const nest: Nest = {
+    target: options.target,
+    schedule,
+    group,
+    writer,
+    memory,
+    notes: [],
+    anonymous: options.anonymous,
+  };
   const outs = group.nodes.flatMap((node) => node.outs);
   const isEmpty = outs.every((out) => staticValue(memory.decl(out).size) === 0);
   if (isEmpty) nest.notes.push('nothing to compute');

@@ -1,8 +1,9 @@
-// Matrix products: which form fits. Long rows of both operands side by side and few rows of the result: dot products.
-// Anything of some size: register tiles (see Note [matrix products]). The rest: plain loops.
-import { at, dtypeInfo } from '@tsinductor/base';
+// Matrix products: which form fits. Long rows of both operands side by side and few rows of the result: dot products. One
+// row: a reduction. Anything else of some size: register tiles (see Note [matrix products]). The rest: plain loops.
+import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import type { Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
+import { writeAsReduction } from './contract-as-reduction.ts';
 import { writeBlocks } from './contract-blocks.ts';
 import { orient, planTile, stepAlong, volume } from './contract-plan.ts';
 import type { Contract, Oriented } from './contract-plan.ts';
@@ -25,11 +26,15 @@ const smallVolume = 512;
 
 export function writeContract(nest: Nest): void {
   for (const node of nest.group.nodes) {
-    if (node.kind !== 'contract') continue;
+    invariant(
+      node.kind === 'contract',
+      `group ${nest.group.name}: a matrix product shares its group with a ${node.kind}`,
+    );
     const oriented = orient(nest, node);
     const known = [oriented.m, oriented.n, oriented.k].every((axis) => staticValue(axis.extent) !== undefined);
     if ((known && volume(oriented) < smallVolume) || !isAffine(oriented)) writeSimple(nest, node);
     else if (favoursDots(oriented)) writeDots(nest, oriented);
+    else if (isRowTimesRows(oriented)) writeAsReduction(nest, oriented);
     else writeBlocks(nest, oriented, planTile(oriented, nest.target));
   }
 }
@@ -42,6 +47,10 @@ function favoursDots({ a, b, m, k, node }: Oriented): boolean {
   const direct = a.dtype === node.accumulate && b.dtype === node.accumulate;
   return rows !== undefined && rows <= 4 && direct && stepAlong(a, k) === 1 && stepAlong(b, k) === 1;
 }
+
+/** One row, and rows of b that are contiguous and long. */
+const isRowTimesRows = ({ b, m, n }: Oriented): boolean =>
+  staticValue(m.extent) === 1 && stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= 256;
 
 /** Plain loops: rows, vectors of columns where b is contiguous in them, and a sum over k in order. */
 function writeSimple(nest: Nest, node: Contract): void {

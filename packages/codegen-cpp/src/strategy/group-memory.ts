@@ -61,6 +61,11 @@ export class GroupMemory {
     return decl;
   }
 
+  /** A buffer's name as the base of names in the kernel; the same for all where names are by position. */
+  nameOf(buffer: BufferId): string {
+    return this.#anonymous ? 'result' : this.decl(buffer).name;
+  }
+
   bytesOf(buffer: BufferId): number {
     return dtypeInfo[this.decl(buffer).dtype].bytes;
   }

@@ -20,6 +20,8 @@ export interface Nest {
   readonly writer: KernelWriter;
   readonly memory: GroupMemory;
   readonly notes: string[];
+  /** Names are by position, and comments are left out: see BindOptions. */
+  readonly anonymous: boolean;
 }
 
 /** A point of the nest: the axes that are open, by the kernel's names, and the lanes if an axis is vectorised. */

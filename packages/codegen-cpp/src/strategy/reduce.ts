@@ -93,7 +93,7 @@ function declareStates(nest: Nest, { node, site, accumulators }: Declaring, fram
       const initial = evaluateBody(node.init, evaluationAt(nest, frame));
       return initial.map((value): Value => {
         const wide = widen(value, lanes, writer);
-        const name = writer.fresh('state');
+        const name = writer.fresh(`${nest.memory.nameOf(at(node.outs, 0))}_state`);
         writer.emit({ kind: 'var', name, value: wide });
         return { kind: 'name', name, type: wide.type };
       });

@@ -10,7 +10,7 @@ import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow } from './lane-choice.
 import type { LaneChoice } from './lane-choice.ts';
 import { nodeAt } from './nest.ts';
 import type { Nest } from './nest.ts';
-import { planTiles } from './tile.ts';
+import { blockTiles, planTiles } from './tile.ts';
 import type { TilePlan } from './tile.ts';
 
 /** How the outermost tree is laid out. */
@@ -22,6 +22,7 @@ export interface RegionPlan {
   readonly block: number | undefined;
   /** Accesses across the grain, and the elements per unit of the axis that they run along. */
   readonly tiles: TilePlan | undefined;
+  readonly tileBlock: number;
   readonly columns: ColumnPlan | undefined;
   readonly cycles: number;
 }
@@ -81,13 +82,21 @@ export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const tiles = isLeaf(tree) ? planTiles(tree, nodesOf(nest, tree), shared) : undefined;
   const columns = isLeaf(tree) ? planColumns(tree, nodesOf(nest, tree), shared) : undefined;
   const block = distributed ? blockSize(nest, { tree, shared, cycles, columns }) : undefined;
-  return { tree, shared, cycles, tiles, columns, block };
+  const tileBlock =
+    tiles === undefined ? 1 : tileBlockSize(tiles, { lanes: shared.lanes, threads: nest.target.threads });
+  return { tree, shared, cycles, tiles, tileBlock, columns, block };
+}
+
+/** Elements per unit along the tiles' axis: whole blocks of tiles, smaller ones where threads would go without a unit. */
+function tileBlockSize({ across }: TilePlan, { lanes, threads }: { lanes: number; threads: number }): number {
+  const spread = Math.ceil(typicalValue(across.extent) / (threads * chunksPerThread) / lanes) * lanes;
+  return Math.max(lanes, Math.min(lanes * blockTiles.across, spread));
 }
 
 /** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */
 function blockSize(
   nest: Nest,
-  { tree, shared, cycles, columns }: Omit<RegionPlan, 'block' | 'tiles'>,
+  { tree, shared, cycles, columns }: Pick<RegionPlan, 'tree' | 'shared' | 'cycles' | 'columns'>,
 ): number | undefined {
   const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
   const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);

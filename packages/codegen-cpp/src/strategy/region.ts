@@ -13,7 +13,6 @@ import type { Frame, Nest, Range } from './nest.ts';
 import { writeSite } from './reduce.ts';
 import { grainOf, isLeaf, isReduced, nodesOf, noteLayout, parallelBands, planRegion } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
-import { tilesPerBlock } from './tile.ts';
 import { writeTiled } from './tiled-region.ts';
 import type { Inside } from './tiled-region.ts';
 
@@ -67,7 +66,7 @@ const blocksOf = (axis: Axis, block: number): UnitAxis => ({ axis, count: ceilDi
 function writeParallel(nest: Nest, plan: RegionPlan): void {
   const { writer, memory } = nest;
   const unitAxes = parallelBands(plan.tree).flatMap(({ axis }): UnitAxis[] => {
-    if (axis.name === plan.tiles?.across.name) return [blocksOf(axis, plan.shared.lanes * tilesPerBlock)];
+    if (axis.name === plan.tiles?.across.name) return [blocksOf(axis, plan.tileBlock)];
     if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
     return plan.block === undefined ? [] : [blocksOf(axis, plan.block)];
   });
@@ -79,8 +78,7 @@ function writeParallel(nest: Nest, plan: RegionPlan): void {
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
   const lanesOutside =
     plan.block === undefined && parallelBands(plan.tree).some((band) => band.axis === plan.shared.axis);
-  const tiled =
-    plan.tiles === undefined || isReduced(plan.tree, plan.tiles.across) ? 1 : plan.shared.lanes * tilesPerBlock;
+  const tiled = plan.tiles === undefined || isReduced(plan.tree, plan.tiles.across) ? 1 : plan.tileBlock;
   const perUnit =
     tiled * plan.cycles * (plan.block ?? (lanesOutside ? typicalValue(plan.shared.axis?.extent ?? int(1)) : 1));
   const body = writer.sealedBlock([begin, end], () => {
@@ -208,6 +206,7 @@ function writeChildren(nest: Nest, tree: LoopTree, frame: Frame): void {
   for (const local of nest.group.locals)
     if (local.kind === 'row' && belongsTo(nest, tree, local)) declareRow(nest, local, frame);
   for (const child of tree.children) {
+    noteOrigins(nest, child.kind === 'loops' ? nodesBelow(child) : [child.node]);
     if (child.kind === 'loops') {
       writeTree(nest, child, frame);
       continue;
@@ -218,6 +217,14 @@ function writeChildren(nest: Nest, tree: LoopTree, frame: Frame): void {
   }
 }
 
+/** Says above a stage what it computes, and for which operators. */
+function noteOrigins(nest: Nest, nodes: readonly number[]): void {
+  if (nest.anonymous) return;
+  const names = nodes.flatMap((index) => nodeAt(nest, index).outs.map((out) => nest.memory.decl(out).name));
+  const origins = nodes.flatMap((index) => nodeAt(nest, index).origins);
+  nest.writer.emit({ kind: 'comment', text: `${names.join(', ')}: `, origins });
+}
+
 /** A tree inside a region: plain loops, the innermost with lanes unless the frame has them already. */
 function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
   const inherits = frame.lane !== undefined;
@@ -225,7 +232,7 @@ function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
   const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest.target);
   writeSerial(
     nest,
-    { tree, shared: choice, block: undefined, tiles: undefined, columns: undefined, cycles: 0 },
+    { tree, shared: choice, block: undefined, tiles: undefined, tileBlock: 1, columns: undefined, cycles: 0 },
     { bands: parallelBands(tree), frame },
   );
 }

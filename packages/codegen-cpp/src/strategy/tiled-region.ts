@@ -1,14 +1,14 @@
 // A region whose accesses across the grain go through tiles: blocks of tiles, columns of tiles, points (see tile.ts).
 import { add, int, minimum } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { isMultipleOf, named } from './index-math.ts';
+import { isMultipleOf } from './index-math.ts';
 import { vectorFrame, vectorLoop, wholeRange } from './nest.ts';
-import type { Frame, Nest, Range } from './nest.ts';
+import type { Frame, Nest, Range, Vector } from './nest.ts';
 import { declareCarried, writePoint } from './reduce.ts';
 import { isReduced, nodesOf } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
-import { tilesPerBlock, writeTileColumn } from './tile.ts';
-import type { TilePlan } from './tile.ts';
+import { blockTiles, declareTiles, writeTile } from './tile.ts';
+import type { TilePlan, Tiling } from './tile.ts';
 
 /** Where a region's inner loops run. */
 export interface Inside {
@@ -17,41 +17,118 @@ export interface Inside {
   readonly ranges: ReadonlyMap<string, Range>;
 }
 
-/** Blocks of tiles: the tiles' axis outside, so that a block's rows are finished while they are near. */
-export function writeTiled(
-  nest: Nest,
-  plan: RegionPlan & { readonly tiles: TilePlan },
-  { frame, ranges }: Inside,
-): void {
+interface Tiled extends RegionPlan {
+  readonly tiles: TilePlan;
+}
+
+/** Runs a region by tiles: scans down one column of tiles after another, maps by blocks of tiles. */
+export function writeTiled(nest: Nest, plan: Tiled, { frame, ranges }: Inside): void {
   const { tiles, tree, shared } = plan;
-  const { lanes } = shared;
-  const nodes = nodesOf(nest, tree);
-  const along = { ...(ranges.get(tiles.lane.name) ?? wholeRange(tiles.lane)), lanes, instances: 1, unroll: 1 };
-  const down = ranges.get(tiles.across.name) ?? wholeRange(tiles.across);
-  const column = (from: Index, to: Index): void => {
-    vectorLoop(nest, along, ([vector]) => {
-      if (vector === undefined) return;
-      const inner = vectorFrame(frame, tiles.lane.name, vector);
-      const carried = declareCarried(nest, nodes, inner);
-      writeTileColumn(nest, { plan: tiles, lanes, from, to, frame: inner }, (point) => {
+  const scratch = declareTiles(nest, tiles, shared.lanes);
+  const parts: Parts = {
+    plan,
+    tiling: { plan: tiles, lanes: shared.lanes, scratch },
+    frame,
+    along: ranges.get(tiles.lane.name) ?? wholeRange(tiles.lane),
+    across: ranges.get(tiles.across.name) ?? wholeRange(tiles.across),
+  };
+  if (isReduced(tree, tiles.across)) writeColumnsOfTiles(nest, parts);
+  else writeBlocksOfTiles(nest, parts);
+}
+
+interface Parts {
+  readonly plan: Tiled;
+  readonly tiling: Tiling;
+  readonly frame: Frame;
+  readonly along: Range;
+  readonly across: Range;
+}
+
+/** A state of the scan for each lane, carried down the column. */
+function writeColumnsOfTiles(nest: Nest, { plan, tiling, frame, along, across }: Parts): void {
+  const nodes = nodesOf(nest, plan.tree);
+  eachVector(nest, { ...along, lanes: tiling.lanes }, (vector) => {
+    const inner = vectorFrame(frame, along.axis.name, vector);
+    const carried = declareCarried(nest, nodes, inner);
+    stepLoop(nest, { ...across, step: tiling.lanes }, (corner) => {
+      const body = (point: Frame): void => {
         writePoint(nest, { nodes, carried }, point);
+      };
+      writeTile(nest, tiling, { corner, end: across.to, frame: inner, body });
+    });
+  });
+}
+
+/** Blocks of tiles, and in them rows of tiles along the lanes. */
+function writeBlocksOfTiles(nest: Nest, { plan, tiling, frame, along, across }: Parts): void {
+  const { lanes } = tiling;
+  const nodes = nodesOf(nest, plan.tree);
+  const body = (point: Frame): void => {
+    writePoint(nest, { nodes, carried: [] }, point);
+  };
+  stepLoop(nest, { ...across, step: lanes * blockTiles.across, base: 'block' }, (down) => {
+    const downEnd = blockEnd(nest, { range: across, from: down, step: lanes * blockTiles.across });
+    stepLoop(nest, { ...along, step: lanes * blockTiles.along, base: 'block' }, (right) => {
+      const rightEnd = blockEnd(nest, { range: along, from: right, step: lanes * blockTiles.along });
+      stepLoop(nest, { axis: across.axis, from: down, to: downEnd, step: lanes }, (corner) => {
+        eachVector(nest, { axis: along.axis, from: right, to: rightEnd, lanes }, (vector) => {
+          const inner = vectorFrame(frame, along.axis.name, vector);
+          writeTile(nest, tiling, { corner, end: downEnd, frame: inner, body });
+        });
       });
     });
-  };
-  if (isReduced(tree, tiles.across)) {
-    column(down.from, down.to);
-    return;
-  }
-  const { writer, memory } = nest;
-  const name = writer.fresh(`${tiles.across.name}_block`);
-  const step = lanes * tilesPerBlock;
-  memory.multiples.set(name, lanes);
-  const block = writer.block([name], () => {
-    const from = named(name, tiles.across.extent);
-    column(
-      from,
-      isMultipleOf(down.to, step, memory.multiples) ? add(from, int(step)) : minimum(add(from, int(step)), down.to),
-    );
   });
-  writer.emit({ kind: 'for', name, from: down.from, to: down.to, step, body: block });
+}
+
+function eachVector(nest: Nest, range: Range & { readonly lanes: number }, body: (vector: Vector) => void): void {
+  vectorLoop(nest, { ...range, instances: 1, unroll: 1 }, ([vector]) => {
+    if (vector !== undefined) body(vector);
+  });
+}
+
+interface Stepping extends Range {
+  readonly step: number;
+  readonly base?: string;
+}
+
+/** A loop by steps, whose variable is known to be a multiple of them where its start is. */
+function stepLoop(nest: Nest, { axis, from, to, step, base }: Stepping, body: (value: Index) => void): void {
+  const { writer, memory } = nest;
+  const name = writer.fresh(base === undefined ? axis.name : `${axis.name}_${base}`);
+  const unit = isMultipleOf(from, step, memory.multiples) ? step : 1;
+  memory.multiples.set(name, unit);
+  const block = writer.block([name], () => {
+    body({ kind: 'axis', axis: { name, extent: axis.extent } });
+  });
+  writer.emit({ kind: 'for', name, from, to, step, body: block });
+}
+
+interface BlockEnd {
+  readonly range: Range;
+  readonly from: Index;
+  readonly step: number;
+}
+
+/** The end of a block, by name where the last block may be smaller. */
+function blockEnd(nest: Nest, { range, from, step }: BlockEnd): Index {
+  const { writer, memory } = nest;
+  const end = add(from, int(step));
+  if (isMultipleOf(range.to, step, memory.multiples)) return end;
+  const value = minimum(end, range.to);
+  const type = { dtype: 'i64' as const, lanes: 1 };
+  const defined = writer.define({ kind: 'index', value, type }, `${range.axis.name}_end`, writer.depth);
+  if (defined.kind !== 'name') return value;
+  const unit = largestUnit(range.to, { step, multiples: memory.multiples });
+  memory.multiples.set(defined.name, unit);
+  return { kind: 'axis', axis: { name: defined.name, extent: add(range.axis.extent, int(1)) } };
+}
+
+/** The largest power of two up to `step` that `index` is known to be a multiple of. */
+function largestUnit(
+  index: Index,
+  { step, multiples }: { step: number; multiples: ReadonlyMap<string, number> },
+): number {
+  let unit = step;
+  while (unit > 1 && !isMultipleOf(index, unit, multiples)) unit /= 2;
+  return unit;
 }

@@ -122,7 +122,10 @@ describe('in-place operations', () => {
     expect(() => x.add_(zeros([3, 2]))).toThrow(code('SHAPE_MISMATCH'));
     expect(() => tensor([1, 2]).add_(0.5)).toThrow(code('DTYPE_MISMATCH'));
     expect(() => tensor([true]).add_(1)).toThrow(code('DTYPE_MISMATCH'));
-    expect(() => zeros([1]).expand([3]).add_(1)).toThrow(code('WRITE_OVERLAP'));
+    expect(() => zeros([1]).expand([3]).add_(arange(3))).toThrow(code('WRITE_OVERLAP'));
+    const one = zeros([1]);
+    one.expand([3]).fill_(4);
+    expect(one.toArray()).toEqual([4]);
   });
 
   test('read before they write where memory overlaps', () => {
@@ -149,6 +152,12 @@ describe('in-place operations', () => {
     x.set([tensor([1, 2]), tensor([2, 2])], 9);
     x.set([x.eq(6)], -6);
     expect(x.toArray()).toEqual([[1, 1, 1], [5, 0, 9], [-6, 0, 9]]); // prettier-ignore
+  });
+
+  test('functions with an inplace option write into their argument', () => {
+    const x = tensor([-1, 2], { dtype: 'f32' });
+    expect(nn.functional.leakyRelu(x, { inplace: true, negativeSlope: 0.5 })).toBe(x);
+    expect(x.toArray()).toEqual([-0.5, 2]);
   });
 
   test('out takes the result', () => {

@@ -5,6 +5,7 @@ import {
   EagerExecutor,
   arange,
   manualSeed,
+  nn,
   ones,
   rand,
   randint,
@@ -210,6 +211,7 @@ describe('random numbers', () => {
     ['randn', () => randn([33])],
     ['randn in f64', () => randn([9], { dtype: 'f64' })],
     ['randn in f16', () => randn([9], { dtype: 'f16' })],
+    ['dropout', () => nn.functional.dropout(ones([40]), 0.5)],
     ['randint', () => randint(-5, 1000, [20])],
   ])('%s is the same bits traced as eager, call by call', (_, draw) => {
     const fn = (): Tensor[] => [draw(), draw()];
