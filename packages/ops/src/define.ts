@@ -47,6 +47,8 @@ export interface PointwiseOp {
   /** What bool operands become before the rule applies (i64 for square, as a power). */
   readonly boolAs?: DType;
   readonly traits: Traits;
+  /** Dtypes at which another op stands for this one (neighbours in bf16 are not those in f32). */
+  readonly standIns?: Readonly<Partial<Record<DType, PointwiseName>>>;
   /** A building block of decompositions, not offered to users. */
   readonly internal?: boolean;
   /** Primitive: has `c` and `evaluate`. Decomposed: has `decompose`. Never both at one dtype. */

@@ -1,6 +1,6 @@
 // Every entry of the pointwise table of @tsinductor/ops, as an operator: operands by broadcasting, dtypes by the
 // entry's rule. PyTorch's public form of some has attributes (`add` has alpha): those are in `pointwise-forms.ts`.
-import { pointwise as table, resolveDTypes } from '@tsinductor/ops';
+import { pointwise as table, promoteTypes, resolveDTypes } from '@tsinductor/ops';
 import type { PointwiseOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, isValue } from '../argument-reader.ts';
@@ -73,6 +73,8 @@ const PUBLIC: Readonly<Record<string, PublicName>> = {
  * operation are f64, those that `where` chooses between are f32, as are floats beside integers.
  */
 function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): CanonicalCall {
+  const target = standInFor(op, builder, a.args);
+  if (target !== undefined) return { target, args: a.args, attrs: {} };
   const first = op.rule === 'select' ? 1 : 0;
   const scalars = a.args.slice(first).filter(isScalar);
   if (scalars.length + first !== a.args.length) return { args: a.args, attrs: {} };
@@ -82,6 +84,13 @@ function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): Canoni
     builder.call('full', [each], { shape: [], dtype: { dtype: dtypes[each.category] } }),
   );
   return { args: [...a.args.slice(0, first), ...values], attrs: {} };
+}
+
+/** The op that stands for this one at the operands' dtype, if there is one. */
+function standInFor({ standIns }: PointwiseOp, builder: Builder, args: readonly Arg[]): string | undefined {
+  if (standIns === undefined) return undefined;
+  const dtypes = args.filter(isValue).map((value) => builder.meta(value).dtype);
+  return dtypes.length === 0 ? undefined : standIns[dtypes.reduce(promoteTypes)];
 }
 
 /** A pointwise op over values and scalars. */

@@ -25,6 +25,7 @@ export const nextafter: Binary = binary('nextafter', {
   doc: 'The representable value next to x in the direction of y.',
   rule: 'promote',
   accepts: ['f64', 'f32'],
+  standIns: { bf16: 'nextafterBfloat16' },
   traits: { cost: 10 },
   decompose: ({ x, y }, dtype) => step(x, y, bits(dtype, dtype === 'f64' ? '0000000000000001' : '00000001')),
 });
