@@ -119,6 +119,14 @@ describe('openRoot', () => {
     expectFallback(join(home, 'other'), /belongs to another user/);
   });
 
+  test('a file system where nothing can be made, and which says that the parent is missing, does not hang', () => {
+    if (process.platform !== 'linux') {
+      console.log('skipped: there is no /proc on this platform');
+      return;
+    }
+    expectFallback('/proc/nope/cache', /ENOENT|EACCES|EPERM/);
+  });
+
   test('where no directory can be had, the error says why, for both', () => {
     const options = { below: [], fs: nodeFileSystem(), report: () => undefined };
     const attempt = (): unknown => openRoot({ ...options, root: 'x', temporaryDirectory: join(home, 'none') });

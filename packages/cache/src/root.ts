@@ -8,6 +8,7 @@ import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { noPlaceForCache } from './errors.ts';
+import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
 import type { FileSystem } from './file-system.ts';
 
@@ -73,7 +74,7 @@ function prepare({ fs, below }: RootOptions, root: string): string | undefined {
 
 /** Makes one directory of our own, or says why the one that is there cannot be trusted. */
 function prepareOwnDirectory(fs: FileSystem, path: string): string | undefined {
-  fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeDirectories(fs, path);
   const status = fs.lstatSync(path);
   if (!status.isDirectory()) return `${path} is a symbolic link`;
   if (!isOurs(status)) return `${path} belongs to another user`;
@@ -81,6 +82,29 @@ function prepareOwnDirectory(fs: FileSystem, path: string): string | undefined {
   if ((status.mode & openToOthers) !== 0) fs.chmodSync(path, 0o700);
   fs.accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   return undefined;
+}
+
+/**
+ * Makes a directory and those above it, one by one: Node's own recursive form never ends where a file system says ENOENT
+ * although the parent is there, as /proc does.
+ */
+function makeDirectories(fs: FileSystem, path: string): void {
+  if (exists(fs, path)) return;
+  if (dirname(path) !== path) makeDirectories(fs, dirname(path));
+  try {
+    fs.mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error; // another process made it meanwhile
+  }
+}
+
+function exists(fs: FileSystem, path: string): boolean {
+  try {
+    fs.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const isOurs = (status: Stats): boolean => process.geteuid === undefined || status.uid === process.geteuid();
