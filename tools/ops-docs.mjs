@@ -26,7 +26,8 @@ const lines = [
   '# Operators',
   '',
   'Generated from the operator table by `npm run docs:ops`. Names are PyTorch’s in camelCase; the second column is the name under',
-  '`torch.`. All of them run eagerly on the interpreter and compiled as generated C++: there are no library calls.',
+  '`torch.`. They run eagerly on the interpreter, and compiled as generated C++ without library calls; forms whose result size',
+  'depends on values (oneHot without a count, repeatInterleave by a tensor, masks as indices) run eagerly only.',
 ];
 for (const [kind, title] of Object.entries(titles)) {
   const rows = [...operators.values()].filter((operator) => operator.kind === kind && operator.torch.length > 0);
