@@ -2,7 +2,7 @@
 export type { Artifact, EntryInfo, FileRecord, Manifest } from './entry.ts';
 export type { CacheEvent, Report } from './events.ts';
 export type { FileSystem } from './file-system.ts';
-export { cacheFormat, cacheKey, isKey } from './key.ts';
+export { cacheFormat, cacheKey, graphNamespace, isKey } from './key.ts';
 export { openRecords } from './records.ts';
 export type { RecordStore, RecordStoreOptions } from './records.ts';
 export { openStore } from './store.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { resolveConfig, settingNames } from '@tsinductor/config';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from './cli.ts';
@@ -102,6 +102,16 @@ describe('doctor', () => {
     const { out } = await run(['doctor'], { PATH: directory, TORCHINDUCTOR_SIZE_ASSERT: '1' });
     expect(out).toContain('did you mean TORCHINDUCTOR_SIZE_ASSERTS?');
   });
+});
+
+test('--json FILE writes the document beside the text', async () => {
+  for (const args of [['--json', join(directory, 'a.json')], [`--json=${join(directory, 'b')}`]]) {
+    const { status, out } = await run(['config', 'sizeAsserts', ...args]);
+    expect(status).toBe(0);
+    expect(out).toContain('sizeAsserts');
+    const file = args.at(-1)?.replace('--json=', '') ?? '';
+    expect(readFileSync(file, 'utf8')).toMatch(/^[[{][\s\S]*"sizeAsserts"/);
+  }
 });
 
 describe('run', () => {

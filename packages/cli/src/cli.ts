@@ -13,7 +13,7 @@ import { Context } from './context.ts';
 import type { AddCommand } from './context.ts';
 import { badArguments, messageOf } from './errors.ts';
 import { makeTerminal } from './terminal.ts';
-import type { Streams, Terminal } from './terminal.ts';
+import type { JsonRequest, Streams, Terminal } from './terminal.ts';
 
 export interface CliOptions {
   readonly streams: Streams;
@@ -31,11 +31,12 @@ const commands: readonly AddCommand[] = [
 
 /** Runs one command; gives its exit status. */
 export async function runCli(args: readonly string[], { streams, env }: CliOptions): Promise<number> {
-  const terminal = makeTerminal(streams, args.includes('--json'));
+  const asked = jsonRequest(args);
+  const terminal = makeTerminal(streams, asked);
   const context = new Context(terminal, env);
   try {
     const parser = commands.reduce((built, add) => add(built, context), emptyParser());
-    await parser.parseAsync([...args], {}, (_error, _parsed, output) => {
+    await parser.parseAsync([...asked.rest], {}, (_error, _parsed, output) => {
       if (output !== '') terminal.line(output);
     });
     return context.status;
@@ -44,12 +45,28 @@ export async function runCli(args: readonly string[], { streams, env }: CliOptio
   }
 }
 
+/** Takes the file of `--json FILE` out of the arguments: a name in `.json`, or whatever stands behind `--json=`. */
+function jsonRequest(args: readonly string[]): JsonRequest & { readonly rest: readonly string[] } {
+  // What follows `run` is the program's own.
+  const ours = args[0] === 'run' ? [] : args;
+  const position = ours.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
+  const [own = '', next = ''] = position === -1 ? [] : args.slice(position);
+  const jsonFile = own.startsWith('--json=') ? own.slice('--json='.length) : next.endsWith('.json') ? next : undefined;
+  const taken = jsonFile === undefined ? 0 : own === '--json' ? 2 : 1;
+  return { json: position !== -1 && taken === 0, jsonFile, rest: args.toSpliced(Math.max(0, position), taken) };
+}
+
 /** A parser that never ends the process, and throws what it has against the arguments. */
 function emptyParser(): Argv {
   return yargs()
     .scriptName('tsinductor')
     .usage('$0 <command>: a just-in-time compiler for tensor functions')
-    .option('json', { type: 'boolean', default: false, global: true, describe: 'write JSON' })
+    .option('json', {
+      type: 'boolean',
+      default: false,
+      global: true,
+      describe: 'write JSON; --json FILE.json writes it there, beside the text',
+    })
     .demandCommand(1, 'no command was given')
     .strict()
     .version(false)

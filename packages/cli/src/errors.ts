@@ -1,6 +1,7 @@
 // Every error of the command line, by name.
 import { UserError } from '@tsinductor/base';
 
+/** The arguments of the command line are not understood. */
 export const badArguments = (message: string): UserError =>
   new UserError('CLI_ARGUMENTS', message, { hint: 'run `tsinductor --help` for the commands and their options' });
 

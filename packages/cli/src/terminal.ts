@@ -1,5 +1,6 @@
 // Where a command writes. In: what it found, as data and as text. Out: text for people, or with `--json` one document
-// for programs, and never both. Commands get it as a value, so that tests can read what they wrote.
+// for programs, and never both; with `--json FILE` the document goes to the file, beside the text. Commands get it as a value, so that tests can read what they wrote.
+import { writeFileSync } from 'node:fs';
 import picocolors from 'picocolors';
 
 /** Functions that colour text, or leave it as it is. */
@@ -7,6 +8,8 @@ export type Colors = ReturnType<typeof picocolors.createColors>;
 
 export interface Terminal {
   readonly json: boolean;
+  /** Where the document goes instead, if a file was named. */
+  readonly jsonFile: string | undefined;
   readonly colors: Colors;
   /** Writes a line of text for people. */
   line(text: string): void;
@@ -21,8 +24,15 @@ export interface Streams {
   readonly color: boolean;
 }
 
-export const makeTerminal = (streams: Streams, json: boolean): Terminal => ({
+/** What was asked for: `--json`, `--json FILE` or `--json=FILE`. */
+export interface JsonRequest {
+  readonly json: boolean;
+  readonly jsonFile: string | undefined;
+}
+
+export const makeTerminal = (streams: Streams, { json, jsonFile }: JsonRequest): Terminal => ({
   json,
+  jsonFile,
   colors: picocolors.createColors(streams.color && !json),
   line: (text) => {
     streams.out(`${text}\n`);
@@ -41,6 +51,7 @@ export interface Outcome {
 
 /** Shows an outcome in the form that was asked for; gives the exit status. */
 export function show(terminal: Terminal, { data, text, status }: Outcome): 0 | 1 {
+  if (terminal.jsonFile !== undefined) writeFileSync(terminal.jsonFile, `${JSON.stringify(data, undefined, 2)}\n`);
   if (terminal.json) {
     terminal.line(JSON.stringify(data, undefined, 2));
   } else {

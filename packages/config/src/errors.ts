@@ -29,6 +29,7 @@ export const settingGivenTwice = (name: string, first: string, second: string): 
     hint: 'keep one of the two',
   });
 
+/** What should be a patch over the settings is something else. */
 export const notAPatch = (path: string, value: unknown): UserError =>
   new UserError('SETTING_PATCH', `${path} is ${describe(value)}`, {
     hint: 'give a plain object from setting names to values',

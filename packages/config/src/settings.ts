@@ -6,8 +6,16 @@ import { cpp } from './settings/cpp.ts';
 import { diagnostics } from './settings/diagnostics.ts';
 import { execution } from './settings/execution.ts';
 import { lowering } from './settings/lowering.ts';
+import { memory } from './settings/memory.ts';
+import { scheduling } from './settings/scheduling.ts';
 
-export type Settings = typeof caching & typeof lowering & typeof cpp & typeof execution & typeof diagnostics;
+export type Settings = typeof caching &
+  typeof lowering &
+  typeof scheduling &
+  typeof memory &
+  typeof cpp &
+  typeof execution &
+  typeof diagnostics;
 
 /** A key of the table, such as `maxFusionSize` or `cpp.threads`. */
 export type SettingName = keyof Settings;
@@ -15,6 +23,8 @@ export type SettingName = keyof Settings;
 export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...caching,
   ...lowering,
+  ...scheduling,
+  ...memory,
   ...cpp,
   ...execution,
   ...diagnostics,

@@ -17,6 +17,7 @@
 
 #include "abi.h"
 #include "float-environment.h"
+#include "foreign-call.h"
 #include "memory.h"
 #include "thread-pool.h"
 

@@ -51,7 +51,10 @@ export interface Bridge {
   bind(entry: EntryId, table: Float64Array, counts: TableCounts): () => number;
   /** The same call on a thread of its own, with the values that the table has now. */
   callAsync(entry: EntryId, table: Float64Array, counts: TableCounts): Promise<number>;
-  /** Sets how many threads `parallel` may use, in the whole process; returns the number in force (1 to 256). */
+  /**
+   * Sets how many threads `parallel` may use, in the whole process; returns the number in force (1 to 256). To ask for
+   * what was asked last costs nothing.
+   */
   setThreads(threads: number): number;
   /** The control bits of the floating-point register (MXCSR, FPCR) of this thread. */
   readMxcsr(): number;
@@ -90,10 +93,17 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message);
 
 function wrap(native: NativeBridge): Bridge {
+  const last = { asked: 0, inForce: 0 };
   return {
     ...memoryOf(native),
     ...callsOf(native),
-    setThreads: (threads) => native.setThreads(threads >= 1 ? Math.min(256, Math.floor(threads)) : 1),
+    setThreads: (threads) => {
+      if (threads !== last.asked) {
+        last.inForce = native.setThreads(threads >= 1 ? Math.min(256, Math.floor(threads)) : 1);
+        last.asked = threads;
+      }
+      return last.inForce;
+    },
     readMxcsr: () => native.readMxcsr(),
   };
 }

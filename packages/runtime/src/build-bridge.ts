@@ -31,7 +31,14 @@ export interface BridgeBuildOptions {
   readonly milliseconds?: number;
 }
 
-const sourceNames = ['bridge.cc', 'abi.h', 'float-environment.h', 'memory.h', 'thread-pool.h'] as const;
+const sourceNames = [
+  'bridge.cc',
+  'abi.h',
+  'float-environment.h',
+  'foreign-call.h',
+  'memory.h',
+  'thread-pool.h',
+] as const;
 const libraryName = 'bridge.node';
 const digestName = 'bridge.sha256';
 

@@ -133,3 +133,73 @@ export const notInUse = (): InternalError =>
 
 export const badBinding = (detail: string): InternalError =>
   new InternalError('BRIDGE_BINDING', `cannot bind: ${detail}`, { hint: 'this is a bug: please report it' });
+
+export const cudaToolkitNotFound = (searched: readonly string[]): ToolchainError =>
+  new ToolchainError('CUDA_TOOLKIT_NOT_FOUND', `no CUDA toolkit was found; searched ${searched.join('; ')}`, {
+    hint: 'install CUDA 12 or newer, or say where it is in CUDA_HOME; CUDA source can be written without it',
+  });
+
+export const cudaCompilerFailed = (trace: CommandTrace, status: number): ToolchainError =>
+  new ToolchainError(
+    'CUDA_COMPILER_FAILED',
+    `nvcc ended with status ${String(status)}${keptAt(trace)}: ${firstLines(trace.stderr)}`,
+    withTrace(trace, 'if it is generated code that does not compile, please report it with that source'),
+  );
+
+export const cudaCompilerCrashed = (trace: CommandTrace, signal: string): ToolchainError =>
+  new ToolchainError(
+    'CUDA_COMPILER_CRASHED',
+    `nvcc crashed (${signal})${keptAt(trace)}: ${firstLines(trace.stderr)}`,
+    withTrace(trace, 'check the free memory, or use another version of the CUDA toolkit'),
+  );
+
+export const cudaCompilerTimeout = (trace: CommandTrace, milliseconds: number): ToolchainError =>
+  new ToolchainError(
+    'CUDA_COMPILER_TIMEOUT',
+    `nvcc was stopped after ${String(milliseconds)} ms${keptAt(trace)}`,
+    withTrace(trace, 'raise the compile time-out, or check whether nvcc hangs on this machine'),
+  );
+
+export const cudaCompilerNotStarted = (trace: CommandTrace, reason: string): ToolchainError =>
+  new ToolchainError(
+    'CUDA_COMPILER_NOT_STARTED',
+    `nvcc could not be started: ${reason}`,
+    withTrace(trace, 'check that it exists, is executable and made for this machine'),
+  );
+
+export const cudaDriverMissing = (library: string, reason: string): ToolchainError =>
+  new ToolchainError('CUDA_DRIVER_NOT_FOUND', `the CUDA driver ${library} cannot be loaded: ${reason}`, {
+    hint: 'install the NVIDIA driver of this machine, or use the CPU',
+  });
+
+const versionText = (version: number): string =>
+  `${String(Math.floor(version / 1000))}.${String((version % 1000) / 10)}`;
+
+export const cudaDriverTooOld = (version: number, oldest: number): ToolchainError =>
+  new ToolchainError(
+    'CUDA_DRIVER_TOO_OLD',
+    `the CUDA driver is for CUDA ${versionText(version)}, and ${versionText(oldest)} or newer is needed`,
+    { hint: 'update the NVIDIA driver' },
+  );
+
+export const cudaNoDevice = (): ToolchainError =>
+  new ToolchainError('CUDA_NO_DEVICE', 'the CUDA driver finds no device', {
+    hint: 'check CUDA_VISIBLE_DEVICES and nvidia-smi, or use the CPU',
+  });
+
+export const cudaOutOfMemory = (what: string): UserError =>
+  new UserError('CUDA_OUT_OF_MEMORY', `the memory of the CUDA device does not suffice (${what})`, {
+    hint: 'dispose tensors that are no longer needed, or make the problem smaller',
+  });
+
+export const cudaIllegalAddress = (what: string): ToolchainError =>
+  new ToolchainError(
+    'CUDA_ILLEGAL_ADDRESS',
+    `a kernel touched memory that is not its own, noticed at ${what}; the device's context cannot be used any more`,
+    { hint: 'if no kernel of your own can have done it, please report it with the generated source' },
+  );
+
+export const cudaDriverFailed = (symbol: string, name: string, status: number): ToolchainError =>
+  new ToolchainError('CUDA_DRIVER_FAILED', `${symbol} of the CUDA driver failed: ${name} (${String(status)})`, {
+    hint: 'look the error up in the documentation of the CUDA driver API',
+  });

@@ -1,14 +1,11 @@
 // `tsinductor cache ls` and `tsinductor cache clear`: what compiled graphs are kept on disk.
 import { tmpdir } from 'node:os';
-import { openStore } from '@tsinductor/cache';
+import { graphNamespace, openStore } from '@tsinductor/cache';
 import type { ArtifactStore, EntrySummary } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { AddCommand } from '../context.ts';
 import { formatBytes, renderTable } from '../table.ts';
 import type { Outcome } from '../terminal.ts';
-
-/** Where the compiler keeps its graphs in the cache directory. */
-export const graphNamespace = 'fx';
 
 /** Opens the store that compiled functions use. */
 export const openGraphStore = (config: Config, warn: (message: string) => void): ArtifactStore =>

@@ -23,7 +23,7 @@ export const cpp = {
     default: [],
     env: ['CXX'],
     affects: 'code',
-    doc: 'C++ compilers to try, in order; empty means those that are usually there (g++, clang++, c++).',
+    doc: 'C++ compilers to try first, in order; after them those that are usually there (g++, clang++, c++).',
   },
   'cpp.searchPath': {
     type: 'string',
@@ -32,12 +32,20 @@ export const cpp = {
     affects: 'runtime',
     doc: 'Directories in which compilers named without a path are looked for, separated as in PATH.',
   },
+  'cpp.maxHorizontalFusionSize': {
+    type: 'int',
+    default: 16,
+    min: 1,
+    env: ['TORCHINDUCTOR_CPP_MAX_HORIZONTAL_FUSION_SIZE'],
+    affects: 'code',
+    doc: 'Most nodes of a kernel that is joined only because its parts read the same or have the same loops.',
+  },
   'cpp.minChunkSize': {
     type: 'int',
-    default: 4096,
+    default: 512,
     min: 1,
     env: ['TORCHINDUCTOR_CPP_MIN_CHUNK_SIZE'],
     affects: 'code',
-    doc: 'Least work, in elements, that is worth a thread; smaller loops stay on the calling thread.',
+    doc: 'Least work worth a thread, in elements of ordinary cost; smaller loops stay on the calling thread.',
   },
 } as const;

@@ -12,7 +12,14 @@ export const diagnostics = {
     default: false,
     env: ['TORCH_COMPILE_DEBUG'],
     affects: 'diagnostics',
-    doc: 'Keep a folder for each compilation with its graphs, loops, schedule and code.',
+    doc: 'Keep a folder for each compiled graph with its graphs, loops, schedule, kernels and code.',
+  },
+  'trace.debugDir': {
+    type: 'string',
+    default: null,
+    nullable: true,
+    affects: 'diagnostics',
+    doc: 'Where the folders of trace.enabled are made; null means a new directory among the temporary ones.',
   },
   torchLogs: {
     type: 'stringList',

@@ -15,6 +15,14 @@ export const execution = {
     affects: 'runtime',
     doc: 'Run a function eagerly, with a report, where compiling it fails with an internal or toolchain error.',
   },
+  compileTimeout: {
+    type: 'int',
+    default: 600,
+    min: 1,
+    max: 86_400,
+    affects: 'runtime',
+    doc: 'Seconds that building one graph may take in all, compilers, locks and queues included, before it is an error.',
+  },
   dynamic: {
     type: 'bool',
     default: null,
@@ -27,13 +35,13 @@ export const execution = {
     default: 8,
     min: 1,
     affects: 'runtime',
-    doc: 'How often one function is compiled again for failed guards before it runs eagerly, with a warning.',
+    doc: 'How many forms of one function (of one method, per object) are compiled before it runs eagerly, with a warning.',
   },
   accumulatedRecompileLimit: {
     type: 'int',
     default: 256,
     min: 1,
     affects: 'runtime',
-    doc: 'The same limit over all specialisations of one function, whatever guard failed.',
+    doc: 'The same limit over all forms of one function or method, whatever object it was called on.',
   },
 } as const;

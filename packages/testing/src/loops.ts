@@ -1,0 +1,11 @@
+// For tests of code generators, under the subpath `loops`: loop programs with a schedule made by hand, what the loop interpreter
+// makes of them, every op as a program, and a runner for compiled entries.
+export * as cases from './loops/cases.ts';
+export type { Case } from './loops/cases.ts';
+export { compileNative, hasCompiler } from './loops/native-runner.ts';
+export type { Compiled, NativeCall, NativeResult, NativeUnit } from './loops/native-runner.ts';
+export { allCases, same, values } from './loops/op-cases.ts';
+export type { OpCase } from './loops/op-cases.ts';
+export { differences, expected, inputsOf } from './loops/outcomes.ts';
+export { axis, entryBuffers, loops, makeElements, ProgramMaker } from './loops/programs.ts';
+export type { ElementArray } from './loops/programs.ts';

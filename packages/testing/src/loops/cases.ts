@@ -1,0 +1,254 @@
+// For tests: nests of every shape that a strategy treats in its own way, at sizes with odd tails.
+
+import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { add, axisIndex, int, multiply, sizeSymbol } from '@tsinductor/ir';
+import type { Axis, BodyBuilder, Index, LoopNode, ScalarId, Schedule } from '@tsinductor/ir';
+import { axis, body, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
+
+export interface Case {
+  readonly name: string;
+  readonly schedule: Schedule;
+  readonly sizes: ReadonlyMap<string, number>;
+  /** By how much results may differ: sums and products of floats by the rounding of their steps. */
+  readonly tolerance: number;
+}
+
+/** A few units in the last place for each step of a sum of numbers up to 3. */
+const rounding = (steps: number): number => 1e-6 * Math.sqrt(steps) + 5e-7 * steps;
+
+const f32: DType = 'f32';
+const none: ReadonlyMap<string, number> = new Map();
+
+function matrix(name: string, [rows, columns]: readonly [number | Index, number | Index]) {
+  const maker = new ProgramMaker();
+  const [i, j] = [axis('i', rows), axis('j', columns)];
+  const x = maker.buffer('x', 'input', { shape: [i.extent, j.extent], dtype: f32 });
+  const load = (b: BodyBuilder, point: readonly Axis[] = [i, j]): ScalarId =>
+    b.load(x, f32, maker.place(x, point.map(axisIndex)));
+  return { name, maker, i, j, x, load };
+}
+
+/** x * 2 + row[j] + column[i], one loop after collapsing nothing. */
+export function broadcasts(
+  rows: number | Index,
+  columns: number | Index,
+  sizes: ReadonlyMap<string, number> = none,
+): Case {
+  const { maker, i, j, load } = matrix('broadcasts', [rows, columns]);
+  maker.sizes.push(...sizes.keys());
+  const row = maker.buffer('row', 'input', { shape: [j.extent], dtype: f32 });
+  const column = maker.buffer('column', 'input', { shape: [i.extent], dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
+  maker.map(out, [i, j], (b) => {
+    const scaled = b.apply('mul', [load(b), b.constant(2, f32)]);
+    const moved = b.apply('add', [scaled, b.load(row, f32, axisIndex(j))]);
+    return b.apply('add', [moved, b.load(column, f32, axisIndex(i))]);
+  });
+  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  return {
+    name: `broadcasts`,
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes,
+    tolerance: 0,
+  };
+}
+
+/** out[j, i] = x[i, j] + y[j, i]. */
+export function transposed(rows: number, columns: number): Case {
+  const { maker, i, j, load } = matrix('transposed', [rows, columns]);
+  const y = maker.buffer('y', 'input', { shape: [j.extent, i.extent], dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: [j.extent, i.extent], dtype: f32 });
+  maker.map(out, [j, i], (b) => b.apply('add', [load(b), b.load(y, f32, maker.place(y, [j, i].map(axisIndex)))]));
+  const nest = loops([[j, 'parallel'], [i, 'parallel']], [0]); // prettier-ignore
+  return {
+    name: 'transposed',
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes: none,
+    tolerance: 0,
+  };
+}
+
+export function scanned(rows: number, columns: number): Case {
+  const { maker, i, j, load } = matrix('scanned', [rows, columns]);
+  const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
+  maker.reduce(out, { kind: 'scan', axes: [i], over: [j], state: [f32], bodies: fold('add', 0, load) });
+  const nest = loops([[i, 'parallel'], [j, 'reduction']], [0]); // prettier-ignore
+  return {
+    name: 'scanned',
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes: none,
+    tolerance: 0,
+  };
+}
+
+/** Sums over rows, columns or everything. */
+export function summed(
+  kept: 'rows' | 'columns' | 'nothing',
+  [rows, columns]: readonly [number | Index, number | Index],
+  sizes: ReadonlyMap<string, number> = none,
+): Case {
+  const { maker, i, j, load } = matrix('summed', [rows, columns]);
+  maker.sizes.push(...sizes.keys());
+  const keep = kept === 'rows' ? [i] : kept === 'columns' ? [j] : [];
+  const over = [i, j].filter((candidate) => !keep.includes(candidate));
+  const out = maker.buffer('out', 'output', { shape: keep.map((one) => one.extent), dtype: f32 });
+  maker.reduce(out, { axes: keep, over, state: [f32], bodies: fold('add', 0, load) });
+  const size = (extent: Index): number => (extent.kind === 'int' ? extent.value : 512);
+  const steps = over.reduce((left, { extent }) => left * size(extent), 1);
+  const bands = [...keep.map((one) => [one, 'parallel'] as const), ...over.map((one) => [one, 'reduction'] as const)];
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops(bands, [0]), locals: [] }]);
+  return { name: `summed, ${kept} kept`, schedule, sizes, tolerance: rounding(steps) };
+}
+
+/** The position of the largest element of each row, first of equals: a state of two dtypes. */
+export function positions(rows: number, columns: number): Case {
+  const { maker, i, j, load } = matrix('positions', [rows, columns]);
+  const out = maker.buffer('out', 'output', { shape: [i.extent], dtype: 'i64' });
+  const better = (b: BodyBuilder, [x, p, y, q]: readonly [number, number, number, number]) => {
+    const ties = b.apply('bitwiseAnd', [b.apply('eq', [x, y]), b.apply('lt', [q, p])]);
+    const wins = b.apply('bitwiseOr', [b.apply('gt', [y, x]), ties]);
+    return [b.apply('where', [wins, y, x]), b.apply('where', [wins, q, p])];
+  };
+  const bodies = {
+    init: body((b) => [b.constant('-Infinity', f32), b.constant({ bigint: '9223372036854775807' }, 'i64')]),
+    step: body((b) => better(b, [b.carried(0, f32), b.carried(1, 'i64'), load(b), b.index(axisIndex(j))])),
+    merge: body((b) => better(b, [b.carried(0, f32), b.carried(1, 'i64'), b.carried(2, f32), b.carried(3, 'i64')])),
+    finish: body((b) => [b.carried(1, 'i64')]),
+  };
+  maker.reduce(out, { axes: [i], over: [j], state: [f32, 'i64'], bodies });
+  const nest = loops([[i, 'parallel'], [j, 'reduction']], [0]); // prettier-ignore
+  return {
+    name: 'positions',
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes: none,
+    tolerance: 0,
+  };
+}
+
+/** sin(x): an op whose slow path is seldom taken. */
+export function sines(count: number): Case {
+  const maker = new ProgramMaker();
+  const i = axis('i', count);
+  const x = maker.buffer('x', 'input', { shape: [i.extent], dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: [i.extent], dtype: f32 });
+  maker.map(out, [i], (b) => b.apply('sin', [b.load(x, f32, axisIndex(i))]));
+  const nest = loops([[i, 'parallel']], [0]);
+  return {
+    name: 'sines',
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes: none,
+    tolerance: 0,
+  };
+}
+
+/** Softmax along one axis: three stages that share the other. */
+export function softmax(along: 'rows' | 'columns', [rows, columns]: readonly [number, number]): Case {
+  const { maker, i, j, x } = matrix('softmax', [rows, columns]);
+  const [kept, gone] = along === 'rows' ? [i, j] : [j, i];
+  const [first, second, third] = ['p', 'q', 'r'].map((name) => ({ name, extent: gone.extent })) as [Axis, Axis, Axis];
+  const place = (inner: Axis): Index =>
+    maker.place(x, (along === 'rows' ? [kept, inner] : [inner, kept]).map(axisIndex));
+  const peak = maker.buffer('peak', 'temporary', { shape: [kept.extent], dtype: f32 });
+  const total = maker.buffer('total', 'temporary', { shape: [kept.extent], dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
+  const power = (b: BodyBuilder, inner: Axis) =>
+    b.apply('exp', [b.apply('sub', [b.load(x, f32, place(inner)), b.load(peak, f32, axisIndex(kept))])]);
+  const state = [f32];
+  maker.reduce(peak, {
+    axes: [kept],
+    over: [first],
+    state,
+    bodies: fold('maximum', '-Infinity', (b) => b.load(x, f32, place(first))),
+  });
+  maker.reduce(total, { axes: [kept], over: [second], state, bodies: fold('add', 0, (b) => power(b, second)) });
+  maker.map(out, along === 'rows' ? [kept, third] : [third, kept], (b) =>
+    b.apply('div', [power(b, third), b.load(total, f32, axisIndex(kept))]),
+  );
+  const nest = loops([[kept, 'parallel']], [
+    loops([[first, 'reduction']], [0]),
+    loops([[second, 'reduction']], [1]),
+    loops([[third, 'parallel']], [2]),
+  ]); // prettier-ignore
+  const locals = [scalarLocal(peak), scalarLocal(total)];
+  return {
+    name: `softmax along ${along}`,
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals }]),
+    sizes: none,
+    tolerance: 1e-5,
+  };
+}
+
+/** Rows of a table by index, out of bounds rows padded: a check, an indirect access and a mask. */
+export function picked(rows: number, columns: number): Case {
+  const { maker, i, j, x } = matrix('picked', [rows, columns]);
+  const n = axis('n', 11);
+  const indices = maker.buffer('indices', 'input', { shape: [n.extent], dtype: 'i64' });
+  const out = maker.buffer('out', 'output', { shape: [n.extent, add(j.extent, int(3))], dtype: f32 });
+  const wide = axis('w', columns + 3);
+  maker.map(out, [n, wide], (b) => {
+    const index = b.check(b.load(indices, 'i64', axisIndex(n)), i.extent, 0);
+    const shifted = b.index(add(axisIndex(wide), int(-2)));
+    const inside = b.apply('bitwiseAnd', [
+      b.apply('ge', [shifted, b.constant(0, 'i64')]),
+      b.apply('lt', [shifted, b.constant(columns, 'i64')]),
+    ]);
+    const place = add(multiply(b.indirect(index, i.extent), j.extent), add(axisIndex(wide), int(-2)));
+    return b.load(x, f32, place, { mask: inside, other: b.constant(0.5, f32) });
+  });
+  const nest = loops([[n, 'parallel'], [wide, 'parallel']], [0]); // prettier-ignore
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
+  const program = { ...schedule.program, sites: [{ op: 'picked', what: 'index' }] };
+  return { name: 'picked', schedule: { ...schedule, program }, sizes: none, tolerance: 0 };
+}
+
+export interface ProductShape {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batch?: number;
+  readonly turned?: 'a' | 'b' | 'both';
+  readonly dtype?: DType;
+}
+
+export function product({ m, n, k, batch = 1, turned, dtype = 'f32' }: ProductShape): Case {
+  const maker = new ProgramMaker();
+  const [h, row, column, depth] = [axis('h', batch), axis('m', m), axis('n', n), axis('k', k)];
+  const half = dtypeInfo[dtype].compute !== dtype;
+  const turns = (side: 'a' | 'b'): boolean => turned === side || turned === 'both';
+  const shapeA = turns('a') ? [h, depth, row] : [h, row, depth];
+  const shapeB = turns('b') ? [h, column, depth] : [h, depth, column];
+  const a = maker.buffer('a', 'input', { shape: shapeA.map((one) => one.extent), dtype });
+  const b = maker.buffer('b', 'input', { shape: shapeB.map((one) => one.extent), dtype });
+  const out = maker.buffer('out', 'output', { shape: [h.extent, row.extent, column.extent], dtype });
+  const node: LoopNode = {
+    kind: 'contract',
+    id: 0,
+    outs: [out],
+    writes: [maker.place(out, [h, row, column].map(axisIndex))],
+    axes: batch === 1 ? [row, column] : [h, row, column],
+    origins: [{ op: 'matmul' }],
+    batch: batch === 1 ? [] : [h],
+    m: row,
+    n: column,
+    k: depth,
+    a: { buffer: a, at: maker.place(a, shapeA.map(axisIndex)) },
+    b: { buffer: b, at: maker.place(b, shapeB.map(axisIndex)) },
+    accumulate: half ? 'f32' : dtype,
+  };
+  maker.nodes.push(node);
+  const bands = [...node.axes.map((one) => [one, 'parallel'] as const), [depth, 'reduction'] as const];
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops(bands, [0]), locals: [] }]);
+  const tolerance = dtype.startsWith('i') ? 0 : half ? k / 32 : rounding(9 * k);
+  const name = ['product', batch, m, n, k, dtype, 'turned', turned].join(' ');
+  return { name, schedule, sizes: none, tolerance };
+}
+
+/** A symbolic extent, and the size that binds it. */
+export const symbolic = (
+  name: string,
+  value: number,
+): { readonly extent: Index; readonly sizes: ReadonlyMap<string, number> } => ({
+  extent: sizeSymbol(name, 2, null),
+  sizes: new Map([[name, value]]),
+});

@@ -1,0 +1,81 @@
+// The effects of the settings of compiled functions.
+import { expect } from '@jest/globals';
+import { compileGraphs, Session } from '@tsinductor/compiler';
+import type { Executable } from '@tsinductor/compiler';
+import { resolveConfig } from '@tsinductor/config';
+import { GraphBuilder } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
+import { arange, full } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { compiledWith, forGraphs, freshDirectory, reportOf, wrappedCompiler } from './effect.ts';
+import type { Effect, Options } from './effect.ts';
+
+const addOne = (x: Tensor): Tensor => x.add(1);
+const one = full([1], 1);
+
+/** A compiled graph itself, which no guard stands before. */
+async function rawArtifact(options: Options): Promise<Executable> {
+  const builder = new GraphBuilder();
+  const x = builder.placeholder('x', { dtype: 'f32', shape: [int(2), int(3)], strides: [int(3), int(1)] });
+  builder.output(builder.call('neg', [x]));
+  const program = { cacheDir: freshDirectory(), ...options };
+  using session = new Session(resolveConfig({ program }), { warn: () => undefined, log: () => undefined });
+  const [compiled] = await compileGraphs([builder.finish()], session);
+  if (compiled?.kind !== 'compiled') throw new RangeError('the graph was not compiled');
+  return compiled.executable;
+}
+
+/** How many forms of `x * factor` are kept while the factor changes. */
+function formsOf(options: Options): number {
+  const scaled = compiledWith((x: Tensor, factor: number) => x.mul(factor), options);
+  for (let factor = 1; factor <= 6; factor += 1) expect(scaled(one, factor).item()).toBe(factor);
+  return scaled.cacheInfo().entries;
+}
+
+export const executionEffects = {
+  sizeAsserts: async () => {
+    const input = arange(6).to('f32').reshape([3, 2]).t();
+    const checked = await rawArtifact({});
+    expect(() => checked.run([input])).toThrow(/input 0 .* strides \[1, 2\].* strides \[3, 1\]/);
+    expect(() => checked.run([])).toThrow(expect.objectContaining({ code: 'INPUT_LAYOUT' }));
+    expect(checked.run([input.contiguous()])[0]?.toArray()).toEqual(input.neg().toArray());
+    const unchecked = await rawArtifact({ sizeAsserts: false });
+    expect(unchecked.run([input])[0]?.shape).toEqual([2, 3]);
+  },
+  suppressErrors: () => {
+    const cpp = { cxx: [wrappedCompiler(forGraphs('echo "no such luck" >&2; exit 3'))] };
+    const options = { cacheDir: freshDirectory(), cpp };
+    expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILER_FAILED' }));
+    const compiled = compiledWith(addOne, { ...options, suppressErrors: true });
+    expect(compiled(one).item()).toBe(2);
+    expect(compiled.graphs()[0]?.runsOn).toContain('no such luck');
+  },
+  compileTimeout: () => {
+    const cpp = { cxx: [wrappedCompiler(forGraphs('sleep 30'))] };
+    const options = { cacheDir: freshDirectory(), compileTimeout: 1, cpp };
+    const started = performance.now();
+    expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
+    expect(performance.now() - started).toBeLessThan(20_000);
+  },
+  dynamic: () => {
+    const entries = (dynamic: boolean | null): number => {
+      const compiled = compiledWith(addOne, { dynamic });
+      for (const size of [3, 4, 5, 6]) expect(compiled(full([size], 1)).toArray()).toEqual(Array(size).fill(2));
+      return compiled.cacheInfo().entries;
+    };
+    expect([entries(true), entries(false), entries(null)]).toEqual([1, 4, 2]);
+  },
+  recompileLimit: () => {
+    expect([formsOf({ recompileLimit: 2 }), formsOf({ recompileLimit: 5 })]).toEqual([2, 5]);
+  },
+  accumulatedRecompileLimit: () => {
+    expect(formsOf({ accumulatedRecompileLimit: 3 })).toBe(3);
+    // The other limit counts per object, this one over all objects of a method.
+    const scaleBy = compiledWith(function (this: { factor: number }, x: Tensor) { return x.mul(this.factor); } as never, {
+      recompileLimit: 1,
+      accumulatedRecompileLimit: 4,
+    }) as unknown as ((this: { factor: number }, x: Tensor) => Tensor) & { cacheInfo(): { entries: number } }; // prettier-ignore
+    for (let factor = 1; factor <= 6; factor += 1) expect(scaleBy.call({ factor }, one).item()).toBe(factor);
+    expect(scaleBy.cacheInfo().entries).toBe(4);
+  },
+} satisfies Record<string, Effect>;

@@ -1,0 +1,96 @@
+// Every setting does something, and is part of the cache key exactly if it changes the code. An effect is tested in one of
+// the tables here, or beside the source that reads the setting: a row with neither fails, and so does an effect without
+// a row.
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { resolveConfig, settingNames, settings, valueOf } from '@tsinductor/config';
+import type { Setting, SettingName, SettingValue } from '@tsinductor/config';
+import { randn, reset } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { cachingEffects } from './caching-effects.ts';
+import { cppEffects } from './cpp-effects.ts';
+import { diagnosticsEffects } from './diagnostics-effects.ts';
+import { freshDirectory, reportOf, temporaryTop } from './effect.ts';
+import type { Effect } from './effect.ts';
+import { executionEffects } from './execution-effects.ts';
+import { loweringEffects } from './lowering-effects.ts';
+
+const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
+  ...cachingEffects,
+  ...cppEffects,
+  ...diagnosticsEffects,
+  ...executionEffects,
+  ...loweringEffects,
+};
+
+afterAll(() => {
+  reset();
+  rmSync(temporaryTop, { recursive: true, force: true });
+});
+
+const packages = join(import.meta.dirname, '../../packages');
+
+/** The texts of tests beside the sources, but for those of the table of settings itself. */
+const testTexts: readonly string[] = readdirSync(packages, { recursive: true, encoding: 'utf8' })
+  .filter((path) => /^(?!config)[a-z-]+\/src\/.*\.test\.ts$/.test(path))
+  .map((path) => readFileSync(join(packages, path), 'utf8'));
+
+/** Whether a test beside the sources sets it: `{ maxFusionSize: 2 }`, `{ cpp: { threads: 1 } }`. */
+function isSetByTests(name: SettingName): boolean {
+  const [section = '', member] = name.split('.');
+  const nested = member === undefined ? '' : `:\\s*\\{[^}]*\\b${member}`;
+  const use = new RegExp(`\\b${section}${nested}:|'${name.replaceAll('.', '\\.')}':`);
+  return testTexts.some((text) => use.test(text));
+}
+
+describe('effects', () => {
+  test('are tested for every setting, here or beside the source', () => {
+    expect(settingNames.filter((name) => effects[name] === undefined && !isSetByTests(name))).toEqual([]);
+    expect(Object.keys(effects).filter((name) => !(settingNames as readonly string[]).includes(name))).toEqual([]);
+  });
+
+  test.each(Object.entries(effects))('%s', async (_name, effect) => {
+    await effect();
+  });
+});
+
+describe('the cache key', () => {
+  const base = resolveConfig({ env: {} });
+  const fn = (x: Tensor): Tensor => x.add(1).sum(-1);
+  const x = randn([4, 4]);
+  const cacheDir = freshDirectory();
+  const keyWith = (options: Readonly<Record<string, unknown>>): string | undefined =>
+    reportOf(fn, [x], { cacheDir, ...options }).cacheKey;
+
+  /** Values that still compile natively here, where any other value would not. */
+  const others: Partial<Record<SettingName, SettingValue>> = {
+    cacheDir: freshDirectory(),
+    'cpp.cxx': ['/usr/bin/c++'],
+    'cpp.searchPath': '/bin:/usr/bin',
+    'cpp.simdlen': 1,
+    'cpp.threads': 1,
+    dynamic: false,
+    'trace.debugDir': freshDirectory(),
+    torchLogs: ['guards'],
+  };
+
+  test.each(settingNames)('contains %s exactly if it affects code', (name) => {
+    const row: Setting = settings[name];
+    const value = others[name] ?? otherValue(row, valueOf(base, name));
+    // Symbolic sizes make another graph, which has another key by itself.
+    const fixed = name === 'dynamic' ? {} : { dynamic: false };
+    const changed = keyWith({ ...fixed, [name]: value }) !== keyWith({ dynamic: false });
+    expect(changed).toBe(row.affects === 'code');
+  });
+
+  function otherValue(row: Setting, present: SettingValue): SettingValue {
+    if (row.type === 'bool') return present !== true;
+    if (row.type === 'choice') return row.values.find((value) => value !== present) ?? '';
+    if (row.type === 'int' || row.type === 'float') {
+      const next = Number(present ?? row.min ?? 0) + 1;
+      return next <= (row.max ?? Infinity) ? next : next - 2;
+    }
+    throw new RangeError('give the table above a value of this setting that compiles');
+  }
+});
