@@ -5,6 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { isScalar, scalar } from './argument-reader.ts';
+import { noDims } from './errors.ts';
 import type { Arg, Attr, Attrs, Meta, ScalarRef, ValueRef } from './graph.ts';
 import type { Builder } from './operator.ts';
 import { ascending, normalizeDim, normalizeDims, one, product, range, sizeAttr, sizesAttr } from './shape.ts';
@@ -50,8 +51,11 @@ export class Composer {
   isFloat(x: ValueRef | ScalarRef): boolean {
     return isScalar(x) ? x.category === 'float' : isFloat(this.dtype(x));
   }
+  /** Throws for a 0-d tensor, which has the dims 0 and -1 but no size along them. */
   size(x: ValueRef, dim: number): Index {
-    return at(this.shape(x), normalizeDim(dim, this.rank(x)));
+    const size = this.shape(x)[normalizeDim(dim, this.rank(x))];
+    if (size === undefined) throw noDims(dim);
+    return size;
   }
   dim(x: ValueRef, dim: number): number {
     return normalizeDim(dim, this.rank(x));

@@ -7,6 +7,7 @@ import type { Index } from '@tsinductor/ir';
 
 export const printShape = (shape: readonly Index[]): string => `[${shape.map((size) => printIndex(size)).join(', ')}]`;
 
+/** Shapes do not go together: the message says which axis and why. */
 export const shapeMismatch = (message: string, hint?: string): UserError =>
   new UserError('SHAPE_MISMATCH', message, hint === undefined ? {} : { hint });
 
@@ -19,12 +20,18 @@ export const dtypeUnsupported = (
   remedy = 'cast it first, as in x.to(f32)',
 ): UserError => new UserError('DTYPE_UNSUPPORTED', `${operator} does not accept ${dtype}`, { hint: remedy });
 
+/** Two tensors have dtypes that do not go together. */
 export const dtypeMismatch = (operator: string, what: string): UserError =>
   new UserError('DTYPE_MISMATCH', `${operator}: ${what}`, { hint: 'cast one of them to the dtype of the other' });
 
 export const dimOutOfRange = (dim: number, rank: number): UserError =>
   new UserError('DIM_OUT_OF_RANGE', `dim ${String(dim)} of a tensor of rank ${String(rank)}`, {
     hint: rank === 0 ? 'a 0-d tensor has dims -1 and 0 only' : `use ${String(-rank)} to ${String(rank - 1)}`,
+  });
+
+export const noDims = (dim: number): UserError =>
+  new UserError('DIM_OUT_OF_RANGE', `a 0-d tensor has no size along dim ${String(dim)}`, {
+    hint: 'give a tensor of at least one dim: unsqueeze(0) adds one',
   });
 
 export const duplicateDim = (dim: number): UserError =>
@@ -40,9 +47,11 @@ export const emptyReduction = (operator: string): UserError =>
     hint: 'reduce over dims whose size is not 0',
   });
 
+/** An argument is of another kind than the operator takes. */
 export const argumentType = (operator: string, parameter: string, wanted: string): UserError =>
   new UserError('ARGUMENT_TYPE', `${operator}: ${parameter} must be ${wanted}`);
 
+/** An argument has a value that the operator cannot take. */
 export const argumentValue = (operator: string, what: string, hint?: string): UserError =>
   new UserError('ARGUMENT_VALUE', `${operator}: ${what}`, hint === undefined ? {} : { hint });
 
@@ -95,6 +104,7 @@ export function invalidReference(value: { readonly node: number; readonly result
   throw brokenGraph(`no value %${String(value.node)}.${String(value.result)}`);
 }
 
+/** A graph breaks a law of graphs: the message says which. */
 export const brokenGraph = (what: string): InternalError =>
   new InternalError('GRAPH_INVALID', what, { hint: 'this is a bug: please report it' });
 

@@ -96,6 +96,9 @@ export function expandedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
       'name at least as many sizes as the tensor has dims',
     );
   }
+  const negative = target.find((size) => size.kind === 'int' && size.value < -1);
+  if (negative !== undefined)
+    throw argumentValue('expand', `a size of ${printShape([negative])}`, 'sizes are 0 or more, or -1 to keep one');
   return target.map((wanted, axis) => {
     const size = shape[axis - lead];
     if (isMinusOne(wanted)) {

@@ -1,7 +1,7 @@
 // Every op that has a reference, against it: over all magnitudes, at special values, and densely where functions bend.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { evaluator, pointwise } from './index.ts';
+import { evaluator, floatFormats, isMeasured, opError, pointwise, ulpError } from './index.ts';
 import type { PointwiseName, PointwiseOp } from './index.ts';
 
 interface Samples {
@@ -16,29 +16,13 @@ const specialValues = JSON.parse(readFileSync(new URL('./special-values.json', i
 >;
 
 const formats = {
-  f32: { precision: 24, lowest: -149, largest: 2 ** 128 - 2 ** 103, round: Math.fround },
-  f64: { precision: 53, lowest: -1074, largest: Number.MAX_VALUE, round: (value: number) => value },
+  f32: { ...floatFormats.f32, round: Math.fround },
+  f64: { ...floatFormats.f64, round: (value: number) => value },
 } as const;
 type Format = keyof typeof formats;
 
-/** The distance of neighbouring values of the format at `value`. */
-function ulpAt(value: number, format: Format): number {
-  const { precision, lowest } = formats[format];
-  const exponent = value === 0 ? lowest : Math.floor(Math.log2(Math.abs(value)));
-  return 2 ** Math.max(exponent - precision + 1, lowest);
-}
-
-/** The error in units of the last place; infinite where one is NaN, infinite or of another sign of zero alone. */
-function errorInUlp(actual: number, expected: number, format: Format): number {
-  const { largest } = formats[format];
-  if (Number.isNaN(expected)) return Number.isNaN(actual) ? 0 : Infinity;
-  const rounded = Math.abs(expected) > largest ? Math.sign(expected) * Infinity : expected;
-  if (Object.is(actual, rounded)) return 0;
-  // Close to the largest value either side of the overflow is right.
-  if (!Number.isFinite(actual)) return Math.abs(expected) >= largest * (1 - 2 ** -20) ? 0 : Infinity;
-  if (!Number.isFinite(rounded)) return Math.abs(actual) >= largest * (1 - 2 ** -20) ? 0 : Infinity;
-  return Math.abs(actual - expected) / ulpAt(expected, format);
-}
+const errorInUlp = (actual: number, expected: number, format: Format): number =>
+  ulpError(actual, { expected, scale: 0, format: formats[format] });
 
 const specials = [
   0,
@@ -94,14 +78,17 @@ function worstOf(op: PointwiseOp, format: Format, points: Iterable<readonly numb
   const evaluate = evaluator(op, format);
   let worst: Worst = { error: 0, at: [], actual: 0, expected: 0 };
   for (const at of points) {
+    if (!isMeasured(op, at)) continue;
     const actual = Number(evaluate(...at));
-    const expected = op.reference?.(...at) ?? NaN;
-    const tolerated = format === 'f32' && Math.abs(actual - expected) <= (op.absoluteError ?? 0);
-    const error = tolerated ? 0 : errorInUlp(actual, expected, format);
-    if (error > worst.error) worst = { error, at, actual, expected };
+    const error = opError(op, at, { actual, format }) ?? 0;
+    if (error > worst.error) worst = { error, at, actual, expected: op.reference?.(...at) ?? NaN };
   }
   return worst;
 }
+
+/** What the reference itself may be off by, in units of the last place: at f64 a rounding, at f32 next to nothing. */
+const slack = ({ referenceError = 0 }: PointwiseOp, format: Format): number =>
+  format === 'f32' ? 1e-6 + referenceError * 2 ** 24 : 1 + referenceError * 2 ** 53;
 
 const referenced = Object.values(pointwise).filter(
   ({ reference, ulp }) => reference !== undefined && ulp !== undefined,
@@ -112,23 +99,24 @@ const named = (arity: number): readonly (readonly [string, PointwiseOp])[] =>
 describe('functions of one argument stay within their bound', () => {
   test.each(named(1))('%s', (_, op) => {
     const bound = op.ulp ?? 0;
-    const single = worstOf(op, 'f32', sweep('f32', 8000).map((x) => [x])); // prettier-ignore
-    expect(single.error <= bound || single).toBe(true);
-    // The reference itself is off by up to one unit at f64.
-    const double = worstOf(op, 'f64', sweep('f64', 8000).map((x) => [x])); // prettier-ignore
-    expect(double.error <= bound + 1 || double).toBe(true);
+    const single = worstOf(op, 'f32', sweep('f32', 4000).map((x) => [x])); // prettier-ignore
+    expect(single.error <= bound + slack(op, 'f32') || single).toBe(true);
+    // At f64, what has only a series as reference is tested at special values, below.
+    if (op.referenceError !== undefined) return;
+    const double = worstOf(op, 'f64', sweep('f64', 4000).map((x) => [x])); // prettier-ignore
+    expect(double.error <= bound + slack(op, 'f64') || double).toBe(true);
   });
 });
 
 describe('functions of two arguments stay within their bound', () => {
   test.each(named(2))('%s', (_, op) => {
-    for (const format of ['f32', 'f64'] as const) {
-      const values = sweep(format, 4000);
+    for (const format of op.referenceError === undefined ? (['f32', 'f64'] as const) : (['f32'] as const)) {
+      const values = sweep(format, 2000);
       const pairs: (readonly [number, number])[] = values.map((x, k) => [x, values[(k * 7 + 3) % values.length] ?? 0]);
       for (const x of specials)
         for (const y of [...specials, 3, -3, 2.5]) pairs.push([formats[format].round(x), formats[format].round(y)]);
       const worst = worstOf(op, format, pairs);
-      expect(worst.error <= (op.ulp ?? 0) + (format === 'f64' ? 1 : 0) || worst).toBe(true);
+      expect(worst.error <= (op.ulp ?? 0) + slack(op, format) || worst).toBe(true);
     }
   });
 });
@@ -153,14 +141,5 @@ test('what has no reference is arithmetic, or tested at special values', () => {
   const expensive = Object.values(pointwise).filter(
     (op) => op.reference === undefined && (op.traits.cost ?? 0) > 60 && !exempt.has(op.name),
   );
-  expect(expensive.map(({ name }) => name).sort()).toEqual([
-    'gcd',
-    'igamma',
-    'igammac',
-    'largeQuadrant',
-    'largeRemainder',
-    'lcm',
-    'sinc',
-    'zeta',
-  ]);
+  expect(expensive.map(({ name }) => name).sort()).toEqual(['gcd', 'largeQuadrant', 'largeRemainder', 'lcm']);
 });

@@ -62,9 +62,18 @@ export interface PointwiseOp {
    * whoever evaluates many elements may test whether any needs the definition, and skip it if none does.
    */
   readonly guard?: (dtype: DType) => Term;
-  /** For the ULP test of a decomposed op: the true value in double precision; and the bound that the op promises. */
+  /** The true value, in double precision and by other means than the definition: what accuracy is measured against. */
   readonly reference?: (...x: number[]) => number;
+  /** Its relative error, where that is more than a rounding. */
+  readonly referenceError?: number;
+  /** The bound that the op promises, in units of the last place: 0.5 is correctly rounded, 0 exact. */
   readonly ulp?: number;
+  /** The bound counts units of the last place of this magnitude, where it is larger than the result: for ops that cancel. */
+  readonly scale?: (...x: number[]) => number;
+  /** In place of a reference: why there is nothing to measure. */
+  readonly exact?: string;
+  /** The magnitudes of operands at which accuracy is measured, for functions whose reference is costly elsewhere. */
+  readonly measured?: readonly [low: number, high: number];
   /** At f32, an error of this size is within the bound too: for functions that cancel, or are made of others that underflow. */
   readonly absoluteError?: number;
   /** Partial derivatives times g, in x, y, z order; undefined where not differentiable. */

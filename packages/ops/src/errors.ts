@@ -4,7 +4,7 @@ import { InternalError, UserError } from '@tsinductor/base';
 
 /** The op does not take the dtype that its operands promote to. */
 export const unsupportedDType = (op: string, dtype: DType, accepts: readonly DType[]): UserError =>
-  new UserError('UNSUPPORTED_DTYPE', `${op} does not take ${dtype}`, {
+  new UserError('DTYPE_UNSUPPORTED', `${op} does not take ${dtype}`, {
     hint: `cast the operands to one of ${accepts.join(', ')}`,
   });
 

@@ -17,6 +17,8 @@ export * from './pointwise/quantile.ts';
 export * from './pointwise/rounding.ts';
 export * from './pointwise/trigonometric.ts';
 export * from './pointwise/zeta.ts';
+export { floatFormats, isMeasured, opError, ulpAt, ulpError } from './accuracy.ts';
+export type { FloatFormat } from './accuracy.ts';
 export { bitcastValue, castValue, f16FromBits, f16ToBits, fromBfloat16Bits, roundToDType, toBfloat16Bits, valueOfBits, wrapToDType } from './convert.ts'; // prettier-ignore
 export type { Value } from './convert.ts';
 export type { BigintFunction, Binary, DTypeRule, Evaluators, NumberFunction, PointwiseOp, Spelling, Ternary, Traits, Unary } from './define.ts'; // prettier-ignore

@@ -1,8 +1,10 @@
 // Activations with parameters. Half types are computed in f32 and rounded once, as PyTorch's kernels do.
+import { isFloat } from '@tsinductor/base';
+import { pointwise } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite, floats } from '../define.ts';
+import { composite, floats, numbers } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, shapeMismatch, unsupported } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
@@ -50,6 +52,11 @@ function softplus(c: Composer, x: ValueRef, a: ArgumentReader): ValueRef {
   const scaled = c.op('mul', x, float(beta));
   return c.where(c.op('gt', scaled, float(threshold)), x, c.op('div', c.op('log1p', c.op('exp', scaled)), float(beta)));
 }
+
+/** Those without parameters: entries of the pointwise table, to which PyTorch gives `inplace`. */
+const PLAIN = (['relu', 'relu6', 'selu', 'hardswish', 'hardsigmoid', 'silu', 'mish'] as const).map(
+  (name) => [name, pointwise[name].doc] as const,
+);
 
 const GELU: Readonly<Record<string, string>> = { none: 'gelu', tanh: 'geluTanh' };
 
@@ -99,6 +106,34 @@ const dropout = (name: string, torch: string, zeroed: number): Entry =>
   );
 
 export const activationEntries: readonly Entry[] = [
+  ...PLAIN.map(([name, doc]) =>
+    composite(
+      name,
+      {
+        signature: 'input: tensor, inplace: bool = false',
+        doc,
+        torch: name === 'relu' || name === 'selu' ? [`nn.functional.${name}`, name] : `nn.functional.${name}`,
+        kind: 'pointwise',
+        inPlace: true,
+      },
+      (c, a) => c.op(name, a.tensor('input')),
+    ),
+  ),
+  composite(
+    'softsign',
+    {
+      signature: 'input: tensor',
+      doc: pointwise.softsign.doc,
+      torch: 'nn.functional.softsign',
+      kind: 'pointwise',
+      accepts: numbers,
+    },
+    // Of integers, PyTorch takes 1 + |x| in their own dtype, where it may wrap.
+    (c, a) => {
+      const x = a.tensor('input');
+      return isFloat(c.dtype(x)) ? c.op('softsign', x) : c.op('div', x, c.op('add', c.op('abs', x), 1));
+    },
+  ),
   composite(
     'gelu',
     {

@@ -137,6 +137,7 @@ function segmentReduce(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mode, axis] = [a.tensor('data'), MODES[a.string('reduce')], a.int('axis')];
   if (mode === undefined)
     throw argumentValue('segmentReduce', `reduce ${a.string('reduce')}`, 'use sum, mean, max, min or prod');
+  if (c.rank(x) === 0) throw shapeMismatch('segmentReduce of a 0-d tensor', 'it has no dims');
   const dim = c.dim(x, axis);
   const member = segmentMembers(c, a, c.iota(c.size(x, dim)));
   const [lead, rest] = [c.shape(x).slice(0, dim + 1), c.shape(x).slice(dim + 1)];

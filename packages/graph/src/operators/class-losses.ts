@@ -127,6 +127,11 @@ function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
   if (p !== 1 && p !== 2) throw argumentValue('multiMarginLoss', `p is ${String(p)}`, 'use 1 or 2');
   const rows = c.rank(input) < 2 ? c.reshape(c.widen(input), [int(1), c.count(input)]) : c.widen(input);
   const classes = c.flatten(target);
+  if (c.rank(target) > 1 || !c.sizes.same(c.count(classes), c.size(rows, 0)))
+    throw shapeMismatch(
+      `multiMarginLoss: the target is ${printShape(c.shape(target))} for ${printShape(c.shape(input))}`,
+      'give a class for each sample',
+    );
   const own = c.gather(rows, 1, c.unsqueeze(classes, 1));
   const hinge = relu(c, c.op('add', c.op('sub', rows, own), float(a.float('margin'))));
   const powered = p === 2 ? square(c, hinge) : hinge;

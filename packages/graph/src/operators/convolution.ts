@@ -9,7 +9,7 @@ import type { Entry } from '../define.ts';
 import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one, product, range, zero } from '../shape.ts';
-import { sameDType } from './contraction.ts';
+import { requireEqual, sameDType } from './contraction.ts';
 import { batched, perAxis, reach, requirePositive, windows } from './windows.ts';
 import type { Window } from './windows.ts';
 
@@ -65,17 +65,24 @@ function paddings(
 }
 
 function withBias(c: Composer, x: ValueRef, bias: ValueRef | undefined): ValueRef {
-  return bias === undefined ? x : c.op('add', x, c.along(bias, 1, c.rank(x)));
+  if (bias === undefined) return x;
+  requireEqual(c, 'the bias of a convolution', [[c.size(bias, 0), c.size(x, 1)]]);
+  return c.op('add', x, c.along(bias, 1, c.rank(x)));
 }
 
 function checkWeight(c: Composer, a: ArgumentReader, n: number): readonly number[] {
   const [x, weight] = [a.tensor('input'), a.tensor('weight')];
-  sameDType(c, a.operator.name, [x, weight]);
+  const bias = a.optionalTensor('bias');
+  sameDType(c, a.operator.name, bias === undefined ? [x, weight] : [x, weight, bias]);
+  if (c.rank(weight) > 0 && c.sizes.isZero(c.size(weight, 0)))
+    throw shapeMismatch(`${a.operator.name}: the weight has no channels`, 'its first size must be positive');
   if (c.rank(weight) !== n + 2)
     throw shapeMismatch(
       `${a.operator.name}: the weight has shape ${printShape(c.shape(weight))}`,
       `it must have ${String(n + 2)} dims`,
     );
+  if (bias !== undefined && c.rank(bias) !== 1)
+    throw shapeMismatch(`${a.operator.name}: the bias is ${printShape(c.shape(bias))}`, 'it is a vector');
   requirePositive(a, ['stride', 'dilation', 'groups']);
   return c
     .shape(weight)

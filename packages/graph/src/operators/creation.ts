@@ -1,6 +1,6 @@
 // Tensors from nothing, and casts. Sizes, values and counts are attributes, so that every result is `full`, `iota` or
 // arithmetic on them.
-import { isFloat } from '@tsinductor/base';
+import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
@@ -108,6 +108,32 @@ function spaced(c: Composer, a: ArgumentReader, dtype: DType): ValueRef {
   return c.where(c.op('lt', index, float(Math.floor(steps / 2))), up, down);
 }
 
+/** Bytes that PyTorch computes at once, and how many times it does before it asks how many are left. */
+const RUN = { bytes: 32, unrolled: 2 };
+
+/**
+ * Evenly spaced integers. The numbers are those of PyTorch's kernel, which works on runs of as many elements as 32 bytes
+ * hold: the first of a run is truncated to an integer, the others are counted on from it, so with c the first index of
+ * the run of i:  trunc(trunc(start + c step) + (i - c) step), from the end for the second half. Where fewer elements
+ * are left than two runs have, each is a run of its own. The first of a run has one rounding (fma).
+ */
+function spacedIntegers(c: Composer, a: ArgumentReader, dtype: DType): ValueRef {
+  const steps = a.int('steps');
+  const [start, end] = [Math.trunc(a.float('start')), Math.trunc(a.float('end'))];
+  if (steps < 2) return c.cast(spaced(c, a, 'f64'), dtype);
+  const step = (end - start) / (steps - 1);
+  const lanes = RUN.bytes / dtypeInfo[dtype].bytes;
+  const inRuns = steps - (steps % (lanes * RUN.unrolled));
+  const index = c.iota(int(steps), 'f64');
+  const first = c.op('mul', c.op('floor', c.op('mul', index, float(1 / lanes))), float(lanes));
+  const run = c.where(c.op('lt', index, float(inRuns)), first, index);
+  const up = c.op('fma', run, c.full(float(step), [], 'f64'), c.full(float(start), [], 'f64'));
+  const left = c.op('sub', float(steps - 1), run);
+  const down = c.op('fma', left, c.full(float(-step), [], 'f64'), c.full(float(end), [], 'f64'));
+  const base = c.op('trunc', c.where(c.op('lt', run, float(Math.floor(steps / 2))), up, down));
+  return c.cast(c.op('add', base, c.op('mul', c.op('sub', index, run), float(step))), dtype);
+}
+
 /** f32 for the floats that it holds, f64 for f64 and for integers. */
 const spacing = (dtype: DType): DType => (isFloat(dtype) && dtype !== 'f64' ? 'f32' : 'f64');
 
@@ -129,6 +155,7 @@ function triangle(name: 'trilIndices' | 'triuIndices'): Entry {
     },
     (c, a) => {
       const [rows, columns, offset] = [a.int('row'), a.int('col'), a.int('offset')];
+      if (rows < 0 || columns < 0) throw argumentValue(name, 'a size is negative', 'sizes are 0 or more');
       const dtype = a.dtype() ?? 'i64';
       const spans = range(rows).map((row) => {
         const diagonal = Math.min(Math.max(row + offset, -1), columns);
@@ -249,7 +276,7 @@ export const creationEntries: readonly Entry[] = [
     },
     (c, a) => {
       const dtype = a.dtype() ?? 'f32';
-      return c.cast(spaced(c, a, spacing(dtype)), dtype);
+      return isFloat(dtype) ? c.cast(spaced(c, a, spacing(dtype)), dtype) : spacedIntegers(c, a, dtype);
     },
   ),
   composite(
@@ -262,14 +289,7 @@ export const creationEntries: readonly Entry[] = [
     },
     (c, a) => {
       const dtype = a.dtype() ?? 'f32';
-      return c.cast(
-        c.op(
-          'pow',
-          float(isFloat(dtype) ? a.float('base') : Math.trunc(a.float('base'))),
-          spaced(c, a, spacing(dtype)),
-        ),
-        dtype,
-      );
+      return c.cast(c.op('pow', float(a.float('base')), spaced(c, a, spacing(dtype))), dtype);
     },
   ),
   composite(

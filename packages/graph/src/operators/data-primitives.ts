@@ -188,8 +188,8 @@ const indexSelect = primitive(
     canonical: (builder, a) => {
       const [input, index] = [a.tensor('input'), a.tensor('index')];
       const rank = builder.meta(input).shape.length;
-      if (rank === 0) return { target: 'indexSelectScalar', args: a.args, attrs: {} };
       const dim = normalizeDim(a.int('dim'), rank);
+      if (rank === 0) return { target: 'indexSelectScalar', args: a.args, attrs: {} };
       const vector = builder.meta(index).shape.length === 0 ? builder.call('reshape', [index], { shape: [1] }) : index;
       return { args: [input, indexValue(builder, 'indexSelect', vector)], attrs: { dim } };
     },

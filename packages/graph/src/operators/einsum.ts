@@ -108,8 +108,11 @@ function checkSizes(c: Composer, operands: readonly Lettered[]): void {
 function sumOut(c: Composer, { value, letters }: Lettered, keep: ReadonlySet<string>): Lettered {
   const gone = letters.flatMap((name, axis) => (keep.has(name) ? [] : [axis]));
   if (gone.length === 0) return { value, letters };
-  const dtype = c.dtype(value);
-  return { value: c.cast(c.reduce('sum', value, gone), dtype), letters: letters.filter((name) => keep.has(name)) };
+  // As PyTorch's sum: of integers in i64.
+  return {
+    value: c.call('sum', [value], { dim: gone, keepdim: false, dtype: null }),
+    letters: letters.filter((name) => keep.has(name)),
+  };
 }
 
 /** The product of two, summed over the letters that only they have. */

@@ -4,6 +4,7 @@ import { activationEntries } from './activations.ts';
 import { aliasEntries } from './aliases.ts';
 import { bagEntries } from './bags.ts';
 import { classLossEntries } from './class-losses.ts';
+import { ctcLossEntries } from './ctc-loss.ts';
 import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
@@ -61,6 +62,7 @@ export const families: readonly (readonly Entry[])[] = [
   poolingEntries,
   lossEntries,
   classLossEntries,
+  ctcLossEntries,
   creationEntries,
   aliasEntries,
 ];

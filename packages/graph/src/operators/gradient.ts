@@ -105,7 +105,8 @@ function evenly(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const given = a.attr('spacing');
   const spacing =
     given === null ? [1] : Array.isArray(given) ? (given as readonly unknown[]).map(Number) : [a.float('spacing')];
-  if (spacing.length !== 1 && spacing.length !== axes.length)
+  // A list has one for each dim, a number is for all.
+  if ((Array.isArray(given) || spacing.length !== 1) && spacing.length !== axes.length)
     throw argumentValue(
       'gradient',
       `${String(spacing.length)} spacings for ${String(axes.length)} dims`,

@@ -109,6 +109,7 @@ function takeAlongDim(c: Composer, a: ArgumentReader): ValueRef {
   if (given === undefined) return c.gather(c.flatten(x), 0, c.flatten(index));
   if (c.rank(x) !== c.rank(index))
     throw shapeMismatch('takeAlongDim: the ranks differ', 'give the index the rank of the tensor');
+  if (c.rank(x) === 0) return c.gather(x, 0, index);
   const dim = c.dim(x, given);
   const together = broadcastShapes(c.sizes, [c.shape(x).with(dim, one), c.shape(index).with(dim, one)]);
   const expanded = (v: ValueRef): ValueRef => c.expand(v, together.with(dim, c.size(v, dim)));
@@ -117,7 +118,9 @@ function takeAlongDim(c: Composer, a: ArgumentReader): ValueRef {
 
 function maskedFill(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mask] = [a.tensor('input'), a.tensor('mask')];
-  if (c.dtype(mask) !== 'bool') throw dtypeMismatch('maskedFill', `the mask is ${c.dtype(mask)}, it must be bool`);
+  // PyTorch's older masks are u8.
+  if (c.dtype(mask) !== 'bool' && c.dtype(mask) !== 'u8')
+    throw dtypeMismatch('maskedFill', `the mask is ${c.dtype(mask)}, it must be bool`);
   return c.where(mask, valueLike(c, x, { operator: 'maskedFill', value: a.operand('value') }), x);
 }
 
@@ -134,7 +137,10 @@ function oneHot(c: Composer, a: ArgumentReader): ValueRef {
   const [x, classes] = [a.tensor('input'), a.int('numClasses')];
   if (c.dtype(x) !== 'i64') throw dtypeMismatch('oneHot', `the tensor is ${c.dtype(x)}, it must be i64`);
   if (classes < 1) throw dataDependent('oneHot', 'the number of classes', 'give numClasses');
-  return c.cast(c.op('eq', c.unsqueeze(x, -1), c.iota(size(classes))), 'i64');
+  // Written, not compared: so every class is checked against the number of classes.
+  const blank = c.full(0, [...c.shape(x), size(classes)], 'i64');
+  const index = c.unsqueeze(x, -1);
+  return c.scatter(blank, c.rank(x), { index, source: c.full(1, c.shape(index), 'i64'), mode: 'set' });
 }
 
 /** How many of the sorted values are below each value (or equal, from the right). */

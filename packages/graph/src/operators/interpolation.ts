@@ -109,10 +109,22 @@ function resizes(
       `${a.operator.name} of ${printShape(c.shape(x))}`,
       'it needs a batch, channels and at least one more dim',
     );
+  if (
+    c
+      .shape(x)
+      .slice(1)
+      .some((extent) => c.sizes.isZero(extent))
+  )
+    throw shapeMismatch(`${a.operator.name} of ${printShape(c.shape(x))}`, 'only the batch may be empty');
   const given = a.dims('size');
   const factors = factorsOf(a, n);
   if ((given === undefined) === (factors === undefined))
     throw argumentValue(a.operator.name, 'size and scaleFactor', 'give one of them');
+  if (
+    (given !== undefined && given.length !== 1 && given.length !== n) ||
+    (factors ?? []).some((f) => !Number.isFinite(f))
+  )
+    throw argumentValue(a.operator.name, 'size or scaleFactor', `give one, or one for each of ${String(n)} axes`);
   return range(n).map((i) => {
     const from = c.sizes.toNumber(c.size(x, i + 2));
     const factor = factors?.[i] ?? 1;
@@ -133,6 +145,8 @@ function factorsOf(a: ArgumentReader, n: number): readonly number[] | undefined 
   const attr = a.attr('scaleFactor');
   if (attr === null) return undefined;
   const items = Array.isArray(attr) ? (attr as readonly unknown[]).map(Number) : [a.float('scaleFactor')];
+  if (items.length !== 1 && items.length !== n)
+    throw argumentValue(a.operator.name, `${String(items.length)} scale factors`, `give ${String(n)} of them`);
   return items.length === 1 ? range(n).map(() => items[0] ?? 1) : items;
 }
 
@@ -170,7 +184,12 @@ export const interpolationEntries: readonly Entry[] = [
       doc: 'Resizes the axes after batch and channels.',
       torch: 'nn.functional.interpolate',
     },
-    (c, a) => interpolate(c, a, { mode: a.string('mode'), alignCorners: a.optionalBool('alignCorners') ?? false }),
+    (c, a) => {
+      const mode = a.string('mode');
+      if (a.optionalBool('alignCorners') !== undefined && (mode === 'nearest' || mode === 'area'))
+        throw argumentValue('interpolate', `alignCorners with mode ${mode}`, 'it is for the linear and cubic modes');
+      return interpolate(c, a, { mode, alignCorners: a.optionalBool('alignCorners') ?? false });
+    },
   ),
   composite(
     'upsampleNearest',

@@ -10,6 +10,7 @@ import type { Decomposition, Description, Entry } from '../define.ts';
 import { argumentValue, dataDependent, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { normalizeDim, one, product, range, sameShape, zero } from '../shape.ts';
+import { sameDType } from './contraction.ts';
 import { atLeast } from './views.ts';
 
 function stack(c: Composer, items: readonly ValueRef[], dim: number): ValueRef {
@@ -153,6 +154,7 @@ function blockDiag(c: Composer, items: readonly ValueRef[]): ValueRef {
 function cartesianProd(c: Composer, vectors: readonly ValueRef[]): ValueRef {
   if (vectors.some((x) => c.rank(x) !== 1))
     throw shapeMismatch('cartesianProd of tensors that are not vectors', 'give vectors');
+  sameDType(c, 'cartesianProd', vectors);
   if (vectors.length === 1) return at(vectors, 0);
   const shape = vectors.map((x) => c.count(x));
   const grids = vectors.map((x, axis) => c.reshape(c.expand(c.along(x, axis, shape.length), shape), [product(shape)]));

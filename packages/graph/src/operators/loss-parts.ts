@@ -5,9 +5,9 @@ import type { DType } from '@tsinductor/base';
 import { promoteTypes } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
-import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
-import { range, sameShape } from '../shape.ts';
+import { expandedShape, range, sameShape } from '../shape.ts';
 import { wideMean } from './reductions.ts';
 
 export const REDUCTIONS: readonly string[] = ['none', 'mean', 'sum', 'batchmean'];
@@ -55,6 +55,14 @@ export const floatOf = (dtype: DType): DType => (isFloat(dtype) ? dtype : 'f32')
 export const relu = (c: Composer, x: ValueRef): ValueRef => c.op('maximum', x, 0);
 
 export const WEIGHTED = `weight: tensor? = null, sizeAverage: bool? = null`;
+
+/** A loss of `input` and `target` whose result has shape and dtype of `input`: the target may broadcast to it. */
+export function fixedPairLoss(c: Composer, a: ArgumentReader, point: (pair: Pair) => ValueRef): ValueRef {
+  const [x, y] = [a.tensor('input'), a.tensor('target')];
+  if (!isFloat(c.dtype(x))) throw dtypeUnsupported(a.operator.name, c.dtype(x));
+  expandedShape(c.sizes, c.shape(y), c.shape(x));
+  return reduceLoss(c, a, { value: point({ x: c.widen(x), y: c.widen(y) }), dtype: c.dtype(x) });
+}
 
 /** A loss of `input` and `target`, broadcast together. */
 export function pairLoss(c: Composer, a: ArgumentReader, point: (pair: Pair) => ValueRef): ValueRef {

@@ -5,7 +5,7 @@ import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, shapeMismatch } from '../errors.ts';
+import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { sameShape } from '../shape.ts';
 import {
@@ -13,6 +13,7 @@ import {
   REDUCE,
   REDUCTIONS,
   WEIGHTED,
+  fixedPairLoss,
   floatOf,
   pairLoss,
   reduceLoss,
@@ -23,6 +24,7 @@ import {
 } from './loss-parts.ts';
 import type { Pair } from './loss-parts.ts';
 import { pNorm } from './norms.ts';
+import { requireFloat } from './reductions.ts';
 
 /** Quadratic within `width`, linear outside: the two common scalings of Huber's loss. */
 function huber(c: Composer, { x, y }: Pair, { width, scale }: { width: number; scale: number }): ValueRef {
@@ -49,6 +51,7 @@ const boundedLog = (c: Composer, x: ValueRef): ValueRef => c.op('maximum', c.op(
 function binaryCrossEntropy(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, weight] = [a.tensor('input'), a.tensor('target'), a.optionalTensor('weight')];
   requireSameShape(c, 'binaryCrossEntropy', [input, target]);
+  requireFloat(c, 'binaryCrossEntropy', input);
   const [x, y] = [c.widen(input), c.widen(target)];
   const hit = c.op('mul', y, boundedLog(c, x));
   const miss = c.op('mul', c.op('sub', float(1), y), c.op('maximum', c.op('log1p', c.op('neg', x)), float(-100)));
@@ -59,6 +62,7 @@ function binaryCrossEntropy(c: Composer, a: ArgumentReader): ValueRef {
 function withLogits(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, positive] = [a.tensor('input'), a.tensor('target'), a.optionalTensor('posWeight')];
   requireSameShape(c, 'binaryCrossEntropyWithLogits', [input, target]);
+  requireFloat(c, 'binaryCrossEntropyWithLogits', input);
   const [x, y] = [c.widen(input), c.widen(target)];
   const lower = c.op('neg', c.op('minimum', x, float(0)));
   const tail = c.op(
@@ -91,9 +95,22 @@ function poisson(c: Composer, { x, y }: Pair, a: ArgumentReader): ValueRef {
   return c.op('add', loss, c.where(c.op('le', y, 1), float(0), stirling));
 }
 
+/** As many variances as elements, or one for each last axis, whose size may be left out or 1. */
+function requireVariance(c: Composer, input: ValueRef, variance: ValueRef): void {
+  const [shape, given] = [c.shape(input), c.shape(variance)];
+  if (sameShape(c.sizes, given, shape) || sameShape(c.sizes, given, shape.slice(0, -1))) return;
+  const isOne = given.length === shape.length && shape.length > 0 && c.sizes.isOne(c.size(variance, -1));
+  if (!isOne || !sameShape(c.sizes, given.slice(0, -1), shape.slice(0, -1)))
+    throw shapeMismatch(
+      `gaussianNllLoss: var is ${printShape(given)}, the tensor ${printShape(shape)}`,
+      'give the shape of the tensor, its last axis left out or of size 1',
+    );
+}
+
 function gaussian(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, variance] = [a.tensor('input'), a.tensor('target'), a.tensor('var')];
   const [x, y] = [c.widen(input), c.widen(target)];
+  requireVariance(c, input, variance);
   const wide = c.widen(variance);
   const per =
     sameShape(c.sizes, c.shape(variance), c.shape(input)) || c.rank(variance) === c.rank(input)
@@ -128,6 +145,8 @@ function cosineEmbedding(c: Composer, a: ArgumentReader): ValueRef {
 
 function tripletMargin(c: Composer, a: ArgumentReader): ValueRef {
   const [anchor, positive, negative] = [a.tensor('anchor'), a.tensor('positive'), a.tensor('negative')];
+  if (new Set([anchor, positive, negative].map((x) => c.rank(x))).size > 1)
+    throw shapeMismatch('tripletMarginLoss: the ranks differ', 'give three tensors of one rank');
   const distance = (u: ValueRef, v: ValueRef): ValueRef => {
     const difference = c.widen(c.op('add', c.op('sub', u, v), float(a.float('eps'))));
     return pNorm(c, difference, { p: a.float('p'), dims: [c.rank(difference) - 1], keepdim: false });
@@ -236,7 +255,9 @@ export const lossEntries: readonly Entry[] = [
       torch: 'nn.functional.soft_margin_loss',
     },
     (c, a) =>
-      pairLoss(c, a, ({ x, y }) => c.op('log', c.op('add', c.op('exp', c.op('mul', c.op('neg', y), x)), float(1)))),
+      fixedPairLoss(c, a, ({ x, y }) =>
+        c.op('log', c.op('add', c.op('exp', c.op('mul', c.op('neg', y), x)), float(1))),
+      ),
   ),
   composite(
     'hingeEmbeddingLoss',

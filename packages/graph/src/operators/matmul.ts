@@ -6,6 +6,7 @@ import { scalar, scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { composite, floats } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
+import { printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import { expandedShape } from '../shape.ts';
 import { contract, matmul, requireRank, sameDType } from './contraction.ts';
@@ -65,6 +66,8 @@ function outer(c: Composer, x: ValueRef, y: ValueRef): ValueRef {
 
 function linear(c: Composer, a: ArgumentReader): ValueRef {
   const [x, weight, bias] = [a.tensor('input'), a.tensor('weight'), a.optionalTensor('bias')];
+  if (bias !== undefined && c.rank(weight) !== 2)
+    throw shapeMismatch(`linear: the weight has shape ${printShape(c.shape(weight))}`, 'with a bias it is a matrix');
   const result = matmul(c, x, c.rank(weight) === 1 ? weight : c.transpose(weight, 0, 1));
   if (bias === undefined) return result;
   sameDType(c, 'linear', [result, bias]);

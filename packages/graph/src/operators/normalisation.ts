@@ -101,6 +101,17 @@ function layerNorm(c: Composer, a: ArgumentReader): Normalised {
 const channelwise = (c: Composer, v: ValueRef | undefined, rank: number): ValueRef | undefined =>
   v === undefined ? undefined : c.along(v, 1, rank);
 
+/** Weight and bias have an element for each channel. */
+function requireChannels(c: Composer, a: ArgumentReader, channels: number): void {
+  for (const part of [a.optionalTensor('weight'), a.optionalTensor('bias')]) {
+    if (part !== undefined && !sameShape(c.sizes, c.shape(part), [int(channels)]))
+      throw shapeMismatch(
+        `${a.operator.name}: weight or bias is ${printShape(c.shape(part))}`,
+        `it must have an element for each of ${String(channels)} channels`,
+      );
+  }
+}
+
 function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
   const [input, groups] = [a.tensor('input'), a.int('numGroups')];
   requireFloat(c, 'groupNorm', input);
@@ -120,6 +131,7 @@ function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
   ]);
   const { value } = standardise(c, x, { dims: [2], eps: a.float('eps') });
   const rank = shape.length;
+  requireChannels(c, a, channels);
   const result = affine(c, c.reshape(value, shape), {
     weight: channelwise(c, a.optionalTensor('weight'), rank),
     bias: channelwise(c, a.optionalTensor('bias'), rank),
@@ -240,17 +252,20 @@ const instanceNorm = composite(
     torch: 'nn.functional.instance_norm',
     accepts: floats,
   },
-  (c, a) =>
-    normaliseChannels(
-      c,
-      a.tensor('input'),
-      statisticsOf(a, range(c.rank(a.tensor('input')), 2), a.bool('useInputStats')),
-    ).value,
+  (c, a) => {
+    const [x, ofInput] = [a.tensor('input'), a.bool('useInputStats')];
+    const spatial = range(c.rank(x), 2);
+    if (ofInput && c.rank(x) > 1 && c.sizes.isOne(c.count(x, spatial)))
+      throw shapeMismatch(`instanceNorm of ${printShape(c.shape(x))}`, 'each channel needs more than one element');
+    if (c.rank(x) > 1) requireChannels(c, a, c.sizes.toNumber(c.size(x, 1)));
+    return normaliseChannels(c, x, statisticsOf(a, spatial, ofInput)).value;
+  },
 );
 
 /** Divides by the sum of squares over neighbouring channels. */
 function localResponseNorm(c: Composer, a: ArgumentReader): ValueRef {
   const [x, n] = [a.tensor('input'), a.int('size')];
+  if (n < 1) throw argumentValue('localResponseNorm', `size ${String(n)}`, 'it is positive');
   if (c.rank(x) < 3) throw shapeMismatch(`localResponseNorm of ${printShape(c.shape(x))}`, 'it needs at least 3 dims');
   if (c.count(x).kind === 'int' && c.sizes.isZero(c.count(x))) return x;
   const wide = c.widen(x);

@@ -1,5 +1,6 @@
 // Vector and matrix norms, distances, normalize. Half types are computed in f32 and rounded once.
 import { isFloat } from '@tsinductor/base';
+import { promoteTypes } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
 import { float } from '../composer.ts';
@@ -9,13 +10,14 @@ import type { Entry } from '../define.ts';
 import { argumentValue, dtypeUnsupported, shapeMismatch, unsupported } from '../errors.ts';
 import type { Attr, ValueRef } from '../graph.ts';
 import { ascending, normalizeDims, range } from '../shape.ts';
+import { requireEqual } from './contraction.ts';
 import { requireElements } from './reductions.ts';
 
 /** The p-norm over dims of a wide tensor. */
 export function pNorm(c: Composer, x: ValueRef, { p, dims, keepdim }: Over & { readonly p: number }): ValueRef {
   const magnitude = c.op('abs', x);
+  if (p < 0) requireElements(c, 'norm', { x, dims });
   if (Math.abs(p) === Infinity) {
-    if (p < 0) requireElements(c, 'norm', { x, dims });
     const isEmpty = dims.some((dim) => c.sizes.isZero(c.size(x, dim)));
     return c.reduce(isEmpty ? 'sum' : p > 0 ? 'amax' : 'amin', magnitude, { dims, keepdim });
   }
@@ -111,14 +113,16 @@ function normalize(c: Composer, a: ArgumentReader): ValueRef {
 
 function cosineSimilarity(c: Composer, a: ArgumentReader): ValueRef {
   const [first, second] = [a.tensor('x1'), a.tensor('x2')];
-  const [x, y] = [c.widen(first), c.widen(second)];
+  const together = promoteTypes(c.dtype(first), c.dtype(second));
+  if (!isFloat(together)) throw dtypeUnsupported('cosineSimilarity', together);
+  const [x, y] = [c.widen(c.cast(first, together)), c.widen(c.cast(second, together))];
   const dot = c.op('mul', x, y);
   const dims = [c.dim(dot, a.int('dim'))];
   const [wideX, wideY] = [c.expand(x, c.shape(dot)), c.expand(y, c.shape(dot))];
   const squares = [wideX, wideY].map((v) =>
     c.op('maximum', c.op('sqrt', c.reduce('sum', c.op('mul', v, v), dims)), float(a.float('eps'))),
   );
-  return c.cast(c.op('div', c.reduce('sum', dot, dims), c.fold('mul', squares)), c.dtype(first));
+  return c.cast(c.op('div', c.reduce('sum', dot, dims), c.fold('mul', squares)), together);
 }
 
 function pairwiseDistance(c: Composer, a: ArgumentReader): ValueRef {
@@ -133,6 +137,8 @@ function pairwiseDistance(c: Composer, a: ArgumentReader): ValueRef {
 
 function cdist(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y] = [a.tensor('x1'), a.tensor('x2')];
+  if (c.rank(x) < 2 || c.rank(y) < 2) throw shapeMismatch('cdist of a vector', 'give matrices of rows');
+  requireEqual(c, 'cdist', [[c.size(x, -1), c.size(y, -1)]]);
   const difference = c.op('sub', c.unsqueeze(x, -2), c.unsqueeze(y, -3));
   return pNorm(c, difference, { p: a.float('p'), dims: [c.dim(difference, -1)], keepdim: false });
 }
@@ -228,7 +234,6 @@ export const normEntries: readonly Entry[] = [
       signature: 'x1: tensor, x2: tensor, dim: int = 1, eps: float = 1e-8',
       doc: 'The cosine of the angle between slices.',
       torch: ['nn.functional.cosine_similarity', 'cosine_similarity'],
-      accepts: floats,
     },
     cosineSimilarity,
   ),
@@ -256,6 +261,7 @@ export const normEntries: readonly Entry[] = [
     {
       signature: 'input: tensor, p: float, dim: int, maxnorm: float',
       doc: 'Scales slices down to a largest norm.',
+      inPlace: true,
       accepts: floats,
     },
     renorm,

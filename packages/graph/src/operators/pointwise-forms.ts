@@ -8,7 +8,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite, floats } from '../define.ts';
+import { composite, floats, numbers } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
@@ -127,7 +127,7 @@ function isclose(c: Composer, a: ArgumentReader): ValueRef {
   const [input, other, rtol, atol] = [a.tensor('input'), a.tensor('other'), a.float('rtol'), a.float('atol')];
   if (c.dtype(input) !== c.dtype(other))
     throw dtypeMismatch('isclose', `the tensors are ${c.dtype(input)} and ${c.dtype(other)}`);
-  if (rtol < 0 || atol < 0) throw argumentValue('isclose', 'a tolerance is negative', 'tolerances are 0 or more');
+  if (!(rtol >= 0 && atol >= 0)) throw argumentValue('isclose', 'a tolerance is negative', 'tolerances are 0 or more');
   const equal = c.op('eq', input, other);
   const same =
     a.bool('equalNan') && isFloat(c.dtype(input))
@@ -154,7 +154,8 @@ const ternaryForm = (name: 'addcmul' | 'addcdiv', target: 'mul' | 'div', doc: st
     (c, a) => {
       const [x, first, second] = [a.tensor('input'), a.tensor('tensor1'), a.tensor('tensor2')];
       const dtype = promoted(c, x, first, second);
-      if (target === 'div' && !isFloat(dtype)) throw dtypeUnsupported('addcdiv', dtype);
+      const isWhole = [first, second].every((each) => !isFloat(c.dtype(each)));
+      if (target === 'div' && isWhole) throw dtypeUnsupported('addcdiv', c.dtype(second), 'cast one tensor to a float');
       const [wideX, left, right] = [
         wideOperand(c, x, dtype),
         wideOperand(c, first, dtype),
@@ -200,7 +201,6 @@ const ldexp = (c: Composer, a: ArgumentReader): ValueRef =>
 
 function allEqual(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y] = [a.tensor('input'), a.tensor('other')];
-  if (c.dtype(x) !== c.dtype(y)) throw dtypeMismatch('equal', `the tensors are ${c.dtype(x)} and ${c.dtype(y)}`);
   if (!sameShape(c.sizes, c.shape(x), c.shape(y))) return c.full(false, [], 'bool');
   return c.reduce('all', c.op('eq', x, y));
 }
@@ -307,12 +307,17 @@ export const pointwiseForms: readonly Entry[] = [
   ),
   composite(
     'floatPower',
-    { signature: 'input: operand, exponent: operand', doc: 'The power, in f64.', kind: 'pointwise' },
+    { signature: 'input: operand, exponent: operand', doc: 'The power, in f64.', kind: 'pointwise', inPlace: true },
     (c, a) => c.op('pow', asTensor(c, a.operand('input'), 'f64'), asTensor(c, a.operand('exponent'), 'f64')),
   ),
   composite(
     'ldexp',
-    { signature: 'input: tensor, other: operand', doc: 'input times 2 to the power of other.', kind: 'pointwise' },
+    {
+      signature: 'input: tensor, other: operand',
+      doc: 'input times 2 to the power of other.',
+      kind: 'pointwise',
+      inPlace: true,
+    },
     ldexp,
   ),
   composite(
@@ -327,6 +332,8 @@ export const pointwiseForms: readonly Entry[] = [
       doc: 'Multivariate log gamma.',
       torch: ['mvlgamma', 'special.multigammaln'],
       kind: 'pointwise',
+      inPlace: true,
+      accepts: numbers,
     },
     mvlgamma,
   ),

@@ -6,9 +6,9 @@ import type { Composer } from '../composer.ts';
 import { float, size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
-import { one, range } from '../shape.ts';
+import { one, range, sameShape } from '../shape.ts';
 import { batched, perAxis, reach, requirePositive, windows } from './windows.ts';
 import type { Window } from './windows.ts';
 
@@ -233,9 +233,26 @@ function adaptiveMax(c: Composer, a: ArgumentReader, n: number): readonly ValueR
   return batched(c, a.tensor('input'), { rank: n + 2, body });
 }
 
+function requireUnpoolable(c: Composer, a: ArgumentReader, n: number): void {
+  const [x, index] = [a.tensor('input'), a.tensor('indices')];
+  requirePositive(a, ['kernelSize', 'stride']);
+  if (c.dtype(index) !== 'i64')
+    throw dtypeMismatch(a.operator.name, `the indices are ${c.dtype(index)}, they must be i64`);
+  if (c.rank(x) !== n + 1 && c.rank(x) !== n + 2)
+    throw shapeMismatch(
+      `${a.operator.name} of ${printShape(c.shape(x))}`,
+      `it must have ${String(n + 1)} or ${String(n + 2)} dims`,
+    );
+  if (!sameShape(c.sizes, c.shape(x), c.shape(index)))
+    throw shapeMismatch(
+      `${a.operator.name}: the indices are ${printShape(c.shape(index))}, the tensor ${printShape(c.shape(x))}`,
+    );
+}
+
 /** Puts values back where a max pool found them. */
 function unpool(c: Composer, a: ArgumentReader, n: number): ValueRef {
   const [x, index] = [a.tensor('input'), a.tensor('indices')];
+  requireUnpoolable(c, a, n);
   const lead = c.shape(x).slice(0, c.rank(x) - n);
   const kernel = perAxis(a, 'kernelSize', n);
   const stride = a.attr('stride') === null ? kernel : perAxis(a, 'stride', n);
@@ -243,7 +260,12 @@ function unpool(c: Composer, a: ArgumentReader, n: number): ValueRef {
   const usual = range(n).map(
     (i) => (c.sizes.toNumber(c.size(x, lead.length + i)) - 1) * at(stride, i) + at(kernel, i) - 2 * at(padding, i),
   );
-  const spatial = (a.dims('outputSize')?.slice(-n) ?? usual).map(size);
+  const asked = a.dims('outputSize')?.slice(-n);
+  // Within one stride of the usual size, which is where a pool of these arguments leads back from.
+  const isNear = (extent: number, i: number): boolean => Math.abs(extent - at(usual, i)) < at(stride, i);
+  if (asked !== undefined && (asked.length !== n || !asked.every(isNear)))
+    throw argumentValue(a.operator.name, `outputSize ${asked.join(', ')}`, `use sizes near ${usual.join(', ')}`);
+  const spatial = (asked ?? usual).map(size);
   const blank = c.full(0, [...lead, product(spatial)], c.dtype(x));
   const flat = (v: ValueRef): ValueRef => c.reshape(v, [...lead, product(c.shape(v).slice(lead.length))]);
   return c.reshape(c.scatter(blank, lead.length, { index: flat(index), source: flat(x), mode: 'set' }), [

@@ -3,23 +3,52 @@ import { at } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite, floats } from '../define.ts';
+import { composite, floats, numbers } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue } from '../errors.ts';
+import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one, product, range } from '../shape.ts';
 import { contract, matmul, requireEqual, requireRank } from './contraction.ts';
 import { inverse } from './linear-algebra.ts';
+
+/** A contraction in which an axis of size 1 stands for all of the other's: that one is summed first. */
+function contractSummed(
+  c: Composer,
+  { x, y }: { x: ValueRef; y: ValueRef },
+  [left, right]: readonly [readonly number[], readonly number[]],
+): ValueRef {
+  const uneven = (
+    own: ValueRef,
+    [mine, its]: readonly [readonly number[], readonly number[]],
+    other: ValueRef,
+  ): number[] =>
+    mine.filter(
+      (dim, i) => i < its.length && c.sizes.isOne(c.size(other, at(its, i))) && !c.sizes.isOne(c.size(own, dim)),
+    );
+  const summed = (v: ValueRef, dims: number[]): ValueRef =>
+    dims.length === 0 ? v : c.cast(c.reduce('sum', v, { dims, keepdim: true }), c.dtype(v));
+  const [fromX, fromY] = [uneven(x, [left, right], y), uneven(y, [right, left], x)];
+  return contract(c, { x: summed(x, fromX), y: summed(y, fromY) }, [left, right]);
+}
+
+const isIntegers = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.every((item) => Number.isInteger(item));
 
 function tensordot(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y, dims] = [a.tensor('input'), a.tensor('other'), a.attr('dims')];
   if (typeof dims === 'number') {
     if (dims < 0 || dims > Math.min(c.rank(x), c.rank(y)))
       throw argumentValue('tensordot', `dims ${String(dims)}`, 'use at most the smaller rank');
-    return contract(c, { x, y }, [range(c.rank(x), c.rank(x) - dims), range(dims)]);
+    return contractSummed(c, { x, y }, [range(c.rank(x), c.rank(x) - dims), range(dims)]);
   }
-  const [left, right] = dims as readonly [readonly number[], readonly number[]];
-  return contract(c, { x, y }, [left, right]);
+  const [left, right] = Array.isArray(dims) && dims.length === 2 ? (dims as readonly unknown[]) : [];
+  if (!isIntegers(left) || !isIntegers(right))
+    throw argumentValue(
+      'tensordot',
+      'dims that are no two lists',
+      'give a number, or the dims of each tensor: [[1], [0]]',
+    );
+  return contractSummed(c, { x, y }, [left, right]);
 }
 
 function kron(c: Composer, a: ArgumentReader): ValueRef {
@@ -41,6 +70,7 @@ function kron(c: Composer, a: ArgumentReader): ValueRef {
 function bilinear(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y, weight, bias] = [a.tensor('input1'), a.tensor('input2'), a.tensor('weight'), a.optionalTensor('bias')];
   requireRank(c, 'bilinear', [[weight, 3]]);
+  if (c.rank(x) === 0 || c.rank(y) === 0) throw shapeMismatch('bilinear of a 0-d tensor', 'give vectors or batches');
   requireEqual(c, 'bilinear', [
     [c.size(x, -1), c.size(weight, 1)],
     [c.size(y, -1), c.size(weight, 2)],
@@ -176,7 +206,7 @@ export const productEntries: readonly Entry[] = [
       signature: 'input: tensor, n: int',
       doc: 'A power of square matrices.',
       torch: ['linalg.matrix_power', 'matrix_power'],
-      accepts: floats,
+      accepts: numbers,
     },
     (c, a) => matrixPower(c, a.tensor('input'), a.int('n')),
   ),

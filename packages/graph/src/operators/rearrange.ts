@@ -129,6 +129,7 @@ const triangle = (name: 'tril' | 'triu', comparison: 'le' | 'ge'): Entry =>
     {
       signature: 'input: tensor, diagonal: int = 0',
       doc: `The ${name === 'tril' ? 'lower' : 'upper'} triangle of matrices, zeros elsewhere.`,
+      inPlace: true,
     },
     (c, a) => {
       const x = a.tensor('input');

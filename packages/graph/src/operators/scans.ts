@@ -6,7 +6,7 @@ import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, shapeMismatch } from '../errors.ts';
+import { argumentValue, dimOutOfRange, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one } from '../shape.ts';
 import { requested } from './reductions.ts';
@@ -56,7 +56,7 @@ interface Trapezoids {
 /** Areas between neighbouring points, spaced by `x` or evenly by `dx`. */
 function trapezoids(c: Composer, a: ArgumentReader): Trapezoids | undefined {
   const [y, x] = [a.tensor('y'), a.optionalTensor('x')];
-  if (c.rank(y) === 0) return undefined;
+  if (c.rank(y) === 0) throw dimOutOfRange(a.int('dim'), 0);
   const dim = c.dim(y, a.int('dim'));
   const neighbours = (v: ValueRef, axis: number): readonly [ValueRef, ValueRef] => [
     c.slice(v, axis, { start: 1 }),

@@ -39,6 +39,12 @@ function updateOf(c: Composer, a: ArgumentReader, source: ValueRef | ScalarRef):
   const values = isScalar(source) ? c.full(source, c.shape(index), c.dtype(x)) : source;
   if (c.dtype(values) !== c.dtype(x))
     throw dtypeMismatch(a.operator.name, `the tensor is ${c.dtype(x)}, src is ${c.dtype(values)}`);
+  const rank = Math.max(c.rank(x), 1);
+  if ([index, values].some((each) => Math.max(c.rank(each), 1) !== rank))
+    throw shapeMismatch(
+      `${a.operator.name}: index ${printShape(c.shape(index))} and src ${printShape(c.shape(values))} of ${printShape(c.shape(x))}`,
+      'the three have one rank',
+    );
   return {
     x: atLeastVector(c, x),
     dim: c.dim(x, a.int('dim')),
@@ -206,6 +212,12 @@ function indexPut(c: Composer, a: ArgumentReader): ValueRef {
   if (c.dtype(values) !== c.dtype(x))
     throw dtypeMismatch('indexPut', `the tensor is ${c.dtype(x)}, the values are ${c.dtype(values)}`);
   if (dims.length === 0) throw argumentValue('indexPut', 'no indices', 'give at least one');
+  if (dims.length > c.rank(x))
+    throw argumentValue(
+      'indexPut',
+      `${String(dims.length)} indices for ${String(c.rank(x))} dims`,
+      'give one for each dim at most',
+    );
   const order = [...dims, ...range(c.rank(x)).filter((axis) => !dims.includes(axis))];
   const front = c.permute(x, order);
   const target = c.shape(c.index(front, indices, range(dims.length)));
@@ -223,6 +235,7 @@ function indexPut(c: Composer, a: ArgumentReader): ValueRef {
 /** Writes elements of the flattened tensor. */
 function put(c: Composer, a: ArgumentReader): ValueRef {
   const [x, index, source] = [a.tensor('input'), a.tensor('index'), a.tensor('source')];
+  if (c.dtype(index) !== 'i64') throw dtypeMismatch('put', `the index is ${c.dtype(index)}, it must be i64`);
   if (c.dtype(source) !== c.dtype(x))
     throw dtypeMismatch('put', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
   if (!c.sizes.same(c.count(index), c.count(source)))
@@ -236,7 +249,9 @@ function put(c: Composer, a: ArgumentReader): ValueRef {
 
 function maskedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mask, source] = [a.tensor('input'), a.tensor('mask'), a.tensor('source')];
-  if (c.dtype(mask) !== 'bool') throw dtypeMismatch('maskedScatter', `the mask is ${c.dtype(mask)}, it must be bool`);
+  // PyTorch's older masks are u8.
+  if (c.dtype(mask) !== 'bool' && c.dtype(mask) !== 'u8')
+    throw dtypeMismatch('maskedScatter', `the mask is ${c.dtype(mask)}, it must be bool`);
   if (c.dtype(source) !== c.dtype(x))
     throw dtypeMismatch('maskedScatter', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
   if (c.sizes.isZero(c.count(source))) return x;

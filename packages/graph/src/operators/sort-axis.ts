@@ -125,8 +125,8 @@ function placesInAll(c: Composer, sorted: ValueRef, { n, descending }: { n: numb
 
 /** Sorts an axis. */
 export function sortAxis(c: Composer, x: ValueRef, { dim, descending }: { dim: number; descending: boolean }): Sorted {
-  if (c.rank(x) === 0) return { values: c.call('clone', [x]), indices: c.full(0, [], 'i64') };
   const axis = c.dim(x, dim);
+  if (c.rank(x) === 0) return { values: c.call('clone', [x]), indices: c.full(0, [], 'i64') };
   const { values, indices } = sortLast(c, c.move(x, axis, c.rank(x) - 1), descending);
   const back = (v: ValueRef): ValueRef => c.move(v, c.rank(v) - 1, axis);
   return { values: back(values), indices: back(indices) };

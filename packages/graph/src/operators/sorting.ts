@@ -2,13 +2,15 @@
 import { isFloat } from '@tsinductor/base';
 import { int, subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
+import { scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, emptyReduction } from '../errors.ts';
-import type { ValueRef } from '../graph.ts';
+import { argumentValue, emptyReduction, printShape, shapeMismatch } from '../errors.ts';
+import type { ScalarRef, ValueRef } from '../graph.ts';
 import { range } from '../shape.ts';
+import { sameDType } from './contraction.ts';
 import { sortAxis, sortLast } from './sort-axis.ts';
 import type { Sorted } from './sort-axis.ts';
 
@@ -133,10 +135,23 @@ function between(c: Composer, row: ValueRef, { place, how }: { place: ValueRef; 
   return c.op('lerp', take(low), take(high), weight);
 }
 
+/** Levels lie in [0, 1], as far as they are known; tensors of them are vectors in the dtype of what they are levels of. */
+function checkLevels(c: Composer, operator: string, { x, q }: { x: ValueRef; q: ValueRef | ScalarRef }): void {
+  if (q.kind === 'scalar') {
+    if (!(scalarNumber(q) >= 0 && scalarNumber(q) <= 1))
+      throw argumentValue(operator, `q is ${String(scalarNumber(q))}`, 'it lies in [0, 1]');
+    return;
+  }
+  sameDType(c, operator, [x, q]);
+  if (c.rank(q) > 1) throw shapeMismatch(`${operator}: q is ${printShape(c.shape(q))}`, 'give a number or a vector');
+}
+
 function quantile(c: Composer, a: ArgumentReader, ignoreNaN: boolean): ValueRef {
   const [x, q, given, how] = [a.tensor('input'), a.operand('q'), a.optionalInt('dim'), a.string('interpolation')];
   if (!INTERPOLATIONS.includes(how))
     throw argumentValue(a.operator.name, `interpolation ${how}`, `use ${INTERPOLATIONS.join(', ')}`);
+  checkLevels(c, a.operator.name, { x, q });
+  if (given !== undefined) c.dim(x, given);
   const dim = given ?? 0;
   const row = given === undefined ? c.flatten(x) : lastAxis(c, x, dim);
   const last = c.rank(row) - 1;

@@ -9,8 +9,8 @@ import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
-import { broadcastShapes, one } from '../shape.ts';
-import { matmul } from './contraction.ts';
+import { broadcastShapes, one, sameShape } from '../shape.ts';
+import { matmul, requireRank, sameDType } from './contraction.ts';
 import { atLeastVector } from './indexing.ts';
 import { pNorm } from './norms.ts';
 
@@ -112,16 +112,22 @@ function counts(c: Composer, { place, bins, weight }: { place: ValueRef; bins: n
   return c.reduce('sum', c.where(hit, weights, c.full(0, [], c.dtype(weight))), [1]);
 }
 
-/** The ends of the bins: as given, or of the data; one apart where they would be equal. */
-function binEnds(c: Composer, x: ValueRef, given: readonly [number, number]): readonly [ValueRef, ValueRef] {
-  const isEmpty = c.sizes.isZero(c.count(x));
+/** The ends of the bins: as given, or of the data; `margin` to both sides where they would be equal. */
+function binEnds(
+  c: Composer,
+  x: ValueRef,
+  { given, margin }: { given: readonly [number, number] | undefined; margin: number },
+): readonly [ValueRef, ValueRef] {
   const fixed = (value: number): ValueRef => c.full(float(value), [], c.dtype(x));
-  if (given[0] !== given[1]) return [fixed(given[0]), fixed(given[1])];
-  if (isEmpty || given[0] !== 0)
-    return given[0] === 0 ? [fixed(0), fixed(1)] : [fixed(given[0] - 1), fixed(given[1] + 1)];
+  if (given !== undefined) {
+    const [low, high] = given;
+    return low === high ? [fixed(low - margin), fixed(high + margin)] : [fixed(low), fixed(high)];
+  }
+  if (c.sizes.isZero(c.count(x))) return [fixed(0), fixed(1)];
   const [low, high] = [c.reduce('amin', x), c.reduce('amax', x)];
   const isFlat = c.op('eq', low, high);
-  return [c.where(isFlat, c.op('sub', low, float(1)), low), c.where(isFlat, c.op('add', high, float(1)), high)];
+  const apart = float(margin);
+  return [c.where(isFlat, c.op('sub', low, apart), low), c.where(isFlat, c.op('add', high, apart), high)];
 }
 
 /** The bin of each element; the last one has its upper end too. */
@@ -139,7 +145,9 @@ function histc(c: Composer, a: ArgumentReader): ValueRef {
   const [input, bins] = [a.tensor('input'), a.int('bins')];
   if (bins < 1) throw argumentValue('histc', `${String(bins)} bins`, 'use at least 1');
   const x = c.widen(input);
-  const [low, high] = binEnds(c, x, [a.float('min'), a.float('max')]);
+  const [min, max] = [a.float('min'), a.float('max')];
+  if (max < min) throw argumentValue('histc', `from ${String(min)} to ${String(max)}`, 'max is not below min');
+  const [low, high] = binEnds(c, x, { given: min === 0 && max === 0 ? undefined : [min, max], margin: 1 });
   const hits = counts(c, { place: binOf(c, x, { low, high, bins }), bins, weight: c.full(1, c.shape(x), c.dtype(x)) });
   return c.cast(hits, c.dtype(input));
 }
@@ -151,10 +159,20 @@ function density(c: Composer, hits: ValueRef, edges: ValueRef): ValueRef {
   return c.op('div', c.op('div', hits, c.reduce('sum', hits)), widths);
 }
 
+/** The weights are as many as the elements, and of their dtype. */
+function requireWeights(c: Composer, a: ArgumentReader): void {
+  const [x, weight] = [a.tensor('input'), a.optionalTensor('weight')];
+  if (weight === undefined) return;
+  sameDType(c, 'histogram', [x, weight]);
+  if (!sameShape(c.sizes, c.shape(x), c.shape(weight)))
+    throw shapeMismatch(`histogram: weight is ${printShape(c.shape(weight))}, the tensor ${printShape(c.shape(x))}`);
+}
+
 function histogram(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const [x, bins] = [a.tensor('input'), a.int('bins')];
+  requireWeights(c, a);
   const given = a.attr('range') as readonly [number, number] | null;
-  const [low, high] = binEnds(c, x, given ?? [0, 0]);
+  const [low, high] = binEnds(c, x, { given: given ?? undefined, margin: 0.5 });
   const steps = c.op('div', c.iota(size(bins + 1), c.dtype(x)), float(bins));
   const edges = c.op('lerp', low, high, steps);
   const weight = a.optionalTensor('weight') ?? c.full(1, c.shape(x), c.dtype(x));
@@ -164,6 +182,9 @@ function histogram(c: Composer, a: ArgumentReader): readonly ValueRef[] {
 
 function histogramAt(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const [x, edges] = [a.tensor('input'), a.tensor('bins')];
+  requireRank(c, 'histogram', [[edges, 1]]);
+  sameDType(c, 'histogram', [x, edges]);
+  requireWeights(c, a);
   const bins = c.sizes.toNumber(c.size(edges, 0)) - 1;
   const [low, high] = [c.slice(edges, 0, { end: bins }), c.slice(edges, 0, { start: 1 })];
   const flat = c.unsqueeze(c.flatten(x), 1);

@@ -188,6 +188,26 @@ const unfoldPrimitive = view(
   },
 );
 
+/** What asStrided reads lies among the tensor's own elements, as far as the sizes are known. */
+function requireInside(
+  shape: Shape,
+  { size, stride, offset }: { readonly size: Shape; readonly stride: Shape; readonly offset: Index },
+): void {
+  if (size.some((extent) => extent.kind === 'int' && extent.value < 0))
+    throw argumentValue('asStrided', `the size ${printShape(size)}`, 'sizes are 0 or more');
+  const known = [...shape, ...size, ...stride, offset].map((each) => (each.kind === 'int' ? each.value : undefined));
+  if (known.includes(undefined) || size.some((each) => each.kind === 'int' && each.value === 0)) return;
+  const value = (index: Index): number => (index.kind === 'int' ? index.value : 0);
+  const last = size.reduce((sum, extent, axis) => sum + (value(extent) - 1) * value(at(stride, axis)), value(offset));
+  const count = shape.reduce((all, extent) => all * value(extent), 1);
+  if ([...stride, offset].some((each) => value(each) < 0) || last >= count)
+    throw argumentValue(
+      'asStrided',
+      `size ${printShape(size)} by ${printShape(stride)} from ${printShape([offset])} leaves the ${String(count)} elements`,
+      'stay inside the tensor',
+    );
+}
+
 const asStrided = view(
   'asStrided',
   {
@@ -207,6 +227,7 @@ const asStrided = view(
           (extent, axis) => builder.sizes.isOne(extent) || builder.sizes.same(at(strides, axis), at(plain, axis)),
         );
       if (!dense && !sameShape(builder.sizes, strides, plain)) throw layoutUnknown('asStrided', strides);
+      requireInside(shape, { size, stride, offset: a.attr('storageOffset') === null ? zero : a.size('storageOffset') });
       return {
         args: a.args,
         attrs: { size: sizesAttr(size), stride: sizesAttr(stride), storageOffset: a.attr('storageOffset') ?? 0 },

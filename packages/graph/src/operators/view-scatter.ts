@@ -7,13 +7,16 @@ import type { Composer } from '../composer.ts';
 import { size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, indexOutOfRange, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { range, sameShape, zero } from '../shape.ts';
 
 function selectScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src, index] = [a.tensor('input'), a.tensor('src'), a.int('index')];
+  if (c.rank(x) === 0) throw shapeMismatch('selectScatter of a 0-d tensor', 'it has no dims');
   const dim = c.dim(x, a.int('dim'));
+  const size = c.sizes.toNumber(c.size(x, dim));
+  if (index < -size || index >= size) throw indexOutOfRange(String(index), dim, String(size));
   const wrapped = index < 0 ? c.sizes.toNumber(c.size(x, dim)) + index : index;
   const here = c.op('eq', c.along(c.iota(c.size(x, dim)), dim, c.rank(x)), wrapped);
   return c.where(here, c.cast(c.expand(c.unsqueeze(src, dim), c.shape(x)), c.dtype(x)), x);
@@ -70,6 +73,8 @@ function diagonalScatter(c: Composer, a: ArgumentReader): ValueRef {
 function asStridedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src] = [a.tensor('input'), a.tensor('src')];
   const [shape, strides] = [a.sizes('size'), a.sizes('stride')];
+  if (shape.length !== strides.length)
+    throw argumentValue('asStridedScatter', 'size and stride of different lengths', 'give a stride for every size');
   const places = shape.map((extent, axis) =>
     c.along(c.op('mul', c.iota(extent), c.sizeOperand(at(strides, axis))), axis, shape.length),
   );

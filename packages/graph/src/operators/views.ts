@@ -1,6 +1,6 @@
 // Views and rearrangements as PyTorch offers them, in terms of the primitive ones.
 import { at, isFloat } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
+import { add, int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -49,17 +49,19 @@ function viewAs(c: Composer, x: ValueRef, target: Shape): ValueRef {
 
 function narrow(c: Composer, a: ArgumentReader): ValueRef {
   const [x, start, length] = [a.tensor('input'), a.int('start'), a.int('length')];
+  if (c.rank(x) === 0) throw shapeMismatch('narrow of a 0-d tensor', 'it has no dims');
   const dim = c.dim(x, a.int('dim'));
   const extent = at(c.shape(x), dim);
-  const first = start < 0 ? c.sizes.hint(extent) + start : start;
-  if (length < 0 || first < 0 || !c.sizes.atMost(int(first + length), extent)) {
+  const first = start < 0 ? add(extent, int(start)) : int(start);
+  const end = add(first, int(length));
+  if (length < 0 || !c.sizes.atMost(zero, first) || !c.sizes.atMost(end, extent)) {
     throw argumentValue(
       'narrow',
       `start ${String(start)} and length ${String(length)} leave ${printShape([extent])}`,
       'stay inside the axis',
     );
   }
-  return c.slice(x, dim, { start: first, end: first + length });
+  return c.slice(x, dim, { start: first, end });
 }
 
 /** narrow from a start that a tensor holds: the length is known, so that it is a selection. */
@@ -67,6 +69,8 @@ function narrowFrom(c: Composer, a: ArgumentReader): ValueRef {
   const [x, start, length] = [a.tensor('input'), a.tensor('start'), a.int('length')];
   if (c.rank(start) !== 0 || isFloat(c.dtype(start)))
     throw argumentValue('narrow', 'start is not a 0-d integer tensor', 'give an integer');
+  if (length < 0) throw argumentValue('narrow', `length ${String(length)}`, 'it is not negative');
+  if (c.rank(x) === 0) throw shapeMismatch('narrow of a 0-d tensor', 'it has no dims');
   return c.indexSelect(x, a.int('dim'), c.op('add', c.iota(int(length)), c.cast(start, 'i64')));
 }
 
@@ -85,8 +89,8 @@ function squeeze(c: Composer, x: ValueRef, dims: readonly number[]): ValueRef {
 }
 
 function flatten(c: Composer, x: ValueRef, ends: { start: number; end: number }): ValueRef {
-  if (c.rank(x) === 0) return c.reshape(x, [one]);
   const [start, end] = [c.dim(x, ends.start), c.dim(x, ends.end)];
+  if (c.rank(x) === 0) return c.reshape(x, [one]);
   if (start > end) throw argumentValue('flatten', 'startDim comes after endDim', 'swap them');
   const shape = c.shape(x);
   return start === end
@@ -286,6 +290,7 @@ export const viewEntries: readonly Entry[] = [
   view('unflatten', { signature: `${X}, dim: int, sizes: sizes`, doc: 'Splits one axis into several.' }, (c, a) => {
     const x = a.tensor('input');
     const dim = c.dim(x, a.int('dim'));
+    if (c.rank(x) === 0) throw shapeMismatch('unflatten of a 0-d tensor', 'give a tensor with dims');
     const parts = reshapedShape(c.sizes, [at(c.shape(x), dim)], a.sizes('sizes'));
     return c.reshape(x, [...c.shape(x).slice(0, dim), ...parts, ...c.shape(x).slice(dim + 1)]);
   }),

@@ -11,11 +11,14 @@ import { expOfNegative } from './exponential-core.ts';
 import { exp, expm1, log1p } from './exponential.ts';
 import { tanh } from './hyperbolic.ts';
 import { normalDistribution32 } from './normal-tail.ts';
+import { referenceErfc } from '../reference/error-function.ts';
 
 export const relu: Unary = unary('relu', {
   doc: 'x where it is positive, else 0.',
   formula: 'max(x, 0)',
   rule: 'promote',
+  reference: (x = 0) => Math.max(x, 0),
+  ulp: 0,
   accepts: numbers,
   traits: { cost: 1 },
   decompose: ({ x }, dtype) => (floats.includes(dtype) ? atLeast(x, 0) : maximum(x, 0)),
@@ -26,6 +29,8 @@ export const relu6: Unary = unary('relu6', {
   doc: 'x between 0 and 6.',
   formula: 'min(max(x, 0), 6)',
   rule: 'promote',
+  reference: (x = 0) => Math.min(Math.max(x, 0), 6),
+  ulp: 0,
   accepts: numbers,
   traits: { cost: 2 },
   decompose: ({ x }, dtype) => (floats.includes(dtype) ? atMost(atLeast(x, 0), 6) : minimum(maximum(x, 0), 6)),
@@ -81,6 +86,10 @@ export const gelu: Unary = unary('gelu', {
   doc: 'Gaussian error linear unit: x times the normal distribution function.',
   formula: 'x (1 + erf(x / sqrt(2))) / 2',
   rule: 'promote',
+  scale: (x = 0) => Math.abs(x),
+  reference: (x = 0) => (x * referenceErfc(-x * Math.SQRT1_2)) / 2,
+  referenceError: 1e-12,
+  ulp: 4,
   accepts: floats,
   traits: { cost: 26 },
   decompose: ({ x }, dtype) => mul(x, dtype === 'f32' ? normalDistribution32(x) : ndtr(x)),
@@ -98,6 +107,9 @@ export const geluTanh: Unary = unary('geluTanh', {
   doc: "GELU's approximation by tanh, written as x times a sigmoid.",
   formula: 'x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2',
   rule: 'promote',
+  scale: (x = 0) => Math.abs(x),
+  reference: (x = 0) => x / (1 + Math.exp(-1.5957691216057308 * (x + 0.044715 * x ** 3))),
+  ulp: 4,
   accepts: floats,
   traits: { cost: 29 },
   decompose: ({ x }, dtype) => mul(x, logistic(mul(mul(x, 2 * geluScale), add(1, mul(geluCubic, mul(x, x)))), dtype)),
@@ -139,6 +151,8 @@ export const softsign: Unary = unary('softsign', {
   doc: 'x divided by one more than its magnitude.',
   formula: 'x / (1 + |x|)',
   rule: 'promoteToFloat',
+  reference: (x = 0) => x / (1 + Math.abs(x)),
+  ulp: 2,
   traits: { cost: 10 },
   decompose: ({ x }) => div(x, add(1, abs(x))),
   gradient: ({ g, x }) => {
@@ -151,6 +165,9 @@ export const tanhshrink: Unary = unary('tanhshrink', {
   doc: 'x minus its tanh.',
   formula: 'x - tanh(x)',
   rule: 'promoteToFloat',
+  reference: (x = 0) => x - Math.tanh(x),
+  ulp: 4,
+  scale: (x = 0) => Math.abs(x),
   traits: { cost: 27 },
   decompose: ({ x }) => sub(x, tanh(x)),
   gradient: ({ g, x }) => {
@@ -163,6 +180,9 @@ export const hardsigmoid: Unary = unary('hardsigmoid', {
   doc: 'Piecewise linear sigmoid.',
   formula: 'min(max(x + 3, 0), 6) / 6',
   rule: 'promote',
+  reference: (x = 0) => Math.min(Math.max(x + 3, 0), 6) / 6,
+  ulp: 2,
+  scale: () => 1,
   accepts: floats,
   traits: { cost: 4 },
   decompose: ({ x }) => mul(atMost(atLeast(add(x, 3), 0), 6), 1 / 6),
@@ -173,6 +193,10 @@ export const hardswish: Unary = unary('hardswish', {
   doc: 'x times its piecewise linear sigmoid.',
   formula: 'x min(max(x + 3, 0), 6) / 6',
   rule: 'promote',
+  measured: [2 ** -149, 2 ** 125],
+  reference: (x = 0) => (x * Math.min(Math.max(x + 3, 0), 6)) / 6,
+  ulp: 3,
+  scale: (x = 0) => Math.abs(x),
   accepts: floats,
   traits: { cost: 5 },
   decompose: ({ x }) => mul(mul(x, atMost(atLeast(add(x, 3), 0), 6)), 1 / 6),
@@ -185,6 +209,8 @@ const seluAlpha = 1.6732632423543772;
 export const selu: Unary = unary('selu', {
   doc: 'Scaled exponential linear unit.',
   rule: 'promote',
+  reference: (x = 0) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x)),
+  ulp: 4,
   accepts: floats,
   traits: { cost: 20 },
   decompose: ({ x }) => where(gt(x, 0), mul(seluScale, x), mul(seluScale * seluAlpha, expm1(x))),

@@ -9,6 +9,7 @@ import { abs, add, atMost, copysign, div, mul, sign, sqrt, sub } from './arithme
 import { eq, gt, where } from './comparison.ts';
 import { exp } from './exponential.ts';
 import { horner, throughF64 } from './polynomial.ts';
+import { referenceI0, referenceI0e, referenceI1, referenceI1e } from '../reference/bessel.ts';
 
 /** exp(-x) I0(x) in x/4 - 1 for 0 <= x <= 8. */
 const i0Small = [
@@ -77,6 +78,9 @@ const grownI1 = (x: Term): Term => grown(x, scaledI1(x));
 export const i0: Unary = unary('i0', {
   doc: 'Modified Bessel function of the first kind, of order 0.',
   rule: 'promoteToFloat',
+  reference: referenceI0,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 180 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(grownI0, x) : grownI0(x)),
   gradient: ({ g, x }) => [mul(g, i1(x))],
@@ -86,6 +90,9 @@ export const i0e: Unary = unary('i0e', {
   doc: 'Exponentially scaled modified Bessel function of the first kind, of order 0.',
   formula: 'exp(-|x|) i0(x)',
   rule: 'promoteToFloat',
+  reference: referenceI0e,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 140 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(scaledI0, x) : scaledI0(x)),
   gradient: ({ g, x, out }) => [mul(g, sub(i1e(x), mul(sign(x), out)))],
@@ -94,6 +101,9 @@ export const i0e: Unary = unary('i0e', {
 export const i1: Unary = unary('i1', {
   doc: 'Modified Bessel function of the first kind, of order 1.',
   rule: 'promoteToFloat',
+  reference: referenceI1,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 180 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(grownI1, x) : grownI1(x)),
   gradient: ({ g, x, out }) => [mul(g, sub(i0(x), where(eq(x, 0), 0.5, div(out, x))))],
@@ -103,6 +113,9 @@ export const i1e: Unary = unary('i1e', {
   doc: 'Exponentially scaled modified Bessel function of the first kind, of order 1.',
   formula: 'exp(-|x|) i1(x)',
   rule: 'promoteToFloat',
+  reference: referenceI1e,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 140 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(scaledI1, x) : scaledI1(x)),
   gradient: ({ g, x, out }) => [mul(g, where(eq(x, 0), 0.5, sub(i0e(x), mul(out, add(sign(x), div(1, x))))))],

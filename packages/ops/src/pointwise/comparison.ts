@@ -18,6 +18,8 @@ export const eq: Binary = binary('eq', {
   doc: 'Whether two values are equal.',
   formula: 'x = y',
   rule: 'compare',
+  reference: (x = 0, y = 0) => Number(x === y),
+  ulp: 0,
   traits: { commutative: true, cost: 1 },
   c: infix('==', levels.equal),
   evaluate: compares((x, y) => x === y, (x, y) => x === y), // prettier-ignore
@@ -28,6 +30,8 @@ export const ne: Binary = binary('ne', {
   doc: 'Whether two values differ.',
   formula: 'x != y',
   rule: 'compare',
+  reference: (x = 0, y = 0) => Number(x !== y),
+  ulp: 0,
   traits: { commutative: true, cost: 1 },
   c: infix('!=', levels.equal),
   evaluate: compares((x, y) => x !== y, (x, y) => x !== y), // prettier-ignore
@@ -38,6 +42,8 @@ export const lt: Binary = binary('lt', {
   doc: 'Whether x is less than y.',
   formula: 'x < y',
   rule: 'compare',
+  reference: (x = 0, y = 0) => Number(x < y),
+  ulp: 0,
   traits: { cost: 1 },
   c: infix('<', levels.compare),
   evaluate: compares((x, y) => x < y, (x, y) => x < y), // prettier-ignore
@@ -48,6 +54,8 @@ export const le: Binary = binary('le', {
   doc: 'Whether x is less than or equal to y.',
   formula: 'x <= y',
   rule: 'compare',
+  reference: (x = 0, y = 0) => Number(x <= y),
+  ulp: 0,
   traits: { cost: 1 },
   c: infix('<=', levels.compare),
   evaluate: compares((x, y) => x <= y, (x, y) => x <= y), // prettier-ignore
@@ -58,6 +66,8 @@ export const gt: Binary = binary('gt', {
   doc: 'Whether x is greater than y.',
   formula: 'x > y',
   rule: 'compare',
+  reference: (x = 0, y = 0) => Number(x > y),
+  ulp: 0,
   traits: { cost: 1 },
   c: infix('>', levels.compare),
   evaluate: compares((x, y) => x > y, (x, y) => x > y), // prettier-ignore
@@ -68,6 +78,8 @@ export const ge: Binary = binary('ge', {
   doc: 'Whether x is greater than or equal to y.',
   formula: 'x >= y',
   rule: 'compare',
+  reference: (x = 0, y = 0) => Number(x >= y),
+  ulp: 0,
   traits: { cost: 1 },
   c: infix('>=', levels.compare),
   evaluate: compares((x, y) => x >= y, (x, y) => x >= y), // prettier-ignore
@@ -107,6 +119,8 @@ export const where: Ternary = ternary('where', {
   doc: 'y where x holds, else z. Whatever the other operand is, it does not matter.',
   formula: 'x ? y : z',
   rule: 'select',
+  reference: (x = 0, y = 0, z = 0) => (x === 0 ? z : y),
+  ulp: 0,
   traits: { cost: 1 },
   c: prelude('where_'),
   evaluate: {
@@ -123,6 +137,8 @@ export const where: Ternary = ternary('where', {
 export const isnan: Unary = unary('isnan', {
   doc: 'Whether x is NaN.',
   rule: 'predicate',
+  reference: (x = 0) => Number(Number.isNaN(x)),
+  ulp: 0,
   traits: { cost: 1 },
   decompose: ({ x }) => ne(x, x),
 });
@@ -130,6 +146,8 @@ export const isnan: Unary = unary('isnan', {
 export const isinf: Unary = unary('isinf', {
   doc: 'Whether x is infinite.',
   rule: 'predicate',
+  reference: (x = 0) => Number(Math.abs(x) === Infinity),
+  ulp: 0,
   traits: { cost: 2 },
   decompose: ({ x }, dtype) => (isFloat(dtype) ? eq(abs(x), Infinity) : ne(x, x)),
 });
@@ -137,6 +155,8 @@ export const isinf: Unary = unary('isinf', {
 export const isfinite: Unary = unary('isfinite', {
   doc: 'Whether x is neither NaN nor infinite.',
   rule: 'predicate',
+  reference: (x = 0) => Number(Number.isFinite(x)),
+  ulp: 0,
   traits: { cost: 2 },
   decompose: ({ x }, dtype) => (isFloat(dtype) ? lt(abs(x), Infinity) : eq(x, x)),
 });
@@ -144,6 +164,8 @@ export const isfinite: Unary = unary('isfinite', {
 export const isposinf: Unary = unary('isposinf', {
   doc: 'Whether x is positive infinity.',
   rule: 'predicate',
+  reference: (x = 0) => Number(x === Infinity),
+  ulp: 0,
   traits: { cost: 1 },
   decompose: ({ x }, dtype) => (isFloat(dtype) ? eq(x, Infinity) : ne(x, x)),
 });
@@ -151,6 +173,8 @@ export const isposinf: Unary = unary('isposinf', {
 export const isneginf: Unary = unary('isneginf', {
   doc: 'Whether x is negative infinity.',
   rule: 'predicate',
+  reference: (x = 0) => Number(x === -Infinity),
+  ulp: 0,
   traits: { cost: 1 },
   decompose: ({ x }, dtype) => (isFloat(dtype) ? eq(x, -Infinity) : ne(x, x)),
 });
@@ -158,6 +182,8 @@ export const isneginf: Unary = unary('isneginf', {
 export const isreal: Unary = unary('isreal', {
   doc: 'True: there are no complex numbers here.',
   rule: 'predicate',
+  reference: () => 1,
+  ulp: 0,
   traits: { cost: 0 },
   decompose: ({ x }) => logicalOr(eq(x, x), ne(x, x)),
 });
@@ -165,6 +191,7 @@ export const isreal: Unary = unary('isreal', {
 export const signbit: Unary = unary('signbit', {
   doc: 'Whether the sign bit is set: also of -0 and NaN.',
   rule: 'predicate',
+  exact: 'a bit of the operand',
   traits: { cost: 1 },
   decompose: ({ x }, dtype) => {
     if (!isFloat(dtype)) return dtype === 'bool' || dtype === 'u8' ? ne(x, x) : lt(x, 0);

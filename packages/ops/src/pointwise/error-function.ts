@@ -13,6 +13,13 @@ import { exp, log, log1p } from './exponential.ts';
 import { scalb } from './float-parts.ts';
 import { exp2Of } from './normal-tail.ts';
 import { horner, throughF64 } from './polynomial.ts';
+import {
+  referenceErf,
+  referenceErfc,
+  referenceErfcx,
+  referenceLogNdtr,
+  referenceNdtr,
+} from '../reference/error-function.ts';
 
 /** erf(x) / x - 1 in powers of x^2, for |x| <= 1. */
 const erfSmall32 = [
@@ -77,6 +84,8 @@ const twoOverRootPi = 2 / Math.sqrt(Math.PI);
 export const erf: Unary = unary('erf', {
   doc: 'Error function.',
   rule: 'promoteToFloat',
+  reference: referenceErf,
+  referenceError: 1e-12,
   traits: { cost: 31 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? erf32(x) : erf64(x)),
   ulp: 3,
@@ -86,6 +95,8 @@ export const erf: Unary = unary('erf', {
 export const erfc: Unary = unary('erfc', {
   doc: 'Complementary error function, 1 - erf(x), accurate for large x.',
   rule: 'promoteToFloat',
+  reference: referenceErfc,
+  referenceError: 1e-12,
   traits: { cost: 120 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(erfc64, x) : erfc64(x)),
   ulp: 4,
@@ -109,6 +120,8 @@ export const erfcx: Unary = unary('erfcx', {
   doc: 'Scaled complementary error function.',
   formula: 'exp(x^2) erfc(x)',
   rule: 'promoteToFloat',
+  reference: referenceErfcx,
+  referenceError: 1e-12,
   traits: { cost: 150 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(erfcx64, x) : erfcx64(x)),
   ulp: 4,
@@ -127,6 +140,8 @@ export const ndtr: Unary = unary('ndtr', {
   doc: 'Distribution function of the standard normal distribution.',
   formula: 'erfc(-x / sqrt(2)) / 2',
   rule: 'promoteToFloat',
+  reference: referenceNdtr,
+  referenceError: 1e-12,
   traits: { cost: 120 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(ndtr64, x) : ndtr64(x)),
   ulp: 4,
@@ -143,6 +158,8 @@ function logNdtr64(x: Term): Term {
 export const logNdtr: Unary = unary('logNdtr', {
   doc: 'Logarithm of the distribution function of the standard normal distribution.',
   rule: 'promoteToFloat',
+  reference: referenceLogNdtr,
+  referenceError: 1e-12,
   traits: { cost: 250 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(logNdtr64, x) : logNdtr64(x)),
   ulp: 4,

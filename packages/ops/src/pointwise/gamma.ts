@@ -13,6 +13,7 @@ import { horner, throughF64 } from './polynomial.ts';
 import { floor, round } from './rounding.ts';
 import { cos, sin } from './trigonometric.ts';
 import { zeta } from './zeta.ts';
+import { referenceDigamma, referenceLgamma, referenceTrigamma } from '../reference/gamma.ts';
 
 /** The variable that maps [1, 2] to [-1, 1]. */
 const centred = (x: Term): Term => sub(mul(2, x), 3);
@@ -102,6 +103,9 @@ function lgamma64(x: Term): Term {
 export const lgamma: Unary = unary('lgamma', {
   doc: 'Logarithm of the absolute value of the gamma function.',
   rule: 'promoteToFloat',
+  reference: referenceLgamma,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 400 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(lgamma64, x) : lgamma64(x)),
   gradient: ({ g, x }) => [mul(g, digamma(x))],
@@ -136,6 +140,9 @@ function digamma64(x: Term): Term {
 export const digamma: Unary = unary('digamma', {
   doc: 'Derivative of lgamma; NaN at negative integers, infinite at 0.',
   rule: 'promoteToFloat',
+  reference: referenceDigamma,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 400 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(digamma64, x) : digamma64(x)),
   gradient: ({ g, x }) => [mul(g, trigamma(x))],
@@ -162,6 +169,9 @@ function trigamma64(x: Term): Term {
 export const trigamma: Unary = unary('trigamma', {
   doc: 'Second derivative of lgamma: polygamma of order 1.',
   rule: 'promoteToFloat',
+  reference: referenceTrigamma,
+  referenceError: 1e-12,
+  ulp: 4,
   traits: { cost: 400 },
   internal: true,
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(trigamma64, x) : trigamma64(x)),

@@ -24,6 +24,7 @@ function step(x: Term, y: Term, smallest: Term): Term {
 export const nextafter: Binary = binary('nextafter', {
   doc: 'The representable value next to x in the direction of y.',
   rule: 'promote',
+  exact: 'a step of the format itself',
   accepts: ['f64', 'f32'],
   standIns: { bf16: 'nextafterBfloat16' },
   traits: { cost: 10 },

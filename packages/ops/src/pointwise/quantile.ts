@@ -11,6 +11,7 @@ import { eq, gt, logicalOr, lt, where } from './comparison.ts';
 import { logOfMagnitude } from './exponential-core.ts';
 import { exp } from './exponential.ts';
 import { horner, throughF64 } from './polynomial.ts';
+import { referenceErfinv, referenceNdtri } from '../reference/error-function.ts';
 
 /** A polynomial in the variable that maps [low, high] to [-1, 1]. */
 interface Piece {
@@ -87,6 +88,8 @@ function erfinv64(x: Term): Term {
 export const erfinv: Unary = unary('erfinv', {
   doc: 'Inverse of the error function; infinite at -1 and 1, NaN outside.',
   rule: 'promoteToFloat',
+  reference: referenceErfinv,
+  referenceError: 1e-12,
   traits: { cost: 250 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(erfinv64, x) : erfinv64(x)),
   ulp: 4,
@@ -105,6 +108,8 @@ function ndtri64(p: Term): Term {
 export const ndtri: Unary = unary('ndtri', {
   doc: 'Quantile function of the standard normal distribution: the inverse of ndtr.',
   rule: 'promoteToFloat',
+  reference: referenceNdtri,
+  referenceError: 1e-12,
   traits: { cost: 250 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(ndtri64, x) : ndtri64(x)),
   ulp: 4,

@@ -17,6 +17,8 @@ const roundHalfToEven = (x = 0): number => {
 export const floor: Unary = unary('floor', {
   doc: 'Largest integral value not above x.',
   rule: 'promote',
+  reference: Math.floor,
+  ulp: 0,
   accepts: numbers,
   traits: { cost: 1 },
   c: prelude('floor_'),
@@ -28,6 +30,8 @@ export const floor: Unary = unary('floor', {
 export const ceil: Unary = unary('ceil', {
   doc: 'Smallest integral value not below x.',
   rule: 'promote',
+  reference: Math.ceil,
+  ulp: 0,
   accepts: numbers,
   traits: { cost: 1 },
   c: prelude('ceil_'),
@@ -39,6 +43,8 @@ export const ceil: Unary = unary('ceil', {
 export const trunc: Unary = unary('trunc', {
   doc: 'Integral part of x.',
   rule: 'promote',
+  reference: Math.trunc,
+  ulp: 0,
   accepts: numbers,
   traits: { cost: 1 },
   c: prelude('trunc_'),
@@ -50,6 +56,8 @@ export const trunc: Unary = unary('trunc', {
 export const round: Unary = unary('round', {
   doc: 'Nearest integral value, halves to even.',
   rule: 'promote',
+  reference: (x = 0) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x)),
+  ulp: 0,
   accepts: numbers,
   traits: { cost: 1 },
   c: prelude('round_'),
@@ -62,6 +70,8 @@ export const frac: Unary = unary('frac', {
   doc: 'Fractional part of x, with its sign.',
   formula: 'x - trunc(x)',
   rule: 'promote',
+  reference: (x = 0) => x - Math.trunc(x),
+  ulp: 0,
   accepts: floats,
   traits: { cost: 2 },
   decompose: ({ x }) => sub(x, trunc(x)),

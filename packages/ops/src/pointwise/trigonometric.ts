@@ -255,6 +255,10 @@ export const sinc: Unary = unary('sinc', {
   doc: 'Normalised cardinal sine; 1 at 0.',
   formula: 'sin(pi x) / (pi x)',
   rule: 'promoteToFloat',
+  measured: [2 ** -149, 2 ** 126],
+  reference: (x = 0) => (x === 0 ? 1 : Math.sin(Math.PI * (x - 2 * Math.round(x / 2))) / (Math.PI * x)),
+  ulp: 4,
+  scale: () => 1,
   traits: { cost: 70 },
   decompose: ({ x }) => where(eq(x, 0), 1, div(sin(mul(x, Math.PI)), mul(x, Math.PI))),
   gradient: ({ g, x }) => {
@@ -267,6 +271,8 @@ export const sinc: Unary = unary('sinc', {
 export const angle: Unary = unary('angle', {
   doc: 'Angle of a real number: pi where it is negative, else 0.',
   rule: 'promoteToFloat',
+  reference: (x = 0) => (Number.isNaN(x) ? NaN : x < 0 ? Math.PI : 0),
+  ulp: 0.5,
   traits: { cost: 2 },
   decompose: ({ x }) => where(isnan(x), x, where(lt(x, 0), Math.PI, 0)),
   gradient: () => [0],

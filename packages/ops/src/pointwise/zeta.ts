@@ -9,6 +9,7 @@ import { eq, le, logicalAnd, lt, ne, where } from './comparison.ts';
 import { expInRange, logOfMagnitude } from './exponential-core.ts';
 import { pow } from './power.ts';
 import { floor } from './rounding.ts';
+import { referenceZeta } from '../reference/gamma.ts';
 
 /** Terms that are summed one by one: enough for y >= -10. What is left is a series in 1 / (y + directTerms). */
 const directTerms = 20;
@@ -57,12 +58,16 @@ function zetaSum(x: Term, y: Term, dtype: DType): Term {
 function zetaWithPoles(x: Term, y: Term, dtype: DType): Term {
   const sum = zetaSum(x, y, dtype);
   const ofNegative = where(eq(floor(y), y), Infinity, where(ne(floor(x), x), NaN, sum));
-  return where(eq(x, 1), Infinity, where(lt(x, 1), NaN, where(le(y, 0), ofNegative, sum)));
+  return where(eq(x, 1), Infinity, where(lt(x, 1), NaN, where(le(y, 0), ofNegative, where(eq(y, Infinity), NaN, sum))));
 }
 
 export const zeta: Binary = binary('zeta', {
   doc: 'Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1.',
   rule: 'promoteToFloat',
+  reference: referenceZeta,
+  referenceError: 1e-12,
+  measured: [1e-6, 1e4],
+  ulp: 4,
   traits: { cost: 1000 },
   decompose: ({ x, y }, dtype) =>
     dtype === 'f32' ? cast('f32', zetaWithPoles(cast('f64', x), cast('f64', y), dtype)) : zetaWithPoles(x, y, dtype),

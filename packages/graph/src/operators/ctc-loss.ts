@@ -1,0 +1,152 @@
+// Connectionist temporal classification: how unlikely it is that a sequence of class probabilities spells a target, summed
+// over all alignments. The forward variables of a step are computed from those of the step before, for all samples and
+// all places of the target with blanks between; what lies beyond a sample's own lengths is carried along and not used.
+// Graves, Fernandez, Gomez, Schmidhuber: Connectionist Temporal Classification, ICML 2006, section 4.
+import { isFloat } from '@tsinductor/base';
+import { int, multiply, subtract } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import type { ArgumentReader } from '../argument-reader.ts';
+import type { Composer } from '../composer.ts';
+import { float } from '../composer.ts';
+import { composite } from '../define.ts';
+import type { Entry } from '../define.ts';
+import { argumentValue, dtypeMismatch, dtypeUnsupported, shapeMismatch } from '../errors.ts';
+import type { ValueRef } from '../graph.ts';
+import { one } from '../shape.ts';
+
+/** Batched: log probabilities [steps, samples, classes], wide; targets [samples, length]; lengths [samples]. */
+interface Alignment {
+  readonly logs: ValueRef;
+  readonly targets: ValueRef;
+  readonly steps: ValueRef;
+  readonly lengths: ValueRef;
+}
+
+const impossible = float(-Infinity);
+
+function alignmentOf(c: Composer, a: ArgumentReader): Alignment {
+  const [logs, targets] = [a.tensor('logProbs'), a.tensor('targets')];
+  if (!isFloat(c.dtype(logs))) throw dtypeUnsupported('ctcLoss', c.dtype(logs));
+  const lengths = (name: string): ValueRef => {
+    const given = a.tensor(name);
+    if (isFloat(c.dtype(given))) throw dtypeMismatch('ctcLoss', `${name} is ${c.dtype(given)}, it must be i64`);
+    return c.flatten(c.cast(given, 'i64'));
+  };
+  const isBatched = c.rank(logs) === 3;
+  if (!isBatched && c.rank(logs) !== 2)
+    throw shapeMismatch('ctcLoss: logProbs has neither two nor three dims', 'give [steps, samples, classes]');
+  if (c.rank(targets) !== (isBatched ? 2 : 1))
+    throw shapeMismatch('ctcLoss: the targets are not padded', 'give a row of classes for each sample');
+  const batch = (v: ValueRef, axis: number): ValueRef => (isBatched ? v : c.unsqueeze(v, axis));
+  const alignment = {
+    logs: c.widen(batch(logs, 1)),
+    targets: c.cast(batch(targets, 0), 'i64'),
+    steps: lengths('inputLengths'),
+    lengths: lengths('targetLengths'),
+  };
+  const samples = c.size(alignment.logs, 1);
+  for (const each of [alignment.targets, alignment.steps, alignment.lengths])
+    if (!c.sizes.same(c.size(each, 0), samples))
+      throw shapeMismatch('ctcLoss: targets and lengths are not one for each sample', 'give as many as samples');
+  return alignment;
+}
+
+/** Classes with a blank before, between and after: [samples, 2 length + 1]. */
+function withBlanks(c: Composer, targets: ValueRef, blank: number): ValueRef {
+  const [samples, length] = [c.size(targets, 0), c.size(targets, 1)];
+  const blanks = c.full(blank, [samples, length, one], 'i64');
+  const pairs = c.reshape(c.cat([blanks, c.unsqueeze(targets, 2)], 2), [samples, multiply(length, int(2))]);
+  return c.cat([pairs, c.full(blank, [samples, one], 'i64')], 1);
+}
+
+/** Values `count` places to the right along the last axis; what comes in is impossible. */
+function shifted(c: Composer, values: ValueRef, count: number): ValueRef {
+  const kept = c.slice(values, 1, { end: subtract(c.size(values, 1), int(count)) });
+  return c.pad(kept, [[int(0), int(0)], [int(count), int(0)]], impossible); // prettier-ignore
+}
+
+/** The logarithm of a sum of exponentials, also of none that is possible. */
+function logSum(c: Composer, terms: readonly ValueRef[]): ValueRef {
+  const largest = c.fold('maximum', terms);
+  const zero = c.full(float(0), [], c.dtype(largest));
+  const pivot = c.where(c.op('eq', largest, impossible), zero, largest);
+  return c.op('add', c.op('log', c.fold('add', terms.map((term) => c.op('exp', c.op('sub', term, pivot))))), pivot); // prettier-ignore
+}
+
+/** The forward variables after each sample's last step: [samples, 2 length + 1]. */
+function forward(c: Composer, { logs, targets, steps }: Alignment, blank: number): ValueRef {
+  const classes = withBlanks(c, targets, blank);
+  const places = c.size(classes, 1);
+  const likelihood = (step: number): ValueRef => c.gather(c.select(logs, 0, step), 1, classes);
+  const place = c.iota(places);
+  // Between equal classes there must be a blank.
+  const before = c.pad(
+    c.slice(classes, 1, { end: subtract(places, int(2)) }),
+    [[int(0), int(0)], [int(2), int(0)]],
+    blank,
+  ); // prettier-ignore
+  const mayskip = c.op('logicalAnd', c.op('ne', classes, blank), c.op('ne', classes, before));
+  const none = c.full(impossible, [], c.dtype(logs));
+  let alpha = c.where(c.op('lt', place, 2), likelihood(0), none);
+  const count = c.sizes.toNumber(c.size(logs, 0));
+  for (let step = 1; step < count; step += 1) {
+    const reached = logSum(c, [alpha, shifted(c, alpha, 1), c.where(mayskip, shifted(c, alpha, 2), none)]);
+    const isWithin = c.unsqueeze(c.op('gt', steps, step), 1);
+    alpha = c.where(isWithin, c.op('add', reached, likelihood(step)), alpha);
+  }
+  return alpha;
+}
+
+/** A loss for each sample: the last place is the last class, or the blank behind it. */
+function losses(c: Composer, alignment: Alignment, blank: number): ValueRef {
+  const { targets, lengths, logs } = alignment;
+  if (c.sizes.isZero(c.size(logs, 0)))
+    throw argumentValue('ctcLoss', 'there are no steps', 'give log probabilities of at least one');
+  const padded: Index = c.sizes.isZero(c.size(targets, 1)) ? one : c.size(targets, 1);
+  const filled = c.sizes.isZero(c.size(targets, 1)) ? c.full(blank, [c.size(targets, 0), padded], 'i64') : targets;
+  const alpha = forward(c, { ...alignment, targets: filled }, blank);
+  const last = c.unsqueeze(c.op('mul', lengths, 2), 1);
+  const behind = c.gather(alpha, 1, last);
+  const ending = c.where(
+    c.op('gt', last, 0),
+    c.gather(alpha, 1, c.op('maximum', c.op('sub', last, 1), 0)),
+    c.full(impossible, [], c.dtype(alpha)),
+  );
+  return c.op('neg', c.squeeze(logSum(c, [behind, ending]), 1));
+}
+
+function ctcLoss(c: Composer, a: ArgumentReader): ValueRef {
+  const alignment = alignmentOf(c, a);
+  const dtype = c.dtype(a.tensor('logProbs'));
+  const given = losses(c, alignment, a.int('blank'));
+  const zero = c.full(float(0), [], c.dtype(given));
+  const each = a.bool('zeroInfinity') ? c.where(c.op('eq', given, float(Infinity)), zero, given) : given;
+  const reduction = a.string('reduction');
+  const cast = (v: ValueRef): ValueRef => c.cast(v, dtype);
+  switch (reduction) {
+    case 'none':
+      return cast(c.rank(a.tensor('logProbs')) === 3 ? each : c.reshape(each, []));
+    case 'sum':
+      return cast(c.reduce('sum', each));
+    case 'mean': {
+      const lengths = c.cast(c.op('maximum', alignment.lengths, 1), c.dtype(each));
+      return cast(c.op('div', c.reduce('sum', c.op('div', each, lengths)), c.sizeOperand(c.size(each, 0), c.dtype(each)))); // prettier-ignore
+    }
+    default:
+      throw argumentValue('ctcLoss', `reduction ${reduction}`, 'use none, mean or sum');
+  }
+}
+
+export const ctcLossEntries: readonly Entry[] = [
+  composite(
+    'ctcLoss',
+    {
+      signature:
+        "logProbs: tensor, targets: tensor, inputLengths: tensor, targetLengths: tensor, blank: int = 0, reduction: string = 'mean', zeroInfinity: bool = false",
+      doc: 'Connectionist temporal classification: the loss of a sequence over all alignments with a target.',
+      torch: ['nn.functional.ctc_loss', 'ctc_loss'],
+      forms: ['function'],
+    },
+    ctcLoss,
+  ),
+];
