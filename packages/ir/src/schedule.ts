@@ -51,18 +51,24 @@ export interface Group {
   readonly writes: readonly BufferId[];
 }
 
+/** A place of a temporary, at `offset` bytes (a multiple of 64); lifetimes [first, last] are positions in `groups`. */
+export interface PlacePlan {
+  readonly offset: Index;
+  readonly bytes: Index;
+  readonly first: number;
+  readonly last: number;
+  /** The buffer that this one is written over, by the group that reads it last. */
+  readonly over?: BufferId;
+}
+
 /** Where a buffer of the program lives. */
 export type BufferPlan = { readonly buffer: BufferId } & (
   | { readonly kind: 'input'; readonly position: number }
   | { readonly kind: 'output'; readonly position: number }
-  /** In the workspace, at `offset` bytes (a multiple of 64); lifetimes [first, last] are positions in `groups`. */
-  | {
-      readonly kind: 'workspace';
-      readonly offset: Index;
-      readonly bytes: Index;
-      readonly first: number;
-      readonly last: number;
-    }
+  /** In the workspace. */
+  | ({ readonly kind: 'workspace' } & PlacePlan)
+  /** In the memory of a result that is written only after the temporary's last use (or over it, by its last reader). */
+  | ({ readonly kind: 'hosted'; readonly output: BufferId } & PlacePlan)
   | { readonly kind: 'constant' }
   /** Never materialised: inlined, or local to a group. */
   | { readonly kind: 'virtual' }
@@ -79,10 +85,40 @@ export type Decision =
   | { readonly kind: 'rejected'; readonly nodes: readonly string[]; readonly reason: string }
   | { readonly kind: 'reused'; readonly buffer: string; readonly of: string; readonly reason: string };
 
+/** What a group costs, counted from its accesses; numbers but for symbolic sizes. */
+export interface GroupStatistics {
+  /** Bytes that it reads from and writes to memory. */
+  readonly readBytes: Index;
+  readonly writtenBytes: Index;
+  /** What any kernel with these inputs and results would move: what is needed of each once. */
+  readonly leastBytes: Index;
+  /** Arithmetic operations, by the costs of the ops' table; two for each product of a contraction. */
+  readonly flops: Index;
+}
+
+/** Bytes of temporaries in memory. */
+export interface MemoryStatistics {
+  /** All of them at once. */
+  readonly totalBytes: Index;
+  /** The most that live at the same time, with the groups in the order of the program and in the order chosen. */
+  readonly peakBefore: Index;
+  readonly peakAfter: Index;
+}
+
+export interface ScheduleStatistics {
+  /** In the order of the groups. */
+  readonly groups: readonly GroupStatistics[];
+  readonly memory: MemoryStatistics;
+  /** How often two clusters of nodes were tried as one. */
+  readonly pairs: number;
+}
+
 export interface Schedule {
   readonly program: LoopProgram;
   readonly groups: readonly Group[];
   readonly buffers: readonly BufferPlan[];
   readonly workspaceBytes: Index;
   readonly decisions: readonly Decision[];
+  /** What the scheduler counted; a schedule made by hand has none. */
+  readonly statistics?: ScheduleStatistics;
 }

@@ -23,6 +23,7 @@ import type { ElementArray } from './element-array.ts';
 import type { ProgramMemory } from './interpret-program.ts';
 import { ScalarBody } from './scalar-body.ts';
 import type { Evaluated, Point } from './scalar-body.ts';
+import { readsOf } from '../verify/verify-program.ts';
 import { combining } from './run-map.ts';
 
 type Axes = ReadonlyMap<string, number>;
@@ -33,9 +34,10 @@ export function interpretSchedule(schedule: Schedule, memory: ProgramMemory): vo
   for (const group of schedule.groups) machine.group(group);
 }
 
-/** Where a group's local buffer keeps what was written in the present iteration. */
+/** Where a group's local buffer keeps what was written in the present iteration of the loops around its users. */
 interface Local {
   readonly kind: 'scalar' | 'row';
+  readonly home: LoopTree;
   readonly values: Map<number, Value>;
 }
 
@@ -61,7 +63,9 @@ class ScheduleMachine {
 
   group(group: Group): void {
     this.#group = group;
-    this.#locals = new Map(group.locals.map(({ buffer, kind }) => [buffer, { kind, values: new Map() }]));
+    this.#locals = new Map(
+      group.locals.map(({ buffer, kind }) => [buffer, { kind, values: new Map(), home: homeOf(group, buffer) }]),
+    );
     this.#states = new Map();
     for (const node of group.nodes) if (node.kind === 'scatter') this.#startScatter(node);
     this.#tree(group.nest, new Map());
@@ -83,8 +87,7 @@ class ScheduleMachine {
   #band(tree: LoopTree, position: number, axes: Axes): void {
     const band = tree.loops[position];
     if (band === undefined) {
-      // Locals live within one iteration of the loops that all nodes share.
-      if (tree === this.#group?.nest) for (const { values } of this.#locals.values()) values.clear();
+      for (const { home, values } of this.#locals.values()) if (home === tree) values.clear();
       for (const child of tree.children) this.#tree(child, axes);
       return;
     }
@@ -240,6 +243,21 @@ class ScheduleMachine {
     const combine = evaluator(pointwise[combining[node.mode]], dtypeInfo[get(this.#dtypes, out)].compute);
     this.#store(out, place, combine(this.#load(out, place), value));
   }
+}
+
+/** The innermost tree that has all users of a local below it. */
+function homeOf(group: Group, buffer: BufferId): LoopTree {
+  const users = (tree: LoopTree | NodeRef): number => {
+    if (tree.kind === 'loops') return tree.children.reduce((sum, child) => sum + users(child), 0);
+    const node = at(group.nodes, tree.node);
+    return node.outs.includes(buffer) || readsOf(node).has(buffer) ? 1 : 0;
+  };
+  const all = users(group.nest);
+  const descend = (tree: LoopTree): LoopTree => {
+    const inner = tree.children.find((child): child is LoopTree => child.kind === 'loops' && users(child) === all);
+    return inner === undefined ? tree : descend(inner);
+  };
+  return descend(group.nest);
 }
 
 type Carrying = ReduceNode | ScanNode | Extract<LoopNode, { readonly kind: 'contract' }>;

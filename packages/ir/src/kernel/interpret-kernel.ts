@@ -1,10 +1,11 @@
 // The Kernel IR executed on the host, lane by lane: the meaning of the IR, and where every access is seen. Out-of-bounds
 // and uninitialised reads of scratch are InternalErrors. Slow on purpose; it defines what printed code must do.
-import { at, get, InternalError } from '@tsinductor/base';
+import { at, dtypeInfo, get, InternalError } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { bitcastValue, castValue, evaluator, pointwise } from '@tsinductor/ops';
-import type { Value as Scalar } from '@tsinductor/ops';
+import type { PointwiseName, Value as Scalar } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
+import { freeAxes } from '../arithmetic/query.ts';
 import type { Index } from '../index-expr.ts';
 import type { ScalarConstant } from '../scalar.ts';
 import type { Access, Condition, Kernel, Stmt, Value } from './kernel.ts';
@@ -21,32 +22,53 @@ export interface KernelRun {
   readonly sizes: ReadonlyMap<string, number>;
   /** How many units a parallel loop's chunk has; the chunks run in descending order, so that order cannot matter. */
   readonly chunk?: number;
+  /** In which order the threads and blocks of a launch run; ascending if absent. */
+  readonly order?: 'ascending' | 'descending';
 }
 
-/** Runs `kernel`; returns 0, or 1 + the site of a failed check. */
-export function interpretKernel(kernel: Kernel, run: KernelRun): number {
-  const machine = new Machine(kernel, run);
-  machine.block(kernel.body);
-  return machine.status;
+/** Where a thread meets others, and with which value for them. */
+export interface Meeting {
+  readonly statement: Stmt & { readonly kind: 'barrier' | 'shuffle' };
+  readonly value: Scalar;
+  /** Of a shuffle. */
+  readonly distance: number;
 }
+
+/** Told of every access of memory that threads share. */
+export type Watch = (access: { readonly name: string; readonly place: number; readonly kind: AccessKind }) => void;
+export type AccessKind = 'read' | 'write' | 'atomic';
 
 type Lanes = readonly Scalar[];
 
-class Machine {
+/** What a thread of a launch knows beforehand. */
+export interface ThreadOptions {
+  readonly names: ReadonlyMap<string, bigint>;
+  /** What indices mention, for all threads of the launch to fill and use. */
+  readonly freeAxes?: Map<Index, ReadonlySet<string>>;
+}
+
+const emptyOptions: ThreadOptions = { names: new Map() };
+
+/** One thread that executes a kernel; it stops at every meeting and is given the value that it gets there. */
+export class KernelThread {
   status = 0;
+  watch: Watch | undefined;
   readonly #kernel: Kernel;
   readonly #run: KernelRun;
   readonly #memory: Map<string, KernelMemory>;
+  readonly #freeAxes: Map<Index, ReadonlySet<string>>;
   readonly #names = new Map<string, Lanes>();
 
-  constructor(kernel: Kernel, run: KernelRun) {
+  constructor(kernel: Kernel, run: KernelRun, { names, freeAxes: known }: ThreadOptions = emptyOptions) {
     this.#kernel = kernel;
     this.#run = run;
     this.#memory = new Map(run.memory);
+    this.#freeAxes = known ?? new Map<Index, ReadonlySet<string>>();
+    for (const [name, value] of names) this.#names.set(name, [value]);
   }
 
-  block(statements: readonly Stmt[]): void {
-    for (const statement of statements) this.#execute(statement);
+  *block(statements: readonly Stmt[]): Generator<Meeting, void, Scalar> {
+    for (const statement of statements) yield* this.#execute(statement);
   }
 
   #fail(message: string): never {
@@ -55,15 +77,23 @@ class Machine {
 
   /** An index at lane `lane`, where the axis `axis` (if any) is that much further on. */
   #index(index: Index, lane = 0, axis?: string): number {
+    if (index.kind === 'int') return index.value;
     const axes = new Map<string, number>();
-    for (const [name, lanes] of this.#names) {
+    for (const name of this.#axesOf(index)) {
+      const lanes = get(this.#names, name);
       const value = lanes.length > 1 ? lanes[lane] : lanes[0];
       axes.set(name, Number(value) + (name === axis ? lane : 0));
     }
     return evaluateIndex(index, { axes, sizes: this.#run.sizes });
   }
 
-  #execute(statement: Stmt): void {
+  #axesOf(index: Index): ReadonlySet<string> {
+    const known = this.#freeAxes.get(index) ?? freeAxes(index);
+    this.#freeAxes.set(index, known);
+    return known;
+  }
+
+  *#execute(statement: Stmt): Generator<Meeting, void, Scalar> {
     switch (statement.kind) {
       case 'let':
       case 'var':
@@ -75,19 +105,37 @@ class Machine {
         break;
       case 'for': {
         const to = this.#index(statement.to);
-        for (let value = this.#index(statement.from); value < to; value += statement.step) {
+        const step = typeof statement.step === 'number' ? statement.step : this.#index(statement.step);
+        if (step < 1) this.#fail(`the loop over ${statement.name} does not advance`);
+        for (let value = this.#index(statement.from); value < to; value += step) {
           this.#names.set(statement.name, [BigInt(value)]);
-          this.block(statement.body);
+          yield* this.block(statement.body);
         }
         break;
       }
       case 'if':
-        this.block(this.#holds(statement.test) ? statement.then : (statement.otherwise ?? []));
+        yield* this.block(this.#holds(statement.test) ? statement.then : (statement.otherwise ?? []));
         break;
       case 'parallel':
-        this.#parallel(statement);
+        yield* this.#parallel(statement);
+        break;
+      case 'atomic':
+        this.#atomic(statement);
+        break;
+      case 'fetch':
+        this.#names.set(statement.name, [this.#fetch(statement)]);
+        break;
+      case 'while':
+        while (this.#holds(statement.test)) yield* this.block(statement.body);
+        break;
+      case 'barrier':
+        yield { statement, value: 0, distance: 0 };
+        break;
+      case 'shuffle':
+        this.#names.set(statement.name, [yield this.#offer(statement)]);
         break;
       case 'scratch': {
+        if (statement.shared !== undefined) break;
         const elements = new Array<Scalar | undefined>(statement.size).fill(undefined);
         this.#memory.set(statement.name, { dtype: statement.dtype, elements });
         break;
@@ -105,14 +153,18 @@ class Machine {
     }
   }
 
-  #parallel({ begin, end, total, body }: Stmt & { readonly kind: 'parallel' }): void {
+  #offer(statement: Stmt & { readonly kind: 'shuffle' }): Meeting {
+    return { statement, value: at(this.#value(statement.value), 0), distance: this.#index(statement.distance) };
+  }
+
+  *#parallel({ begin, end, total, body }: Stmt & { readonly kind: 'parallel' }): Generator<Meeting, void, Scalar> {
     const units = this.#index(total);
     const chunk = this.#run.chunk ?? units;
     for (let last = Math.ceil(units / Math.max(1, chunk)) - 1; last >= 0; last--) {
       this.#names.clear();
       this.#names.set(begin, [BigInt(last * chunk)]);
       this.#names.set(end, [BigInt(Math.min(units, (last + 1) * chunk))]);
-      this.block(body);
+      yield* this.block(body);
     }
   }
 
@@ -179,6 +231,7 @@ class Machine {
   #element(memory: KernelMemory, name: string, place: number): Scalar {
     if (place < 0 || place >= memory.elements.length)
       this.#fail(`reads ${name}[${String(place)}] of ${String(memory.elements.length)}`);
+    this.watch?.({ name, place, kind: 'read' });
     return memory.elements[place] ?? this.#fail(`reads ${name}[${String(place)}] before it is written`);
   }
 
@@ -203,8 +256,33 @@ class Machine {
         this.#fail(
           `writes ${access.buffer}[${String(place)}] of ${String(memory.elements.length)}: ${printKernelValue(value)}`,
         );
+      this.watch?.({ name: access.buffer, place, kind: 'write' });
       memory.elements[place] = at(lanes, lane);
     });
+  }
+
+  #atomic({ op, access, value }: Stmt & { readonly kind: 'atomic' }): void {
+    const memory = get(this.#memory, access.buffer);
+    const place = this.#index(access.at);
+    if (place < 0 || place >= memory.elements.length)
+      this.#fail(`updates ${access.buffer}[${String(place)}] of ${String(memory.elements.length)}`);
+    this.watch?.({ name: access.buffer, place, kind: 'atomic' });
+    const old = memory.elements[place] ?? this.#fail(`updates ${access.buffer}[${String(place)}] before it is written`);
+    memory.elements[place] = evaluator(pointwise[op], memory.dtype)(old, at(this.#value(value), 0));
+  }
+
+  #fetch({ op, access, value, expected }: Stmt & { readonly kind: 'fetch' }): Scalar {
+    const memory = get(this.#memory, access.buffer);
+    const place = this.#index(access.at);
+    const old = memory.elements[place] ?? this.#fail(`updates ${access.buffer}[${String(place)}], which has no value`);
+    this.watch?.({ name: access.buffer, place, kind: 'atomic' });
+    const given = at(this.#value(value), 0);
+    if (op === 'compareExchange') {
+      const wanted = expected === undefined ? old : at(this.#value(expected), 0);
+      memory.elements[place] = old === wanted ? given : old;
+    } else if (op === 'exchange') memory.elements[place] = given;
+    else memory.elements[place] = combined(memory.dtype, op, [old, given]);
+    return old;
   }
 
   #check({ name, value, extent, site, count }: Stmt & { readonly kind: 'check' }): void {
@@ -231,6 +309,12 @@ class Machine {
       }
     }
   }
+}
+
+/** Computed in the compute dtype, and rounded to what memory holds. */
+function combined(dtype: DType, op: PointwiseName, [old, given]: readonly [Scalar, Scalar]): Scalar {
+  const { compute } = dtypeInfo[dtype];
+  return castValue(evaluator(pointwise[op], compute)(old, given), compute, dtype);
 }
 
 function constantValue(value: ScalarConstant, dtype: DType): Scalar {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { axisIndex, int } from '../arithmetic/polynomial.ts';
 import type { Index } from '../index-expr.ts';
-import { interpretKernel } from './interpret-kernel.ts';
+import { interpretKernel } from './interpret-launch.ts';
 import type { KernelMemory } from './interpret-kernel.ts';
 import type { Access, Kernel, KernelBuffer, Stmt, Value, ValueType } from './kernel.ts';
 import { printKernelIr } from './print-kernel-ir.ts';

@@ -6,6 +6,11 @@
 // its use, and is visible to the end of the block that defines it. Names of loops, chunks and of i64 or i32 scalars may
 // stand in an Index (as an axis of that name). Operands of one value have the lanes of the value; `broadcast` widens. A
 // lane that `count` or `mask` excludes touches no memory.
+//
+// A kernel with a `launch` is run by every thread of every block of a grid: the launch's names are i64 scalars that differ
+// between them. Threads of a block meet at barriers; threads of a warp (32 with neighbouring numbers) also at shuffles.
+// Both are reached by all threads of the block (or warp) or by none. Between two meetings no thread touches an element of
+// shared memory that another writes, and within a launch no block touches what another writes, but by atomics.
 import type { DType } from '@tsinductor/base';
 import type { PointwiseName } from '@tsinductor/ops';
 import type { Index } from '../index-expr.ts';
@@ -65,16 +70,32 @@ export type Stmt =
       readonly mask?: Value;
       readonly hint?: 'stream';
     }
+  /** old access := combine(old, value), as one step that no other thread can divide. */
+  | { readonly kind: 'atomic'; readonly op: AtomicOp; readonly access: Access; readonly value: Value }
+  /**
+   * name := the scalar element, which at once becomes combine(element, value): `value` itself for an exchange, and for a
+   * compareExchange `value` where the element equals `expected`. One step that no other thread can divide.
+   */
+  | {
+      readonly kind: 'fetch';
+      readonly name: string;
+      readonly op: FetchOp;
+      readonly access: Access;
+      readonly value: Value;
+      readonly expected?: Value;
+    }
   /** for (name = from; name < to; name += step), `unroll` times unrolled by the target's compiler. */
   | {
       readonly kind: 'for';
       readonly name: string;
       readonly from: Index;
       readonly to: Index;
-      readonly step: number;
+      readonly step: number | Index;
       readonly unroll?: number;
       readonly body: readonly Stmt[];
     }
+  /** The test is read anew before each iteration: it is about variables. */
+  | { readonly kind: 'while'; readonly test: Condition; readonly body: readonly Stmt[] }
   | {
       readonly kind: 'if';
       readonly test: Condition;
@@ -94,8 +115,28 @@ export type Stmt =
       readonly grain: Index;
       readonly body: readonly Stmt[];
     }
-  /** Memory of the block, undefined at first, 64-byte aligned. */
-  | { readonly kind: 'scratch'; readonly name: string; readonly dtype: DType; readonly size: number }
+  /**
+   * Memory, undefined at first: of the statement's block, 64-byte aligned; or with `shared` of all threads of the launch's
+   * block, at that many bytes (a multiple of 16) into its shared memory.
+   */
+  | {
+      readonly kind: 'scratch';
+      readonly name: string;
+      readonly dtype: DType;
+      readonly size: number;
+      readonly shared?: number;
+    }
+  /** All threads of the block (or warp) arrive before any goes on, and then sees what they wrote. */
+  | { readonly kind: 'barrier'; readonly scope: 'block' | 'warp' }
+  /** name := the scalar `value` of another thread of the warp; where that is outside the warp, the thread's own. */
+  | {
+      readonly kind: 'shuffle';
+      readonly name: string;
+      readonly value: Value;
+      /** The thread `distance` further up (`down`: from a higher number to a lower), `up` likewise, or exactly it. */
+      readonly mode: 'down' | 'up' | 'from';
+      readonly distance: Index;
+    }
   /**
    * name := the user's index `value` (i64), wrapped once if negative and put to 0 where it is then outside [0, extent).
    * In that case the run fails with `site`. Lanes from `count` on, and lanes that `mask` excludes, never fail.
@@ -124,6 +165,12 @@ export type Stmt =
   | { readonly kind: 'prefetch'; readonly buffer: string; readonly at: Index; readonly intent: 'read' | 'write' }
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
 
+/** What an atomic update does: names of pointwise ops. */
+export type AtomicOp = 'add' | 'minimum' | 'maximum';
+
+/** What a `fetch` does: a binary pointwise op, or one of the two that have no op. */
+export type FetchOp = PointwiseName | 'exchange' | 'compareExchange';
+
 export interface TileCorner {
   readonly buffer: string;
   readonly at: Index;
@@ -150,6 +197,18 @@ export interface KernelBuffer {
   readonly size: Index;
   /** What the address is known to be a multiple of, in bytes. */
   readonly align: number;
+  /** Another of the kernel's buffers lies in the same memory: each element is read, then written over, by one thread. */
+  readonly shares?: true;
+}
+
+/** How many threads run a kernel, and by which names it knows them. */
+export interface Launch {
+  readonly blocks: Index;
+  /** Threads of a block: a multiple of 32, at most 1024. */
+  readonly threads: number;
+  /** Bytes of shared memory of a block. */
+  readonly sharedBytes: number;
+  readonly names: { readonly block: string; readonly blocks: string; readonly thread: string };
 }
 
 export interface Kernel {
@@ -159,6 +218,8 @@ export interface Kernel {
   /** The symbolic sizes that occur in it. */
   readonly sizes: readonly string[];
   readonly body: readonly Stmt[];
+  /** Absent: one thread runs it, and its parallel loops go to the runtime. */
+  readonly launch?: Launch;
   readonly origins: readonly Origin[];
   /** How it was bound, for `explain`: "map, 16 lanes of j, 4096 units". */
   readonly notes: readonly string[];

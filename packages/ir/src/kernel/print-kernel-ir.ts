@@ -1,7 +1,7 @@
 // The Kernel IR as text, for tests, dumps and messages of the verifier: one statement per line, types by suffix.
 import { Lines } from '@tsinductor/base';
 import { printIndex } from '../print/print-index.ts';
-import type { Access, Condition, Kernel, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import type { Access, Condition, Kernel, Launch, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
 
 export const printValueType = ({ dtype, lanes }: ValueType): string =>
   lanes === 1 ? dtype : `${dtype}x${String(lanes)}`;
@@ -44,33 +44,33 @@ export function printKernelValue(value: Value): string {
 const operators: Readonly<Record<Condition['kind'], string>> = { less: '<', equal: '==', notEqual: '!=' };
 const corner = ({ buffer, at, step }: TileCorner): string => `${buffer}[${printIndex(at)}, by ${printIndex(step)}]`;
 
+type BlockStmt = Extract<Stmt, { readonly body: readonly Stmt[] } | { readonly then: readonly Stmt[] }>;
+
 export function printStatement(statement: Stmt, lines: Lines): void {
-  const block = (open: string, body: readonly Stmt[], close = '}'): void => {
-    lines.block(open, () => { for (const inner of body) printStatement(inner, lines); }, close); // prettier-ignore
+  if ('body' in statement || 'then' in statement) printBlocks(statement, lines);
+  else lines.line(lineOf(statement));
+}
+
+function printBlocks(statement: BlockStmt, lines: Lines): void {
+  const block = (open: string, body: readonly Stmt[]): void => {
+    lines.block(open, () => { for (const inner of body) printStatement(inner, lines); }); // prettier-ignore
   };
   switch (statement.kind) {
-    case 'let':
-    case 'var':
-    case 'set':
-      lines.line(
-        `${statement.kind} ${statement.name}: ${printValueType(statement.value.type)} = ${printKernelValue(statement.value)}`,
-      );
+    case 'while': {
+      const { left, right, kind } = statement.test;
+      block(`while ${printIndex(left)} ${operators[kind]} ${printIndex(right)} {`, statement.body);
       break;
-    case 'store':
-      lines.line(
-        `${statement.hint ?? 'store'} ${printAccessText(statement.access, statement.mask)} = ${printKernelValue(statement.value)}`,
-      );
-      break;
+    }
     case 'for': {
       const { name, from, to, step, unroll } = statement;
-      const hints = `${step === 1 ? '' : ` step ${String(step)}`}${unroll === undefined ? '' : ` unroll ${String(unroll)}`}`;
+      const advance = typeof step === 'number' ? String(step) : printIndex(step);
+      const hints = `${advance === '1' ? '' : ` step ${advance}`}${unroll === undefined ? '' : ` unroll ${String(unroll)}`}`;
       block(`for ${name} in ${printIndex(from)} .. ${printIndex(to)}${hints} {`, statement.body);
       break;
     }
     case 'if': {
       const { test, then, otherwise } = statement;
-      const open = `if ${printIndex(test.left)} ${operators[test.kind]} ${printIndex(test.right)} {`;
-      block(open, then);
+      block(`if ${printIndex(test.left)} ${operators[test.kind]} ${printIndex(test.right)} {`, then);
       if (otherwise !== undefined) block('else {', otherwise);
       break;
     }
@@ -79,31 +79,58 @@ export function printStatement(statement: Stmt, lines: Lines): void {
       block(`parallel ${begin} .. ${end} of ${printIndex(total)} grain ${printIndex(grain)} {`, statement.body);
       break;
     }
-    case 'scratch':
-      lines.line(`scratch ${statement.name}: ${statement.dtype}[${String(statement.size)}]`);
-      break;
+  }
+}
+
+const named = (name: string, value: Value): string => `${name}: ${printValueType(value.type)}`;
+
+function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
+  switch (statement.kind) {
+    case 'let':
+    case 'var':
+    case 'set':
+      return `${statement.kind} ${named(statement.name, statement.value)} = ${printKernelValue(statement.value)}`;
+    case 'store': {
+      const { access, mask, hint, value } = statement;
+      return `${hint ?? 'store'} ${printAccessText(access, mask)} = ${printKernelValue(value)}`;
+    }
+    case 'atomic':
+      return `atomic ${statement.op} ${printAccessText(statement.access, undefined)}, ${printKernelValue(statement.value)}`;
+    case 'fetch': {
+      const { name, op, access, value, expected } = statement;
+      const test = expected === undefined ? '' : ` if ${printKernelValue(expected)}`;
+      return `fetch ${name} = ${op} ${printAccessText(access, undefined)}, ${printKernelValue(value)}${test}`;
+    }
+    case 'scratch': {
+      const place = statement.shared === undefined ? '' : ` shared at ${String(statement.shared)}`;
+      return `scratch ${statement.name}: ${statement.dtype}[${String(statement.size)}]${place}`;
+    }
+    case 'barrier':
+      return `barrier ${statement.scope}`;
+    case 'shuffle': {
+      const { name, value, mode, distance } = statement;
+      return `shuffle ${named(name, value)} = ${printKernelValue(value)} ${mode} ${printIndex(distance)}`;
+    }
     case 'check': {
-      const count = statement.count === undefined ? '' : ` first ${printIndex(statement.count)}`;
-      const { name, value, extent, site } = statement;
-      lines.line(`check ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${count} site ${String(site)}`);
-      break;
+      const { name, value, extent, site, count } = statement;
+      const first = count === undefined ? '' : ` first ${printIndex(count)}`;
+      return `check ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
     }
     case 'transpose': {
       const { from, to, rows, columns } = statement;
-      lines.line(`transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}`);
-      break;
+      return `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}`;
     }
     case 'fence':
-      lines.line('fence');
-      break;
+      return 'fence';
     case 'prefetch':
-      lines.line(`prefetch ${statement.intent} ${statement.buffer}[${printIndex(statement.at)}]`);
-      break;
+      return `prefetch ${statement.intent} ${statement.buffer}[${printIndex(statement.at)}]`;
     case 'comment':
-      lines.line(`// ${statement.text}`);
-      break;
+      return `// ${statement.text}`;
   }
 }
+
+const printLaunch = ({ blocks, threads, sharedBytes, names }: Launch): string =>
+  `launch ${names.block} of ${names.blocks} = ${printIndex(blocks)}, ${names.thread} of ${String(threads)}, shared ${String(sharedBytes)}`;
 
 export function printKernelIr(kernel: Kernel): string {
   const lines = new Lines();
@@ -111,6 +138,7 @@ export function printKernelIr(kernel: Kernel): string {
     for (const { name, dtype, role, size } of kernel.buffers)
       lines.line(`${role} ${name}: ${dtype}[${printIndex(size)}]`);
     if (kernel.sizes.length > 0) lines.line(`sizes ${kernel.sizes.join(', ')}`);
+    if (kernel.launch !== undefined) lines.line(printLaunch(kernel.launch));
     for (const statement of kernel.body) printStatement(statement, lines);
   });
   return lines.toString();

@@ -39,7 +39,7 @@ function withoutUnused(block: readonly Stmt[], used: ReadonlySet<string>): reado
 }
 
 function withinStatement(statement: Stmt, used: ReadonlySet<string>): Stmt {
-  if (statement.kind === 'for' || statement.kind === 'parallel') {
+  if (statement.kind === 'for' || statement.kind === 'while' || statement.kind === 'parallel') {
     const body = withoutUnused(statement.body, used);
     return body === statement.body ? statement : { ...statement, body };
   }

@@ -39,6 +39,7 @@ export function statementValues(statement: Stmt): readonly Value[] {
     case 'var':
     case 'set':
     case 'check':
+    case 'shuffle':
       return [statement.value];
     case 'store':
       return [
@@ -46,10 +47,16 @@ export function statementValues(statement: Stmt): readonly Value[] {
         ...(statement.access.offsets === undefined ? [] : [statement.access.offsets]),
         ...(statement.mask === undefined ? [] : [statement.mask]),
       ];
+    case 'atomic':
+      return [statement.value];
+    case 'fetch':
+      return statement.expected === undefined ? [statement.value] : [statement.value, statement.expected];
     case 'for':
+    case 'while':
     case 'if':
     case 'parallel':
     case 'scratch':
+    case 'barrier':
     case 'transpose':
     case 'fence':
     case 'prefetch':
@@ -62,6 +69,7 @@ export function statementValues(statement: Stmt): readonly Value[] {
 export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
   switch (statement.kind) {
     case 'for':
+    case 'while':
     case 'parallel':
       return [statement.body];
     case 'if':
@@ -70,7 +78,11 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
     case 'var':
     case 'set':
     case 'store':
+    case 'atomic':
+    case 'fetch':
     case 'scratch':
+    case 'barrier':
+    case 'shuffle':
     case 'check':
     case 'transpose':
     case 'fence':
@@ -105,10 +117,15 @@ export function valueIndexes(value: Value): readonly Index[] {
 export function statementIndexes(statement: Stmt): readonly Index[] {
   switch (statement.kind) {
     case 'store':
+    case 'atomic':
+    case 'fetch':
       return accessIndexes(statement.access);
     case 'for':
-      return [statement.from, statement.to];
+      return [statement.from, statement.to, ...(typeof statement.step === 'number' ? [] : [statement.step])];
+    case 'shuffle':
+      return [statement.distance];
     case 'if':
+    case 'while':
       return [statement.test.left, statement.test.right];
     case 'parallel':
       return [statement.total, statement.grain];
@@ -129,6 +146,7 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
     case 'var':
     case 'set':
     case 'scratch':
+    case 'barrier':
     case 'fence':
     case 'comment':
       return [];

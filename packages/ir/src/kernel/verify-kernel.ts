@@ -1,6 +1,6 @@
 // The laws of the Kernel IR, checked: names before uses, equal lanes, dtypes of memory, who may be written, and where a
 // parallel loop may stand. Throws an InternalError that names the kernel, the statement and the law.
-import { InternalError, Lines } from '@tsinductor/base';
+import { dtypeInfo, InternalError, Lines } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { freeAxes, freeIndirects, freeSizes } from '../arithmetic/query.ts';
 import type { Index } from '../index-expr.ts';
@@ -30,6 +30,7 @@ export function verifyKernel(kernel: Kernel): void {
     memory.set(buffer.name, { dtype: buffer.dtype, writable: buffer.role !== 'read' });
   }
   const top: Scope = { kernel, names: new Map(), variables: new Set(), memory };
+  verifyLaunch(kernel, top);
   for (const statement of kernel.body) {
     if (statement.kind !== 'parallel') verifyStatement(statement, top);
     else {
@@ -41,6 +42,20 @@ export function verifyKernel(kernel: Kernel): void {
     }
   }
 }
+
+function verifyLaunch(kernel: Kernel, scope: Scope): void {
+  const { launch } = kernel;
+  if (launch === undefined) return;
+  const { threads, blocks, names } = launch;
+  if (threads % warpThreads !== 0 || threads < warpThreads || threads > 1024)
+    fail(kernel, undefined, `${String(threads)} threads are no whole warps, or too many`);
+  if (freeAxes(blocks).size > 0 || [...freeSizes(blocks)].some((size) => !kernel.sizes.includes(size)))
+    fail(kernel, undefined, 'the number of blocks depends on more than sizes');
+  for (const name of Object.values(names)) scope.names.set(name, index64);
+}
+
+/** Threads that run in step. */
+export const warpThreads: number = 32;
 
 function fail(kernel: Kernel, statement: Stmt | undefined, law: string): never {
   const lines = new Lines();
@@ -81,10 +96,22 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       verifyStore(statement, scope);
       break;
     case 'for':
+    case 'while':
     case 'if':
       verifyBlocks(statement, scope);
       break;
+    case 'atomic':
+      verifyAtomic(statement, scope);
+      break;
+    case 'fetch':
+      verifyFetch(statement, scope);
+      break;
+    case 'barrier':
+    case 'shuffle':
+      verifyMeeting(statement, scope);
+      break;
     case 'scratch':
+      verifyScratch(statement, kernel);
       if (scope.memory.has(statement.name)) fail(kernel, statement, `${statement.name} is defined twice`);
       scope.memory.set(statement.name, { dtype: statement.dtype, writable: true });
       break;
@@ -104,6 +131,30 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
   }
 }
 
+function verifyAtomic(statement: Stmt & { readonly kind: 'atomic' }, scope: Scope): void {
+  const { kernel } = scope;
+  const memory = verifyAccess(statement.access, statement, { scope, type: statement.value.type });
+  if (!memory.writable) fail(kernel, statement, `${statement.access.buffer} is only read`);
+  if (statement.value.type.lanes !== 1) fail(kernel, statement, 'an atomic update has one lane');
+}
+
+function verifyMeeting(statement: Stmt & { readonly kind: 'barrier' | 'shuffle' }, scope: Scope): void {
+  const { kernel } = scope;
+  if (kernel.launch === undefined) fail(kernel, statement, `a ${statement.kind} stands in a kernel without a launch`);
+  if (statement.kind === 'barrier') return;
+  if (statement.value.type.lanes !== 1) fail(kernel, statement, 'a shuffled value has one lane');
+  define(statement, statement.name, { scope, type: statement.value.type });
+}
+
+function verifyScratch(statement: Stmt & { readonly kind: 'scratch' }, kernel: Kernel): void {
+  const { shared, size, dtype } = statement;
+  if (shared === undefined) return;
+  if (kernel.launch === undefined) fail(kernel, statement, 'shared memory without a launch');
+  if (shared % 16 !== 0) fail(kernel, statement, 'shared memory is not aligned to 16 bytes');
+  if (shared + size * dtypeInfo[dtype].bytes > kernel.launch.sharedBytes)
+    fail(kernel, statement, `the launch has ${String(kernel.launch.sharedBytes)} bytes of shared memory`);
+}
+
 function verifySet(statement: Stmt & { readonly kind: 'set' }, { kernel, names, variables }: Scope): void {
   const type = names.get(statement.name);
   if (type === undefined || !variables.has(statement.name))
@@ -111,8 +162,9 @@ function verifySet(statement: Stmt & { readonly kind: 'set' }, { kernel, names, 
   if (!sameType(type, statement.value.type)) fail(kernel, statement, `${statement.name} is ${printValueType(type)}`);
 }
 
-function verifyBlocks(statement: Stmt & { readonly kind: 'for' | 'if' }, scope: Scope): void {
-  if (statement.kind === 'for' && statement.step < 1) fail(scope.kernel, statement, 'a loop must advance');
+function verifyBlocks(statement: Stmt & { readonly kind: 'for' | 'if' | 'while' }, scope: Scope): void {
+  if (statement.kind === 'for' && typeof statement.step === 'number' && statement.step < 1)
+    fail(scope.kernel, statement, 'a loop must advance');
   for (const block of statementBlocks(statement)) {
     const inner = nested(scope);
     if (statement.kind === 'for') define(statement, statement.name, { scope: inner, type: index64 });
@@ -139,6 +191,18 @@ function verifyIndex(index: Index, statement: Stmt, { scope, lanes }: { scope: S
     if (type.lanes !== 1 && type.lanes !== lanes)
       fail(scope.kernel, statement, `${name} has ${String(type.lanes)} lanes`);
   }
+}
+
+function verifyFetch(statement: Stmt & { readonly kind: 'fetch' }, scope: Scope): void {
+  const { value, expected, access, op } = statement;
+  const memory = verifyAccess(access, statement, { scope, type: value.type });
+  if (!memory.writable) fail(scope.kernel, statement, `${access.buffer} is only read`);
+  if (value.type.lanes !== 1) fail(scope.kernel, statement, 'a fetch has one lane');
+  if ((op === 'compareExchange') !== (expected !== undefined))
+    fail(scope.kernel, statement, 'a compareExchange, and nothing else, expects a value');
+  if (expected !== undefined && !sameType(expected.type, value.type))
+    fail(scope.kernel, statement, 'the expected value has another type');
+  define(statement, statement.name, { scope, type: value.type });
 }
 
 function verifyStore(statement: Stmt & { readonly kind: 'store' }, scope: Scope): void {

@@ -14,7 +14,7 @@ export function printSchedule(schedule: Schedule): string {
     `schedule(${program.sizes.join(', ')})`,
     () => {
       for (const plan of schedule.buffers) {
-        lines.line(`${printBuffer(get(buffers, plan.buffer))}: ${printPlan(plan)}`);
+        lines.line(`${printBuffer(get(buffers, plan.buffer))}: ${printPlan(plan, name)}`);
       }
       lines.line(`workspace ${printIndex(schedule.workspaceBytes)} bytes`);
     },
@@ -25,13 +25,17 @@ export function printSchedule(schedule: Schedule): string {
   return lines.toString();
 }
 
-function printPlan(plan: BufferPlan): string {
+function printPlan(plan: BufferPlan, name: BufferName): string {
   switch (plan.kind) {
     case 'input':
     case 'output':
       return `${plan.kind} ${String(plan.position)}`;
     case 'workspace':
-      return `workspace at ${printIndex(plan.offset)}, ${printIndex(plan.bytes)} bytes, groups ${String(plan.first)} to ${String(plan.last)}`;
+    case 'hosted': {
+      const over = plan.over === undefined ? '' : `, over ${name(plan.over)}`;
+      const where = plan.kind === 'workspace' ? 'workspace' : name(plan.output);
+      return `${where} at ${printIndex(plan.offset)}, ${printIndex(plan.bytes)} bytes, groups ${String(plan.first)} to ${String(plan.last)}${over}`;
+    }
     case 'constant':
     case 'virtual':
       return plan.kind;

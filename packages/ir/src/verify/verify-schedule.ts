@@ -1,12 +1,11 @@
 // The laws of schedules: every node sits in its nest exactly once and under loops that bind its axes; groups run in an
 // order that respects data; a buffer has one home, large enough and alive while it is used; locals stay in their group.
-import { at, dtypeInfo } from '@tsinductor/base';
-import { evaluateIndex } from '../arithmetic/evaluate.ts';
-import { freeSizes } from '../arithmetic/query.ts';
+import { at } from '@tsinductor/base';
 import { lawBroken } from '../errors.ts';
 import type { LoopNode } from '../loop.ts';
 import type { BufferId } from '../scalar.ts';
 import type { BufferPlan, Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
+import { isPlace, verifyPlaces } from './verify-places.ts';
 import { nameOf, programScope, readsOf, verifyLoopNode } from './verify-program.ts';
 import type { ProgramScope } from './verify-program.ts';
 
@@ -27,7 +26,7 @@ export function verifySchedule(schedule: Schedule): void {
   for (const output of schedule.program.outputs) {
     if (!written.has(output)) throw lawBroken('schedule', `output ${nameOf(output, scope)} is never written`);
   }
-  verifyWorkspace(schedule, scope);
+  verifyPlaces(schedule, scope);
 }
 
 function plansById(plans: readonly BufferPlan[], scope: ProgramScope): ReadonlyMap<BufferId, BufferPlan> {
@@ -36,7 +35,7 @@ function plansById(plans: readonly BufferPlan[], scope: ProgramScope): ReadonlyM
   for (const { id, name, role } of scope.buffers.values()) {
     const plan = byId.get(id);
     if (plan === undefined) throw lawBroken(`buffer ${name}`, 'has no plan');
-    const fits = role === 'temporary' ? plan.kind === 'workspace' || plan.kind === 'virtual' : plan.kind === role;
+    const fits = role === 'temporary' ? isPlace(plan) || plan.kind === 'virtual' : plan.kind === role;
     if (!fits) throw lawBroken(`buffer ${name}`, `is ${role}, but its plan is ${plan.kind}`);
   }
   return byId;
@@ -99,7 +98,7 @@ function verifyTraffic(group: Group, traffic: Traffic): void {
   }
   for (const buffer of [...group.reads, ...group.writes]) {
     const plan = plans.get(buffer);
-    const isDead = plan?.kind === 'workspace' && (position < plan.first || position > plan.last);
+    const isDead = plan !== undefined && isPlace(plan) && (position < plan.first || position > plan.last);
     if (isDead) fail(buffer, 'is used outside its lifetime');
   }
 }
@@ -137,28 +136,4 @@ function inOrder(group: Group): readonly LoopNode[] {
   const nodes = (tree: LoopTree | NodeRef): readonly LoopNode[] =>
     tree.kind === 'node' ? [at(group.nodes, tree.node)] : tree.children.flatMap(nodes);
   return nodes(group.nest);
-}
-
-/** Buffers that live at the same time do not overlap, as far as offsets are numbers. */
-function verifyWorkspace(schedule: Schedule, scope: ProgramScope): void {
-  const placed = schedule.buffers.flatMap((plan) => (plan.kind === 'workspace' ? [plan] : []));
-  const known = placed.filter(({ offset, bytes }) => freeSizes(offset).size === 0 && freeSizes(bytes).size === 0);
-  const spans = known.map(({ offset, bytes, ...plan }) => ({
-    ...plan,
-    from: evaluateIndex(offset, {}),
-    length: evaluateIndex(bytes, {}),
-  }));
-  for (const [position, a] of spans.entries()) {
-    const where = `buffer ${nameOf(a.buffer, scope)}`;
-    if (a.from % 64 !== 0) throw lawBroken(where, `lies at ${String(a.from)}, which is not a multiple of 64`);
-    const decl = scope.buffers.get(a.buffer);
-    if (decl?.size.kind === 'int' && a.length < decl.size.value * dtypeInfo[decl.dtype].bytes) {
-      throw lawBroken(where, `has ${String(a.length)} bytes, which is too few`);
-    }
-    for (const b of spans.slice(position + 1)) {
-      const together = a.first <= b.last && b.first <= a.last;
-      const apart = a.from + a.length <= b.from || b.from + b.length <= a.from;
-      if (together && !apart) throw lawBroken(where, `shares memory with ${nameOf(b.buffer, scope)} while both live`);
-    }
-  }
 }

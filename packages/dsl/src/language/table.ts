@@ -1,0 +1,59 @@
+// The language as one table: what is written out in this folder, and the whole table of pointwise ops.
+import { isPointwise, pointwise } from '@tsinductor/ops';
+import { applyPointwise } from '../lower/pointwise.ts';
+import { absentOperations } from './absent.ts';
+import * as control from './control.ts';
+import { entry } from './define.ts';
+import type { LanguageEntry } from './define.ts';
+import * as folds from './folds.ts';
+import * as math from './math.ts';
+import * as memory from './memory.ts';
+import * as programs from './programs.ts';
+import * as random from './random.ts';
+import * as shapes from './shapes.ts';
+import type { CoreLanguage } from './signatures.ts';
+
+/** The operations beside the pointwise ones; one that is missing, or that has no signature, does not compile. */
+export const coreLanguage: { readonly [Name in keyof CoreLanguage]: LanguageEntry } = {
+  ...programs,
+  ...shapes,
+  ...memory,
+  ...math,
+  ...folds,
+  ...random,
+  ...control,
+};
+
+/** The entry of an operation, if there is one. */
+export function languageEntry(name: string): LanguageEntry | undefined {
+  if (Object.hasOwn(coreLanguage, name)) return coreLanguage[name as keyof CoreLanguage];
+  if (!isPointwise(name) || pointwise[name].internal === true) return undefined;
+  const op = pointwise[name];
+  const parameters = ['x', 'y', 'z'].slice(0, op.arity);
+  return entry(op.doc, parameters, (call) =>
+    applyPointwise(
+      name,
+      parameters.map((parameter) => call.value(parameter)),
+      call.site,
+    ),
+  );
+}
+
+/** Every operation by its name. */
+export const languageNames: readonly string[] = [
+  ...Object.keys(coreLanguage),
+  ...Object.values(pointwise)
+    .filter(({ name, internal }) => internal !== true && !Object.hasOwn(coreLanguage, name))
+    .map(({ name }) => name),
+];
+
+/** What to do instead of an operation that is not there: the remedy of the list, or the nearest name. */
+export function remedyFor(name: string): { readonly isAbsent: boolean; readonly hint: string } {
+  const known = absentOperations[name];
+  if (known !== undefined) return { isAbsent: true, hint: known };
+  const near = languageNames.find((candidate) => candidate.toLowerCase() === name.toLowerCase().replaceAll('_', ''));
+  return {
+    isAbsent: false,
+    hint: near === undefined ? 'see the operations of the Language type' : `write tl.${near}`,
+  };
+}
