@@ -1,7 +1,8 @@
 // A golden case becomes a graph: the call is found by the name that a PyTorch user writes, its arguments are bound by the
 // operator table, and the result is traced. So a case tests what a user meets, and every executor runs the same graph.
 import { decompose, operators } from '@tsinductor/graph';
-import { isTensor, TraceSession } from '@tsinductor/tensor';
+import { isTensor } from '@tsinductor/tensor';
+import { dispatch, dispatchInPlace, TraceSession } from '@tsinductor/tensor/internal';
 import * as tensorPackage from '@tsinductor/tensor';
 
 const byTorchName = new Map();
@@ -12,7 +13,7 @@ for (const operator of operators.values()) {
 
 const camelCase = (name) => name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
-/** Functions that are no operators, because their results depend on values: they run eagerly. */
+/** Functions that are no operators, because their results depend on values: they are no single graph. */
 const functionOf = (aten) => {
   const path = aten.replace(/^Tensor\./, '').split('.').map(camelCase); // prettier-ignore
   const found = path.reduce((holder, part) => holder?.[part], tensorPackage);
@@ -24,7 +25,6 @@ export function callOf(aten) {
   const operator = byTorchName.get(aten);
   const inPlace = /_$/.test(aten) && !aten.endsWith('__');
   if (operator !== undefined) {
-    const { dispatch, dispatchInPlace } = tensorPackage;
     return {
       isEager: false,
       call: (args, kwargs) => (inPlace ? dispatchInPlace : dispatch)(operator.name, args, kwargs),

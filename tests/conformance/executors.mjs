@@ -1,6 +1,6 @@
 // What runs the graphs of cases. An executor takes a batch of jobs ({ graph, inputs }) and gives for each a function that
 // runs it, or the error that preparing it threw.
-import { GraphProgram } from '@tsinductor/tensor';
+import { GraphProgram } from '@tsinductor/tensor/internal';
 
 /** The loop interpreter: the definition of every operator. */
 function interpreter() {
@@ -13,19 +13,33 @@ function interpreter() {
 
 /** Compiled C++: a batch of graphs is compiled together. Nothing here falls back to the interpreter. */
 async function cpp() {
-  const { compileGraphs, reset } = await import('@tsinductor/compiler');
+  const { cppBackend } = await import('@tsinductor/compiler');
+  return compiled(cppBackend);
+}
+
+/** CUDA kernels, run on the host by the emulation of CUDA, in both orders of threads. */
+async function cudaEmulated() {
+  const { emulatedCudaBackend } = await import('@tsinductor/compiler');
+  return compiled(emulatedCudaBackend('sm_80'));
+}
+
+async function compiled(backend) {
+  const { compileGraphs, defaultSession, reset } = await import('@tsinductor/compiler');
+  const compile = (graphs) => compileGraphs(graphs, defaultSession(), backend);
   return {
     batch: 96,
     prepare: async (jobs) => {
-      const compiled = await compileGraphs(jobs.map(({ graph }) => graph));
+      const compiled = await compile(jobs.map(({ graph }) => graph));
       return compiled.map((outcome, position) =>
         outcome.kind === 'failed'
           ? { error: outcome.error }
           : { run: () => outcome.executable.run(jobs[position].inputs) },
       );
     },
+    /** For segments of cases that are no single graph. */
+    compile,
     close: () => reset(),
   };
 }
 
-export const backends = { interpreter, cpp };
+export const backends = { interpreter, cpp, 'cuda-emulated': cudaEmulated };

@@ -1,6 +1,6 @@
 // The conformance runner: golden cases against a backend.
 //
-//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp] [--kind forward|grad|error] [--op NAME]
+//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp|cuda-emulated] [--kind forward|grad|error] [--op NAME]
 //                                  [--sample N] [--dynamic] [--verbose] [--json FILE]
 //
 // Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
@@ -10,6 +10,7 @@ import { camelKeys, callOf, tensorsOf, traceCall } from './cases.mjs';
 import { difference } from './compare.mjs';
 import { backends } from './executors.mjs';
 import { Golden, valueAt } from './golden.mjs';
+import { SegmentRounds } from './segments.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -25,7 +26,7 @@ const { values: options } = parseArgs({
 });
 if (options.golden === undefined || !(options.backend in backends)) {
   console.error(
-    'usage: --golden DIR [--backend interpreter|cpp] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]',
+    'usage: --golden DIR [--backend interpreter|cpp|cuda-emulated] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]',
   );
   process.exit(2);
 }
@@ -97,18 +98,48 @@ function finish(test, job, run) {
   record(test.entry, why === undefined ? 'passed' : 'failed', why);
 }
 
-/** Functions whose results depend on values cannot be graphs: the eager interpreter runs them. */
-function runEagerly(test) {
-  if (options.backend !== 'interpreter') return record(test.entry, 'unsupported', 'depends on values');
+// Several tensors are flattened; a list of numbers is one result.
+const outputsOf = (result) =>
+  Array.isArray(result) && result.some((item) => typeof item === 'object') ? result.flat(Infinity) : [result];
+
+const segmented = [];
+
+/** What reads values cannot be a graph: the interpreter runs it eagerly, compiled code segment by segment, at the end. */
+function runWithReads(test) {
+  if (backend.compile !== undefined) return segmented.push(test.entry);
   const job = {
     graph: { mutations: [] },
     inputs: tensorsOf({ args: test.args, kwargs: test.kwargs }).map(({ tensor }) => tensor),
   };
-  finish(test, { ...job, count: Infinity }, () => {
-    const result = test.how.call(test.args, camelKeys(test.kwargs));
-    // Several tensors are flattened; a list of numbers is one result.
-    return Array.isArray(result) && result.some((item) => typeof item === 'object') ? result.flat(Infinity) : [result];
-  });
+  finish(test, { ...job, count: Infinity }, () => outputsOf(test.how.call(test.args, camelKeys(test.kwargs))));
+}
+
+/** In rounds: the segments that cases wait for are compiled together, until no case waits. */
+async function runSegments() {
+  const rounds = new SegmentRounds({ dynamic: options.dynamic });
+  let waiting = segmented;
+  for (let round = 1; waiting.length > 0; round += 1) {
+    const needed = [];
+    waiting = waiting.filter((entry) => {
+      const [test, given] = [open(entry), open(entry)];
+      const { missing, error, result } = rounds.attempt(() => given.how.call(given.args, camelKeys(given.kwargs)));
+      if (missing !== undefined) return needed.push(missing);
+      const written = tensorsOf({ args: given.args, kwargs: given.kwargs }).map(({ tensor }) => tensor);
+      const inputs = tensorsOf({ args: test.args, kwargs: test.kwargs }).map(({ tensor }) => tensor);
+      const outputs = error === undefined ? outputsOf(result) : [];
+      const mutations = inputs.map((_, placeholder) => ({ placeholder, output: outputs.length + placeholder }));
+      finish(test, { graph: { mutations }, inputs, count: outputs.length }, () => {
+        if (error !== undefined) throw error;
+        return [...outputs, ...written];
+      });
+      return false;
+    });
+    for (let from = 0; from < needed.length; from += backend.batch)
+      await rounds.compile(needed.slice(from, from + backend.batch), backend.compile);
+    if (options.verbose) console.error(`round ${round}: ${needed.length} cases wait for segments`);
+  }
+  if (segmented.length > 0)
+    console.log(`${segmented.length} cases that read values, in ${rounds.count} compiled segments`);
 }
 
 function traceTest(test) {
@@ -117,7 +148,7 @@ function traceTest(test) {
   } catch (error) {
     if (test.entry.kind === 'error')
       record(test.entry, error?.name === 'UserError' ? 'passed' : 'failed', message(error));
-    else if (error?.code === 'DATA_DEPENDENT') runEagerly(test);
+    else if (error?.code === 'DATA_DEPENDENT') runWithReads(test);
     else record(test.entry, isUnsupported(error) ? 'unsupported' : 'failed', message(error));
     return undefined;
   }
@@ -150,7 +181,7 @@ for (const [position, entry] of chosen.entries()) {
   const test = entry.kind === 'grad' ? undefined : open(entry);
   if (test === undefined)
     record(entry, 'unsupported', entry.kind === 'grad' ? 'gradients are not run here' : `no ${entry.aten}`);
-  else if (test.how.isEager || (entry.kind === 'error' && options.backend === 'interpreter')) runEagerly(test);
+  else if (test.how.isEager || (entry.kind === 'error' && options.backend === 'interpreter')) runWithReads(test);
   else waiting.push(test);
   if (waiting.length >= backend.batch || position === chosen.length - 1) {
     await runBatch(backend, waiting);
@@ -158,6 +189,7 @@ for (const [position, entry] of chosen.entries()) {
     progress(position + 1, chosen.length);
   }
 }
+await runSegments();
 await backend.close();
 if (process.stderr.isTTY) process.stderr.write('\n');
 

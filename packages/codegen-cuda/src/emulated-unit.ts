@@ -1,0 +1,121 @@
+// A CUDA batch as a C++ unit that runs on the host: the emulation's header, the unchanged source, and for each program an
+// entry with the C ABI of compiled graphs, which launches its kernels one after the other. One more entry hands out the
+// message of the latest failure.
+import { Lines } from '@tsinductor/base';
+import { Definitions, printScalarIndex, safeName } from '@tsinductor/codegen';
+import type { ValueContext } from '@tsinductor/codegen';
+import type { Index } from '@tsinductor/ir';
+import { cudaDialect } from './cuda-dialect.ts';
+import type { CudaArgument, CudaBatch, CudaKernel } from './generate.ts';
+import { elementDefinition } from './prelude/scalar-types.ts';
+
+type Program = CudaBatch['programs'][number];
+
+export interface EmulatedProgram extends Program {
+  /** The symbol of its entry. */
+  readonly entry: string;
+}
+
+export interface EmulatedUnit {
+  readonly name: string;
+  readonly source: string;
+  readonly programs: readonly EmulatedProgram[];
+  /** The symbol of the entry that writes the latest message (at most 512 bytes, ending in 0) to its first buffer. */
+  readonly messageEntry: string;
+}
+
+/** What an entry returns where the emulation found a fault. */
+export const emulationFailed = -1;
+
+const messageEntry = 'emulation_message';
+
+export interface EmulationOptions {
+  /** The text of the emulation's header. */
+  readonly header: string;
+  /** The unit's name, which no other unit of a library has. */
+  readonly name: string;
+}
+
+export function emulatedUnit({ source, programs }: CudaBatch, { header, name }: EmulationOptions): EmulatedUnit {
+  const named = programs.map((program, position) => ({ ...program, entry: `${name}_${String(position)}` }));
+  const definitions = new Definitions();
+  const entries = named.map((program) => entryText(program, definitions));
+  const functions = definitions.list.filter(({ text }) => !text.startsWith('typedef')).map(({ text }) => text);
+  const text = [
+    header,
+    'struct Runtime;',
+    source,
+    'namespace entries {',
+    ...functions,
+    ...entries,
+    messageText,
+    '}',
+    '',
+  ];
+  return { name: `${name}.cpp`, source: text.join('\n'), programs: named, messageEntry };
+}
+
+const messageText = [
+  `extern "C" __attribute__((weak)) int ${messageEntry}(char *const *buffers, const long *, const Runtime *) {`,
+  '  strcpy(buffers[0], emulation::message());',
+  '  return 0;',
+  '}',
+  '',
+].join('\n');
+
+const sizeName = (name: string): string => safeName(name, cudaDialect.reserved);
+
+function entryText({ entry, kernels, sizes }: EmulatedProgram, definitions: Definitions): string {
+  const context: ValueContext = {
+    dialect: cudaDialect,
+    use: (needs) => {
+      definitions.add(needs);
+    },
+    isVector: () => false,
+  };
+  const print = (index: Index): string => printScalarIndex(index, context);
+  const lines = new Lines();
+  lines.block(`extern "C" int ${entry}(char *const *buffers, const long *sizes, const Runtime *) {`, () => {
+    lines.line('int status = 0;');
+    sizes.forEach((size, position) => {
+      lines.line(`const i64 ${sizeName(size)} = sizes[${String(position)}];`);
+    });
+    for (const kernel of kernels) writeLaunch(lines, kernel, { print, sizes });
+    lines.line('return status == 0 ? 0 : 2147483647 - status + 1;');
+  });
+  return lines.toString();
+}
+
+interface Launching {
+  readonly print: (index: Index) => string;
+  readonly sizes: readonly string[];
+}
+
+function writeLaunch(lines: Lines, kernel: CudaKernel, { print, sizes }: Launching): void {
+  const buffers = kernel.arguments.filter((argument): argument is CudaArgument & { kind: 'buffer' } => argument.kind === 'buffer'); // prettier-ignore
+  lines.block('{', () => {
+    const items = buffers.map(({ name, position, offset, bytes, isWritten }) => {
+      const address = `buffers[${String(position)}] + ${print(offset)}`;
+      return `{"${name}", ${address}, (size_t)(${print(bytes)}), ${String(isWritten)}}`;
+    });
+    lines.line(`const emulation::Argument arguments[] = {${[...items, '{}'].join(', ')}};`);
+    const call = kernel.arguments.map((argument) => {
+      switch (argument.kind) {
+        case 'buffer':
+          return `(${argument.isWritten ? '' : 'const '}${elementDefinition(argument.dtype).name} *)own[${String(buffers.indexOf(argument))}]`;
+        case 'size':
+          return `(i64)given[${String(sizes.indexOf(argument.name))}]`;
+        case 'status':
+          return 'failed';
+      }
+    });
+    lines.line('const auto body = [](char *const *own, const long *given, int *failed) {');
+    lines.line(`  ${kernel.name}(${call.join(', ')});`);
+    lines.line('};');
+    const { threads, sharedBytes, isCollective, name } = kernel;
+    const geometry = `"${name}", (long)(${print(kernel.blocks)}), ${String(threads)}, ${String(sharedBytes)}, ${String(isCollective)}`;
+    lines.line(
+      `if (!emulation::launch({${geometry}, body, arguments, ${String(buffers.length)}}, sizes, &status)) return ${String(emulationFailed)};`,
+    );
+  });
+}

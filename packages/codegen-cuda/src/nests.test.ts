@@ -1,0 +1,114 @@
+// Nests of every kind: what the loop interpreter computes, the CUDA kernels compute, in the Kernel IR's interpreter (which
+// sees every race and every missing barrier) and in the emulation, in both orders of threads.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { evaluateIndex } from '@tsinductor/ir';
+import { cases, differences, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops';
+import type { Case } from '@tsinductor/testing/loops';
+import { bindSchedule } from './generate.ts';
+import { emulate, interpretGroups } from './test-support/emulated-run.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+const target = { architecture: 'sm_80', inputAlignment: 64 } as const;
+
+/** Pieces of a scan are summed in another order than one element after the other. */
+const scanned = (rows: number, columns: number): Case => ({ ...cases.scanned(rows, columns), tolerance: 1e-5 });
+
+const small: readonly Case[] = [
+  cases.broadcasts(3, 37),
+  cases.broadcasts(2, 16),
+  cases.transposed(19, 35),
+  scanned(3, 33),
+  cases.summed('rows', [5, 133]),
+  cases.summed('columns', [67, 7]),
+  cases.summed('nothing', [3, 50]),
+  cases.positions(3, 45),
+  cases.softmax('rows', [3, 71]),
+  cases.softmax('columns', [39, 3]),
+  cases.picked(7, 20),
+  cases.product({ m: 3, n: 5, k: 7, batch: 2, dtype: 'i64' }),
+];
+
+describe('kernels in the interpreter', () => {
+  test.each(small.map((one) => [one.name, one] as const))('%s', (_, one) => {
+    const inputs = inputsOf(one);
+    const groups = bindSchedule(one.schedule, target);
+    for (const order of ['ascending', 'descending'] as const) {
+      const actual = interpretGroups(one.schedule, groups, { inputs, sizes: one.sizes, order });
+      expect(differences(one, actual, expected(one, inputs))).toEqual([]);
+    }
+  });
+});
+
+const rows = cases.symbolic('s0', 301);
+const columns = cases.symbolic('s1', 77);
+
+const large: readonly Case[] = [
+  ...small,
+  cases.broadcasts(300, 412),
+  cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
+  cases.transposed(130, 259),
+  scanned(5, 2590),
+  scanned(130, 59),
+  cases.summed('rows', [300, 1030]),
+  cases.summed('columns', [203, 2100]),
+  cases.summed('columns', [9000, 20]),
+  cases.summed('nothing', [100, 333]),
+  cases.summed('rows', [rows.extent, columns.extent], new Map([...rows.sizes, ...columns.sizes])),
+  cases.summed('nothing', [rows.extent, 100], rows.sizes),
+  cases.positions(30, 1031),
+  cases.softmax('rows', [20, 1030]),
+  cases.softmax('columns', [70, 53]),
+  cases.product({ m: 65, n: 103, k: 77 }),
+  cases.product({ m: 7, n: 37, k: 19 }),
+  cases.product({ m: 40, n: 33, k: 50, turned: 'both' }),
+  cases.product({ m: 33, n: 35, k: 40, batch: 2, dtype: 'f64', turned: 'a' }),
+  cases.product({ m: 20, n: 33, k: 70, dtype: 'f16' }),
+  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
+];
+
+ring('kernels in the emulation', () => {
+  test('all of them', () => {
+    const { compiled, programs } = emulate(
+      large.map(({ schedule }) => schedule),
+      target,
+    );
+    try {
+      const wrong = large.flatMap((one, index) => {
+        const program = at(programs, index);
+        const inputs = inputsOf(one);
+        const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
+        const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
+        const { status } = compiled.call(program.entry, {
+          buffers,
+          sizes: [...one.sizes.values()],
+          threads: 1,
+          repeats: 0,
+        });
+        const wanted = expected(one, inputs);
+        const actual = wanted.map((array, output) => {
+          const copy = array.slice();
+          new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
+          return copy;
+        });
+        const failed = status === 0 ? [] : [`${one.name}: status ${String(status)}`];
+        return [...failed, ...differences(one, actual, wanted)];
+      });
+      expect(wrong).toEqual([]);
+    } finally {
+      compiled.dispose();
+    }
+  });
+
+  test('a failed check is the status, and nothing out of bounds is read', () => {
+    const one = cases.picked(7, 20);
+    const { compiled, programs } = emulate([one.schedule], target);
+    const inputs = inputsOf(one);
+    inputs.set(at(one.schedule.program.inputs, 1), BigInt64Array.from([0n, 1n, 7n, 2n, 3n, 4n, 5n, 6n, 0n, -7n, 1n]));
+    const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, 0);
+    expect(compiled.call(at(programs, 0).entry, { buffers, sizes: [], threads: 1, repeats: 0 }).status).toBe(1);
+    compiled.dispose();
+  });
+});

@@ -1,0 +1,69 @@
+// A sample of generated kernels through the real compiler, for both architectures: no warnings, nothing spilled, and the
+// instructions that the strategies are after. The whole of the golden data goes through it in `npm run conformance:nvcc`.
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compileCuda, findCudaToolkit } from '@tsinductor/runtime';
+import { cases } from '@tsinductor/testing/loops';
+import { generateCudaBatch } from './generate.ts';
+import type { Architecture } from './target.ts';
+
+const { toolkit, searched } = findCudaToolkit({ path: process.env['PATH'] ?? '' });
+if (toolkit === undefined) {
+  const places = searched.map(({ place }) => place).join(', ');
+  process.stderr.write(`nvcc ring skipped: no CUDA toolkit in ${places}\n`);
+}
+const ring = toolkit === undefined ? describe.skip : describe;
+const home = mkdtempSync(join(tmpdir(), 'tsinductor-nvcc-'));
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+const rows = cases.symbolic('s0', 301);
+
+const sample = [
+  cases.broadcasts(300, 412),
+  cases.broadcasts(rows.extent, 77, rows.sizes),
+  cases.transposed(130, 259),
+  cases.scanned(5, 2590),
+  cases.summed('rows', [300, 1030]),
+  cases.summed('columns', [9000, 20]),
+  cases.summed('nothing', [1000, 333]),
+  cases.positions(30, 1031),
+  cases.softmax('rows', [20, 1030]),
+  cases.picked(7, 20),
+  cases.product({ m: 65, n: 103, k: 77 }),
+  cases.product({ m: 20, n: 33, k: 70, dtype: 'f16' }),
+  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 40, n: 33, k: 50, dtype: 'i64' }),
+];
+
+ring('nvcc', () => {
+  test.each<[Architecture]>([['sm_80'], ['sm_90a']])(
+    '%s',
+    async (architecture) => {
+      if (toolkit === undefined) return;
+      const target = { architecture, inputAlignment: 16 };
+      const { source, programs } = generateCudaBatch(sample.map(({ schedule }) => schedule), target); // prettier-ignore
+      const paths = { ptxPath: join(home, `${architecture}.ptx`), cubinPath: join(home, `${architecture}.cubin`) };
+      const { facts } = await compileCuda(toolkit, { source, architecture }, paths);
+      const kernels = new Set(programs.flatMap((program) => program.kernels.map(({ name }) => name)));
+      expect(new Set(facts.map(({ kernel }) => kernel))).toEqual(kernels);
+      expect(facts.filter(({ spillStoreBytes, spillLoadBytes }) => spillStoreBytes + spillLoadBytes > 0)).toEqual([]);
+      const ptx = readFileSync(paths.ptxPath, 'utf8');
+      expect(ptx).toContain(`.target ${architecture}`);
+      for (const instruction of [
+        'ld.global.nc.v4.f32',
+        'st.global.v4.f32',
+        'shfl.sync.down.b32',
+        'bar.sync',
+        'fma.rn.f32',
+        'ld.shared.f32',
+      ])
+        // prettier-ignore
+        expect(ptx).toContain(instruction);
+    },
+    180_000,
+  );
+});

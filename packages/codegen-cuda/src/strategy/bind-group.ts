@@ -1,0 +1,175 @@
+// Group -> Kernels: what must be finished before the rest begins is a kernel of its own, and each is written by the
+// strategy that fits it. Values that one kernel leaves for a later one of the group lie in workspace.
+import { at } from '@tsinductor/base';
+import { collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, sizesOf, staticValue, touches, usedBuffers } from '@tsinductor/codegen'; // prettier-ignore
+import { int, removeDeadLets } from '@tsinductor/ir';
+import type {
+  BufferId,
+  Group,
+  Kernel,
+  KernelBuffer,
+  LocalBuffer,
+  LoopNode,
+  LoopTree,
+  Schedule,
+  Stmt,
+} from '@tsinductor/ir';
+import type { CudaTarget } from '../target.ts';
+import { writeContract } from './contract.ts';
+import type { Grid, Nest } from './nest.ts';
+import { writePointwise } from './pointwise.ts';
+import { writeRows } from './rows.ts';
+import { writeFill, writeUpdates } from './scatter.ts';
+import { SharedMemory } from './shared-memory.ts';
+import { shouldSplit, writeMerges, writePieces } from './split.ts';
+import { planTiling, writeTiles } from './transpose.ts';
+
+export interface BindOptions {
+  readonly target: CudaTarget;
+  /** Names are by position, so that equal kernels have equal text whatever their graph called things. */
+  readonly anonymous: boolean;
+}
+
+/** A group's kernels in order, and the workspace that they share. */
+export interface BoundGroup {
+  readonly kernels: readonly Kernel[];
+  readonly workspaces: readonly KernelBuffer[];
+}
+
+/** What one kernel does, and for which nodes. */
+interface Phase {
+  readonly nodes: readonly number[];
+  readonly write: (nest: Nest) => Grid;
+}
+
+interface Context {
+  readonly group: Group;
+  readonly schedule: Schedule;
+  readonly options: BindOptions;
+  /** Locals that one kernel leaves for another. */
+  readonly handed: readonly LocalBuffer[];
+}
+
+export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): BoundGroup {
+  const group = collapseAxes(given);
+  const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => isEmptyBuffer(schedule, out));
+  const phases = group.nodes.every(isEmpty) ? [] : phasesOf(group);
+  const handed = group.locals.filter(({ buffer }) => usersOf(group, phases, buffer).length > 1);
+  const bound = phases.map((phase) => bindPhase(phase, { group, schedule, options, handed }));
+  const workspaces = new Map(bound.flatMap(({ workspaces: own }) => own).map((buffer) => [buffer.name, buffer]));
+  return { kernels: bound.map(({ kernel }) => kernel), workspaces: [...workspaces.values()] };
+}
+
+function isEmptyBuffer(schedule: Schedule, buffer: BufferId): boolean {
+  const decl = schedule.program.buffers.find(({ id }) => id === buffer);
+  return decl !== undefined && staticValue(decl.size) === 0;
+}
+
+const usersOf = (group: Group, phases: readonly Phase[], buffer: BufferId): readonly Phase[] =>
+  phases.filter(({ nodes }) => nodes.some((node) => touches(at(group.nodes, node), buffer)));
+
+function phasesOf(group: Group): readonly Phase[] {
+  if (group.nodes.every((node, index) => specialPhases(node, index) === undefined))
+    return treePhases(group, group.nest);
+  return group.nodes.flatMap((node, index) => {
+    const own = specialPhases(node, index);
+    if (own !== undefined) return own;
+    const over = node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
+    const loops = [
+      ...node.axes.map((axis) => ({ axis, role: 'parallel' as const })),
+      ...over.map((axis) => ({ axis, role: 'reduction' as const })),
+    ];
+    return treePhases(group, { kind: 'loops', loops, children: [{ kind: 'node', node: index }] });
+  });
+}
+
+/** Nodes that bring their own loops. */
+function specialPhases(node: LoopNode, index: number): readonly Phase[] | undefined {
+  if (node.kind === 'contract') return [{ nodes: [index], write: (nest) => writeContract(nest, node) }];
+  if (node.kind !== 'scatter') return undefined;
+  return [
+    { nodes: [index], write: (nest) => writeFill(nest, node) },
+    { nodes: [index], write: (nest) => writeUpdates(nest, node) },
+  ];
+}
+
+/** The kernels of a nest: one, or where nothing encloses its parts those of each of them. */
+function treePhases(group: Group, tree: LoopTree): readonly Phase[] {
+  if (tree.loops.length === 0 && !isLeaf(tree)) {
+    return tree.children.flatMap((child) =>
+      treePhases(group, child.kind === 'loops' ? child : { kind: 'loops', loops: [], children: [child] }),
+    );
+  }
+  const nodes = nodesBelow(tree);
+  if (!shouldSplit(group, tree)) return [{ nodes, write: (nest) => writeTree(nest, tree) }];
+  return [
+    { nodes, write: (nest) => writePieces(nest, tree) },
+    { nodes, write: (nest) => writeMerges(nest, tree) },
+  ];
+}
+
+function writeTree(nest: Nest, tree: LoopTree): Grid {
+  const nodes = nodesBelow(tree).map((index) => at(nest.group.nodes, index));
+  if (!isLeaf(tree) || nodes.some(({ kind }) => kind !== 'map')) return writeRows(nest, tree);
+  const tiling = planTiling(nest, tree);
+  return tiling === undefined ? writePointwise(nest, tree) : writeTiles(nest, tiling);
+}
+
+/** Marks buffers of which one is written over another by this kernel. */
+function markShared(buffers: readonly KernelBuffer[], schedule: Schedule): readonly KernelBuffer[] {
+  const own = new Set(buffers.flatMap(({ storage }) => (storage.kind === 'buffer' ? [storage.buffer] : [])));
+  const shared = new Set<BufferId>();
+  for (const plan of schedule.buffers) {
+    const over = plan.kind === 'workspace' || plan.kind === 'hosted' ? plan.over : undefined;
+    const host = plan.kind === 'hosted' ? plan.output : undefined;
+    for (const other of [over, host]) {
+      if (other === undefined || !own.has(other) || !own.has(plan.buffer)) continue;
+      shared.add(plan.buffer);
+      shared.add(other);
+    }
+  }
+  const isShared = ({ storage }: KernelBuffer): boolean => storage.kind === 'buffer' && shared.has(storage.buffer);
+  return buffers.map((buffer): KernelBuffer => (isShared(buffer) ? { ...buffer, shares: true } : buffer));
+}
+
+/** A barrier right after another does nothing. */
+function withoutDoubleBarriers(block: readonly Stmt[]): readonly Stmt[] {
+  return block.flatMap((statement, position): readonly Stmt[] => {
+    if (statement.kind === 'barrier' && block[position - 1]?.kind === 'barrier') return [];
+    if (statement.kind === 'for') return [{ ...statement, body: withoutDoubleBarriers(statement.body) }];
+    return [statement];
+  });
+}
+
+interface BoundPhase {
+  readonly kernel: Kernel;
+  readonly workspaces: readonly KernelBuffer[];
+}
+
+function bindPhase(phase: Phase, { group, schedule, options, handed }: Context): BoundPhase {
+  const { target, anonymous } = options;
+  const writer = new KernelWriter();
+  const names = { block: writer.fresh('block'), blocks: writer.fresh('blocks'), thread: writer.fresh('thread') };
+  for (const name of Object.values(names)) writer.declare(name);
+  const memory = new GroupMemory(group, schedule, { writer, anonymous, inputAlignment: target.inputAlignment });
+  const shared = new SharedMemory(writer);
+  for (const { buffer } of handed) {
+    const { dtype, name, size } = memory.decl(buffer);
+    const workspace = memory.workspace(anonymous ? 'handed' : name, dtype, size);
+    memory.setRow(buffer, { name: workspace.name, lanes: 1, outside: new Set(), base: int(0) });
+  }
+  const nest: Nest = { target, schedule, group, writer, memory, shared, names, notes: [], anonymous };
+  const { blocks, threads } = phase.write(nest);
+  const body = withoutDoubleBarriers(removeDeadLets(writer.finish()));
+  const nodes = phase.nodes.map((index) => at(group.nodes, index));
+  const kernel: Kernel = {
+    name: group.name,
+    buffers: markShared(usedBuffers(memory.buffers, body), schedule),
+    sizes: sizesOf(body, schedule, [blocks]),
+    body,
+    launch: { blocks, threads, sharedBytes: shared.bytes, names },
+    origins: distinctOrigins(anonymous ? [] : nodes.flatMap(({ origins }) => origins)),
+    notes: nest.notes,
+  };
+  return { kernel, workspaces: memory.buffers.filter(({ storage }) => storage.kind === 'workspace') };
+}

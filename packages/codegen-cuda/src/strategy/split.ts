@@ -1,0 +1,142 @@
+// Reductions of many elements to few results: blocks reduce pieces of fixed length and leave their states in workspace; a
+// second kernel merges those, in order. So there is no atomic update, and the order of a sum depends on sizes only.
+import { at } from '@tsinductor/base';
+import { isLeaf, nodesBelow, parallelBands, product, staticValue, typicalValue } from '@tsinductor/codegen';
+import { add, ceilDivide, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
+import type { Axis, Group, Index, KernelBuffer, LoopTree } from '@tsinductor/ir';
+import { mapThreads, mostBlocks, splitChunk } from '../target.ts';
+import { axisValue, byThreads, clipped, emptyFrame, gridOf, loop, nodeAt, onlyFirst, share, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
+import type { Frame, Grid, Nest } from './nest.ts';
+import { advance, assign, declareState, finish, isCarrying, mergeStates, mergeTeam } from './states.ts';
+import type { Carrying, State } from './states.ts';
+
+const threads = mapThreads;
+
+interface Split {
+  readonly tree: LoopTree;
+  readonly outer: readonly Axis[];
+  readonly over: readonly Axis[];
+  readonly results: Index;
+  readonly elements: Index;
+  readonly pieces: Index;
+}
+
+function splitOf(tree: LoopTree): Split {
+  const outer = parallelBands(tree).map(({ axis }) => axis);
+  const over = tree.loops.filter(({ role }) => role === 'reduction').map(({ axis }) => axis);
+  const elements = product(over.map(({ extent }) => extent));
+  const results = product(outer.map(({ extent }) => extent));
+  return { tree, outer, over, results, elements, pieces: ceilDivide(elements, int(splitChunk)) };
+}
+
+/** Whether a tree has so few results that whole blocks would idle. */
+export function shouldSplit(group: Group, tree: LoopTree): boolean {
+  if (!isLeaf(tree)) return false;
+  const nodes = nodesBelow(tree).map((index) => at(group.nodes, index));
+  const rows = new Set(group.locals.filter(({ kind }) => kind === 'row').map(({ buffer }) => buffer));
+  const fits = nodes.every(
+    ({ kind, outs }) => kind === 'reduce' || (kind === 'map' && !outs.some((out) => rows.has(out))),
+  );
+  const { results, elements } = splitOf(tree);
+  // Of unknown length, a reduction may be long: a second kernel costs little where it is not.
+  const many = (staticValue(elements) ?? Infinity) > splitChunk;
+  return fits && many && nodes.some(({ kind }) => kind === 'reduce') && typicalValue(results) <= 64;
+}
+
+/** The workspaces of the partial states: one per state of each reduction. */
+function partials(nest: Nest, { tree, results, pieces }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
+  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter(isCarrying); // prettier-ignore
+  return new Map(
+    nodes.map((node) => [
+      node,
+      node.state.map((dtype) => nest.memory.workspace('partial', dtype, multiply(results, pieces))),
+    ]),
+  );
+}
+
+/** The first kernel: a block for every piece of every result. */
+export function writePieces(nest: Nest, tree: LoopTree): Grid {
+  const split = splitOf(tree);
+  const workspaces = partials(nest, split);
+  const units = multiply(split.results, split.pieces);
+  nest.notes.push(`reduction in pieces of ${String(splitChunk)}, a block each`);
+  const range = { from: axisValue(nest, 'block'), to: units, step: axisValue(nest, 'blocks'), extent: units };
+  loop(nest, { name: 'unit', ...range }, (unit) => {
+    const frame = unravel(nest, split.outer, { point: floorDivide(unit, split.pieces), frame: emptyFrame });
+    const first = multiply(modulo(unit, split.pieces), int(splitChunk));
+    const states = reducePiece(nest, split, { frame, first });
+    for (const [node, state] of states) {
+      const merged = mergeTeam(nest, node, { state, frame, threads });
+      const buffers = workspaces.get(node) ?? [];
+      onlyFirst(nest, () => {
+        merged.forEach((value, slot) => {
+          const access = { buffer: at(buffers, slot).name, at: unit, step: int(0), align: 1 };
+          nest.writer.emit({ kind: 'store', access, value });
+        });
+      });
+    }
+  });
+  return gridOf(units, { threads, most: mostBlocks });
+}
+
+function reducePiece(
+  nest: Nest,
+  { tree, over, elements }: Split,
+  { frame, first }: { readonly frame: Frame; readonly first: Index },
+): readonly (readonly [Carrying, State])[] {
+  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index));
+  const states = nodes.filter(isCarrying).map((node) => [node, declareState(nest, node, frame)] as const);
+  const range = {
+    from: add(first, threadOf(nest, threads)),
+    to: clipped(add(first, int(splitChunk)), { name: 'element', extent: elements }),
+    step: threads,
+    extent: elements,
+    guards: true,
+  };
+  loop(nest, { name: 'element', ...range }, (element) => {
+    const inner = unravel(nest, over, { point: element, frame });
+    for (const node of nodes) {
+      if (node.kind === 'map') writeMap(nest, node, { frame: inner, by: 'thread' });
+      const entry = states.find(([candidate]) => candidate === node);
+      if (entry !== undefined) advance(nest, { node: entry[0], state: entry[1], frame: inner });
+    }
+  });
+  return states;
+}
+
+/** The second kernel: a block for every result. */
+export function writeMerges(nest: Nest, tree: LoopTree): Grid {
+  const split = splitOf(tree);
+  const workspaces = partials(nest, split);
+  nest.notes.push('merges the pieces of a reduction');
+  const range = {
+    from: axisValue(nest, 'block'),
+    to: split.results,
+    step: axisValue(nest, 'blocks'),
+    extent: split.results,
+  };
+  loop(nest, { name: 'result', ...range }, (result) => {
+    const frame = unravel(nest, split.outer, { point: result, frame: emptyFrame });
+    for (const [node, buffers] of workspaces) {
+      const state = declareState(nest, node, frame);
+      const piece: Axis = { name: 'piece', extent: split.pieces };
+      share(nest, [piece], {
+        sharing: byThreads(nest, threads),
+        frame,
+        body: (inner) => {
+          const place = add(multiply(result, split.pieces), inner.axes.get('piece') ?? int(0));
+          const right = buffers.map(({ name, dtype }) =>
+            nest.writer.define(
+              { kind: 'load', type: { dtype, lanes: 1 }, access: { buffer: name, at: place, step: int(0), align: 1 } },
+              'of_piece',
+              nest.writer.depth,
+            ),
+          );
+          assign(nest, state, mergeStates(nest, node, { left: state, right, frame }));
+        },
+      });
+      finish(nest, { node, state: mergeTeam(nest, node, { state, frame, threads }) }, { frame, by: 'team' });
+    }
+  });
+  return gridOf(split.results, { threads, most: mostBlocks });
+}

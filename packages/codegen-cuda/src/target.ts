@@ -1,0 +1,36 @@
+// What the strategies know of the machine: threads, shared memory, widths of access. All constants that steer a choice
+// are here. Nothing of it is asked of a device: a program for an architecture can be made anywhere.
+export type Architecture = 'sm_80' | 'sm_90a';
+
+export interface CudaTarget {
+  readonly architecture: Architecture;
+  /** What the addresses of inputs are known to be multiples of, in bytes; an element's size if absent. */
+  readonly inputAlignment?: number;
+}
+
+/** Bytes that one thread moves at once at most. */
+export const wideBytes: number = 16;
+
+/** Threads of a block whose threads have nothing to do with each other. */
+export const mapThreads: number = 256;
+
+/** Blocks that fill any present device several times over: a grid is not larger, its threads stride. */
+export const mostBlocks: number = 4096;
+
+/** Threads of a team that shares one row. */
+export const teamThreads: { readonly least: number; readonly most: number } = { least: 32, most: 512 };
+
+/** Shorter rows are left to one thread each. */
+export const shortRow: number = 32;
+
+/** Shared memory of a block: what any launch may have without asking, and what we ask for at most. */
+export const sharedLimit: number = 96 * 1024;
+
+/** Scratch of one thread. */
+export const threadScratchBytes: number = 2048;
+
+/** Elements of a reduction to few results that one block takes: fixed, so that the order of a sum depends on sizes only. */
+export const splitChunk: number = 8192;
+
+/** The side of the square tiles that go through shared memory. */
+export const tileSide: number = 32;
