@@ -13,9 +13,6 @@ import type { ProgramBuilder, Target } from './program-builder.ts';
 import { isInt, locate, shapeOf, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
-/** Pieces that one concatenation reads; more are first joined in parts. */
-const MAX_PIECES = 8;
-
 function constant(body: BodyBuilder, value: ScalarRef | Index, dtype: DType): Element {
   if (isIndex(value)) return convert(body, { id: body.index(value), dtype: 'i64' }, dtype);
   return literal(body, value, dtype);
@@ -91,27 +88,31 @@ const catRule: Rule = (lowering, node) => {
   const dim = numberAttr(node, 'dim');
   const pieces = valuesArg(node, 0).map((value) => lowering.view(value));
   const kept = pieces.filter((piece) => !isInt(at(piece.axes, dim).extent, 0));
-  return concatenate(lowering.program, { target: lowering.target(node), pieces: kept, dim });
+  const limit = Math.max(2, lowering.options.catInputs);
+  return concatenate(lowering.program, { target: lowering.target(node), pieces: kept, dim, limit });
 };
 
 interface Concatenation {
   readonly target: Target;
   readonly pieces: readonly View[];
   readonly dim: number;
+  /** Pieces that one node reads; more are first joined in parts. */
+  readonly limit: number;
 }
 
-function concatenate(program: ProgramBuilder, { target, pieces, dim }: Concatenation): View {
-  if (pieces.length > MAX_PIECES) {
-    const size = Math.ceil(pieces.length / MAX_PIECES);
+function concatenate(program: ProgramBuilder, concatenation: Concatenation): View {
+  const { target, pieces, dim, limit } = concatenation;
+  if (pieces.length > limit) {
+    const size = Math.ceil(pieces.length / limit);
     const parts = Array.from({ length: Math.ceil(pieces.length / size) }, (_, part) =>
       pieces.slice(part * size, (part + 1) * size),
     );
     const joined = parts.map((part) =>
-      concatenate(program, { target: { ...target, shape: joinedShape(part, dim) }, pieces: part, dim }),
+      concatenate(program, { target: { ...target, shape: joinedShape(part, dim) }, pieces: part, dim, limit }),
     );
-    return concatenate(program, { target, pieces: joined, dim });
+    return concatenate(program, { ...concatenation, pieces: joined });
   }
-  return program.map(target, (body, coordinates) => pickPiece(body, { target, pieces, dim }, coordinates));
+  return program.map(target, (body, coordinates) => pickPiece(body, concatenation, coordinates));
 }
 
 const joinedShape = (pieces: readonly View[], dim: number): Shape => {

@@ -2,7 +2,7 @@
 // that names the user's line; the checked value is in range, so what it addresses is safe.
 import { at, get } from '@tsinductor/base';
 import { BodyBuilder, freeIndirects, indirect, substitute } from '@tsinductor/ir';
-import type { Index, ScatterNode } from '@tsinductor/ir';
+import type { Index, ScalarId, ScatterNode } from '@tsinductor/ir';
 import { flagAttr, numberAttr, numbersAttr, stringAttr, valuesArg } from './attributes.ts';
 import type { CallNode } from './attributes.ts';
 import { load } from './element.ts';
@@ -28,10 +28,36 @@ function lookup(
   return { ...what, site: lowering.site(node, `the index of dim ${String(what.dim)}`) };
 }
 
+/** A checked index: where it leads, and its check. */
+interface Checked {
+  readonly place: Index;
+  readonly check: ScalarId;
+}
+
 /** The checked index that stands at `place` of the index tensor. */
-function checkedIndex(body: BodyBuilder, { index, extent, site }: Lookup, place: Index): Index {
+function checkedIndex(body: BodyBuilder, { index, extent, site }: Lookup, place: Index): Checked {
   const { id } = load(body, index, { at: place });
-  return body.indirect(body.check(id, extent, site), extent);
+  const check = body.check(id, extent, site);
+  return { place: body.indirect(check, extent), check };
+}
+
+/**
+ * A load that is made where the checks hold: it keeps those alive that its address does not need, because the axis has at
+ * most one element, or all its elements are the same memory.
+ */
+function guardedLoad(
+  body: BodyBuilder,
+  { buffer, dtype }: View,
+  { at: place, checks }: { readonly at: Index; readonly checks: readonly ScalarId[] },
+): ScalarId {
+  const needed = freeIndirects(place);
+  const lost = checks.filter((check) => !needed.has(check));
+  if (lost.length === 0) return body.load(buffer, dtype, place);
+  const zero = body.constant(0, 'i64');
+  const guards = lost.map((check) => body.apply('ge', [check, zero]));
+  return body.load(buffer, dtype, place, {
+    mask: guards.reduce((all, guard) => body.apply('logicalAnd', [all, guard])),
+  });
 }
 
 /** out[c] = x[c with coordinate dim replaced by index[c]]. */
@@ -42,8 +68,9 @@ const gather: Rule = (lowering, node) => {
   return lowering.program.map(lowering.target(node), (body, coordinates) => {
     // A 0-d tensor is its own only element.
     if (extent === undefined) return body.load(source.buffer, source.dtype, locate(source, []));
-    const found = checkedIndex(body, lookup(lowering, node, { index, dim, extent }), locate(index, coordinates));
-    return body.load(source.buffer, source.dtype, locate(source, coordinates.with(dim, found)));
+    const one = lookup(lowering, node, { index, dim, extent });
+    const { place, check } = checkedIndex(body, one, locate(index, coordinates));
+    return guardedLoad(body, source, { at: locate(source, coordinates.with(dim, place)), checks: [check] });
   });
 };
 
@@ -52,9 +79,9 @@ const indexSelect: Rule = (lowering, node) => {
   const dim = numberAttr(node, 'dim');
   const { extent } = at(source.axes, dim);
   return lowering.program.map(lowering.target(node), (body, coordinates) => {
-    const place = locate(index, [at(coordinates, dim)]);
-    const found = checkedIndex(body, lookup(lowering, node, { index, dim, extent }), place);
-    return body.load(source.buffer, source.dtype, locate(source, coordinates.with(dim, found)));
+    const one = lookup(lowering, node, { index, dim, extent });
+    const { place, check } = checkedIndex(body, one, locate(index, [at(coordinates, dim)]));
+    return guardedLoad(body, source, { at: locate(source, coordinates.with(dim, place)), checks: [check] });
   });
 };
 
@@ -81,22 +108,30 @@ function advanced(lowering: Lowering, node: CallNode, indexed: Shape): Advanced 
   };
 }
 
-/** The coordinates in the indexed value of what is picked at `picked` of `shape`. */
-function pickedCoordinates(body: BodyBuilder, { lookups, shape, rest }: Advanced, picked: Shape): Shape {
+/** The coordinates in the indexed value of what is picked at `picked` of `shape`, and the checks of its indices. */
+function pickedCoordinates(
+  body: BodyBuilder,
+  { lookups, shape, rest }: Advanced,
+  picked: Shape,
+): { readonly place: Shape; readonly checks: readonly ScalarId[] } {
   const coordinates = picked.slice(0, shape.length);
-  const found = new Map(
-    lookups.map((one) => [one.dim, checkedIndex(body, one, locateBroadcast(one.index, shape, coordinates))]),
-  );
+  const found = new Map<number, Index>();
+  const checks: ScalarId[] = [];
+  for (const one of lookups) {
+    const { place, check } = checkedIndex(body, one, locateBroadcast(one.index, shape, coordinates));
+    found.set(one.dim, place);
+    checks.push(check);
+  }
   rest.forEach((axis, position) => found.set(axis, at(picked, shape.length + position)));
-  return Array.from({ length: found.size }, (_, axis) => get(found, axis));
+  return { place: Array.from({ length: found.size }, (_, axis) => get(found, axis)), checks };
 }
 
 const index: Rule = (lowering, node) => {
   const source = lowering.argument(node, 0);
   const how = advanced(lowering, node, shapeOf(source));
   return lowering.program.map(lowering.target(node), (body, coordinates) => {
-    const place = pickedCoordinates(body, how, coordinates);
-    return body.load(source.buffer, source.dtype, locate(source, place));
+    const { place, checks } = pickedCoordinates(body, how, coordinates);
+    return guardedLoad(body, source, { at: locate(source, place), checks });
   });
 };
 
@@ -107,7 +142,13 @@ interface Scattered {
   readonly element: (
     body: BodyBuilder,
     coordinates: Shape,
-  ) => { readonly place: Shape; readonly value: View; readonly from: Index };
+  ) => {
+    readonly place: Shape;
+    readonly value: View;
+    readonly from: Index;
+    /** Those of the indices, which the place need not mention. */
+    readonly checks: readonly ScalarId[];
+  };
 }
 
 /** A copy of the first argument with elements written into it. */
@@ -116,13 +157,13 @@ function scatterInto(lowering: Lowering, node: CallNode, { mode, shape, element 
   const base = program.rowMajor(lowering.argument(node, 0), lowering.origin(node));
   const { axes, coordinates } = program.space(shape);
   const body = new BodyBuilder();
-  const { place, value, from } = element(body, coordinates);
+  const { place, value, from, checks } = element(body, coordinates);
   const result = body.load(value.buffer, value.dtype, from);
   const start = program.isZero(base.buffer) ? {} : { initial: base.buffer };
   const write = linearize(shapeOf(base), place);
   // The write's indices are nodes of the body, too: they are finished with it, and renumbered.
   const found = [...freeIndirects(write)];
-  const { nodes, results } = body.finish([result, ...found]);
+  const { nodes, results } = body.finish([result, ...found, ...checks]);
   const renumbered = substitute(write, new Map(), (value, extent) =>
     indirect(at(results, found.indexOf(value) + 1), extent),
   );
@@ -140,9 +181,10 @@ const scatter: Rule = (lowering, node) => {
   const extent = base.axes[dim]?.extent;
   const element: Scattered['element'] = (body, coordinates) => {
     const from = locate(source, coordinates);
-    if (extent === undefined) return { place: [], value: source, from };
-    const found = checkedIndex(body, lookup(lowering, node, { index, dim, extent }), locate(index, coordinates));
-    return { place: coordinates.with(dim, found), value: source, from };
+    if (extent === undefined) return { place: [], value: source, from, checks: [] };
+    const one = lookup(lowering, node, { index, dim, extent });
+    const { place, check } = checkedIndex(body, one, locate(index, coordinates));
+    return { place: coordinates.with(dim, place), value: source, from, checks: [check] };
   };
   return scatterInto(lowering, node, { mode: scatterMode(node), shape: shapeOf(index), element });
 };
@@ -162,7 +204,7 @@ const indexPut: Rule = (lowering, node) => {
   const how = advanced(lowering, node, shapeOf(base));
   const shape = [...how.shape, ...how.rest.map((axis) => at(base.axes, axis).extent)];
   const element: Scattered['element'] = (body, coordinates) => ({
-    place: pickedCoordinates(body, how, coordinates),
+    ...pickedCoordinates(body, how, coordinates),
     value: values,
     from: locateBroadcast(values, shape, coordinates),
   });

@@ -14,7 +14,7 @@ import { castRule, pointwiseRule } from './lower-pointwise.ts';
 import { reductionRule, scanRules } from './lower-reduction.ts';
 import { viewRules } from './lower-view.ts';
 import { Lowering } from './lowering.ts';
-import type { Rule } from './lowering.ts';
+import type { LoweringOptions, Rule } from './lowering.ts';
 import { ProgramBuilder } from './program-builder.ts';
 import { prune } from './prune.ts';
 import type { View } from './view.ts';
@@ -39,8 +39,8 @@ function ruleOf({ target }: CallNode): Rule {
 }
 
 /** The loop program of a graph in which only primitives are left. */
-export function lowerGraph(graph: Graph): LoopProgram {
-  const lowering = new Lowering(new ProgramBuilder());
+export function lowerGraph(graph: Graph, options: LoweringOptions = { catInputs: 8 }): LoopProgram {
+  const lowering = new Lowering(new ProgramBuilder(), options);
   const inputs: BufferId[] = [];
   for (const node of graph.nodes) {
     const view = lowerNode(lowering, node);

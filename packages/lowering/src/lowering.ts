@@ -10,12 +10,19 @@ import type { View } from './view.ts';
 
 export type Rule = (lowering: Lowering, node: CallNode) => View;
 
+export interface LoweringOptions {
+  /** The most tensors of which one node of a concatenation selects. */
+  readonly catInputs: number;
+}
+
 export class Lowering {
   readonly program: ProgramBuilder;
+  readonly options: LoweringOptions;
   readonly #views = new Map<string, View>();
 
-  constructor(program: ProgramBuilder) {
+  constructor(program: ProgramBuilder, options: LoweringOptions) {
     this.program = program;
+    this.options = options;
   }
 
   view(value: ValueRef): View {

@@ -8,7 +8,7 @@ import { axisIndex, equal, producingPoint } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitList, splitMap } from './align.ts';
 import type { Alignment, FreshAxis, Splits } from './align.ts';
-import { bodyReads, loopsOf, namesOf, overOf, reindex } from './node-access.ts';
+import { bodyReads, isUnit, loopsOf, namesOf, overOf, reindex, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
 
 export interface Cluster {
@@ -32,24 +32,32 @@ export const refusal = (reason: string): { readonly ok: false; readonly reason: 
 
 export const singleCluster = (node: LoopNode, position: number): Cluster => ({
   nodes: [{ node, position }],
-  outer: node.axes,
+  outer: node.kind === 'contract' ? node.axes.filter((axis) => !isUnit(axis)) : node.axes,
   elementwise: node.kind === 'map',
 });
 
-/** The buffer through which two clusters are aligned: `left` writes it (`flow`) or reads it too (`share`). */
-export interface Link {
-  readonly kind: 'flow' | 'share';
-  readonly buffer: BufferId;
+/**
+ * What two clusters are aligned by: a buffer that `left` writes (`flow`) or reads too (`share`), or their outer loops alone
+ * (`space`).
+ */
+export type Link = { readonly kind: 'flow' | 'share'; readonly buffer: BufferId } | { readonly kind: 'space' };
+
+type BufferLink = Exclude<Link, { readonly kind: 'space' }>;
+
+export interface Joining {
+  readonly link: Link;
+  readonly fresh: FreshAxis;
+  /** Whether loops may be split, and whether their order may change, so that they fit. */
+  readonly maySplit: boolean;
+  readonly mayReorder: boolean;
 }
 
 /** The two clusters as one, or why not. `left` comes first. */
-export function joinClusters(
-  left: Cluster,
-  right: Cluster,
-  { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis },
-): Outcome<Cluster> {
-  const aligned = alignThrough(left, right, { link, fresh });
+export function joinClusters(left: Cluster, right: Cluster, joining: Joining): Outcome<Cluster> {
+  const aligned = alignThrough(left, right, joining);
   if (!aligned.ok) return aligned;
+  const split = refuseSplits(left, aligned.value.left, joining) ?? refuseSplits(right, aligned.value.right, joining);
+  if (split !== undefined) return refusal(split);
   const [a, b] = [splitCluster(left, aligned.value.left), splitCluster(right, aligned.value.right)];
   const shared = sharedOuter(a, b);
   if (!shared.ok) return shared;
@@ -62,15 +70,17 @@ export function joinClusters(
     outer,
     elementwise: a.elementwise && b.elementwise && outer.length === a.outer.length && outer.length === b.outer.length,
   };
+  if (!joining.mayReorder && (reorders(a, joined) || reorders(b, joined)))
+    return refusal('the order of loops would have to change');
   const crossing = crossesIterations(joined, new Set(left.nodes.map((member) => member.position)));
   return crossing === undefined ? success(joined) : refusal(crossing);
 }
 
-function alignThrough(
-  left: Cluster,
-  right: Cluster,
-  { link, fresh }: { readonly link: Link; readonly fresh: FreshAxis },
-): Outcome<Alignment> {
+function alignThrough(left: Cluster, right: Cluster, { link, fresh }: Joining): Outcome<Alignment> {
+  if (link.kind === 'space') {
+    const alignment = alignAxes(left.outer, right.outer, fresh);
+    return alignment === undefined ? refusal('their loops cannot be aligned') : success(alignment);
+  }
   const here = link.kind === 'flow' ? writtenAxes(left, link.buffer) : readAxes(left, link);
   const there = readAxes(right, link);
   if (here === undefined || there === undefined) return refusal('it is not read element by element');
@@ -81,7 +91,7 @@ function alignThrough(
 function writtenAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | undefined {
   for (const { node } of cluster.nodes) {
     const slot = node.outs.indexOf(buffer);
-    if (slot !== -1) return denseAxes(at(node.writes, slot), node.axes);
+    if (slot !== -1) return denseAxes(at(node.writes, slot), resultAxes(node));
   }
   return undefined;
 }
@@ -90,7 +100,7 @@ function writtenAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | unde
  * The loops through which a cluster reads all of a buffer: of the read that uses most of them. What is only shared has
  * to be read by all loops of the node, or nothing is gained.
  */
-function readAxes(cluster: Cluster, { buffer, kind }: Link): readonly Axis[] | undefined {
+function readAxes(cluster: Cluster, { buffer, kind }: BufferLink): readonly Axis[] | undefined {
   let best: readonly Axis[] | undefined;
   for (const { node } of cluster.nodes) {
     for (const read of bodyReads(node)) {
@@ -103,6 +113,17 @@ function readAxes(cluster: Cluster, { buffer, kind }: Link): readonly Axis[] | u
   return best;
 }
 
+/** Why a cluster's loops cannot be split as they would have to be. */
+function refuseSplits({ nodes }: Cluster, splits: Splits, { maySplit }: Joining): string | undefined {
+  if (!maySplit && splitsLoops(splits)) return 'loops would have to be split';
+  const isScan = ({ node }: Member): boolean =>
+    node.kind === 'scan' && node.over.some((axis) => (splits.get(axis.name)?.length ?? 1) > 1);
+  if (nodes.some(isScan)) return 'the loop of a scan cannot be split';
+  // Its rows and columns keep their names.
+  const isProduct = splitMap(splits).size > 0 && nodes.some(({ node }) => node.kind === 'contract');
+  return isProduct ? 'the loops of a matrix product cannot be split' : undefined;
+}
+
 function splitCluster(cluster: Cluster, splits: Splits): Cluster {
   const map = splitMap(splits);
   if (map.size === 0) return cluster;
@@ -111,6 +132,14 @@ function splitCluster(cluster: Cluster, splits: Splits): Cluster {
     node: reindex(node, { map, axes: splitList(node.axes, splits), over: splitList(overOf(node), splits) }),
   }));
   return { ...cluster, nodes, outer: splitList(cluster.outer, splits) };
+}
+
+const splitsLoops = (splits: Splits): boolean => [...splits.values()].some((pieces) => pieces.length > 1);
+
+/** Whether some node's loops stand in another order after joining. */
+function reorders(before: Cluster, after: Cluster): boolean {
+  const names = new Map(after.nodes.map(({ node, position }) => [position, node.axes.map((axis) => axis.name).join()]));
+  return before.nodes.some(({ node, position }) => names.get(position) !== node.axes.map((axis) => axis.name).join());
 }
 
 /** The loops that both can have outermost. */
@@ -157,7 +186,7 @@ export type Point = ReturnType<typeof producingPoint>;
 
 /** The point at which `maker` writes the element that is read. */
 export const pointOf = (maker: LoopNode, read: Pick<Read, 'buffer' | 'at'>): Point =>
-  producingPoint({ axes: maker.axes, write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
+  producingPoint({ axes: resultAxes(maker), write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
 
 /** Whether a point's coordinate along `axis` is the loop's own. */
 export function isAxis(point: NonNullable<Point>, axis: Axis): boolean {

@@ -8,11 +8,15 @@ import { buffersRead, loopsOf, overOf } from './node-access.ts';
 
 export const isEmptyAxis = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 0;
 
-export function resolveEmptyNodes(program: LoopProgram): readonly LoopNode[] {
+/** With `dropUnread`, also without nodes that nobody read to begin with. */
+export function resolveEmptyNodes(
+  program: LoopProgram,
+  { dropUnread }: { readonly dropUnread: boolean },
+): readonly LoopNode[] {
   const dtypes = new Map(program.buffers.map(({ id, dtype }) => [id, dtype]));
   const resolved = program.nodes.map((node) => resolveEmpty(node, (body) => zeros(body, node, dtypes)));
   const isSame = resolved.every((node, position) => node === program.nodes[position]);
-  return isSame ? resolved : withoutUnread(resolved, program);
+  return isSame && !dropUnread ? resolved : withoutUnread(resolved, program);
 }
 
 function resolveEmpty(node: LoopNode, zero: (body: BodyBuilder) => readonly ScalarId[]): LoopNode {

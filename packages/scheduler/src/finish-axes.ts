@@ -13,8 +13,14 @@ export interface Shaped {
   readonly stages: readonly Stage[];
 }
 
-export function finishAxes(shaped: Shaped): Shaped {
-  return nameAxes(joinNeighbours(shaped));
+export interface Finished extends Shaped {
+  /** How many names the loops have taken. */
+  readonly names: number;
+}
+
+/** `first` names are taken by other loops of the group. */
+export function finishAxes(shaped: Shaped, first = 0): Finished {
+  return nameAxes(joinNeighbours(shaped), first);
 }
 
 const LETTERS = 'ijklmn';
@@ -71,15 +77,15 @@ function mapNodes(
   return { cluster: { ...cluster, outer: axes(cluster.outer), nodes }, stages: changed };
 }
 
-function nameAxes(shaped: Shaped): Shaped {
+function nameAxes(shaped: Shaped, first: number): Finished {
   const all = new Map(
     [shaped.cluster.outer, ...shaped.stages.map((stage) => stage.loops)].flat().map((axis) => [axis.name, axis]),
   );
   const named = new Map(
-    [...all.values()].map((axis, position) => [axis.name, { name: axisName(position), extent: axis.extent }]),
+    [...all.values()].map((axis, position) => [axis.name, { name: axisName(first + position), extent: axis.extent }]),
   );
   const rename = (axes: readonly Axis[]): readonly Axis[] => axes.map((axis) => named.get(axis.name) ?? axis);
-  return mapNodes(shaped, rename, (node) => {
+  const renamed = mapNodes(shaped, rename, (node) => {
     const map = renaming(
       loopsOf(node).flatMap((axis) =>
         [named.get(axis.name)].flatMap((to) => (to === undefined ? [] : [[axis.name, to] as const])),
@@ -89,6 +95,7 @@ function nameAxes(shaped: Shaped): Shaped {
       ? renameContract(node, map, rename)
       : reindex(node, { map, axes: rename(node.axes), over: rename(overOf(node)) });
   });
+  return { ...renamed, names: all.size };
 }
 
 const axisName = (position: number): string => LETTERS[position] ?? `i${String(position)}`;

@@ -1,52 +1,64 @@
 // Greedy fusion. Every node starts as a cluster of its own; then, in program order, each is joined with the clusters
-// that make what it reads, the largest value first; then clusters that read the same buffer in the same way. A join has
-// to be legal (no path from one to the other but the direct one, aligned loops, no value crossing iterations) and good.
+// that make what it reads, the largest value first; then clusters that read the same buffer in the same way, or at least
+// have the same loops. A join has to be legal (no path from one to the other but the direct one, aligned loops, no value
+// crossing iterations), within the limits, and good in the eyes of the choices.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { int, multiply, printIndex } from '@tsinductor/ir';
+import type { Config } from '@tsinductor/config';
+import { add, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
+import type { Choices } from './choices.ts';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
 import type { Cluster, Link, Outcome } from './cluster.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
+import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
-import { buffersRead } from './node-access.ts';
-import { unprofitable } from './profit.ts';
+import { bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 
 export interface Fused {
   readonly clusters: readonly Cluster[];
   readonly decisions: readonly Decision[];
+  /** How often two clusters were tried as one. */
+  readonly pairs: number;
 }
 
-/** How many partners are tried for each reader of a shared buffer. */
-const MAX_PARTNERS = 8;
+export interface FusionOptions {
+  readonly config: Config;
+  readonly choices: Choices;
+}
 
-export function fuseNodes(
-  nodes: readonly LoopNode[],
-  facts: Facts,
-  { maxNodes }: { readonly maxNodes: number },
-): Fused {
-  const fusion = new Fusion(nodes, facts, maxNodes);
+export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: FusionOptions): Fused {
+  const fusion = new Fusion(nodes, facts, options);
   nodes.forEach((node, position) => {
     fusion.joinMakers(node, position);
   });
   for (const { id } of facts.program.buffers) fusion.joinReaders(id);
+  if (options.config.aggressiveFusion) fusion.joinEqualLoops();
   return fusion.finish();
+}
+
+interface Pair {
+  readonly left: number;
+  readonly right: number;
 }
 
 class Fusion {
   readonly #nodes: readonly LoopNode[];
   readonly #facts: Facts;
-  readonly #maxNodes: number;
+  readonly #config: Config;
+  readonly #choices: Choices;
   readonly #clusters: Cluster[];
-  /** By pairs of buffers' names: the last reason why they were not joined. */
-  readonly #refusals = new Map<string, { readonly positions: readonly [number, number]; readonly reason: string }>();
+  /** By pairs of positions: the last reason why they were not joined. */
+  readonly #refusals = new Map<string, Pair & { readonly reason: string }>();
   readonly #fused: { readonly position: number; readonly reason: string; readonly bytes: Index }[] = [];
   #axes = 0;
+  #pairs = 0;
 
-  constructor(nodes: readonly LoopNode[], facts: Facts, maxNodes: number) {
+  constructor(nodes: readonly LoopNode[], facts: Facts, { config, choices }: FusionOptions) {
     this.#nodes = nodes;
     this.#facts = facts;
-    this.#maxNodes = maxNodes;
+    this.#config = config;
+    this.#choices = choices;
     this.#clusters = nodes.map(singleCluster);
   }
 
@@ -54,18 +66,36 @@ class Fusion {
   joinMakers(node: LoopNode, position: number): void {
     const made = buffersRead(node).filter((buffer) => this.#facts.writers(buffer).length > 0);
     for (const buffer of this.#bySize(made)) {
-      for (const writer of this.#facts.writers(buffer)) this.#try(writer, position, { kind: 'flow', buffer });
+      for (const left of this.#facts.writers(buffer)) this.#tryFlow({ left, right: position }, buffer);
     }
   }
 
-  /** Joins clusters that read a buffer in the same way. */
+  /** Joins clusters that read a buffer in the same way, or have the same loops. */
   joinReaders(buffer: BufferId): void {
-    const readers = this.#facts.readers(buffer);
+    const readers = this.#facts.readers(buffer).filter((reader) => at(this.#nodes, reader).kind !== 'contract');
+    const attempts = this.#config.maxFusionBufferGroupPairwiseAttempts;
     readers.forEach((left, index) => {
-      for (const right of readers.slice(index + 1, index + 1 + MAX_PARTNERS)) {
-        if (this.#bothRead(left, right)) this.#try(left, right, { kind: 'share', buffer });
+      for (const right of readers.slice(index + 1, index + 1 + attempts)) {
+        const isJoined = this.#trySiblings({ left, right }, { kind: 'share', buffer });
+        if (!isJoined) this.#trySiblings({ left, right }, { kind: 'space' });
       }
     });
+  }
+
+  /** Joins pointwise clusters of as many points, whatever they read. */
+  joinEqualLoops(): void {
+    const bySize = new Map<string, number[]>();
+    this.#clusters.forEach((cluster, position) => {
+      if (!cluster.elementwise || at(cluster.nodes, 0).position !== position) return;
+      const size = printIndex(product(cluster.outer.map((axis) => axis.extent)));
+      bySize.set(size, [...(bySize.get(size) ?? []), position]);
+    });
+    for (const positions of bySize.values()) {
+      positions.forEach((left, index) => {
+        for (const right of positions.slice(index + 1, index + 1 + this.#config.cpp.maxHorizontalFusionSize))
+          this.#trySiblings({ left, right }, { kind: 'space' });
+      });
+    }
   }
 
   finish(): Fused {
@@ -75,76 +105,130 @@ class Fusion {
       return { kind: 'fused', nodes, reason, bytesSaved: printIndex(bytes) };
     });
     const rejected = [...this.#refusals.values()]
-      .filter(({ positions: [left, right] }) => at(this.#clusters, left) !== at(this.#clusters, right))
-      .map(({ positions, reason }): Decision => ({
+      .filter(({ left, right }) => at(this.#clusters, left) !== at(this.#clusters, right))
+      .map(({ left, right, reason }): Decision => ({
         kind: 'rejected',
-        nodes: positions.map((position) => this.#facts.nameOf(at(this.#nodes, position))),
+        nodes: [left, right].map((position) => this.#facts.nameOf(at(this.#nodes, position))),
         reason,
       }));
-    return { clusters, decisions: [...fused, ...rejected] };
+    return { clusters, decisions: [...fused, ...rejected], pairs: this.#pairs };
   }
 
-  #bothRead(left: number, right: number): boolean {
-    return at(this.#nodes, left).kind !== 'contract' && at(this.#nodes, right).kind !== 'contract';
-  }
-
-  #try(left: number, right: number, link: Link): void {
+  #tryFlow({ left, right }: Pair, buffer: BufferId): void {
     const [a, b] = [at(this.#clusters, left), at(this.#clusters, right)];
     if (a === b) return;
+    const joined = this.#join(a, b, { kind: 'flow', buffer });
+    const { name } = this.#facts.decl(buffer);
+    if (joined.ok)
+      this.#take(joined.value, right, { reason: `${name} is used where it is made`, bytes: this.#bytes(buffer) });
+    else this.#refusals.set(`${String(left)} ${String(right)}`, { left, right, reason: `${name}: ${joined.reason}` });
+  }
+
+  /** Whether the two are one cluster now. What siblings could not share is not worth a line. */
+  #trySiblings({ left, right }: Pair, link: Link): boolean {
+    const [a, b] = [at(this.#clusters, left), at(this.#clusters, right)];
+    if (a === b) return true;
+    if (link.kind === 'space' && !(a.elementwise && b.elementwise)) return false;
+    const nodes = a.nodes.length + b.nodes.length;
+    if (this.#choices.refuseSiblings({ nodes, sharedBytes: Infinity }) !== undefined) return false;
     const joined = this.#join(a, b, link);
-    const name = this.#facts.decl(link.buffer).name;
-    if (!joined.ok) {
-      // What a sibling could not share is not worth a line.
-      if (link.kind === 'flow')
-        this.#refusals.set(`${String(left)} ${String(right)}`, {
-          positions: [left, right],
-          reason: `${name}: ${joined.reason}`,
-        });
-      return;
-    }
-    for (const { position } of joined.value.nodes) this.#clusters[position] = joined.value;
-    const reason = link.kind === 'flow' ? `${name} is used where it is made` : `${name} is read once for both`;
-    this.#fused.push({ position: right, reason, bytes: this.#bytes(link.buffer) });
+    if (!joined.ok) return false;
+    const shared = this.#sharedReads(joined.value, a);
+    if (this.#choices.refuseSiblings({ nodes, sharedBytes: numberOf(shared) }) !== undefined) return false;
+    const reason = link.kind === 'share' ? `${this.#facts.decl(link.buffer).name} is read once for both` : 'their loops are the same'; // prettier-ignore
+    this.#take(joined.value, right, { reason, bytes: shared });
+    return true;
+  }
+
+  #take(joined: Cluster, position: number, why: { readonly reason: string; readonly bytes: Index }): void {
+    for (const member of joined.nodes) this.#clusters[member.position] = joined;
+    this.#fused.push({ position, ...why });
   }
 
   #join(a: Cluster, b: Cluster, link: Link): Outcome<Cluster> {
-    const kinds = [...a.nodes, ...b.nodes].map(({ node }) => aloneBecause(node)).find((reason) => reason !== undefined);
-    if (kinds !== undefined) return refusal(kinds);
-    if (a.nodes.length + b.nodes.length > this.#maxNodes)
-      return refusal(`the group would have more than ${String(this.#maxNodes)} nodes`);
-    if (this.#hasPath(a, b, link.kind === 'share') || (link.kind === 'share' && this.#hasPath(b, a, true))) {
-      return refusal('another group has to run between them');
-    }
-    const joined = joinClusters(a, b, { link, fresh: (extent) => this.#freshAxis(extent) });
+    this.#pairs += 1;
+    const obstacle = this.#obstacle(a, b, link);
+    if (obstacle !== undefined) return refusal(obstacle);
+    const joined = joinClusters(a, b, {
+      link,
+      fresh: (extent) => this.#freshAxis(extent),
+      maySplit: this.#config.loopIndexInversionInFusion,
+      mayReorder: this.#config.loopOrderingAfterFusion,
+    });
     if (!joined.ok) return joined;
-    const reason = unprofitable(joined.value, placeStages(joined.value));
+    const beside = refuseLoopsBesideProduct(joined.value);
+    if (beside !== undefined) return refusal(beside);
+    const reason = this.#choices.refuseGroup(joined.value, placeStages(joined.value));
     return reason === undefined ? success(joined.value) : refusal(reason);
+  }
+
+  /** What keeps two clusters apart whatever their loops are. */
+  #obstacle(a: Cluster, b: Cluster, link: Link): string | undefined {
+    const { kind } = link;
+    const alone = [...a.nodes, ...b.nodes].map(({ node }) => aloneBecause(node)).find((reason) => reason !== undefined);
+    if (alone !== undefined) return alone;
+    const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
+    if (product !== undefined) return product;
+    const { maxFusionSize, maxFusionUniqueIoBuffers } = this.#config;
+    if (a.nodes.length + b.nodes.length > maxFusionSize)
+      return `the group would have more than ${String(maxFusionSize)} nodes`;
+    if (maxFusionUniqueIoBuffers !== null && this.#buffersUsed(a, b) > maxFusionUniqueIoBuffers)
+      return `the group would read and write more than ${String(maxFusionUniqueIoBuffers)} buffers`;
+    const isApart = kind !== 'flow';
+    return this.#hasPath(a, b, isApart) || (isApart && this.#hasPath(b, a, true))
+      ? 'another group has to run between them'
+      : undefined;
+  }
+
+  /** Buffers that both together read, and write for others. */
+  #buffersUsed(a: Cluster, b: Cluster): number {
+    const members = [...a.nodes, ...b.nodes];
+    const positions = new Set(members.map(({ position }) => position));
+    const isInside = (buffer: BufferId): boolean =>
+      this.#facts.decl(buffer).role === 'temporary' &&
+      [...this.#facts.readers(buffer), ...this.#facts.writers(buffer)].every((position) => positions.has(position));
+    return new Set(members.flatMap(({ node }) => [...node.outs, ...buffersRead(node)]).filter((id) => !isInside(id)))
+      .size;
+  }
+
+  /** Bytes of buffers that both sides of a join read at the same places. */
+  #sharedReads(joined: Cluster, left: Cluster): Index {
+    const positions = new Set(left.nodes.map(({ position }) => position));
+    const reads = joined.nodes.map(({ node, position }) => ({
+      isLeft: positions.has(position),
+      reads: bodyReads(node),
+    }));
+    const ours = reads.filter(({ isLeft }) => isLeft).flatMap((side) => side.reads);
+    const theirs = reads.filter(({ isLeft }) => !isLeft).flatMap((side) => side.reads);
+    const both = theirs.filter((read) => ours.some((own) => own.buffer === read.buffer && equal(own.at, read.at)));
+    return [...new Set(both.map(({ buffer }) => buffer))].map((id) => this.#bytes(id)).reduce(add, int(0));
   }
 
   /** Whether `to` depends on `from` through other clusters (or, with `direct`, at all). */
   #hasPath(from: Cluster, to: Cluster, direct: boolean): boolean {
+    const last = at(to.nodes, to.nodes.length - 1).position;
     const seen = new Set<Cluster>([from]);
-    const queue = this.#successors(from).filter((next) => direct || next !== to);
+    const queue = this.#successors(from, last).filter((next) => direct || next !== to);
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       if (next === to) return true;
       if (seen.has(next)) continue;
       seen.add(next);
-      queue.push(...this.#successors(next));
+      queue.push(...this.#successors(next, last));
     }
     return false;
   }
 
-  #successors(cluster: Cluster): Cluster[] {
+  /** Clusters that read what `cluster` makes and begin by `last`: no later one leads back before it. */
+  #successors(cluster: Cluster, last: number): Cluster[] {
     const readers = cluster.nodes.flatMap(({ node }) => node.outs.flatMap((out) => this.#facts.readers(out)));
-    return [...new Set(readers.map((reader) => at(this.#clusters, reader)))].filter((next) => next !== cluster);
+    return [...new Set(readers.map((reader) => at(this.#clusters, reader)))].filter(
+      (next) => next !== cluster && at(next.nodes, 0).position <= last,
+    );
   }
 
   /** Larger buffers first; those of unknown size before all, in the order given. */
   #bySize(buffers: readonly BufferId[]): readonly BufferId[] {
-    const size = (buffer: BufferId): number => {
-      const bytes = this.#bytes(buffer);
-      return bytes.kind === 'int' ? bytes.value : Infinity;
-    };
+    const size = (buffer: BufferId): number => numberOf(this.#bytes(buffer));
     return [...buffers].sort((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
   }
 
@@ -160,18 +244,18 @@ class Fusion {
   }
 }
 
+const numberOf = (index: Index): number => (index.kind === 'int' ? index.value : Infinity);
+
 /** Kinds of nodes that are kernels of their own. */
 function aloneBecause(node: LoopNode): string | undefined {
   if (node.axes.some(isEmptyAxis)) return 'it is empty';
   switch (node.kind) {
     case 'map':
     case 'reduce':
-      return undefined;
     case 'scan':
-      return 'a scan is a kernel of its own';
+    case 'contract':
+      return undefined;
     case 'scatter':
       return 'a scatter is a kernel of its own';
-    case 'contract':
-      return 'a matrix product is a kernel of its own';
   }
 }

@@ -7,9 +7,17 @@ const ROOM = 5;
 
 export class GroupNames {
   readonly #used = new Map<string, number>();
+  readonly #mostOps: number;
+
+  constructor(mostOps: number) {
+    this.#mostOps = mostOps;
+  }
 
   nameOf(nodes: readonly LoopNode[]): string {
-    const ops = [...new Set(nodes.flatMap((node) => node.origins.map((origin) => snakeCase(origin.op))))];
+    const ops = [...new Set(nodes.flatMap((node) => node.origins.map((origin) => snakeCase(origin.op))))].slice(
+      0,
+      this.#mostOps,
+    );
     const whole = [...(ops.length > 1 || nodes.length > 1 ? ['fused'] : []), ...ops].join('_');
     const base = shorten(/^[a-z]/.test(whole) ? whole : `kernel_${whole}`);
     const count = (this.#used.get(base) ?? 0) + 1;

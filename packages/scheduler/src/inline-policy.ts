@@ -1,16 +1,31 @@
 // Whether a map node is computed inside its readers instead of being stored. In: a producer, its readers, thresholds.
-// Out: yes or no, with the reason. Nothing here decides what is correct but `cannotInline`; the rest is a matter of cost.
+// Out: yes or no, with the reason. `cannotInline` decides what is correct; `weighInlining` is a matter of cost.
 import { at } from '@tsinductor/base';
-import { countOperations, freeAxes, freeIndirects, int, loadsOf, producingPoint, scalarOperands } from '@tsinductor/ir';
+import {
+  countOperations,
+  equal,
+  freeAxes,
+  freeIndirects,
+  int,
+  loadsOf,
+  producingPoint,
+  scalarOperands,
+  subtract,
+} from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, MapNode, ScalarId } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { isEmptyAxis } from './empty-nodes.ts';
+import { maskBounds } from './masked-point.ts';
+import type { Bounds } from './masked-point.ts';
 import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
 
 export interface Thresholds {
   /** Above these, a value with several readers is stored: buffers that it reads, operations that it takes. */
   readonly reads: number;
   readonly operations: number;
+  /** Above these, a value is stored however often it is used: buffers that it reads, and their bytes. */
+  readonly gatheredReads: number;
+  readonly gatheredBytes: number;
 }
 
 /** What a value costs where it is computed, with everything that is already inlined into it. */
@@ -27,7 +42,7 @@ export interface Verdict {
 }
 
 /** An op from this cost on is worth a store and a load: exp, log, tanh, and the like. */
-const HEAVY = 8;
+export const HEAVY = 8;
 /** What may be computed again for every row, though it only depends on the column. */
 const TRIVIAL = 2;
 
@@ -58,6 +73,8 @@ export interface Candidate {
   readonly producer: MapNode;
   readonly buffer: BufferId;
   readonly cost: Cost;
+  /** Bytes of all buffers that it reads; Infinity where that is not known. */
+  readonly bytesRead: number;
   readonly readers: readonly LoopNode[];
 }
 
@@ -80,19 +97,17 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
     : undefined;
 }
 
-export function decideInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
-  const obstacle = cannotInline(candidate);
-  return obstacle === undefined ? weighCost(candidate, thresholds) : no(obstacle);
-}
-
-function weighCost({ cost, readers, buffer }: Candidate, thresholds: Thresholds): Verdict {
+/** Whether it pays to compute a value inside its readers, where it can be. */
+export function weighInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
+  const { cost, readers, buffer } = candidate;
   if (cost.reads.size === 0 && cost.heaviest < HEAVY) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && cost.operations > TRIVIAL)
     return no('it would be computed again for every outer iteration of a reader');
   if (repetition === 'inner' && cost.heaviest >= HEAVY)
     return no('it is expensive, and a reader uses it in a whole inner loop');
-  if (cost.operations > LARGEST) return no(`it has grown to ${String(cost.operations)} operations`);
+  const gathered = gatheredTooMuch(candidate, thresholds);
+  if (gathered !== undefined) return no(gathered);
   const uses = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
   if (uses === 1) return yes('it is used once');
   const used = `it is used ${String(uses)} times`;
@@ -100,6 +115,12 @@ function weighCost({ cost, readers, buffer }: Candidate, thresholds: Thresholds)
   if (cost.reads.size > thresholds.reads) return no(`${used} and reads ${String(cost.reads.size)} buffers`);
   if (cost.operations > thresholds.operations) return no(`${used} and takes ${String(cost.operations)} operations`);
   return yes(`${used}, and is cheaper to compute again than to store`);
+}
+
+function gatheredTooMuch({ cost, bytesRead }: Candidate, thresholds: Thresholds): string | undefined {
+  if (cost.operations > LARGEST) return `it has grown to ${String(cost.operations)} operations`;
+  if (cost.reads.size > thresholds.gatheredReads) return `it has gathered reads of ${String(cost.reads.size)} buffers`;
+  return bytesRead > thresholds.gatheredBytes ? `it has gathered reads of ${String(bytesRead)} bytes` : undefined;
 }
 
 /**
@@ -118,10 +139,23 @@ function repetitionOf(reader: LoopNode, buffer: BufferId): Repetition {
   if (body === undefined) return 'none';
   const loops = loopsOf(reader).filter((axis) => !isUnit(axis));
   return worst(
-    body.nodes.map((node) =>
-      node.kind === 'load' && node.buffer === buffer ? repetitionAlong(loops, axesUsed(body, node.at)) : 'none',
-    ),
+    body.nodes.map((node) => {
+      if (node.kind !== 'load' || node.buffer !== buffer) return 'none';
+      const pinned = node.mask === undefined ? new Set<string>() : pinnedBy(body, node.mask);
+      return repetitionAlong(
+        loops.filter((axis) => !pinned.has(axis.name)),
+        axesUsed(body, node.at),
+      );
+    }),
   );
+}
+
+/** Axes that have one value wherever a mask holds. */
+function pinnedBy(body: Body, mask: ScalarId): ReadonlySet<string> {
+  const bounds = maskBounds((id) => at(body.nodes, id), mask);
+  const isPinned = ({ axis, lower = int(0), upper = axis.extent }: Bounds): boolean =>
+    equal(subtract(upper, lower), int(1));
+  return new Set(bounds.filter(isPinned).map(({ axis }) => axis.name));
 }
 
 function repetitionAlong(loops: readonly Axis[], used: ReadonlySet<string>): Repetition {

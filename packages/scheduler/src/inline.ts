@@ -16,14 +16,16 @@ import type {
   ScalarId,
   BodyBuilder,
 } from '@tsinductor/ir';
+import type { Choices } from './choices.ts';
 import type { Facts } from './facts.ts';
-import { bodyCost, decideInlining, joinCosts } from './inline-policy.ts';
-import type { Cost, Thresholds } from './inline-policy.ts';
+import { bodyCost, cannotInline, joinCosts } from './inline-policy.ts';
+import type { Cost, Verdict } from './inline-policy.ts';
 import { maskedPoint } from './masked-point.ts';
 import { pointBody, replayWriting, withPointBody } from './node-access.ts';
 import type { Store } from './node-access.ts';
 
-export interface InlineOptions extends Thresholds {
+export interface InlineOptions {
+  readonly choices: Pick<Choices, 'inline'>;
   /** Round values of f16 and bf16 as if they had been stored. */
   readonly keepRounding: boolean;
 }
@@ -49,7 +51,11 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
     if (node.outs.length > 1 || facts.decl(buffer).role !== 'temporary') continue;
     const readers = facts.readers(buffer).map((position) => at(nodes, position));
     if (readers.length === 0) continue;
-    const verdict = decideInlining({ producer: node, buffer, cost, readers }, options);
+    const bytesRead = bytesOf(cost.reads, facts);
+    const candidate = { producer: node, buffer, cost, bytesRead, readers };
+    const obstacle = cannotInline(candidate);
+    const verdict: Verdict =
+      obstacle === undefined ? options.choices.inline(candidate) : { inline: false, reason: obstacle };
     const names = readers.map((reader) => facts.nameOf(reader));
     if (verdict.inline) {
       taken.set(buffer, { node });
@@ -66,6 +72,13 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
   const rebuild = new Rebuilding(taken, facts, options);
   const remaining = nodes.filter((node) => !node.outs.some((out) => taken.has(out)));
   return { nodes: remaining.map((node) => rebuild.node(node)), decisions };
+}
+
+function bytesOf(buffers: ReadonlySet<BufferId>, facts: Facts): number {
+  return [...buffers].reduce((sum, buffer) => {
+    const { size, dtype } = facts.decl(buffer);
+    return sum + (size.kind === 'int' ? size.value * dtypeInfo[dtype].bytes : Infinity);
+  }, 0);
 }
 
 /** What the node's own body costs, and what it takes in. */

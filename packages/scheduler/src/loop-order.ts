@@ -5,7 +5,7 @@ import { coefficientOf } from '@tsinductor/ir';
 import type { Axis } from '@tsinductor/ir';
 import { denseAxes } from './align.ts';
 import type { Cluster } from './cluster.ts';
-import { bodyReads, namesOf } from './node-access.ts';
+import { bodyReads, namesOf, resultAxes } from './node-access.ts';
 
 /** A contiguous store saves this many contiguous loads. */
 const STORE_WEIGHT = 2;
@@ -13,7 +13,7 @@ const STORE_WEIGHT = 2;
 export function orderLoops(cluster: Cluster): Cluster {
   if (cluster.outer.length < 2) return cluster;
   const candidates = cluster.nodes.flatMap(({ node }) =>
-    node.writes.flatMap((write) => memoryOrder(cluster, denseAxes(write, node.axes))),
+    node.writes.flatMap((write) => memoryOrder(cluster, denseAxes(write, resultAxes(node)))),
   );
   let best: { readonly outer: readonly Axis[]; readonly score: number } | undefined;
   for (const outer of candidates) {

@@ -14,11 +14,11 @@ import {
   substitute,
   subtract,
 } from '@tsinductor/ir';
-import type { Axis, BodyBuilder, Index, Producer, ScalarId } from '@tsinductor/ir';
+import type { Axis, BodyBuilder, Index, Producer, Scalar, ScalarId } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** What a mask requires of an axis: lower <= axis < upper. */
-interface Bounds {
+export interface Bounds {
   readonly axis: Axis;
   readonly lower?: Index;
   readonly upper?: Index;
@@ -32,7 +32,7 @@ export function maskedPoint(
   place: Index,
   { builder, mask }: { readonly builder: BodyBuilder; readonly mask: ScalarId },
 ): Point {
-  const bounds = joinBounds(boundsOf(builder, mask)).filter(({ axis }) => freeAxes(place).has(axis.name));
+  const bounds = maskBounds((id) => builder.node(id), mask).filter(({ axis }) => freeAxes(place).has(axis.name));
   if (bounds.length === 0) return producingPoint(producer, place);
   const inside = new Map<string, Index>();
   const outside = new Map<string, Index>();
@@ -45,17 +45,23 @@ export function maskedPoint(
   return point && new Map([...point].map(([name, coordinate]) => [name, substitute(coordinate, outside)]));
 }
 
+/** The node of a body that has an id. */
+type NodeOf = (id: ScalarId) => Scalar;
+
+/** What a mask requires of single axes, each once. */
+export const maskBounds = (nodeOf: NodeOf, mask: ScalarId): readonly Bounds[] => joinBounds(boundsOf(nodeOf, mask));
+
 /** What `index op bound` says about the index, for the comparisons that lowering builds masks of. */
 const sides: Partial<Record<PointwiseName, 'lower' | 'upper'>> = { ge: 'lower', lt: 'upper' };
 const conjunction: PointwiseName = 'logicalAnd';
 
 /** The bounds that a conjunction of comparisons puts on single axes. */
-function boundsOf(builder: BodyBuilder, mask: ScalarId): readonly Bounds[] {
-  const node = builder.node(mask);
+function boundsOf(nodeOf: NodeOf, mask: ScalarId): readonly Bounds[] {
+  const node = nodeOf(mask);
   if (node.kind !== 'apply') return [];
-  if (node.op === conjunction) return node.args.flatMap((arg) => boundsOf(builder, arg));
+  if (node.op === conjunction) return node.args.flatMap((arg) => boundsOf(nodeOf, arg));
   const side = sides[node.op];
-  const [index, bound] = node.args.map((arg) => indexOf(builder, arg));
+  const [index, bound] = node.args.map((arg) => indexOf(nodeOf, arg));
   if (side === undefined || index === undefined || bound === undefined || freeAxes(bound).size > 0) return [];
   const [axis, ...others] = axesOf(index).values();
   if (axis === undefined || others.length > 0) return [];
@@ -64,8 +70,8 @@ function boundsOf(builder: BodyBuilder, mask: ScalarId): readonly Bounds[] {
 }
 
 /** The index expression that an i64 value is. */
-function indexOf(builder: BodyBuilder, id: ScalarId): Index | undefined {
-  const node = builder.node(id);
+function indexOf(nodeOf: NodeOf, id: ScalarId): Index | undefined {
+  const node = nodeOf(id);
   if (node.kind === 'index') return node.value;
   return node.kind === 'constant' ? int(Number(constantToValue(node.value, 'i64'))) : undefined;
 }

@@ -1,9 +1,17 @@
 // Where buffers live. Temporaries that are stored get a place in the workspace for the groups from their first to their
-// last use: of known size by best fit into what is free at that time, of symbolic size in the place of one of exactly
-// the same size. Everything starts at a multiple of 64 bytes; places of buffers that live at the same time never overlap.
-import { dtypeInfo, get } from '@tsinductor/base';
+// last use, or in a result that is not written yet; one may be written over another that dies with it (a slot). Places of
+// known size are found by a policy (see place-buffers.ts), those of symbolic size in the place of one of exactly the same
+// size. Everything starts at a multiple of 64 bytes; places of slots that live at the same time never overlap.
+import { at, get } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
 import { add, ceilDivide, equal, int, multiply } from '@tsinductor/ir';
-import type { BufferDecl, BufferId, BufferPlan, Decision, Group, Index, LoopProgram } from '@tsinductor/ir';
+import type { BufferDecl, BufferId, BufferPlan, Decision, Group, Index, LoopProgram, MemoryStatistics } from '@tsinductor/ir'; // prettier-ignore
+import { hostInOutputs } from './host-in-outputs.ts';
+import { lifetimesOf, peakOf } from './lifetimes.ts';
+import { placeApart, placeBySize, placeInOrder, placeTogether } from './place-buffers.ts';
+import type { Policy } from './place-buffers.ts';
+import { slotsOf } from './slots.ts';
+import type { Slot } from './slots.ts';
 
 const ALIGNMENT = 64;
 
@@ -11,164 +19,167 @@ export interface MemoryPlan {
   readonly buffers: readonly BufferPlan[];
   readonly workspaceBytes: Index;
   readonly decisions: readonly Decision[];
+  readonly statistics: MemoryStatistics;
 }
 
-interface Lifetime {
-  readonly decl: BufferDecl;
-  readonly bytes: Index;
-  readonly first: number;
-  readonly last: number;
+export interface MemoryOptions {
+  readonly config: Config;
+  /** The groups in the order of the program, for comparison. */
+  readonly before: readonly Group[];
 }
 
-export function planMemory(program: LoopProgram, groups: readonly Group[]): MemoryPlan {
+/** Where a slot is. */
+interface Home {
+  readonly kind: 'workspace' | 'hosted';
+  readonly offset: Index;
+  readonly output?: BufferId;
+}
+
+export function planMemory(
+  program: LoopProgram,
+  groups: readonly Group[],
+  { config, before }: MemoryOptions,
+): MemoryPlan {
   const lifetimes = lifetimesOf(program, groups);
-  const decisions: Decision[] = [];
-  const fixed = placeFixed(
-    lifetimes.filter(({ bytes }) => bytes.kind === 'int'),
-    decisions,
-  );
+  const slots = slotsOf(lifetimes, groups, config.inplaceBuffers);
+  const hosted = mayHost(config) ? hostInOutputs(slots, program, groups) : new Map<Slot, BufferId>();
+  const rest = slots.filter((slot) => !hosted.has(slot));
+  const placed = placeSlots(rest, config);
+  const homes = new Map<Slot, Home>([
+    ...[...hosted].map(([slot, output]): [Slot, Home] => [slot, { kind: 'hosted', offset: int(0), output }]),
+    ...[...placed.offsets].map(([slot, offset]): [Slot, Home] => [slot, { kind: 'workspace', offset }]),
+  ]);
+  return {
+    buffers: plansOf(program, slots, homes),
+    workspaceBytes: placed.end,
+    decisions: [...decisionsOf(slots, hosted, program), ...placed.decisions],
+    statistics: {
+      totalBytes: lifetimes.map(({ bytes }) => bytes).reduce(add, int(0)),
+      peakBefore: peakOf(lifetimesOf(program, before), program),
+      peakAfter: peakOf(
+        rest.map((slot) => ({ ...slot, decl: at(slot.owners, 0).decl })),
+        program,
+      ),
+    },
+  };
+}
+
+const mayHost = ({ memoryPlanning, memoryPool }: Config): boolean =>
+  memoryPlanning && (memoryPool === 'outputs' || memoryPool === 'combined');
+
+function policyOf({ allowBufferReuse, memoryPlanning, memoryPool }: Config): Policy {
+  if (!allowBufferReuse) return placeApart;
+  if (!memoryPlanning) return placeInOrder;
+  return memoryPool === 'intermediates' || memoryPool === 'combined' ? placeTogether : placeBySize;
+}
+
+interface Placed {
+  readonly offsets: ReadonlyMap<Slot, Index>;
+  readonly end: Index;
+  readonly decisions: readonly Decision[];
+}
+
+function placeSlots(slots: readonly Slot[], config: Config): Placed {
+  const fixed = slots.filter(({ bytes }) => bytes.kind === 'int');
+  const items = fixed.map((slot) => ({
+    name: at(slot.owners, 0).decl.name,
+    bytes: slot.bytes.kind === 'int' ? slot.bytes.value : 0,
+    first: slot.first,
+    last: slot.last,
+  }));
+  const { offsets, end, owners } = policyOf(config)(items);
+  const decisions = items.flatMap(({ name, bytes, first }, index): Decision[] => {
+    const of = owners[index];
+    const reason = `${String(bytes)} bytes that are free from group ${String(first)} on`;
+    return of === undefined ? [] : [{ kind: 'reused', buffer: name, of, reason }];
+  });
   const symbolic = placeSymbolic(
-    lifetimes.filter(({ bytes }) => bytes.kind !== 'int'),
-    { start: int(fixed.end), decisions },
+    slots.filter((slot) => slot.bytes.kind !== 'int'),
+    int(end),
+    config.allowBufferReuse,
   );
-  const offsets = new Map([...fixed.offsets, ...symbolic.offsets]);
-  const stored = new Map(lifetimes.map((lifetime) => [lifetime.decl.id, lifetime]));
-  const buffers = program.buffers.map(({ id, role }): BufferPlan => {
-    switch (role) {
-      case 'input':
-        return { buffer: id, kind: 'input', position: program.inputs.indexOf(id) };
-      case 'output':
-        return { buffer: id, kind: 'output', position: program.outputs.indexOf(id) };
-      case 'constant':
-        return { buffer: id, kind: 'constant' };
-      case 'temporary': {
-        const lifetime = stored.get(id);
-        if (lifetime === undefined) return { buffer: id, kind: 'virtual' };
-        const { bytes, first, last } = lifetime;
-        return { buffer: id, kind: 'workspace', offset: get(offsets, id), bytes, first, last };
-      }
-    }
-  });
-  return { buffers, workspaceBytes: symbolic.end, decisions };
+  const known = fixed.map((slot, index): [Slot, Index] => [slot, int(at(offsets, index))]);
+  return {
+    offsets: new Map([...known, ...symbolic.offsets]),
+    end: symbolic.end,
+    decisions: [...decisions, ...symbolic.decisions],
+  };
 }
 
-/** Temporaries that some group stores, by the time of their first use. */
-function lifetimesOf(program: LoopProgram, groups: readonly Group[]): readonly Lifetime[] {
-  const uses = new Map<BufferId, { first: number; last: number }>();
-  groups.forEach(({ reads, writes }, position) => {
-    for (const buffer of [...writes, ...reads]) {
-      const known = uses.get(buffer);
-      if (known === undefined) uses.set(buffer, { first: position, last: position });
-      else known.last = position;
-    }
-  });
-  return program.buffers
-    .flatMap((decl) => {
-      const use = decl.role === 'temporary' ? uses.get(decl.id) : undefined;
-      return use === undefined ? [] : [{ decl, bytes: multiply(decl.size, int(dtypeInfo[decl.dtype].bytes)), ...use }];
-    })
-    .sort((a, b) => (a.first === b.first ? a.decl.id - b.decl.id : a.first - b.first));
-}
-
-const roundUp = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
-
-interface Hole {
-  readonly offset: number;
-  readonly bytes: number;
-  /** The buffer that was there last. */
-  readonly of?: string;
-}
-
-interface Placed<End> {
-  readonly offsets: ReadonlyMap<BufferId, Index>;
-  readonly end: End;
-}
-
-function placeFixed(lifetimes: readonly Lifetime[], decisions: Decision[]): Placed<number> {
-  const offsets = new Map<BufferId, Index>();
-  let holes: Hole[] = [];
-  let end = 0;
-  let live: { readonly lifetime: Lifetime; readonly offset: number; readonly bytes: number }[] = [];
-  for (const lifetime of lifetimes) {
-    for (const gone of live.filter(({ lifetime: other }) => other.last < lifetime.first)) {
-      holes = withHole(holes, { offset: gone.offset, bytes: gone.bytes, of: gone.lifetime.decl.name });
-    }
-    live = live.filter(({ lifetime: other }) => other.last >= lifetime.first);
-    const bytes = roundUp(lifetime.bytes.kind === 'int' ? lifetime.bytes.value : 0);
-    const hole = bestFit(holes, bytes, end);
-    const offset = hole?.offset ?? end;
-    if (hole !== undefined) {
-      const rest: Hole = { ...hole, offset: offset + bytes, bytes: hole.bytes - bytes };
-      holes = [...holes.filter((other) => other !== hole), ...(rest.bytes > 0 ? [rest] : [])].sort(
-        (a, b) => a.offset - b.offset,
-      );
-      if (hole.of !== undefined)
-        decisions.push({
-          kind: 'reused',
-          buffer: lifetime.decl.name,
-          of: hole.of,
-          reason: `${String(bytes)} bytes that are free from group ${String(lifetime.first)} on`,
-        });
-    }
-    end = Math.max(end, offset + bytes);
-    live.push({ lifetime, offset, bytes });
-    offsets.set(lifetime.decl.id, int(offset));
-  }
-  return { offsets, end };
-}
-
-/** The smallest hole that is large enough, or the last one if it reaches the end and can grow. */
-function bestFit(holes: readonly Hole[], bytes: number, end: number): Hole | undefined {
-  const fitting = holes
-    .filter((hole) => hole.bytes >= bytes)
-    .sort((a, b) => (a.bytes === b.bytes ? a.offset - b.offset : a.bytes - b.bytes));
-  const last = holes.at(-1);
-  return fitting[0] ?? (last !== undefined && last.offset + last.bytes === end ? last : undefined);
-}
-
-/** Holes by offset, neighbours joined. */
-function withHole(holes: readonly Hole[], hole: Hole): Hole[] {
-  if (hole.bytes === 0) return [...holes];
-  const joined: Hole[] = [];
-  for (const next of [...holes, hole].sort((a, b) => a.offset - b.offset)) {
-    const last = joined.at(-1);
-    if (last !== undefined && last.offset + last.bytes === next.offset)
-      joined.splice(-1, 1, { ...last, bytes: last.bytes + next.bytes });
-    else joined.push(next);
-  }
-  return joined;
-}
-
-interface Slot {
+interface Place {
   readonly offset: Index;
   readonly bytes: Index;
   last: number;
-  of: string;
+  owner: string;
 }
 
-function placeSymbolic(
-  lifetimes: readonly Lifetime[],
-  { start, decisions }: { readonly start: Index; readonly decisions: Decision[] },
-): Placed<Index> {
-  const offsets = new Map<BufferId, Index>();
-  const slots: Slot[] = [];
+function placeSymbolic(slots: readonly Slot[], start: Index, mayReuse: boolean): Placed {
+  const offsets = new Map<Slot, Index>();
+  const decisions: Decision[] = [];
+  const places: Place[] = [];
   let end = start;
-  for (const { decl, bytes, first, last } of lifetimes) {
-    const free = slots.find((slot) => slot.last < first && equal(slot.bytes, bytes));
+  for (const slot of slots) {
+    const { bytes, first, last } = slot;
+    const { name } = at(slot.owners, 0).decl;
+    const free = mayReuse ? places.find((place) => place.last < first && equal(place.bytes, bytes)) : undefined;
     if (free !== undefined) {
-      decisions.push({
-        kind: 'reused',
-        buffer: decl.name,
-        of: free.of,
-        reason: `the same size, free from group ${String(first)} on`,
-      });
-      Object.assign(free, { last, of: decl.name });
-      offsets.set(decl.id, free.offset);
+      const reason = `the same size, free from group ${String(first)} on`;
+      decisions.push({ kind: 'reused', buffer: name, of: free.owner, reason });
+      Object.assign(free, { last, owner: name });
+      offsets.set(slot, free.offset);
       continue;
     }
-    slots.push({ offset: end, bytes, last, of: decl.name });
-    offsets.set(decl.id, end);
+    places.push({ offset: end, bytes, last, owner: name });
+    offsets.set(slot, end);
     end = add(end, multiply(ceilDivide(bytes, int(ALIGNMENT)), int(ALIGNMENT)));
   }
-  return { offsets, end };
+  return { offsets, end, decisions };
+}
+
+function plansOf(program: LoopProgram, slots: readonly Slot[], homes: ReadonlyMap<Slot, Home>): readonly BufferPlan[] {
+  const inputs = new Map(program.inputs.map((id, position) => [id, position]));
+  const outputs = new Map(program.outputs.map((id, position) => [id, position]));
+  const stored = new Map<BufferId, BufferPlan>();
+  for (const slot of slots) {
+    const { kind, offset, output } = get(homes, slot);
+    slot.owners.forEach(({ decl: { id }, bytes, first, last }, index) => {
+      const before = slot.owners[index - 1];
+      const place = { buffer: id, offset, bytes, first, last, ...(before && { over: before.decl.id }) };
+      stored.set(
+        id,
+        kind === 'hosted' && output !== undefined ? { ...place, kind, output } : { ...place, kind: 'workspace' },
+      );
+    });
+  }
+  return program.buffers.map(({ id, role }: BufferDecl): BufferPlan => {
+    switch (role) {
+      case 'input':
+        return { buffer: id, kind: 'input', position: get(inputs, id) };
+      case 'output':
+        return { buffer: id, kind: 'output', position: get(outputs, id) };
+      case 'constant':
+        return { buffer: id, kind: 'constant' };
+      case 'temporary':
+        return stored.get(id) ?? { buffer: id, kind: 'virtual' };
+    }
+  });
+}
+
+function decisionsOf(
+  slots: readonly Slot[],
+  hosted: ReadonlyMap<Slot, BufferId>,
+  program: LoopProgram,
+): readonly Decision[] {
+  const inPlace = slots.flatMap(({ owners }) =>
+    owners.slice(1).map(({ decl: { name }, first }, index): Decision => {
+      const reason = `group ${String(first)} reads each of its elements where it writes one`;
+      return { kind: 'reused', buffer: name, of: at(owners, index).decl.name, reason };
+    }),
+  );
+  const names = new Map(program.buffers.map(({ id, name }) => [id, name]));
+  const lent = [...hosted].map(([{ owners }, output]): Decision => {
+    const reason = 'the result is only written when nobody needs the temporary any more';
+    return { kind: 'reused', buffer: at(owners, 0).decl.name, of: get(names, output), reason };
+  });
+  return [...inPlace, ...lent];
 }

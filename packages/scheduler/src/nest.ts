@@ -1,16 +1,14 @@
 // From a cluster to a Group's nest: stages become loop trees below the shared loops, and buffers that only the group
 // uses become locals. Where there is one stage only, its loops and the shared ones are one nest.
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import { int, product, substitute } from '@tsinductor/ir';
 import type { Axis, BufferId, LocalBuffer, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import { denseAxes } from './align.ts';
 import type { Cluster } from './cluster.ts';
+import { compactRows, fitsRow } from './compact-rows.ts';
 import type { Facts } from './facts.ts';
-import { buffersRead, namesOf, overOf } from './node-access.ts';
+import { buffersRead, namesOf, overOf, resultAxes } from './node-access.ts';
 import type { Stage } from './stages.ts';
-
-/** A row of scratch has at most this many bytes. */
-const ROW_BYTES = 64 * 1024;
 
 export interface Nest {
   /** In execution order. */
@@ -19,9 +17,13 @@ export interface Nest {
   readonly locals: readonly LocalBuffer[];
 }
 
-export function buildNest(cluster: Cluster, stages: readonly Stage[], facts: Facts): Nest {
+export function buildNest(cluster: Cluster, given: readonly Stage[], facts: Facts): Nest {
+  const positions = new Set(cluster.nodes.map(({ position }) => position));
+  const isPrivate = (buffer: BufferId): boolean =>
+    facts.decl(buffer).role === 'temporary' && facts.readers(buffer).every((reader) => positions.has(reader));
+  const stages = compactRows(given, cluster, { facts, isPrivate });
   const nodes = stages.flatMap((stage) => stage.members.map(({ node }) => node));
-  return { nodes, tree: buildTree(cluster, stages), locals: findLocals(cluster, stages, facts) };
+  return { nodes, tree: buildTree(cluster, stages), locals: findLocals(stages, { cluster, facts, isPrivate }) };
 }
 
 function buildTree({ outer }: Cluster, stages: readonly Stage[]): LoopTree {
@@ -43,14 +45,18 @@ function bandsOf(stage: Stage): readonly LoopBand[] {
   return stage.loops.map((axis) => ({ axis, role: reduced.has(axis.name) ? 'reduction' : 'parallel' }));
 }
 
-function findLocals(cluster: Cluster, stages: readonly Stage[], facts: Facts): readonly LocalBuffer[] {
-  const positions = new Set(cluster.nodes.map(({ position }) => position));
+interface Locality {
+  readonly cluster: Cluster;
+  readonly facts: Facts;
+  /** Whether nobody outside the group reads a buffer. */
+  readonly isPrivate: (buffer: BufferId) => boolean;
+}
+
+function findLocals(stages: readonly Stage[], { cluster, facts, isPrivate }: Locality): readonly LocalBuffer[] {
   return stages.flatMap((stage, index) =>
     stage.members.flatMap(({ node }) =>
       node.outs.flatMap((buffer, slot): LocalBuffer[] => {
-        const isPrivate =
-          facts.decl(buffer).role === 'temporary' && facts.readers(buffer).every((reader) => positions.has(reader));
-        if (!isPrivate) return [];
+        if (!isPrivate(buffer)) return [];
         const isPassing = isReadWithin(stages, index, buffer) || innerAxes(node, cluster.outer).length === 0;
         if (isPassing) return [{ buffer, kind: 'scalar', size: int(1) }];
         return rowOf(node, slot, { cluster, facts });
@@ -62,7 +68,7 @@ function findLocals(cluster: Cluster, stages: readonly Stage[], facts: Facts): r
 /** The loops of a node's results inside the shared ones. */
 const innerAxes = (node: LoopNode, outer: readonly Axis[]): readonly Axis[] => {
   const names = namesOf(outer);
-  return node.axes.filter((axis) => !names.has(axis.name));
+  return resultAxes(node).filter((axis) => !names.has(axis.name));
 };
 
 /** Whether a map's value is only used by the stage that makes it, at the point that makes it. */
@@ -82,6 +88,7 @@ function rowOf(
   const inner = innerAxes(node, cluster.outer);
   const row = substitute(at(node.writes, slot), new Map(cluster.outer.map((axis) => [axis.name, int(0)])));
   const size = product(inner.map((axis) => axis.extent));
-  const isSmall = size.kind === 'int' && size.value * dtypeInfo[facts.decl(buffer).dtype].bytes <= ROW_BYTES;
-  return isSmall && denseAxes(row, inner)?.length === inner.length ? [{ buffer, kind: 'row', size }] : [];
+  return fitsRow(size, facts.decl(buffer).dtype) && denseAxes(row, inner)?.length === inner.length
+    ? [{ buffer, kind: 'row', size }]
+    : [];
 }

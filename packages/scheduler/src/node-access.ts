@@ -6,7 +6,6 @@ import {
   BodyBuilder,
   freeIndirects,
   indirect,
-  loadsOf,
   mapBody,
   replayBody,
   scalarIndexes,
@@ -80,11 +79,21 @@ export function overOf(node: LoopNode): readonly Axis[] {
 /** All loops of a node, those of its outputs first. */
 export const loopsOf = (node: LoopNode): readonly Axis[] => [...node.axes, ...overOf(node)];
 
+/** The loops over the elements of a node's results: a scan has one for each step. */
+export const resultAxes = (node: LoopNode): readonly Axis[] => (node.kind === 'scan' ? loopsOf(node) : node.axes);
+
 /** Reads in bodies, in order; those of contractions and the start of a scatter have no place in a body. */
-export const bodyReads = (node: LoopNode): readonly Read[] =>
-  bodiesOf(node).flatMap((body) =>
-    loadsOf(body).map((load) => ({ buffer: load.buffer, at: load.at, isMasked: load.mask !== undefined })),
-  );
+export function bodyReads(node: LoopNode): readonly Read[] {
+  const reads: Read[] = [];
+  // Bodies have no dead nodes here: every one was finished by a builder.
+  for (const { nodes } of bodiesOf(node)) {
+    for (const scalar of nodes) {
+      if (scalar.kind === 'load')
+        reads.push({ buffer: scalar.buffer, at: scalar.at, isMasked: scalar.mask !== undefined });
+    }
+  }
+  return reads;
+}
 
 /** Buffers that a node reads outside its bodies: whole operands. */
 export function wholeReads(node: LoopNode): readonly BufferId[] {
@@ -101,9 +110,11 @@ export function wholeReads(node: LoopNode): readonly BufferId[] {
 }
 
 /** Every buffer that a node reads, once. */
-export const buffersRead = (node: LoopNode): readonly BufferId[] => [
-  ...new Set([...wholeReads(node), ...bodyReads(node).map((read) => read.buffer)]),
-];
+export function buffersRead(node: LoopNode): readonly BufferId[] {
+  const buffers = new Set(wholeReads(node));
+  for (const { buffer } of bodyReads(node)) buffers.add(buffer);
+  return [...buffers];
+}
 
 /** Every index expression of a node. */
 export function indexesOf(node: LoopNode): readonly Index[] {

@@ -2,6 +2,7 @@
 import { coefficientOf } from '@tsinductor/ir';
 import type { Axis, LoopNode } from '@tsinductor/ir';
 import type { Cluster } from './cluster.ts';
+import { bodyCost, HEAVY } from './inline-policy.ts';
 import { namesOf } from './node-access.ts';
 import { innerLoops } from './stages.ts';
 import type { Stage } from './stages.ts';
@@ -16,6 +17,8 @@ const SHORT_COLUMN = 512;
 /** Why the stages had better not be one kernel; undefined: they may. */
 export function unprofitable(cluster: Cluster, stages: readonly Stage[]): string | undefined {
   const nests = stages.filter((stage) => stage.loops.length > 0);
+  if (points(cluster.outer) < FEW_ITERATIONS && stages.some(hasHeavyBesideScan))
+    return 'it is expensive, and would run in the loop of a scan, one element at a time';
   if (stages.length < 2 || nests.length === 0) return undefined;
   const longest = Math.max(...nests.map((stage) => points(stage.loops)));
   if (nests.length > 1 && points(cluster.outer) < FEW_ITERATIONS && longest > SMALL_LOOP) {
@@ -25,6 +28,14 @@ export function unprofitable(cluster: Cluster, stages: readonly Stage[]): string
   return isColumn && (nests.length === 1 || longest > SHORT_COLUMN)
     ? 'it would walk down columns where memory lies in rows'
     : undefined;
+}
+
+/** Whether a map that is worth vectors shares the loop of a scan. */
+function hasHeavyBesideScan({ members }: Stage): boolean {
+  return (
+    members.some(({ node }) => node.kind === 'scan') &&
+    members.some(({ node }) => node.kind === 'map' && bodyCost(node.body).heaviest >= HEAVY)
+  );
 }
 
 /** Points of a loop nest; Infinity where that is not known. */

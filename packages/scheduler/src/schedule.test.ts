@@ -1,47 +1,13 @@
 // The structure of schedules: what becomes one kernel, in which loops, what is stored, and what is said about it.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { resolveConfig, withConfig } from '@tsinductor/config';
-import type { ConfigPatch } from '@tsinductor/config';
-import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
+import { contiguousMeta, scalar } from '@tsinductor/graph';
 import type { ValueRef } from '@tsinductor/graph';
-import { int, printIndex, printSchedule, verifySchedule } from '@tsinductor/ir';
-import type { Group, LoopTree, NodeRef, Schedule } from '@tsinductor/ir';
-import type { DType } from '@tsinductor/base';
-import { lowerGraph } from '@tsinductor/lowering';
-import { schedule } from './index.ts';
+import { printIndex, printSchedule } from '@tsinductor/ir';
+import type { Group, Schedule } from '@tsinductor/ir';
+import { input, scheduled, sketches } from './test-support/scheduled.ts';
+import type { Build } from './test-support/scheduled.ts';
 
-const config = resolveConfig({ env: {} });
-
-type Build = (b: GraphBuilder) => ValueRef | readonly ValueRef[];
-
-function scheduled(build: Build, patch: ConfigPatch = {}): Schedule {
-  const b = new GraphBuilder({ expand: true });
-  const results = build(b);
-  b.output(...('kind' in results ? [results] : results));
-  const plan = schedule(lowerGraph(optimize(b.finish())), { config: withConfig(config, patch) });
-  verifySchedule(plan);
-  return plan;
-}
-
-const input = (b: GraphBuilder, shape: readonly number[], dtype: DType = 'f32'): ValueRef =>
-  b.placeholder(`x${String(shape.length)}`, contiguousMeta(shape.map(int), dtype));
-
-/** A nest in one line: loops with their extents (r: reducing), nodes by the operator of their buffer. */
-function sketch({ program }: Schedule, group: Group): string {
-  const nameOf = (ref: NodeRef): string => {
-    const buffer = at(at(group.nodes, ref.node).outs, 0);
-    return (program.buffers.find(({ id }) => id === buffer)?.name ?? '').replace(/_\d+$/, '');
-  };
-  const draw = (tree: LoopTree | NodeRef): string => {
-    if (tree.kind === 'node') return nameOf(tree);
-    const loops = tree.loops.map(({ axis, role }) => `${printIndex(axis.extent)}${role === 'reduction' ? 'r' : ''}`);
-    return `${loops.join(' ')}(${tree.children.map(draw).join(' ')})`;
-  };
-  return draw(group.nest);
-}
-
-const sketches = (plan: Schedule): readonly string[] => plan.groups.map((group) => sketch(plan, group));
 const stored = (plan: Schedule): readonly number[] =>
   plan.buffers.filter((buffer) => buffer.kind === 'workspace').map(({ buffer }) => buffer);
 const locals = (group: Group): readonly string[] => group.locals.map(({ kind, size }) => `${kind} ${printIndex(size)}`);
@@ -247,11 +213,14 @@ describe('groups', () => {
   });
 
   test('a value on the way through another kernel keeps two nodes apart', () => {
-    const plan = scheduled((b) => {
-      const x = b.call('exp', [input(b, [4, 4])]);
-      const product = b.call('matmul', [x, input(b, [4, 4])]);
-      return b.call('add', [x, product]);
-    });
+    const plan = scheduled(
+      (b) => {
+        const x = b.call('exp', [input(b, [4, 4])]);
+        const product = b.call('matmul', [x, input(b, [4, 4])]);
+        return b.call('add', [x, product]);
+      },
+      { epilogueFusion: false },
+    );
     expect(plan.groups).toHaveLength(3);
     expect(printSchedule(plan)).toMatch(/another group has to run between them/);
   });

@@ -6,7 +6,7 @@ import { equal } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { isAxis, pointOf } from './cluster.ts';
 import type { Cluster, Member } from './cluster.ts';
-import { bodyReads, loopsOf, namesOf, overOf, reindex, renaming } from './node-access.ts';
+import { bodyReads, loopsOf, namesOf, overOf, reindex, renaming, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
 
 export interface Stage {
@@ -64,7 +64,7 @@ function earliestStage(node: LoopNode, { placed, outer }: Placement): number {
   const stages = bodyReads(node).map((read) => {
     const maker = placed.get(read.buffer);
     if (maker === undefined) return 0;
-    const isShared = overOf(maker.node).length === 0 && sameNames(innerLoops(maker.node, outer), loops);
+    const isShared = maker.node.kind !== 'reduce' && sameNames(innerLoops(maker.node, outer), loops);
     return isShared && isWrittenHere(maker.node, read) ? maker.stage : maker.stage + 1;
   });
   return Math.max(0, ...stages);
@@ -73,7 +73,7 @@ function earliestStage(node: LoopNode, { placed, outer }: Placement): number {
 /** Whether the element that is read is the one that `maker` writes at the very point of the loops. */
 function isWrittenHere(maker: LoopNode, read: Read): boolean {
   const point = pointOf(maker, read);
-  return point !== undefined && maker.axes.every((axis) => isAxis(point, axis));
+  return point !== undefined && resultAxes(maker).every((axis) => isAxis(point, axis));
 }
 
 function sameNames(a: readonly Axis[], b: readonly Axis[]): boolean {

@@ -1,0 +1,128 @@
+// Combined kernels: independent clusters that one kernel runs one after another, so that an optimiser's step over fifty
+// parameters is one launch and not fifty. Clusters at the same distance from the inputs are independent of each other, and
+// running them together delays nothing that waits for them. What they would keep alive longer (temporaries of some size)
+// keeps a cluster out.
+//
+// In: clusters in an order that respects data dependence. Out: combinations, most of one cluster, in such an order.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { printIndex, product } from '@tsinductor/ir';
+import type { BufferId, Decision, LoopNode } from '@tsinductor/ir';
+import type { Choices } from './choices.ts';
+import type { Cluster } from './cluster.ts';
+import { isEmptyAxis } from './empty-nodes.ts';
+import type { Facts } from './facts.ts';
+import { bodiesOf, buffersRead, loopsOf } from './node-access.ts';
+import { makersOf } from './order-groups.ts';
+
+/** A cluster that touches larger temporaries stays alone: together, more of them would live at a time. */
+const TEMPORARY_BYTES = 64 * 1024;
+
+export interface Combined {
+  readonly combinations: readonly (readonly Cluster[])[];
+  readonly decisions: readonly Decision[];
+}
+
+/** A cluster with what decides on its company. */
+interface Candidate {
+  readonly cluster: Cluster;
+  readonly level: number;
+  /** What it computes, whatever the buffers and sizes are. */
+  readonly signature: string;
+  readonly size: string;
+  readonly buffers: ReadonlySet<BufferId>;
+}
+
+interface Combination {
+  readonly members: Candidate[];
+  readonly buffers: Set<BufferId>;
+}
+
+export function combineClusters(clusters: readonly Cluster[], facts: Facts, choices: Choices): Combined {
+  const levels = levelsOf(clusters, facts);
+  const open = new Map<string, Combination[]>();
+  const combinations: Combination[] = [];
+  for (const [position, cluster] of clusters.entries()) {
+    const candidate = candidateOf(cluster, at(levels, position));
+    const keys = mayCombine(candidate, facts) ? [`${String(candidate.level)} ${candidate.signature}`, String(candidate.level)] : []; // prettier-ignore
+    const joined = keys
+      .flatMap((key) => open.get(key) ?? [])
+      .find((combination) => choices.refuseCombination(describe(combination, candidate)) === undefined);
+    const combination = joined ?? { members: [], buffers: new Set<BufferId>() };
+    combination.members.push(candidate);
+    for (const buffer of candidate.buffers) combination.buffers.add(buffer);
+    if (joined !== undefined) continue;
+    combinations.push(combination);
+    for (const key of keys) open.set(key, [combination, ...(open.get(key) ?? [])].slice(0, OPEN));
+  }
+  const inOrder = combinations.map(({ members }) => members.map(({ cluster }) => cluster));
+  return {
+    combinations: inOrder,
+    decisions: inOrder.filter((all) => all.length > 1).map((all) => decision(all, facts)),
+  };
+}
+
+/** Combinations that are tried for a cluster: full ones are behind them. */
+const OPEN = 4;
+
+const decision = (clusters: readonly Cluster[], facts: Facts): Decision => ({
+  kind: 'fused',
+  nodes: clusters.map(({ nodes }) => facts.nameOf(at(nodes, 0).node)),
+  reason: 'they are independent, and one kernel runs them one after another',
+});
+
+/** How many clusters have to run before each one, along the longest way. */
+function levelsOf(clusters: readonly Cluster[], facts: Facts): readonly number[] {
+  const owner = new Map(
+    clusters.flatMap((cluster) => cluster.nodes.map(({ position }) => [position, cluster] as const)),
+  );
+  const levels = new Map<Cluster, number>();
+  return clusters.map((cluster) => {
+    let level = 0;
+    for (const maker of makersOf(cluster, owner, facts)) level = Math.max(level, 1 + (levels.get(maker) ?? 0));
+    levels.set(cluster, level);
+    return level;
+  });
+}
+
+function candidateOf(cluster: Cluster, level: number): Candidate {
+  const nodes = cluster.nodes.map(({ node }) => node);
+  return {
+    cluster,
+    level,
+    signature: nodes.map(signatureOf).join('; '),
+    size: nodes.map((node) => printIndex(product(loopsOf(node).map((axis) => axis.extent)))).join(' '),
+    buffers: new Set(nodes.flatMap((node) => [...node.outs, ...buffersRead(node)])),
+  };
+}
+
+/** A node's operations in order. */
+function signatureOf(node: LoopNode): string {
+  const operations = bodiesOf(node).map(
+    (body) =>
+    body.nodes.map((scalar) => (scalar.kind === 'apply' ? scalar.op : scalar.kind === 'constant' ? JSON.stringify(scalar.value) : `${scalar.kind} ${scalar.dtype}`)).join(), // prettier-ignore
+  );
+  return `${node.kind} ${operations.join(' | ')}`;
+}
+
+function mayCombine({ cluster, buffers }: Candidate, facts: Facts): boolean {
+  const isPlain = cluster.nodes.every(
+    ({ node }) => node.kind !== 'contract' && node.kind !== 'scatter' && !loopsOf(node).some(isEmptyAxis),
+  );
+  return isPlain && [...buffers].every((buffer) => isSmall(buffer, facts));
+}
+
+function isSmall(buffer: BufferId, facts: Facts): boolean {
+  const { role, size, dtype } = facts.decl(buffer);
+  return role !== 'temporary' || (size.kind === 'int' && size.value * dtypeInfo[dtype].bytes <= TEMPORARY_BYTES);
+}
+
+function describe(
+  { members, buffers }: Combination,
+  candidate: Candidate,
+): Parameters<Choices['refuseCombination']>[0] {
+  return {
+    buffers: new Set([...buffers, ...candidate.buffers]).size,
+    isAlike: members.every(({ signature }) => signature === candidate.signature),
+    isOneSize: members.every(({ size }) => size === candidate.size),
+  };
+}

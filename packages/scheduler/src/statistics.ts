@@ -1,0 +1,163 @@
+// What a group costs, counted from its accesses: the bytes that it moves between memory and the caches, the least that any
+// kernel with these inputs and results would move, and the operations that it takes. A nest (an innermost tree of loops)
+// touches an element of a buffer once, whatever number of its points do; a later nest of the same outer iteration
+// touches it again, out of the cache where what is touched per iteration fits there, out of memory elsewhere.
+//
+// In: a finished group. Out: index expressions, numbers but for symbolic sizes.
+import { at, dtypeInfo } from '@tsinductor/base';
+import {
+  add,
+  countOperations,
+  equal,
+  freeAxes,
+  freeIndirects,
+  int,
+  isAtMost,
+  maximum,
+  multiply,
+  product,
+} from '@tsinductor/ir';
+import type { Axis, BufferId, Group, GroupStatistics, Index, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
+import type { Facts } from './facts.ts';
+import { bodyReads, loopsOf, pointBody } from './node-access.ts';
+
+/** What an outer iteration touches stays in the cache up to this many bytes. */
+const CACHED_BYTES = 512 * 1024;
+
+/** How much of a buffer one nest touches: in all, and in one iteration of the group's outer loops. */
+interface Touch {
+  readonly all: Index;
+  readonly inside: Index;
+}
+
+type Touches = ReadonlyMap<BufferId, Touch>;
+
+export interface Counting {
+  readonly facts: Facts;
+  /** Buffers that some other group reads, or the caller. */
+  readonly needed: ReadonlySet<BufferId>;
+}
+
+/** What each of the groups costs. */
+export function countGroups(groups: readonly Group[], facts: Facts): readonly GroupStatistics[] {
+  const needed = new Set([...groups.flatMap(({ reads }) => reads), ...facts.program.outputs]);
+  return groups.map((group) => statisticsOf(group, { facts, needed }));
+}
+
+/** Whether an access of a nest counts, which makes the buffers `here` itself: those are at hand. */
+type MayCount = (buffer: BufferId, here: ReadonlySet<BufferId>) => boolean;
+
+function statisticsOf(group: Group, { facts, needed }: Counting): GroupStatistics {
+  const locals = new Set(group.locals.map(({ buffer }) => buffer));
+  const outer = new Set(group.nest.loops.map(({ axis }) => axis.name));
+  const nests = innermost(group.nest).map((refs) => refs.map(({ node }) => at(group.nodes, node)));
+  const count = (accesses: (node: LoopNode) => readonly Access[], mayCount: MayCount): Moved => {
+    const touches = nests.map((nodes) => {
+      const here = new Set(nodes.flatMap((node) => node.outs));
+      const counted = nodes.flatMap(accesses).filter(({ buffer }) => !locals.has(buffer) && mayCount(buffer, here));
+      return touchesOf(counted, { outer, facts });
+    });
+    return movedBy(touches, facts);
+  };
+  const made = new Set(group.writes);
+  const reads = count(readsOf, (buffer) => !made.has(buffer));
+  // What it reads again of its own, and what it writes for itself alone, another kernel could do without.
+  const again = count(readsOf, (buffer, here) => made.has(buffer) && !here.has(buffer));
+  const results = count(writesOf, (buffer) => needed.has(buffer));
+  const spilled = count(writesOf, (buffer) => !needed.has(buffer));
+  return {
+    readBytes: add(reads.moved, again.fromMemory),
+    writtenBytes: add(results.moved, spilled.moved),
+    leastBytes: add(reads.least, results.least),
+    flops: group.nodes.map(flopsOf).reduce(add, int(0)),
+  };
+}
+
+/** The nodes of each innermost tree, in order; nodes between trees are a nest of their own. */
+function innermost(tree: LoopTree): readonly (readonly NodeRef[])[] {
+  const own = tree.children.filter((child): child is NodeRef => child.kind === 'node');
+  const below = tree.children.flatMap((child) => (child.kind === 'loops' ? innermost(child) : []));
+  return own.length === 0 ? below : [own, ...below];
+}
+
+interface Access {
+  readonly buffer: BufferId;
+  readonly at: Index;
+  readonly loops: readonly Axis[];
+}
+
+function readsOf(node: LoopNode): readonly Access[] {
+  const loops = loopsOf(node);
+  const inBodies = bodyReads(node).map(({ buffer, at: place }) => ({ buffer, at: place, loops }));
+  if (node.kind === 'contract') return [node.a, node.b].map((operand) => ({ ...operand, loops }));
+  // A scatter starts from all of a buffer.
+  if (node.kind === 'scatter' && node.initial !== undefined)
+    return [...inBodies, { buffer: node.initial, at: at(node.writes, 0), loops }];
+  return inBodies;
+}
+
+const writesOf = (node: LoopNode): readonly Access[] =>
+  node.outs.map((buffer, slot) => ({ buffer, at: at(node.writes, slot), loops: loopsOf(node) }));
+
+/** Elements per buffer: of each different index expression, as many as its axes have points, and no more than there are. */
+function touchesOf(
+  accesses: readonly Access[],
+  { outer, facts }: { readonly outer: ReadonlySet<string>; readonly facts: Facts },
+): Touches {
+  const distinct = new Map<BufferId, Access[]>();
+  for (const access of accesses) {
+    const known = distinct.get(access.buffer) ?? [];
+    if (!known.some((other) => equal(other.at, access.at))) known.push(access);
+    distinct.set(access.buffer, known);
+  }
+  return new Map(
+    [...distinct].map(([buffer, all]) => {
+      const { size } = facts.decl(buffer);
+      const points = (isCounted: (axis: Axis) => boolean): Index =>
+        atMost(all.map(({ at: index, loops }) => product(axesUsed(index, loops).filter(isCounted).map((axis) => axis.extent))).reduce(add, int(0)), size); // prettier-ignore
+      return [buffer, { all: points(() => true), inside: points((axis) => !outer.has(axis.name)) }];
+    }),
+  );
+}
+
+/** The loops that an index runs along; one that was loaded may depend on all. */
+function axesUsed(index: Index, loops: readonly Axis[]): readonly Axis[] {
+  if (freeIndirects(index).size > 0) return loops;
+  const used = freeAxes(index);
+  return loops.filter((axis) => used.has(axis.name));
+}
+
+const atMost = (value: Index, bound: Index): Index => (isAtMost(value, bound) ? value : bound);
+
+interface Moved {
+  readonly moved: Index;
+  readonly least: Index;
+  /** What is moved where nothing stays in the cache; 0 where it does. */
+  readonly fromMemory: Index;
+}
+
+/** What nests that run one after another move together. */
+function movedBy(nests: readonly Touches[], facts: Facts): Moved {
+  const buffers = [...new Set(nests.flatMap((nest) => [...nest.keys()]))];
+  const bytesOf = (buffer: BufferId, elements: Index): Index =>
+    multiply(elements, int(dtypeInfo[facts.decl(buffer).dtype].bytes));
+  const perIteration = buffers.flatMap((buffer) => nests.map((nest) => bytesOf(buffer, nest.get(buffer)?.inside ?? int(0)))); // prettier-ignore
+  const isCached = isAtMost(perIteration.reduce(maximum, int(0)), int(CACHED_BYTES));
+  let moved: Index = int(0);
+  let least: Index = int(0);
+  for (const buffer of buffers) {
+    const touched = nests.flatMap((nest) => [nest.get(buffer)].flatMap((touch) => (touch === undefined ? [] : [bytesOf(buffer, touch.all)]))); // prettier-ignore
+    const once = touched.reduce(maximum, int(0));
+    least = add(least, once);
+    moved = add(moved, isCached ? once : touched.reduce(add, int(0)));
+  }
+  return { moved, least, fromMemory: isCached ? int(0) : moved };
+}
+
+/** Operations of the node's points: two for each product of a contraction. */
+function flopsOf(node: LoopNode): Index {
+  const points = product(loopsOf(node).map((axis) => axis.extent));
+  if (node.kind === 'contract') return multiply(int(2), points);
+  const body = pointBody(node);
+  return body === undefined ? int(0) : multiply(int(countOperations(body)), points);
+}

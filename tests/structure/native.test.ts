@@ -1,0 +1,73 @@
+// What the kernels of the structure cases compute, natively, against eager mode: all cases in one library. Skipped, with a
+// line that says so, where there is no compiler.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compileGraphs, Session } from '@tsinductor/compiler';
+import type { CompiledGraph } from '@tsinductor/compiler';
+import { resolveConfig } from '@tsinductor/config';
+import { manualSeed, randint, randn } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import { primitivesOf, tensorsIn } from './expect-kernels.ts';
+import type { Given, StructureCase } from './expect-kernels.ts';
+import { pointwiseCases } from './pointwise-cases.ts';
+import { reductionCases } from './reduction-cases.ts';
+import { trainingCases } from './training-cases.ts';
+
+// A case that draws random numbers captures the generator's state: it is no function of its inputs alone.
+const cases = Object.entries({ ...pointwiseCases, ...reductionCases, ...trainingCases }).filter(
+  ([name]) => name !== 'dropout',
+);
+const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-structure-'));
+const session = new Session(resolveConfig({ patch: { cacheDir } }), { warn: () => undefined, log: () => undefined });
+const hasCompiler = session.machine().kind === 'native';
+if (!hasCompiler) process.stderr.write('native structure cases skipped: no C++ compiler\n');
+
+/** Positive numbers, and indices below every size that is indexed. */
+function inputOf(given: Given): Tensor {
+  const { shape, dtype } = 'shape' in given ? given : { shape: given, dtype: 'f32' as const };
+  if (dtype === 'i64') return randint(0, 64, shape);
+  if (dtype === 'i8' || dtype === 'u8') return randint(0, 100, shape).to(dtype);
+  return randn(shape).abs().add(0.1).to(dtype);
+}
+
+const elements = (tensor: Tensor): readonly number[] => tensor.to('f64').flatten().toArray() as number[];
+
+/** By how much results may differ: f32 sums of up to some thousand terms, or the rounding of bf16. */
+const toleranceOf = ({ dtype }: Tensor): number => (dtype === 'bf16' ? 0.02 : 1e-4);
+
+function expectClose(actual: Tensor, wanted: Tensor): void {
+  const [found, expected] = [elements(actual), elements(wanted)];
+  const worst = found.reduce((most, value, index) => {
+    const want = expected[index] ?? NaN;
+    return Object.is(value, want) ? most : Math.max(most, Math.abs(value - want) / Math.max(1, Math.abs(want)));
+  }, 0);
+  expect(worst).toBeLessThanOrEqual(toleranceOf(actual));
+}
+
+(hasCompiler ? describe : describe.skip)('native', () => {
+  const compiled = new Map<string, CompiledGraph>();
+  beforeAll(async () => {
+    manualSeed(0);
+    const graphs = await compileGraphs(cases.map(([, described]) => primitivesOf(described)), session); // prettier-ignore
+    graphs.forEach((graph, index) => compiled.set(cases[index]?.[0] ?? '', graph));
+  }, 600_000);
+  afterAll(() => {
+    session[Symbol.dispose]();
+    rmSync(cacheDir, { recursive: true, force: true });
+  });
+
+  test.each(cases)('%s', (name, { run, inputs: given }: StructureCase) => {
+    const graph = compiled.get(name);
+    if (graph?.kind !== 'compiled') throw graph?.error;
+    const inputs = given.map(inputOf);
+    const actual = graph.executable.run(inputs);
+    const wanted = tensorsIn(run(...inputs));
+    expect(actual).toHaveLength(wanted.length);
+    actual.forEach((tensor, index) => {
+      const want = wanted[index];
+      if (want !== undefined) expectClose(tensor, want);
+    });
+  });
+});
