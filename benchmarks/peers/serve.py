@@ -34,12 +34,14 @@ def time_runs(run, budget_ms):
             run()
         return (clock() - start) / calls * 1e3
 
-    until = clock() + min(budget_ms / 4, 50) / 1e3
-    while clock() < until:
+    warm = min(budget_ms / 4, 50) / 1e3
+    until = clock() + warm
+    while once < warm and clock() < until:
         measure()
     times = []
+    least = 1 if once * 1e3 > budget_ms else 3
     until = clock() + budget_ms / 1e3
-    while clock() < until or len(times) < 3:
+    while clock() < until or len(times) < least:
         times.append(measure())
         if len(times) >= 2000:
             break

@@ -29,6 +29,83 @@ OPERATIONS = {
 }
 
 
+def matrices(count):
+    return lambda p: [[p["rows"], p["columns"]]] * count
+
+
+def with_rows(p):
+    return [[p["rows"], p["columns"]], [p["rows"]]]
+
+
+def vectors(count):
+    return lambda p: [[p["n"]]] * count
+
+
+def layer_norm_backward(g, x):
+    columns = (x.shape[1],)
+    mean = x.mean(-1, True)
+    rstd = torch.rsqrt(x.var(-1, unbiased=False, keepdim=True) + 1e-5)
+    return torch.ops.aten.native_layer_norm_backward(g, x, columns, mean, rstd, None, None, [True, False, False])[0]
+
+
+def black_scholes(s, k, t):
+    scale = t.sqrt() * 0.3
+    d1 = ((s / k).log() + t * 0.065) / scale
+    cdf = lambda x: (torch.erf(x * 0.5**0.5) + 1) * 0.5
+    return s * cdf(d1) - k * torch.exp(t * -0.02) * cdf(d1 - scale)
+
+
+def iterate(a, b):
+    x, y = a, b
+    for _ in range(8):
+        x, y = x * x - y * y + a, x * y * 2 + b
+    return x * x + y * y
+
+
+# The memory-bound suite: operation -> (shapes of the inputs, function).
+MEMORY_BOUND = {
+    "rmsNorm": (
+        lambda p: [[p["rows"], p["columns"]], [p["columns"]]],
+        lambda x, gamma: x * torch.rsqrt((x * x).mean(-1, True) + 1e-6) * gamma,
+    ),
+    "softmaxBackward": (matrices(2), lambda g, y: torch._softmax_backward_data(g, y, -1, torch.float32)),
+    "layerNormBackward": (matrices(2), layer_norm_backward),
+    "crossEntropy": (with_rows, lambda x, label: F.cross_entropy(x, label, reduction="none")),
+    "sumAll": (matrices(1), lambda x: x.sum()),
+    "argmaxRows": (matrices(1), lambda x: x.argmax(1)),
+    "cumsumRows": (matrices(1), lambda x: x.cumsum(1)),
+    "permute3": (lambda p: [[p["a"], p["b"], p["c"]]], lambda x: x.permute(2, 0, 1).contiguous()),
+    "channelsLast": (lambda p: [[p["batch"], p["channels"], p["pixels"]]], lambda x: x.permute(0, 2, 1).contiguous()),
+    "catColumns": (matrices(2), lambda x, y: torch.cat([x, y], 1)),
+    "gatherRows": (with_rows, lambda table, index: table.index_select(0, index)),
+    "indexAddRows": (with_rows, lambda x, index: x.new_zeros(64, x.shape[1]).index_add_(0, index, x)),
+    "halveImage": (
+        lambda p: [[1, 1, p["rows"], p["columns"]]],
+        lambda x: (F.avg_pool2d(x, 2) / 255 - 0.45) / 0.225,
+    ),
+    "dropout": (vectors(2), lambda x, u: torch.where(u > 0.1, x * (1 / 0.9), 0.0)),
+    "blackScholes": (vectors(3), black_scholes),
+    "iterate": (vectors(2), iterate),
+    "gateBf16": (vectors(2), lambda x, z: F.silu(x) * z),
+    "requantize": (vectors(1), lambda x: (x.float() * 0.75).clamp(0, 127).to(torch.int8)),
+}
+OPERATIONS.update({name: (lambda p, row=row: (row[0](p), row[1])) for name, row in MEMORY_BOUND.items()})
+
+
+def indices(limit):
+    return lambda p, x: [x[0], x[1].floor().clamp(0, limit(p) - 1).long()]
+
+
+# What inputs become before anything is timed: the protocol's are float32.
+CONVERSIONS = {
+    "crossEntropy": indices(lambda p: p["columns"]),
+    "gatherRows": indices(lambda p: p["rows"]),
+    "indexAddRows": indices(lambda p: 64),
+    "gateBf16": lambda p, x: [values.bfloat16() for values in x],
+    "requantize": lambda p, x: [values.to(torch.int8) for values in x],
+}
+
+
 class Traced(torch.nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -70,6 +147,8 @@ def prepare(request):
         return None
     shapes, function = OPERATIONS[request["op"]](request["params"])
     inputs = [values.reshape(shape) for values, shape in zip(inputs, shapes)]
+    if request["op"] in CONVERSIONS:
+        inputs = CONVERSIONS[request["op"]](request["params"], inputs)
     result = [None]
     torch.set_grad_enabled(False)
     call = traced(function, inputs) if JIT else function
@@ -77,7 +156,7 @@ def prepare(request):
     def run():
         result[0] = call(*inputs)
 
-    return run, lambda index: result[0].numpy()
+    return run, lambda index: result[0].float().numpy()
 
 
 serve(torch.__version__, prepare)

@@ -8,7 +8,8 @@ import type { LimitProbe, LimitSample, RowLimit } from './limits.ts';
 import { prepare } from './prepare.ts';
 import type { Absent, AnyWorkload, Ready } from './prepare.ts';
 import type { Failed, Prepared, Times } from './protocol.ts';
-import { observe, waitForQuiet } from './quiet.ts';
+import { Patience } from './patience.ts';
+import { observe } from './quiet.ts';
 import { median, spreadOf } from './statistics.ts';
 import { bytesOf } from './workload.ts';
 import type { Work } from './workload.ts';
@@ -44,13 +45,17 @@ export interface Session {
   readonly probe: LimitProbe | undefined;
   readonly rounds: number;
   readonly budgetMs: number;
-  /** How long to wait for an idle machine before each measurement, and whether to repeat one that had company. */
+  /** How long to wait for an idle machine before a measurement, and whether to repeat one that had company; see Patience. */
   readonly patienceMs: number;
   readonly progress: (text: string) => void;
 }
 
 // Below this, the call is what is measured, and no limit of the machine says anything.
 const smallBytes = 1 << 18;
+
+// So many times slower than the fastest, a contender is out of the race: two rounds are enough to say so.
+const farBehind = 4;
+const roundsFarBehind = 2;
 
 interface Ledger {
   readonly medians: Map<string, number[]>;
@@ -64,11 +69,12 @@ export async function measureWorkload(workload: AnyWorkload, session: Session): 
   const ready: Ready[] = [];
   const absent: Absent[] = [];
   try {
-    for (const row of session.contenders) {
-      session.progress(`${workload.name}: preparing ${row.name}`);
-      const result = await prepare(row, workload, session.place);
-      if ('reason' in result) absent.push(result);
-      else ready.push(result);
+    for (const batch of inBatches(session.contenders)) {
+      session.progress(`${workload.name}: preparing ${batch.map(({ name }) => name).join(', ')}`);
+      for (const result of await Promise.all(batch.map((row) => prepare(row, workload, session.place)))) {
+        if ('reason' in result) absent.push(result);
+        else ready.push(result);
+      }
     }
     const work = workOf(workload, ready[0]?.prepared);
     const ledger = await runRounds(workload, { ready, work }, session);
@@ -83,42 +89,65 @@ export async function measureWorkload(workload: AnyWorkload, session: Session): 
   }
 }
 
+/** Our own contender alone, because its first call is timed; the others, whose start is not, two at a time. */
+function inBatches(contenders: readonly ContenderRow[]): readonly (readonly ContenderRow[])[] {
+  const [own, ...others] = contenders;
+  const pairs = others.flatMap((_, i) => (i % 2 === 0 ? [others.slice(i, i + 2)] : []));
+  return own === undefined ? [] : [[own], ...pairs];
+}
+
+/** Whether a contender's times so far leave it far behind the fastest. */
+function isFarBehind(contender: string, { medians }: Ledger): boolean {
+  const own = medians.get(contender) ?? [];
+  const fastest = Math.min(...[...medians.values()].flat());
+  return own.length >= roundsFarBehind && Math.min(...own) > farBehind * fastest;
+}
+
 async function runRounds(
   workload: AnyWorkload,
   { ready, work }: { readonly ready: readonly Ready[]; readonly work: Work | undefined },
   session: Session,
 ): Promise<Ledger> {
   const ledger: Ledger = { medians: new Map(), limits: [], company: 0, measurements: 0 };
+  const patience = new Patience(session.patienceMs);
   for (let round = 0; round < session.rounds; round += 1) {
     const order = ready.map((_, i) => ready[(i + round) % ready.length]).filter((it) => it !== undefined);
-    for (const contender of order) {
+    for (const contender of order.filter((it) => !isFarBehind(it.contender, ledger))) {
       session.progress(
         `${workload.name}: round ${String(round + 1)} of ${String(session.rounds)}, ${contender.contender}`,
       );
-      const ms = await timeQuietly(contender, session, ledger);
+      const ms = await timeQuietly(contender, { session, ledger, patience });
       ledger.medians.set(contender.contender, [...(ledger.medians.get(contender.contender) ?? []), ms]);
     }
     if (session.probe !== undefined && work !== undefined) {
-      await waitForQuiet(session.patienceMs);
+      await patience.waitForQuiet();
       ledger.limits.push(await session.probe.measure(work));
     }
   }
   return ledger;
 }
 
+interface Timing {
+  readonly session: Session;
+  readonly ledger: Ledger;
+  readonly patience: Patience;
+}
+
 /** One timing; repeated up to twice, while it had company and patience is left, the quietest one counting. */
-async function timeQuietly({ contender, child }: Ready, session: Session, ledger: Ledger): Promise<number> {
+async function timeQuietly({ contender, child }: Ready, { session, ledger, patience }: Timing): Promise<number> {
   let best = { others: Infinity, ms: Number.NaN };
-  for (let attempt = 0; attempt < (session.patienceMs > 0 ? 3 : 1) && best.others > 0.1; attempt += 1) {
+  const ask = async (): Promise<Times | Failed> =>
+    (await child.ask({ do: 'time', budgetMs: session.budgetMs }, 120)) as Times | Failed;
+  const attempt = async (): Promise<void> => {
     // Spinning threads of the contender before come to rest meanwhile.
     await sleep(5);
-    await waitForQuiet(session.patienceMs);
-    const ask = async (): Promise<Times | Failed> =>
-      (await child.ask({ do: 'time', budgetMs: session.budgetMs }, 120)) as Times | Failed;
+    await patience.waitForQuiet();
     const { result, others } = await observe(child.pid, ask);
     if ('error' in result) throw childFailed(contender, result.error);
     if (others < best.others) best = { others, ms: median(result.times) };
-  }
+  };
+  await attempt();
+  for (let again = 0; again < 2 && best.others > 0.1 && patience.isLeft; again += 1) await patience.spend(attempt);
   ledger.measurements += 1;
   if (best.others > 0.1) ledger.company += 1;
   return best.ms;

@@ -2,6 +2,7 @@
 import { compile, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { importWorkloads } from './file-workloads.ts';
+import { memoryBoundOperations } from './memory-bound-operations.ts';
 import type { Params, PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
@@ -10,6 +11,8 @@ type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
 interface Operation {
   readonly shapes: readonly (readonly number[])[];
   readonly fn: TensorFunction;
+  /** The inputs that `fn` gets, from those of the protocol. */
+  readonly convert?: (inputs: readonly Tensor[]) => readonly Tensor[];
 }
 
 const value = (params: Params, name: string): number => params[name] ?? 0;
@@ -93,11 +96,16 @@ function runnable(fn: TensorFunction, inputs: readonly Tensor[]): Runnable {
   };
 }
 
+function operationOf({ op, params }: PrepareRequest): Operation | undefined {
+  const row = memoryBoundOperations[op]?.(params);
+  return row === undefined ? operations[op]?.(params) : { ...row, fn: named(row.fn) };
+}
+
 function prepareOperation(request: PrepareRequest): Runnable | undefined {
-  const operation = operations[request.op]?.(request.params);
+  const operation = operationOf(request);
   if (operation === undefined) return undefined;
   const inputs = inputsOf(request).map((values, i) => tensor(values).reshape([...(operation.shapes[i] ?? [])]));
-  return runnable(operation.fn, inputs);
+  return runnable(operation.fn, operation.convert?.(inputs) ?? inputs);
 }
 
 // Eager execution is exact but slow: above this many elements only the compiled result's shape would be worth the wait.

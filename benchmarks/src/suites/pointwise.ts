@@ -12,7 +12,7 @@ const workOf = (elements: number, work: Work): { readonly work?: Work } => (elem
 const sizeName = (elements: number): string =>
   elements >= 1 << 20 ? `${String(elements / (1 << 20))}M` : String(elements);
 
-function geluSigmoid(n: number): Workload {
+export function geluSigmoid(n: number): Workload {
   const [x, z] = [uniform(n, 1, [-3, 3]), uniform(n, 2, [-3, 3])];
   const [readX, readZ] = [reader(x), reader(z)];
   return {
@@ -31,7 +31,7 @@ function geluSigmoid(n: number): Workload {
   };
 }
 
-function softmax(rows: number, columns: number): Workload {
+export function softmax(rows: number, columns: number): Workload {
   const n = rows * columns;
   const x = uniform(n, 3, [-4, 4]);
   const read = reader(x);
@@ -56,7 +56,7 @@ function softmax(rows: number, columns: number): Workload {
   };
 }
 
-function layerNorm(rows: number, columns: number): Workload {
+export function layerNorm(rows: number, columns: number): Workload {
   const n = rows * columns;
   const [x, gamma, beta] = [uniform(n, 4, [-2, 3]), uniform(columns, 5, [0.5, 1.5]), uniform(columns, 6)];
   const [readX, readGamma, readBeta] = [reader(x), reader(gamma), reader(beta)];
@@ -79,7 +79,7 @@ function layerNorm(rows: number, columns: number): Workload {
   };
 }
 
-function sum(dim: 0 | 1, rows: number, columns: number): Workload {
+export function sum(dim: 0 | 1, rows: number, columns: number): Workload {
   const n = rows * columns;
   const x = uniform(n, 7, [-1, 2]);
   const read = reader(x);
@@ -97,7 +97,7 @@ function sum(dim: 0 | 1, rows: number, columns: number): Workload {
   };
 }
 
-function transposeAdd(side: number): Workload {
+export function transposeAdd(side: number): Workload {
   const n = side * side;
   const [a, b] = [uniform(n, 8), uniform(n, 9)];
   const [readA, readB] = [reader(a), reader(b)];
@@ -114,7 +114,7 @@ function transposeAdd(side: number): Workload {
   };
 }
 
-function sumOver(count: number, term: (index: number) => number): number {
+export function sumOver(count: number, term: (index: number) => number): number {
   let total = 0;
   for (let i = 0; i < count; i += 1) total += term(i);
   return total;

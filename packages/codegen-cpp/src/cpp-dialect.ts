@@ -1,7 +1,7 @@
 // C++ as a dialect: GCC's vector extension and an inlined prelude, no includes.
-import { at, dtypeInfo, isFloat } from '@tsinductor/base';
+import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { compound, operand, primary } from '@tsinductor/codegen';
+import { compound, floatLiteral, operand, primary } from '@tsinductor/codegen';
 import type { AccessText, ApplyText, Definition, Dialect, Expression } from '@tsinductor/codegen';
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
@@ -11,6 +11,8 @@ import * as memory from './prelude/memory-functions.ts';
 import { opFunction } from './prelude/op-functions.ts';
 import * as special from './prelude/special-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
+import { kernelFrame } from './kernel-frame.ts';
+import { fetchExpression } from './prelude/fetch-functions.ts';
 import { reservedWords } from './reserved-words.ts';
 import type { Isa } from './target.ts';
 
@@ -56,15 +58,29 @@ export const cppDialect = (isa: Isa): Dialect => ({
       ? primary('__asm__ volatile("sfence" ::: "memory")')
       : primary('__atomic_thread_fence(__ATOMIC_SEQ_CST)'),
   prefetch: (address, intent) => primary(`__builtin_prefetch(${address}, ${intent === 'read' ? '0' : '1'})`),
-  scratch: (name, dtype, size) => {
+  scratch: ({ name, dtype, size, shared }) => {
+    invariant(shared === undefined, 'a kernel for a CPU has no shared memory');
     const element = elementDefinition(dtype);
     return primary(`alignas(64) ${element.name} ${name}[${String(size)}]`, [element]);
   },
   unrollHint: (times) => `#pragma GCC unroll ${String(times)}`,
   inlineFunction: (signature) => `${inlined} ${signature}`,
-  parallelCall: ({ body, context, total, grain }) =>
-    call(special.parallelFunction, ['runtime', body, context, total, grain]),
+  rareFunction: (signature) => `static __attribute__((noinline, cold)) ${signature}`,
+  nowhere: (mask, type) =>
+    type.lanes === 1 ? compound(`!${operand(mask)}`) : call(special.nowhereFunction(type, isa), [mask.text]),
+  parallelCall: ({ kernel, body, total, grain }) =>
+    call(special.parallelFunction, ['runtime', body, `const_cast<${kernel}_args *>(&args)`, total, grain]),
+  barrier: () => onlyLaunched('barrier'),
+  shuffle: () => onlyLaunched('shuffle'),
+  atomic: () => onlyLaunched('atomic update'),
+  fetch: (fetch) => fetchExpression(fetch, cppDialect(isa)),
+  frame: kernelFrame,
 });
+
+/** A thread of a parallel loop meets no other until the loop ends. */
+function onlyLaunched(what: string): Expression {
+  invariant(false, `a ${what} stands in a kernel for a CPU`);
+}
 
 /** A number as C++ writes it: floats in decimal where that is exact and short, else in hexadecimal. */
 function constant(type: ValueType, value: ScalarConstant): Expression {
@@ -80,7 +96,7 @@ export function scalarLiteral(dtype: DType, value: ScalarConstant): string {
   if (!isFloat(dtype)) return integerLiteral(dtype, BigInt(number));
   if (dtype === 'f16') return String(f16ToBits(number));
   if (dtype === 'bf16') return String(toBfloat16Bits(number));
-  return floatLiteral(dtype, value === '-0' ? -0 : number);
+  return floatText(dtype, value === '-0' ? -0 : number);
 }
 
 function integerLiteral(dtype: DType, value: bigint): string {
@@ -88,28 +104,11 @@ function integerLiteral(dtype: DType, value: bigint): string {
   return value === -(2n ** 63n) ? '(-9223372036854775807L - 1)' : `${String(value)}L`;
 }
 
-function floatLiteral(dtype: DType, value: number): string {
+function floatText(dtype: DType, value: number): string {
   const f = dtype === 'f32' ? 'f' : '';
   if (Number.isNaN(value)) return `__builtin_nan${f}("")`;
   if (!Number.isFinite(value)) return value < 0 ? `-__builtin_inf${f}()` : `__builtin_inf${f}()`;
-  const exact = dtype === 'f32' ? Math.fround(value) : value;
-  const decimal = String(exact);
-  if (/^-?\d+(\.\d{1,6})?$/.test(decimal))
-    return `${Object.is(exact, -0) ? '-0' : decimal}${decimal.includes('.') ? '' : '.0'}${f}`;
-  return `${hexadecimal(exact)}${f}`;
-}
-
-/** An exact hexadecimal literal: 0x1.8p+3. */
-export function hexadecimal(value: number): string {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, value);
-  const bits = view.getBigUint64(0);
-  const sign = bits >> 63n === 1n ? '-' : '';
-  const exponent = Number((bits >> 52n) & 2047n);
-  const fraction = bits & (2n ** 52n - 1n);
-  const digits = fraction.toString(16).padStart(13, '0').replace(/0+$/, '');
-  const power = (exponent === 0 ? 1 : exponent) - 1023;
-  return `${sign}0x${exponent === 0 ? '0' : '1'}${digits === '' ? '' : `.${digits}`}p${power < 0 ? '' : '+'}${String(power)}`;
+  return floatLiteral(dtype, value);
 }
 
 function spellApply({ op, type, operands, args }: ApplyText, isa: Isa): Expression {

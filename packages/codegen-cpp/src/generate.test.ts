@@ -2,8 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { generateBatch, generateCpp } from './generate.ts';
-import { hexadecimal, scalarLiteral } from './cpp-dialect.ts';
-import * as cases from './test-support/cases.ts';
+import { hexadecimal } from '@tsinductor/codegen';
+import { scalarLiteral } from './cpp-dialect.ts';
+import { cases } from '@tsinductor/testing/loops';
 import type { CpuTarget } from './target.ts';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
@@ -26,7 +27,22 @@ describe('generated C++', () => {
   });
 
   test('says where a kernel comes from', () => {
-    expect(textOf(cases.broadcasts(3, 5))).toContain('// out (model.ts:1): loops i j, 8 lanes of j');
+    expect(textOf(cases.broadcasts(3, 5))).toContain('// out: loops i j, 8 lanes of j');
+  });
+
+  test('is the same wherever the function stands in its file', () => {
+    const moved = ({ schedule, ...rest }: cases.Case): cases.Case => {
+      const groups = schedule.groups.map((group) => ({
+        ...group,
+        nodes: group.nodes.map((node) => ({
+          ...node,
+          origins: node.origins.map(({ op }) => ({ op, location: { file: '/elsewhere/other.ts', line: 99 } })),
+        })),
+      }));
+      return { ...rest, schedule: { ...schedule, groups } };
+    };
+    const make = (): cases.Case => cases.softmax('columns', [40, 100]);
+    expect(textOf(moved(make()))).toBe(textOf(make()));
   });
 
   test('computes what does not depend on the inner loop outside of it', () => {
@@ -44,6 +60,20 @@ describe('generated C++', () => {
   test('streams past the caches only what is far larger than they are', () => {
     expect(textOf(cases.broadcasts(4096, 4096))).toContain('stream_f32x16(out');
     expect(textOf(cases.broadcasts(256, 256))).not.toContain('stream_');
+  });
+
+  test('asks for the next row only where several passes read rows of a large array', () => {
+    const ahead = /__builtin_prefetch\(x \+ i \* 1024 \+ \w+ \+ 1024, 0\);/g;
+    expect(textOf(cases.softmax('rows', [1024, 1024])).match(ahead)).toHaveLength(1);
+    expect(textOf(cases.softmax('rows', [40, 100]))).not.toContain('prefetch');
+    expect(textOf(cases.summed('columns', [4096, 1024]))).not.toContain('prefetch');
+  });
+
+  test('tests for what is seldom needed, out of line, and keeps full vectors', () => {
+    const text = textOf(cases.sines(1000));
+    expect(text).toMatch(/nowhere_boolx16\(\w+\) \? splat_f32x16\(0\.0f\) : large_remainder_f32x16_rare\(x\)/);
+    expect(text).toContain('noinline, cold)) f32x16 large_remainder_f32x16_rare(f32x16 x)');
+    expect(textOf(cases.sines(1000), { isa: 'scalar', threads: 1 })).toMatch(/return !\(?\w.* \? 0\.0f : large_/);
   });
 
   test('does not start threads for little work', () => {

@@ -1,13 +1,11 @@
 // Schedules -> C++: binds each group to a kernel, prints the kernels, and writes one entry per graph that calls them in
 // order. The C ABI of the entry is in docs/architecture.md.
 import { at, Lines, stableHash } from '@tsinductor/base';
-import { originText, printKernel, printScalarIndex, safeName } from '@tsinductor/codegen';
-import type { Definition, PrintedKernel, ValueContext } from '@tsinductor/codegen';
+import { addressOf, layoutProgram, originText, printKernel, printScalarIndex, safeName } from '@tsinductor/codegen';
+import type { ConstantsLayout, Definition, Layout, PrintedKernel, ValueContext } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { Index, Kernel, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
-import { addressOf, layoutProgram } from './layout.ts';
-import type { ConstantsLayout, Layout } from './layout.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
 import { bindGroup } from './strategy/bind-group.ts';
 import type { CpuTarget } from './target.ts';

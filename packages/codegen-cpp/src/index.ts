@@ -1,7 +1,11 @@
 // The public API of @tsinductor/codegen-cpp: re-exports only.
 export { bindSchedule, generateBatch, generateCpp } from './generate.ts';
 export type { CppBatch, CppProgram, KernelInfo } from './generate.ts';
-export { layoutConstants } from './layout.ts';
-export type { ConstantsLayout } from './layout.ts';
+export { layoutConstants } from '@tsinductor/codegen';
+export type { ConstantsLayout } from '@tsinductor/codegen';
 export type { CpuTarget, Isa } from './target.ts';
 export type { CppUnit } from './units.ts';
+export { blockSizes } from './block/bind-block.ts';
+export type { BindTarget } from './block/binder.ts';
+export { generateBlock, generateBlocks } from './block/generate-block.ts';
+export type { CppKernel, CppKernels } from './block/generate-block.ts';

@@ -8,6 +8,8 @@ export interface CpuTarget {
   readonly threads: number;
   /** Into how many compilation units the kernels of a graph are spread; 1 if absent. */
   readonly units?: number;
+  /** Least work that is worth a thread, in elements of ordinary cost; 512 if absent. */
+  readonly minChunk?: number;
 }
 
 export interface CpuModel {
@@ -32,8 +34,15 @@ export const lanesFor = (isa: Isa, bytes: number): number =>
 /** Results of at least this many bytes are written past the caches. */
 export const streamingBytes: number = 24 * 1024 * 1024;
 
-/** Work, in cycles, that pays for waking another thread. */
-export const cyclesPerChunk: number = 4000;
+/** From which size of a buffer, and for which lengths of its rows in bytes, the next row is asked for ahead of its use. */
+export const ahead: { readonly bufferBytes: number; readonly leastRow: number; readonly mostRow: number } = {
+  bufferBytes: 1024 * 1024,
+  leastRow: 512,
+  mostRow: 256 * 1024,
+};
+
+/** What `minChunk` elements of ordinary cost take, in cycles: work that pays for waking another thread. */
+export const chunkCycles = ({ minChunk = 512 }: CpuTarget): number => (minChunk * 4000) / 512;
 
 /** Chunks per thread, so that a thread which is held up does not stall the rest. */
 export const chunksPerThread: number = 4;

@@ -1,11 +1,12 @@
 // An op that the table defines by other ops becomes an inlined function of the prelude, so that kernels read
-// `exp_f32x16(x)`: its term as a body, printed by the same printer.
+// `exp_f32x16(x)`: its term as a body, printed by the same printer. An op with a guard becomes two: a rare one, kept out of
+// line, that computes it, and the inlined one that tests the guard and is 0 where it holds in no lane.
 import { at, get, invariant, Lines } from '@tsinductor/base';
 import type { ScalarConstant, Value, ValueType } from '@tsinductor/ir';
 import { compileTerm, pointwise } from '@tsinductor/ops';
-import type { PointwiseName, TermProgram } from '@tsinductor/ops';
+import type { PointwiseName, Term, TermProgram } from '@tsinductor/ops';
 import type { Definition, Dialect } from './dialect.ts';
-import { Definitions } from './dialect.ts';
+import { Definitions, primary } from './dialect.ts';
 import { commentText, safeName, snakeCase } from './names.ts';
 import { printValue } from './print-value.ts';
 
@@ -17,46 +18,96 @@ export interface FunctionRequest {
 
 const parameters: readonly string[] = ['x', 'y', 'z'];
 
-export function decomposedFunction({ op, operands, type }: FunctionRequest, dialect: Dialect): Definition {
+export function decomposedFunction(request: FunctionRequest, dialect: Dialect): Definition {
+  const { op, operands } = request;
   const entry = pointwise[op];
   const first = at(operands, entry.rule === 'select' ? 1 : 0);
   const term = entry.decompose?.(first.dtype);
   invariant(term !== undefined, `${op} has no decomposition at ${first.dtype}`);
   const dtypes = Object.fromEntries(operands.map((operand, slot) => [at(parameters, slot), operand.dtype]));
-  const program = compileTerm(term, first.dtype, { parameters: dtypes, expand: false });
-  return printFunction(program, { op, operands, type }, dialect);
+  const compiled = (part: Term): TermProgram => compileTerm(part, first.dtype, { parameters: dtypes, expand: false });
+  const guard = entry.guard?.(first.dtype);
+  const formula = entry.formula === undefined ? '' : `// ${commentText(`${op}: ${entry.formula}`)}\n`;
+  const writer = new FunctionWriter(request, dialect);
+  const name = functionName(request, writer.type(first));
+  if (guard === undefined) {
+    const text = writer.write(dialect.inlineFunction(writer.signature(name)), (lines) => {
+      lines.line(`return ${writer.steps(lines, compiled(term))};`);
+    });
+    return { name, text: formula + text, needs: writer.needs };
+  }
+  const rare = new FunctionWriter(request, dialect);
+  const rareName = `${name}_rare`;
+  const rareText = rare.write(dialect.rareFunction(rare.signature(rareName)), (lines) => {
+    lines.line(`return ${rare.steps(lines, compiled(term))};`);
+  });
+  const definition: Definition = { name: rareName, text: formula + rareText, needs: rare.needs };
+  const text = writer.write(dialect.inlineFunction(writer.signature(name)), (lines) => {
+    const holds = writer.steps(lines, compiled(guard));
+    const nowhere = dialect.nowhere(primary(holds), { ...request.type, dtype: 'bool' });
+    const zero = dialect.constant(request.type, 0);
+    writer.use([...nowhere.needs, ...zero.needs]);
+    const args = operands.map((_, slot) => at(parameters, slot)).join(', ');
+    lines.line(`return ${nowhere.text} ? ${zero.text} : ${rareName}(${args});`);
+  });
+  return { name, text, needs: [...writer.needs, definition] };
 }
 
-function printFunction(program: TermProgram, request: FunctionRequest, dialect: Dialect): Definition {
-  const { op, operands, type } = request;
-  const entry = pointwise[op];
-  const definitions = new Definitions();
-  const context = {
-    dialect,
-    use: (needs: readonly Definition[]) => {
-      definitions.add(needs);
-    },
-    isVector: () => false,
-  };
-  const typeText = (valueType: ValueType): string => {
-    const expression = dialect.type(valueType);
-    definitions.add(expression.needs);
+/** The text of one function of `request`'s parameters and result, with what it needs. */
+class FunctionWriter {
+  readonly #request: FunctionRequest;
+  readonly #dialect: Dialect;
+  readonly #definitions = new Definitions();
+
+  constructor(request: FunctionRequest, dialect: Dialect) {
+    this.#request = request;
+    this.#dialect = dialect;
+  }
+
+  get needs(): readonly Definition[] {
+    return this.#definitions.list;
+  }
+
+  use(needs: readonly Definition[]): void {
+    this.#definitions.add(needs);
+  }
+
+  type(valueType: ValueType): string {
+    const expression = this.#dialect.type(valueType);
+    this.use(expression.needs);
     return expression.text;
-  };
-  const signature = operands.map((operand, slot) => `${typeText(operand)} ${at(parameters, slot)}`).join(', ');
-  const name = functionName(request, typeText(at(operands, entry.rule === 'select' ? 1 : 0)));
-  const lines = new Lines();
-  lines.block(`${dialect.inlineFunction(`${typeText(type)} ${name}(${signature})`)} {`, () => {
-    const { lets, result } = threeAddress(program, at(operands, 0).lanes);
-    for (const { name: local, value } of lets) {
-      lines.line(
-        `const ${typeText(value.type)} ${safeName(local, dialect.reserved)} = ${printValue(value, context).text};`,
-      );
+  }
+
+  signature(name: string): string {
+    const { operands, type } = this.#request;
+    const list = operands.map((operandType, slot) => `${this.type(operandType)} ${at(parameters, slot)}`).join(', ');
+    return `${this.type(type)} ${name}(${list})`;
+  }
+
+  write(head: string, body: (lines: Lines) => void): string {
+    const lines = new Lines();
+    lines.block(`${head} {`, () => {
+      body(lines);
+    });
+    return lines.toString();
+  }
+
+  /** Writes the steps of a program; the text of its result. */
+  steps(lines: Lines, program: TermProgram): string {
+    const context = {
+      dialect: this.#dialect,
+      use: (needs: readonly Definition[]) => {
+        this.use(needs);
+      },
+      isVector: () => false,
+    };
+    const { lets, result } = threeAddress(program, at(this.#request.operands, 0).lanes);
+    for (const { name, value } of lets) {
+      const local = safeName(name, this.#dialect.reserved);
+      lines.line(`const ${this.type(value.type)} ${local} = ${printValue(value, context).text};`);
     }
-    lines.line(`return ${printValue(result, context).text};`);
-  });
-  const formula = entry.formula === undefined ? '' : `// ${commentText(`${op}: ${entry.formula}`)}\n`;
-  return { name, text: formula + lines.toString(), needs: definitions.list };
+    return printValue(result, context).text;
+  }
 }
 
 const functionName = ({ op }: FunctionRequest, typeName: string): string => `${snakeCase(op)}_${typeName}`;

@@ -2,7 +2,7 @@
 // composition, never inheritance. Text that needs a prelude function or type carries its definition along, so that a
 // unit has exactly the definitions it uses.
 import type { DType } from '@tsinductor/base';
-import type { ScalarConstant, ValueType } from '@tsinductor/ir';
+import type { AtomicOp, FetchOp, Launch, ScalarConstant, Stmt, ValueType } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** A type or function of the prelude. `text` may be empty where the name is built in. */
@@ -60,6 +60,73 @@ export interface CheckText {
   readonly count: string | undefined;
 }
 
+/** A parameter of a kernel. */
+export interface ParameterText {
+  readonly kind: 'buffer' | 'size' | 'status';
+  readonly name: string;
+  /** The type of an element of a buffer, or of a size. */
+  readonly type: string;
+  readonly isWritten: boolean;
+  /** Another parameter points to the same memory. */
+  readonly isShared: boolean;
+}
+
+export interface KernelText {
+  readonly name: string;
+  /** What stands before the return type. */
+  readonly linkage: string;
+  readonly parameters: readonly ParameterText[];
+  readonly launch: Launch | undefined;
+}
+
+/** How a kernel takes its arguments. */
+export interface KernelFrame {
+  /** What is declared before it. */
+  readonly struct: string;
+  readonly prototype: string;
+  /** The lines in front of its statements; `used` tells which names these mention. */
+  opening(used: (name: string) => boolean): readonly string[];
+  /** The same for a function of its own that runs a part of it. */
+  readonly part: {
+    prototype(text: { readonly name: string; readonly begin: string; readonly end: string }): string;
+    opening(used: (name: string) => boolean): readonly string[];
+  };
+}
+
+export interface ScratchText {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly size: number;
+  /** Bytes into the shared memory, for scratch that is shared. */
+  readonly shared: number | undefined;
+}
+
+export interface ShuffleText {
+  readonly type: ValueType;
+  readonly value: string;
+  readonly mode: (Stmt & { readonly kind: 'shuffle' })['mode'];
+  readonly distance: string;
+}
+
+/** An update that gives what was there before. */
+export interface FetchText {
+  readonly op: FetchOp;
+  readonly type: ValueType;
+  readonly buffer: string;
+  readonly at: string;
+  readonly value: string;
+  /** compareExchange only. */
+  readonly expected: string | undefined;
+}
+
+export interface AtomicText {
+  readonly op: AtomicOp;
+  readonly type: ValueType;
+  readonly buffer: string;
+  readonly at: string;
+  readonly value: string;
+}
+
 export interface Dialect {
   readonly name: string;
   /** Words that cannot be a name. */
@@ -92,11 +159,20 @@ export interface Dialect {
   readonly fence: () => Expression;
   readonly prefetch: (address: string, intent: 'read' | 'write') => Expression;
   /** A declaration of scratch memory. */
-  readonly scratch: (name: string, dtype: DType, size: number) => Expression;
+  readonly scratch: (scratch: ScratchText) => Expression;
+  readonly barrier: (scope: 'block' | 'warp') => Expression;
+  readonly shuffle: (shuffle: ShuffleText) => Expression;
+  readonly atomic: (atomic: AtomicText) => Expression;
+  readonly fetch: (fetch: FetchText) => Expression;
+  readonly frame: (kernel: KernelText) => KernelFrame;
   /** What stands in front of a loop that may be unrolled. */
   readonly unrollHint: (times: number) => string;
   /** How a function that is inlined wherever it is called begins: `static inline float32x16 exp_f32x16`. */
   readonly inlineFunction: (signature: string) => string;
+  /** How a function that is seldom called begins, which is to stay out of the way of the code around its calls. */
+  readonly rareFunction: (signature: string) => string;
+  /** Whether a bool of `type` is false in every lane: what code may branch on. */
+  readonly nowhere: (mask: Expression, type: ValueType) => Expression;
   readonly parallelCall: (call: ParallelText) => Expression;
 }
 
@@ -106,8 +182,9 @@ export interface StoreValue {
 }
 
 export interface ParallelText {
+  /** The kernel, and the function that runs a part of it. */
+  readonly kernel: string;
   readonly body: string;
-  readonly context: string;
   readonly total: string;
   readonly grain: string;
 }

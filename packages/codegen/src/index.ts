@@ -3,16 +3,46 @@ export { compound, Definitions, operand, primary } from './dialect.ts';
 export type {
   AccessText,
   ApplyText,
+  AtomicText,
   CheckText,
   Definition,
   Dialect,
   Expression,
+  FetchText,
+  KernelFrame,
+  KernelText,
   ParallelText,
+  ParameterText,
+  ScratchText,
+  ShuffleText,
   StoreValue,
   TransposeText,
 } from './dialect.ts';
-export { commentText, originText, safeName, snakeCase } from './names.ts';
+export { floatLiteral, hexadecimal } from './float-literal.ts';
+export { commentText, functionNames, originText, safeName, snakeCase } from './names.ts';
 export { printKernel } from './print-kernel.ts';
 export type { PrintedKernel, PrintOptions } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
 export type { ValueContext } from './print-value.ts';
+export { collapseAxes } from './bind/collapse-axes.ts';
+export {
+  BodyEvaluator,
+  bytesOf,
+  evaluateBody,
+  fitsI32,
+  isNarrow,
+  resolveIndex,
+  select,
+  widen,
+} from './bind/evaluate-body.ts';
+export type { Evaluation, Lane, Place, Point, Source } from './bind/evaluate-body.ts';
+export { GroupMemory } from './bind/group-memory.ts';
+export type { Row, TileAccess } from './bind/group-memory.ts';
+// prettier-ignore
+export { difference, hasIndirect, isMultipleOf, mapIndex, named, nextPowerOfTwo, product, roundDown, roundUp, staticValue, strideAlong, typicalValue } from './bind/index-math.ts';
+export type { IndexMap } from './bind/index-math.ts';
+export { distinctOrigins, sizesOf, usedBuffers } from './bind/kernel-parts.ts';
+export { KernelWriter } from './bind/kernel-writer.ts';
+export { addressOf, layoutConstants, layoutProgram } from './bind/layout.ts';
+export type { Address, ConstantsLayout, Layout } from './bind/layout.ts';
+export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';

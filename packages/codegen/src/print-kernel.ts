@@ -1,19 +1,19 @@
 // A kernel as text in a dialect. In: a verified Kernel. Out: its functions, and the prelude definitions they use.
 //
-// A kernel is one function that gets its buffers and sizes in a struct, so that the bodies of its parallel loops, which
-// are functions of their own, get the same struct as their context.
+// A kernel is one function, and one more for the body of each of its parallel loops; how they take the kernel's buffers
+// and sizes is the dialect's answer.
 import { Lines } from '@tsinductor/base';
 import { visitStatements } from '@tsinductor/ir';
 import type { Condition, Kernel, Stmt } from '@tsinductor/ir';
 import { Definitions } from './dialect.ts';
-import type { Definition, Dialect } from './dialect.ts';
+import type { Definition, Dialect, Expression, KernelFrame, ParameterText } from './dialect.ts';
 import { commentText, originText, safeName } from './names.ts';
 import { printAccess, printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
 export interface PrintedKernel {
   readonly name: string;
-  /** The struct of its arguments. */
+  /** What must be declared before it. */
   readonly struct: string;
   /** Its prototype, without the semicolon. */
   readonly prototype: string;
@@ -44,30 +44,36 @@ interface Printer extends ValueContext {
 export function printKernel(kernel: Kernel, { dialect, name, linkage, comment }: PrintOptions): PrintedKernel {
   const definitions = new Definitions();
   const vectors = new Set<string>();
+  const use = (needs: readonly Definition[]): void => {
+    definitions.add(needs);
+  };
+  const hasChecks = containsCheck(kernel.body);
+  const parameters = parametersOf(kernel, { dialect, use });
+  const frame = dialect.frame({
+    name,
+    linkage,
+    parameters: hasChecks ? [...parameters, statusParameter] : parameters,
+    launch: kernel.launch,
+  });
   const printer: Printer = {
     dialect,
     kernel,
     name,
     vectors,
     lines: new Lines(),
-    use: (needs) => {
-      definitions.add(needs);
-    },
+    use,
     isVector: (candidate) => vectors.has(candidate),
   };
-  const hasChecks = containsCheck(kernel.body);
-  const struct = printStruct(printer, hasChecks);
   const bodies = new Map<Stmt, string>();
   for (const statement of kernel.body) {
     if (statement.kind !== 'parallel') continue;
     const body = bodies.size === 0 ? `${name}_part` : `${name}_part${String(bodies.size + 1)}`;
     bodies.set(statement, body);
-    printBody(printer, statement, body);
+    printPart(printer, statement, { name: body, frame });
   }
-  const prototype = `${linkage}void ${name}(const Runtime *runtime, const ${name}_args &args)`;
-  printer.lines.block(`${prototype} {`, () => {
+  printer.lines.block(`${frame.prototype} {`, () => {
     const own = kernel.body.filter((statement) => statement.kind !== 'parallel');
-    unpack(printer, own);
+    for (const line of frame.opening(usedBy(printer, own))) printer.lines.line(line);
     for (const statement of kernel.body) {
       const body = bodies.get(statement);
       if (body === undefined || statement.kind !== 'parallel') printStatement(printer, statement);
@@ -76,13 +82,38 @@ export function printKernel(kernel: Kernel, { dialect, name, linkage, comment }:
   });
   return {
     name,
-    struct,
-    prototype,
+    struct: frame.struct,
+    prototype: frame.prototype,
     text: printer.lines.toString(),
     definitions: definitions.list,
     hasChecks,
     comment: comment === '' ? '' : `// ${commentText(comment)}\n`,
   };
+}
+
+const statusParameter: ParameterText = {
+  kind: 'status',
+  name: 'status',
+  type: 'int',
+  isWritten: true,
+  isShared: false,
+};
+
+function parametersOf(kernel: Kernel, { dialect, use }: Pick<Printer, 'dialect' | 'use'>): readonly ParameterText[] {
+  const buffers = kernel.buffers.map((buffer): ParameterText => {
+    const element = dialect.element(buffer.dtype);
+    use(element.needs);
+    const name = safeName(buffer.name, dialect.reserved);
+    const isShared = buffer.shares === true;
+    return { kind: 'buffer', name, type: element.text, isWritten: buffer.role !== 'read', isShared };
+  });
+  const size = dialect.type({ dtype: 'i64', lanes: 1 });
+  use(size.needs);
+  const sizes = kernel.sizes.map((symbol): ParameterText => {
+    const name = safeName(symbol, dialect.reserved);
+    return { kind: 'size', name, type: size.text, isWritten: false, isShared: false };
+  });
+  return [...buffers, ...sizes];
 }
 
 function containsCheck(block: readonly Stmt[]): boolean {
@@ -93,55 +124,23 @@ function containsCheck(block: readonly Stmt[]): boolean {
   return found;
 }
 
-function printStruct({ kernel, dialect, name, use }: Printer, hasChecks: boolean): string {
-  const lines = new Lines();
-  lines.block(
-    `struct ${name}_args {`,
-    () => {
-      for (const buffer of kernel.buffers) {
-        const element = dialect.element(buffer.dtype);
-        use(element.needs);
-        const qualifier = buffer.role === 'read' ? 'const ' : '';
-        lines.line(`${qualifier}${element.text} *${safeName(buffer.name, dialect.reserved)};`);
-      }
-      const size = dialect.type({ dtype: 'i64', lanes: 1 });
-      use(size.needs);
-      for (const symbol of kernel.sizes) lines.line(`${size.text} ${safeName(symbol, dialect.reserved)};`);
-      if (hasChecks) lines.line('int *status;');
-    },
-    '};',
-  );
-  return lines.toString();
-}
-
-/** Names for the members of the arguments that `block` uses, decided on the text of the statements. */
-function unpack(printer: Printer, block: readonly Stmt[]): void {
-  const { kernel, dialect, lines } = printer;
+/** Which names `block` uses, decided on the text of its statements. */
+function usedBy(printer: Printer, block: readonly Stmt[]): (name: string) => boolean {
   const probe: Printer = { ...printer, lines: new Lines(), vectors: new Set(printer.vectors) };
   for (const statement of block) printStatement(probe, statement);
   const words = new Set(probe.lines.toString().match(/[A-Za-z_]\w*/g));
-  for (const buffer of kernel.buffers) {
-    const member = safeName(buffer.name, dialect.reserved);
-    if (!words.has(member)) continue;
-    const element = dialect.element(buffer.dtype).text;
-    lines.line(`${buffer.role === 'read' ? 'const ' : ''}${element} *const ${member} = args.${member};`);
-  }
-  for (const symbol of kernel.sizes) {
-    const member = safeName(symbol, dialect.reserved);
-    if (words.has(member) || usesSizes(kernel))
-      lines.line(`const ${dialect.type({ dtype: 'i64', lanes: 1 }).text} ${member} = args.${member};`);
-  }
-  if (containsCheck(block)) lines.line('int *const status = args.status;');
+  return (name) => words.has(name);
 }
 
-const usesSizes = (kernel: Kernel): boolean => kernel.sizes.length > 0;
-
-function printBody(printer: Printer, statement: Stmt & { readonly kind: 'parallel' }, body: string): void {
-  const { lines, dialect, name } = printer;
-  const size = dialect.type({ dtype: 'i64', lanes: 1 }).text;
-  lines.block(`static void ${body}(void *context, ${size} ${statement.begin}, ${size} ${statement.end}) {`, () => {
-    lines.line(`const ${name}_args &args = *static_cast<const ${name}_args *>(context);`);
-    unpack(printer, statement.body);
+function printPart(
+  printer: Printer,
+  statement: Stmt & { readonly kind: 'parallel' },
+  { name, frame }: { readonly name: string; readonly frame: KernelFrame },
+): void {
+  const { lines } = printer;
+  const { begin, end } = statement;
+  lines.block(`${frame.part.prototype({ name, begin, end })} {`, () => {
+    for (const line of frame.part.opening(usedBy(printer, statement.body))) lines.line(line);
     for (const inner of statement.body) printStatement(printer, inner);
   });
   lines.line();
@@ -149,8 +148,8 @@ function printBody(printer: Printer, statement: Stmt & { readonly kind: 'paralle
 
 function printParallel(printer: Printer, statement: Stmt & { readonly kind: 'parallel' }, body: string): void {
   const call = printer.dialect.parallelCall({
+    kernel: printer.name,
     body,
-    context: `const_cast<${printer.name}_args *>(&args)`,
     total: printScalarIndex(statement.total, printer),
     grain: printScalarIndex(statement.grain, printer),
   });
@@ -173,32 +172,41 @@ function printStatement(printer: Printer, statement: Stmt): void {
     case 'store':
       printStore(printer, statement);
       break;
+    case 'atomic':
+      printAtomic(printer, statement);
+      break;
+    case 'fetch':
+      printFetch(printer, statement);
+      break;
     case 'for':
       printFor(printer, statement);
+      break;
+    case 'while':
+      printWhile(printer, statement);
       break;
     case 'if':
       printIf(printer, statement);
       break;
     case 'parallel':
       break;
-    case 'scratch': {
-      const scratch = dialect.scratch(safeName(statement.name, dialect.reserved), statement.dtype, statement.size);
-      printer.use(scratch.needs);
-      lines.line(`${scratch.text};`);
+    case 'scratch':
+      printScratch(printer, statement);
       break;
-    }
+    case 'barrier':
+      printCall(printer, dialect.barrier(statement.scope));
+      break;
+    case 'shuffle':
+      printShuffle(printer, statement);
+      break;
     case 'check':
       printCheck(printer, statement);
       break;
     case 'transpose':
       printTranspose(printer, statement);
       break;
-    case 'fence': {
-      const fence = dialect.fence();
-      printer.use(fence.needs);
-      lines.line(`${fence.text};`);
+    case 'fence':
+      printCall(printer, dialect.fence());
       break;
-    }
     case 'prefetch': {
       const address = `${safeName(statement.buffer, dialect.reserved)} + ${printScalarIndex(statement.at, printer)}`;
       lines.line(`${dialect.prefetch(address, statement.intent).text};`);
@@ -208,6 +216,60 @@ function printStatement(printer: Printer, statement: Stmt): void {
       lines.line(`// ${commentText(`${statement.text}${originText(statement.origins ?? [])}`)}`);
       break;
   }
+}
+
+function printCall({ lines, use }: Printer, call: Expression): void {
+  use(call.needs);
+  lines.line(`${call.text};`);
+}
+
+function printScratch(printer: Printer, { name, dtype, size, shared }: Stmt & { readonly kind: 'scratch' }): void {
+  const { dialect } = printer;
+  printCall(printer, dialect.scratch({ name: safeName(name, dialect.reserved), dtype, size, shared }));
+}
+
+function printShuffle(printer: Printer, statement: Stmt & { readonly kind: 'shuffle' }): void {
+  const { dialect, lines } = printer;
+  const { type } = statement.value;
+  const typeText = dialect.type(type);
+  const shuffle = dialect.shuffle({
+    type,
+    value: printValue(statement.value, printer).text,
+    mode: statement.mode,
+    distance: printScalarIndex(statement.distance, printer),
+  });
+  printer.use([...typeText.needs, ...shuffle.needs]);
+  lines.line(`const ${typeText.text} ${safeName(statement.name, dialect.reserved)} = ${shuffle.text};`);
+}
+
+function printAtomic(printer: Printer, { op, access, value }: Stmt & { readonly kind: 'atomic' }): void {
+  const { buffer, at } = printAccess(access, undefined, printer);
+  const text = printValue(value, printer).text;
+  printCall(printer, printer.dialect.atomic({ op, type: value.type, buffer, at, value: text }));
+}
+
+function printFetch(printer: Printer, statement: Stmt & { readonly kind: 'fetch' }): void {
+  const { dialect, lines } = printer;
+  const { name, op, access, value, expected } = statement;
+  const { buffer, at } = printAccess(access, undefined, printer);
+  const type = dialect.type(value.type);
+  const fetch = dialect.fetch({
+    op,
+    type: value.type,
+    buffer,
+    at,
+    value: printValue(value, printer).text,
+    expected: expected === undefined ? undefined : printValue(expected, printer).text,
+  });
+  printer.use([...type.needs, ...fetch.needs]);
+  lines.line(`const ${type.text} ${safeName(name, dialect.reserved)} = ${fetch.text};`);
+}
+
+function printWhile(printer: Printer, { test, body }: Stmt & { readonly kind: 'while' }): void {
+  const [left, right] = [test.left, test.right].map((index) => printScalarIndex(index, printer));
+  printer.lines.block(`while (${String(left)} ${conditionOperators[test.kind]} ${String(right)}) {`, () => {
+    for (const inner of body) printStatement(printer, inner);
+  });
 }
 
 function printDefinition(printer: Printer, statement: Stmt & { readonly kind: 'let' | 'var' }): void {
@@ -233,7 +295,8 @@ function printFor(printer: Printer, statement: Stmt & { readonly kind: 'for' }):
   const { lines, dialect } = printer;
   const { name, from, to, step, unroll } = statement;
   const variable = safeName(name, dialect.reserved);
-  const advance = step === 1 ? `++${variable}` : `${variable} += ${String(step)}`;
+  const distance = typeof step === 'number' ? String(step) : printScalarIndex(step, printer);
+  const advance = distance === '1' ? `++${variable}` : `${variable} += ${distance}`;
   const size = dialect.type({ dtype: 'i64', lanes: 1 }).text;
   if (unroll !== undefined) lines.line(dialect.unrollHint(unroll));
   const [first, last] = [printScalarIndex(from, printer), printScalarIndex(to, printer)];

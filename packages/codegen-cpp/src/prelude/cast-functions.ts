@@ -51,11 +51,34 @@ export function conversion(request: CastRequest, text: string, needs: Definition
     return `${definition.name}(${text})`;
   }
   needs.push(typeDefinition(to));
-  const narrow = isFloat(from.dtype) && isInteger(to.dtype) && dtypeInfo[to.dtype].bytes < 4;
-  if (!narrow) return plainConversion(request, text);
+  if (!isFloat(from.dtype) || !isInteger(to.dtype)) return plainConversion(request, text);
+  if (dtypeInfo[to.dtype].bytes >= 4) return truncation(request, text, needs);
   const middle = withDType(from, 'i32');
   needs.push(typeDefinition(middle));
-  return plainConversion({ ...request, from: middle }, plainConversion({ ...request, to: middle }, text));
+  return plainConversion({ ...request, from: middle }, truncation({ ...request, to: middle }, text, needs));
+}
+
+/** A float as an i32 or i64. What does not fit is the lowest integer: x86 says so, elsewhere the text has to. */
+function truncation(request: CastRequest, text: string, needs: Definition[]): string {
+  const { from, to, isa } = request;
+  if (isa === 'avx512' || isa === 'avx2') return plainConversion(request, text);
+  const name = `${typeName(to)}_truncated_${from.dtype}`;
+  const bits = dtypeInfo[to.dtype].bytes * 8 - 1;
+  const [suffix, long] = [from.dtype === 'f64' ? '' : 'f', to.dtype === 'i64' ? 'L' : ''];
+  const limit = `0x1p${String(bits)}${suffix}`;
+  const lowest = `(-${String(2n ** BigInt(bits) - 1n)}${long} - 1)`;
+  const body =
+    from.lanes === 1
+      ? [`return x >= -${limit} && x < ${limit} ? (${typeName(to)})x : ${lowest};`]
+      : [
+          `const auto fits = (x >= -${limit}) & (x < ${limit});`,
+          `const ${typeName(to)} lowest = ${typeName(to)}{} + ${lowest};`,
+          `return __builtin_convertvector(fits, ${typeName(to)}) ? __builtin_convertvector(x, ${typeName(to)}) : lowest;`,
+        ];
+  const parameters = `${typeName(from)} x`;
+  const definition = { name, text: inlineFunction({ returns: typeName(to), name, parameters }, body), needs: [typeDefinition(from), typeDefinition(to)] }; // prettier-ignore
+  needs.push(definition);
+  return `${name}(${text})`;
 }
 
 function plainConversion({ from, to }: CastRequest, text: string): string {

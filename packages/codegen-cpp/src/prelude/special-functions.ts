@@ -4,7 +4,8 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import { elementDefinition, inlineFunction, typeDefinition, typeName } from './vector-types.ts';
+import type { Isa } from '../target.ts';
+import { elementDefinition, inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
 const repeat = (count: number, text: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => text(index)).join(', ');
@@ -20,6 +21,32 @@ export function splatFunction(type: ValueType): Definition {
     `return (${typeName(type)}){${repeat(type.lanes, () => lane)}};`,
   ]);
   return { name, text, needs: [typeDefinition(scalar), typeDefinition(type)] };
+}
+
+/** Whether no lane of a bool vector is set: one test of all lanes where the ISA has it. */
+export function nowhereFunction(type: ValueType, isa: Isa): Definition {
+  const name = `nowhere_${typeName(type)}`;
+  const bytes = registerBytes(type);
+  const signature = { returns: 'bool', name, parameters: `${typeName(type)} x` };
+  const needs = [typeDefinition(type)];
+  if (isa === 'avx512' && bytes === 64) {
+    const body = [
+      'unsigned long k;',
+      '__asm__("vptestmd %1, %1, %0" : "=Yk"(k) : "v"(x));',
+      'return (unsigned short)k == 0;',
+    ];
+    return { name, text: inlineFunction(signature, body), needs };
+  }
+  if ((isa === 'avx512' || isa === 'avx2') && (bytes === 16 || bytes === 32)) {
+    const body = ['int signs;', '__asm__("vmovmskps %1, %0" : "=r"(signs) : "x"(x));', 'return signs == 0;'];
+    return { name, text: inlineFunction(signature, body), needs };
+  }
+  const body = [
+    'i32 any = 0;',
+    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) any |= x[lane];`,
+    'return any == 0;',
+  ];
+  return { name, text: inlineFunction(signature, body), needs };
 }
 
 /** The lower or upper half of a vector. */

@@ -1,20 +1,16 @@
 // Group -> Kernel: picks the strategy for what the group contains and collects what it wrote into a kernel.
-import { invariant } from '@tsinductor/base';
 import {
-  freeSizes,
-  removeDeadLets,
-  statementIndexes,
-  statementValues,
-  valueIndexes,
-  visitStatements,
-  visitValue,
-} from '@tsinductor/ir';
-import type { Group, Kernel, KernelBuffer, Origin, Schedule, Stmt } from '@tsinductor/ir';
+  collapseAxes,
+  distinctOrigins,
+  GroupMemory,
+  KernelWriter,
+  sizesOf,
+  staticValue,
+  usedBuffers,
+} from '@tsinductor/codegen';
+import { removeDeadLets, visitStatements } from '@tsinductor/ir';
+import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
-import { collapseAxes } from './collapse-axes.ts';
-import { GroupMemory } from './group-memory.ts';
-import { staticValue } from './index-math.ts';
-import { KernelWriter } from './kernel-writer.ts';
 import type { Nest } from './nest.ts';
 import { writeRegions } from './regions.ts';
 import { writeScatter } from './scatter.ts';
@@ -37,6 +33,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
     writer,
     memory,
     notes: [],
+    ahead: new Map(),
     anonymous: options.anonymous,
   };
   const outs = group.nodes.flatMap((node) => node.outs);
@@ -57,16 +54,6 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
   };
 }
 
-function distinctOrigins(origins: readonly Origin[]): readonly Origin[] {
-  const seen = new Set<string>();
-  return origins.filter((origin) => {
-    const key = JSON.stringify(origin);
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
-}
-
 const usesStreams = (block: readonly Stmt[]): boolean => {
   let found = false;
   visitStatements(block, (statement) => {
@@ -83,57 +70,4 @@ function withFences(body: readonly Stmt[]): readonly Stmt[] {
   });
   const serial = body.filter((statement) => statement.kind !== 'parallel');
   return usesStreams(serial) ? [...fenced, { kind: 'fence' }] : fenced;
-}
-
-function namesIn(body: readonly Stmt[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  visitStatements(body, (statement) => {
-    for (const value of statementValues(statement)) {
-      visitValue(value, (inner) => {
-        if (inner.kind === 'load') names.add(inner.access.buffer);
-      });
-    }
-    if (statement.kind === 'store') names.add(statement.access.buffer);
-    if (statement.kind === 'prefetch') names.add(statement.buffer);
-    if (statement.kind === 'transpose') {
-      names.add(statement.from.buffer);
-      names.add(statement.to.buffer);
-    }
-  });
-  return names;
-}
-
-function storedIn(body: readonly Stmt[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  visitStatements(body, (statement) => {
-    if (statement.kind === 'store') names.add(statement.access.buffer);
-    if (statement.kind === 'transpose') names.add(statement.to.buffer);
-  });
-  return names;
-}
-
-/** The buffers that the body touches, with what it does to them. */
-function usedBuffers(buffers: readonly KernelBuffer[], body: readonly Stmt[]): readonly KernelBuffer[] {
-  const names = namesIn(body);
-  const stored = storedIn(body);
-  return buffers
-    .filter((buffer) => names.has(buffer.name))
-    .map((buffer) => ({ ...buffer, role: stored.has(buffer.name) ? buffer.role : 'read' }));
-}
-
-function sizesOf(body: readonly Stmt[], schedule: Schedule): readonly string[] {
-  const used = new Set<string>();
-  visitStatements(body, (statement) => {
-    for (const index of statementIndexes(statement)) for (const size of freeSizes(index)) used.add(size);
-    for (const value of statementValues(statement)) {
-      visitValue(value, (inner) => {
-        for (const index of valueIndexes(inner)) for (const size of freeSizes(index)) used.add(size);
-      });
-    }
-  });
-  invariant(
-    [...used].every((name) => schedule.program.sizes.includes(name)),
-    `a kernel uses a size that the program does not have: ${[...used].join(', ')}`,
-  );
-  return schedule.program.sizes.filter((name) => used.has(name));
 }

@@ -1,11 +1,20 @@
 // Reductions down the columns of rows that lie side by side in memory: states of a block of columns stay in scratch while
 // several rows at a time stream past, each from end to end. Walking down few columns at once would touch a page per row.
 import { at, dtypeInfo } from '@tsinductor/base';
+import {
+  difference,
+  evaluateBody,
+  isMultipleOf,
+  named,
+  roundDown,
+  staticValue,
+  strideAlong,
+  typicalValue,
+  widen,
+} from '@tsinductor/codegen';
 import { add, int, minimum } from '@tsinductor/ir';
 import type { Access, Axis, LoopBand, LoopNode, LoopTree, Value } from '@tsinductor/ir';
 import { columnScratchBytes } from '../target.ts';
-import { evaluateBody, widen } from './evaluate-body.ts';
-import { difference, isMultipleOf, named, roundDown, staticValue, strideAlong, typicalValue } from './index-math.ts';
 import { accessesOf, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';

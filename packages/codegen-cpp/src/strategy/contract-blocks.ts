@@ -1,18 +1,19 @@
 // The loops around the register tile: units for threads, blocks of k, packed panels of b (and blocks of a), rows.
 import { at, dtypeInfo } from '@tsinductor/base';
+import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen';
+import type { Lane } from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Access, Axis, Index, Value } from '@tsinductor/ir';
-import { cyclesPerChunk, lanesFor } from '../target.ts';
-import { volume } from './contract-plan.ts';
+import { chunkCycles, lanesFor } from '../target.ts';
+import type { Epilogue, MapNode } from './contract-epilogue.ts';
+import { resultOf, volume } from './contract-plan.ts';
 import type { Oriented, TilePlan } from './contract-plan.ts';
 import { packA, packB } from './contract-pack.ts';
 import { writeTile } from './contract-tile.ts';
 import type { Packed, Product, Tile } from './contract-tile.ts';
-import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from './index-math.ts';
 import { scalarLoop, vectorLoop, wholeRange } from './nest.ts';
 import type { Nest } from './nest.ts';
 import { grainOf } from './region-plan.ts';
-import type { Lane } from './evaluate-body.ts';
 
 /** A part of an axis, [from, to). */
 export interface Part {
@@ -20,7 +21,13 @@ export interface Part {
   readonly to: Index;
 }
 
-export function writeBlocks(nest: Nest, oriented: Oriented, plan: TilePlan): void {
+export interface Blocks {
+  readonly plan: TilePlan;
+  /** What follows at each element. */
+  readonly maps: readonly MapNode[];
+}
+
+export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): void {
   const { writer } = nest;
   const { node, m, n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
@@ -31,43 +38,51 @@ export function writeBlocks(nest: Nest, oriented: Oriented, plan: TilePlan): voi
   ];
   const total = productOf(factors);
   nest.notes.push(
-    `tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}`,
+    `tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}${maps.length > 0 ? ', finished in the tile' : ''}`,
   );
   const cycles =
     (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;
-  const target = targetOf(nest, oriented, plan);
-  if (nest.target.threads === 1 || (staticValue(total) !== undefined && cycles < 2 * cyclesPerChunk)) {
-    writeUnits(nest, { oriented, plan, total, target }, { from: int(0), to: total });
-    round(nest, oriented, target);
+  const target = targetOf(nest, oriented, { plan, maps });
+  if (nest.target.threads === 1 || (staticValue(total) !== undefined && cycles < 2 * chunkCycles(nest.target))) {
+    writeUnits(nest, { oriented, plan, total, target, maps }, { from: int(0), to: total });
+    if (maps.length === 0) round(nest, oriented, target);
     return;
   }
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
   const body = writer.sealedBlock([begin, end], () => {
     writeUnits(
       nest,
-      { oriented, plan, total, target },
+      { oriented, plan, total, target, maps },
       { from: named(begin, total), to: named(end, add(total, int(1))) },
     );
   });
   const each = Math.max(1, cycles / Math.max(1, typicalValue(total)));
   writer.emit({ kind: 'parallel', begin, end, total, grain: grainOf(nest, total, each), body });
-  round(nest, oriented, target);
+  if (maps.length === 0) round(nest, oriented, target);
 }
 
 /** Sums over several blocks of k are rounded to the result's dtype once, so they are kept in the accumulated one. */
-function targetOf(nest: Nest, oriented: Oriented, plan: TilePlan): Product['target'] {
+function targetOf(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): Product['target'] {
   const out = at(oriented.node.outs, 0);
-  const result = nest.memory.parameter(out);
   const length = staticValue(oriented.k.extent);
+  if (maps.length > 0) return sumsOf(nest, oriented, { plan, maps });
+  const result = resultOf(nest, oriented.node);
   if (oriented.outDType === oriented.node.accumulate || (length !== undefined && length <= plan.depth)) return result;
   return nest.memory.workspace('sums', oriented.node.accumulate, nest.memory.decl(out).size);
+}
+
+/** Sums of finished tiles are in scratch; those of several blocks of k need a place between them. */
+function sumsOf(nest: Nest, { node, k }: Oriented, { plan }: Blocks): Product['target'] {
+  const length = staticValue(k.extent);
+  if (length !== undefined && length <= plan.depth) return { name: '', dtype: node.accumulate };
+  return nest.memory.workspace('sums', node.accumulate, nest.memory.decl(at(node.outs, 0)).size);
 }
 
 /** result := sums, where those lie in workspace. */
 function round(nest: Nest, { node, outDType }: Oriented, target: Product['target']): void {
   const { writer, memory } = nest;
   const out = at(node.outs, 0);
-  const { name } = memory.parameter(out);
+  const { name } = resultOf(nest, node);
   if (target.name === name) return;
   const lanes = lanesFor(nest.target.isa, dtypeInfo[node.accumulate].bytes);
   const axis = { name: 'element', extent: memory.decl(out).size };
@@ -95,13 +110,14 @@ interface Units {
   readonly plan: TilePlan;
   readonly total: Index;
   readonly target: Product['target'];
+  readonly maps: readonly MapNode[];
 }
 
-function writeUnits(nest: Nest, { oriented, plan, total, target }: Units, range: Part): void {
+function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, range: Part): void {
   const { node, m, n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
   if (staticValue(total) === 1) {
-    writeUnit(nest, { oriented, plan, batch: new Map(), target }, { rows: whole(m), columns: whole(n) });
+    writeUnit(nest, { oriented, plan, batch: new Map(), target }, { rows: whole(m), columns: whole(n), maps });
     return;
   }
   scalarLoop(nest, { axis: { name: 'unit', extent: total }, ...range }, (unit) => {
@@ -124,7 +140,8 @@ function writeUnits(nest: Nest, { oriented, plan, total, target }: Units, range:
     const row = multiply(rowUnit, int(plan.unitRows ?? 0));
     const rows =
       plan.unitRows === undefined ? whole(m) : { from: row, to: minimum(add(row, int(plan.unitRows)), m.extent) };
-    writeUnit(nest, { oriented, plan, batch, target }, { rows, columns: exactColumns(columns, { n, width }) });
+    const part = { rows, columns: exactColumns(columns, { n, width }), maps };
+    writeUnit(nest, { oriented, plan, batch, target }, part);
   });
 }
 
@@ -148,11 +165,12 @@ function nameIndex(nest: Nest, axis: Axis, value: Index): Index {
 interface UnitParts {
   readonly rows: Part;
   readonly columns: Part;
+  readonly maps: readonly MapNode[];
 }
 
 /** One unit: all of k, for some rows and some panels of columns. */
-function writeUnit(nest: Nest, product: Product, { rows, columns }: UnitParts): void {
-  const { plan, oriented } = product;
+function writeUnit(nest: Nest, given: Product, { rows, columns, maps }: UnitParts): void {
+  const { plan, oriented } = given;
   const { k, node } = oriented;
   const panelWidth = plan.vectors * plan.lanes;
   const scratch = (base: string, size: number): string => {
@@ -160,6 +178,8 @@ function writeUnit(nest: Nest, product: Product, { rows, columns }: UnitParts): 
     nest.writer.emit({ kind: 'scratch', name, dtype: node.accumulate, size });
     return name;
   };
+  const epilogue = (): Epilogue => ({ maps, scratch: scratch('tile', plan.rows * panelWidth), width: panelWidth });
+  const product = maps.length === 0 ? given : { ...given, epilogue: epilogue() };
   const bufferB = plan.packB ? scratch('panel', plan.depth * panelWidth * plan.panels) : undefined;
   const bufferA = plan.packA ? scratch('block', plan.depth * plan.blockRows) : undefined;
   const extent = staticValue(k.extent);
@@ -219,23 +239,24 @@ function writeRows(nest: Nest, block: Block, { rows, bufferA, bufferB }: Inside)
   const { plan } = product;
   const panelWidth = plan.vectors * plan.lanes;
   const packedA = bufferA === undefined ? undefined : packA(nest, { ...block, buffer: bufferA, rows });
-  const panel = (column: Index, vectors: number, lastCount: Index | undefined): void => {
-    const offset = difference(column, columns.from);
+  eachPanel(nest, block, ({ start, column, vectors, lastCount }) => {
+    const base = add(multiply(difference(start, columns.from), int(plan.depth)), difference(column, start));
     const packedB: Packed | undefined =
-      bufferB === undefined
-        ? undefined
-        : { buffer: bufferB, base: multiply(offset, int(plan.depth)), step: int(1), depthStep: int(panelWidth) };
+      bufferB === undefined ? undefined : { buffer: bufferB, base, step: int(1), depthStep: int(panelWidth) };
     rowTiles(nest, block, { rows, column, vectors, lastCount, packedA, packedB });
-  };
-  eachPanel(nest, block, panel);
+  });
+}
+
+/** Columns that a tile covers: some vectors from `column` on, of the panel that begins at `start`. */
+interface PanelPart {
+  readonly start: Index;
+  readonly column: Index;
+  readonly vectors: number;
+  readonly lastCount: Index | undefined;
 }
 
 /** Whole panels in a loop, then what is left of the columns: as vectors, the last of them partial. */
-function eachPanel(
-  nest: Nest,
-  { product, columns }: Block,
-  panel: (column: Index, vectors: number, lastCount: Index | undefined) => void,
-): void {
+function eachPanel(nest: Nest, { product, columns }: Block, panel: (part: PanelPart) => void): void {
   const { plan, oriented } = product;
   const panelWidth = plan.vectors * plan.lanes;
   const extent = staticValue(oriented.n.extent);
@@ -250,19 +271,20 @@ function eachPanel(
     nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step, body: block });
   };
   loop({ from: columns.from, to: end }, panelWidth, (column) => {
-    panel(column, plan.vectors, undefined);
+    panel({ start: column, column, vectors: plan.vectors, lastCount: undefined });
   });
   if (rest === 0) return;
   if (rest === undefined) {
     loop({ from: end, to: columns.to }, plan.lanes, (column) => {
-      panel(column, 1, minimum(int(plan.lanes), difference(columns.to, column)));
+      const lastCount = minimum(int(plan.lanes), difference(columns.to, column));
+      panel({ start: end, column, vectors: 1, lastCount });
     });
     return;
   }
   const vectors = Math.ceil(rest / plan.lanes);
   const lastCount = rest % plan.lanes === 0 ? undefined : int(rest % plan.lanes);
   loop({ from: end, to: columns.to }, panelWidth, (column) => {
-    panel(column, vectors, lastCount);
+    panel({ start: column, column, vectors, lastCount });
   });
 }
 

@@ -1,14 +1,14 @@
 // Matrix products as dot products: few rows, k side by side in both operands. Vectors run along k; several columns at a
 // time share the loads of a, and each has an accumulator of its own whose lanes are added at the end.
 import { at, dtypeInfo } from '@tsinductor/base';
+import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Index, Value } from '@tsinductor/ir';
-import { cyclesPerChunk, lanesFor } from '../target.ts';
-import { fuses, stepAlong, volume } from './contract-plan.ts';
+import { chunkCycles, lanesFor } from '../target.ts';
+import { fuses, resultOf, stepAlong, volume } from './contract-plan.ts';
 import type { Operand, Oriented } from './contract-plan.ts';
 import { converted, placeAt } from './contract-tile.ts';
 import type { Product } from './contract-tile.ts';
-import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from './index-math.ts';
 import { scalarLoop, vectorLoop } from './nest.ts';
 import type { Nest, Vector } from './nest.ts';
 import { grainOf } from './region-plan.ts';
@@ -22,7 +22,7 @@ export function writeDots(nest: Nest, oriented: Oriented): void {
   const total = multiply(productOf(node.batch.map((axis) => axis.extent)), ceilDivide(n.extent, int(unitColumns)));
   nest.notes.push('dot products');
   const cycles = (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / 8;
-  if (nest.target.threads === 1 || cycles < 2 * cyclesPerChunk) {
+  if (nest.target.threads === 1 || cycles < 2 * chunkCycles(nest.target)) {
     writeUnits(nest, oriented, { from: int(0), to: total, total });
     return;
   }
@@ -195,7 +195,7 @@ interface Storing {
 
 function storeResult(nest: Nest, dots: Dots, { value, row, column }: Storing): void {
   const { node, m, n } = dots.oriented;
-  const { name, dtype } = nest.memory.parameter(at(node.outs, 0));
+  const { name, dtype } = resultOf(nest, node);
   const place = placeAt(at(node.writes, 0), dots, new Map([[m.name, int(row)], [n.name, column]])); // prettier-ignore
   const access = { buffer: name, at: place, step: int(0), align: dtypeInfo[dtype].bytes };
   nest.writer.emit({ kind: 'store', access, value: converted(nest, value, dtype) });

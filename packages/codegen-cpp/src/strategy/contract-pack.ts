@@ -1,6 +1,7 @@
 // Packing for matrix products: b into panels as wide as the register tile, [panel][k][column]; a into a block,
 // [k][row] where rows lie side by side in memory and [row][k] elsewhere. Values are widened to the accumulated dtype.
 import { dtypeInfo } from '@tsinductor/base';
+import { difference, named, staticValue } from '@tsinductor/codegen';
 import { add, int, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, Index, Value } from '@tsinductor/ir';
 import { stepAlong } from './contract-plan.ts';
@@ -8,7 +9,6 @@ import type { Operand } from './contract-plan.ts';
 import type { Part } from './contract-blocks.ts';
 import { converted, placeAt, subtractPlaces } from './contract-tile.ts';
 import type { Packed, Product } from './contract-tile.ts';
-import { difference, named, staticValue } from './index-math.ts';
 import { vectorLoop } from './nest.ts';
 import type { Nest, Vector } from './nest.ts';
 

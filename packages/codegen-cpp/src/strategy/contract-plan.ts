@@ -9,11 +9,11 @@
 // over k is never divided between units, so results do not depend on threads.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { nextPowerOfTwo, staticValue, typicalValue } from '@tsinductor/codegen';
 import { coefficientOf } from '@tsinductor/ir';
 import type { Axis, ContractOperand, LoopNode } from '@tsinductor/ir';
 import { chunksPerThread, cpuModels, lanesFor } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
-import { nextPowerOfTwo, staticValue, typicalValue } from './index-math.ts';
 import type { Nest } from './nest.ts';
 
 export type Contract = LoopNode & { readonly kind: 'contract' };
@@ -38,6 +38,13 @@ export const stepAlong = (operand: ContractOperand, axis: Axis): number | undefi
   const step = coefficientOf(operand.at, axis);
   return step?.kind === 'int' ? step.value : undefined;
 };
+
+/** Where a product is stored: its buffer, or the workspace that stands for it. */
+export function resultOf({ memory }: Nest, node: Contract): { readonly name: string; readonly dtype: DType } {
+  const out = at(node.outs, 0);
+  const row = memory.row(out);
+  return row === undefined ? memory.parameter(out) : { name: row.name, dtype: memory.decl(out).dtype };
+}
 
 export function orient(nest: Nest, node: Contract): Oriented {
   const operand = (given: ContractOperand): Operand => ({ ...given, dtype: nest.memory.decl(given.buffer).dtype });

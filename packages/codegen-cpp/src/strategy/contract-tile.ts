@@ -2,11 +2,13 @@
 // the stores. Every variant (fewer rows, fewer columns, a partial last vector) is written out.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { mapIndex, named } from '@tsinductor/codegen';
 import { add, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, Value } from '@tsinductor/ir';
+import { scratchAccess, writeEpilogue } from './contract-epilogue.ts';
+import type { Epilogue } from './contract-epilogue.ts';
 import { fuses } from './contract-plan.ts';
 import type { Oriented, TilePlan } from './contract-plan.ts';
-import { mapIndex, named } from './index-math.ts';
 import type { Nest } from './nest.ts';
 
 /** Where a packed operand lies: element (x, k) at base + x * step + k * depthStep. */
@@ -25,6 +27,8 @@ export interface Product {
   readonly batch: ReadonlyMap<string, Index>;
   /** Where sums go: the result itself, or workspace of the accumulated dtype and the result's layout. */
   readonly target: { readonly name: string; readonly dtype: DType };
+  /** What finished tiles go through instead of being stored. */
+  readonly epilogue?: Epilogue;
 }
 
 export interface Tile {
@@ -80,7 +84,7 @@ function resultPlace(product: Product, row: Index, column: Index): Index {
 }
 
 function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
-  if (product.plan.lanes === 1) return;
+  if (product.plan.lanes === 1 || product.epilogue !== undefined) return;
   const { name } = product.target;
   for (let row = 0; row < tile.rows; row++) {
     const place = resultPlace(product, rowAt(tile, row), tile.column);
@@ -182,12 +186,39 @@ export function converted(nest: Nest, value: Value, dtype: Value['type']['dtype'
 
 export const subtractPlaces = (next: Index, near: Index): Index => add(next, multiply(int(-1), near));
 
-function writeResults(nest: Nest, product: Product, { tile, names }: Omit<Step, 'k'>): void {
+function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k'>): void {
+  const { epilogue, oriented } = product;
+  if (epilogue === undefined) {
+    writeSums(nest, product, step);
+    return;
+  }
+  const { tile } = step;
+  const finish = (): void => {
+    writeSums(nest, product, { ...step, finished: epilogue });
+    writeEpilogue(nest, product, { tile, epilogue });
+  };
+  if (tile.accumulates === 'never') {
+    finish();
+    return;
+  }
+  const { writer } = nest;
+  const test = { kind: 'less' as const, left: add(tile.from, tile.depth), right: oriented.k.extent };
+  const then = writer.block([], () => { writeSums(nest, product, step); }); // prettier-ignore
+  writer.emit({ kind: 'if', test, then, otherwise: writer.block([], finish) });
+}
+
+interface Sums extends Omit<Step, 'k'> {
+  /** The tile is finished, and goes to scratch. */
+  readonly finished?: Epilogue;
+}
+
+function writeSums(nest: Nest, product: Product, { tile, names, finished }: Sums): void {
   const { writer } = nest;
   const emitAll = (adds: boolean): void => {
     for (let row = 0; row < tile.rows; row++) {
       for (let vector = 0; vector < tile.vectors; vector++) {
-        writeOne(nest, product, { tile, row, vector, name: at(at(names, row), vector), adds });
+        const one = { tile, row, vector, name: at(at(names, row), vector), adds };
+        writeOne(nest, product, finished === undefined ? one : { ...one, finished });
       }
     }
   };
@@ -207,9 +238,10 @@ interface One {
   readonly vector: number;
   readonly name: string;
   readonly adds: boolean;
+  readonly finished?: Epilogue;
 }
 
-function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds }: One): void {
+function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds, finished }: One): void {
   const { writer } = nest;
   const { plan, oriented, target } = product;
   const { lanes } = plan;
@@ -229,5 +261,10 @@ function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds 
   const sum: Value = { kind: 'name', name, type };
   const old: Value = { kind: 'load', type, access };
   const value: Value = adds ? { kind: 'apply', op: 'add', args: [old, sum], type } : sum;
-  writer.emit({ kind: 'store', access, value: converted(nest, value, target.dtype) });
+  if (finished === undefined) {
+    writer.emit({ kind: 'store', access, value: converted(nest, value, target.dtype) });
+    return;
+  }
+  const align = dtypeInfo[type.dtype].bytes * lanes;
+  writer.emit({ kind: 'store', access: { ...scratchAccess(finished, row, vector * lanes), align }, value });
 }

@@ -1,15 +1,16 @@
 // Matrix products: which form fits. Long rows of both operands side by side and few rows of the result: dot products. One
 // row: a reduction. Anything else of some size: register tiles (see Note [matrix products]). The rest: plain loops.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
-import type { Index, Value } from '@tsinductor/ir';
+import { BodyEvaluator, staticValue, strideAlong, widen } from '@tsinductor/codegen';
+import { int } from '@tsinductor/ir';
+import type { Index, LoopTree, NodeRef, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
 import { writeAsReduction } from './contract-as-reduction.ts';
 import { writeBlocks } from './contract-blocks.ts';
 import { orient, planTile, stepAlong, volume } from './contract-plan.ts';
 import type { Contract, Oriented } from './contract-plan.ts';
 import { writeDots } from './contract-dot.ts';
-import { BodyEvaluator, widen } from './evaluate-body.ts';
-import { strideAlong, staticValue } from './index-math.ts';
+import type { Followed } from './contract-epilogue.ts';
 import {
   bindAxis,
   emptyFrame,
@@ -21,22 +22,49 @@ import {
   writeResult,
 } from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
+import { writeRegion } from './region.ts';
 
 const smallVolume = 512;
 
 export function writeContract(nest: Nest): void {
-  for (const node of nest.group.nodes) {
-    invariant(
-      node.kind === 'contract',
-      `group ${nest.group.name}: a matrix product shares its group with a ${node.kind}`,
-    );
-    const oriented = orient(nest, node);
-    const known = [oriented.m, oriented.n, oriented.k].every((axis) => staticValue(axis.extent) !== undefined);
-    if ((known && volume(oriented) < smallVolume) || !isAffine(oriented)) writeSimple(nest, node);
-    else if (favoursDots(oriented)) writeDots(nest, oriented);
-    else if (isRowTimesRows(oriented)) writeAsReduction(nest, oriented);
-    else writeBlocks(nest, oriented, planTile(oriented, nest.target));
+  const products = nest.group.nodes.filter((node) => node.kind === 'contract');
+  const maps = nest.group.nodes.filter((node) => node.kind === 'map');
+  invariant(
+    products.length + maps.length === nest.group.nodes.length && (maps.length === 0 || products.length === 1),
+    `group ${nest.group.name}: a matrix product shares its group with more than maps at its elements`,
+  );
+  for (const product of products) writeProduct(nest, { product, maps });
+}
+
+/** The product in the form that fits; only tiles can take what follows along, else that is a loop of its own. */
+function writeProduct(nest: Nest, { product, maps }: Followed): void {
+  const oriented = orient(nest, product);
+  const known = [oriented.m, oriented.n, oriented.k].every((axis) => staticValue(axis.extent) !== undefined);
+  const isSmall = (known && volume(oriented) < smallVolume) || !isAffine(oriented);
+  const inTiles = !isSmall && !favoursDots(oriented) && !isRowTimesRows(oriented);
+  if (inTiles) {
+    writeBlocks(nest, oriented, { plan: planTile(oriented, nest.target), maps });
+    return;
   }
+  if (maps.length > 0) keepInWorkspace(nest, product);
+  if (isSmall) writeSimple(nest, product);
+  else if (favoursDots(oriented)) writeDots(nest, oriented);
+  else writeAsReduction(nest, oriented);
+  if (maps.length === 0) return;
+  const isMap = (child: LoopTree | NodeRef): boolean =>
+    child.kind === 'node' && at(nest.group.nodes, child.node).kind === 'map';
+  nest.memory.scoped(() => {
+    writeRegion(nest, { ...nest.group.nest, children: nest.group.nest.children.filter(isMap) });
+  });
+}
+
+/** A product that only the group reads lies in workspace between the two loops. */
+function keepInWorkspace({ memory }: Nest, product: Contract): void {
+  const out = at(product.outs, 0);
+  if (!memory.isVirtual(out)) return;
+  const { name, dtype, size } = memory.decl(out);
+  const workspace = memory.workspace(name, dtype, size);
+  memory.setRow(out, { name: workspace.name, lanes: 1, outside: new Set(), base: int(0) });
 }
 
 const isAffine = ({ a, b, k }: Oriented): boolean => stepAlong(a, k) !== undefined || stepAlong(b, k) !== undefined;

@@ -1,13 +1,20 @@
 // Which axis of a nest becomes the lanes of vectors, and how many: an estimate of what each candidate costs per point,
 // from the strides of all accesses along it. Also what a point of a body costs, for the size of parallel chunks.
 import { at, dtypeInfo } from '@tsinductor/base';
+import {
+  fitsI32,
+  hasIndirect,
+  isNarrow,
+  nextPowerOfTwo,
+  staticValue,
+  strideAlong,
+  typicalValue,
+} from '@tsinductor/codegen';
 import { coefficientOf, freeAxes } from '@tsinductor/ir';
-import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, LoopTree, Scalar, ScalarId } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
 import { compileOp, pointwise } from '@tsinductor/ops';
 import { lanesFor } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
-import { fitsI32, isNarrow } from './evaluate-body.ts';
-import { hasIndirect, nextPowerOfTwo, staticValue, strideAlong, typicalValue } from './index-math.ts';
 
 export interface LaneChoice {
   /** Undefined: scalar code. */
@@ -111,12 +118,14 @@ function hasWideLanes(body: Body, axis: string): boolean {
   });
 }
 
-/** Whether the definition of an op goes through a dtype of 8 bytes. */
+/** Whether the definition of an op goes through a dtype of 8 bytes, ops that are seldom computed left aside. */
 function hasWideSteps(body: Body, node: Scalar & { readonly kind: 'apply' }): boolean {
   const entry = pointwise[node.op];
   const { dtype } = at(body.nodes, at(node.args, entry.rule === 'select' ? 1 : 0));
   if (entry.decompose?.(dtype) === undefined) return false;
-  return compileOp(entry, dtype).instructions.some((instruction) => dtypeInfo[instruction.dtype].bytes === 8);
+  return compileOp(entry, dtype, { keepGuarded: true }).instructions.some(
+    (instruction) => dtypeInfo[instruction.dtype].bytes === 8,
+  );
 }
 
 /** Every access of a node: where it reads, and where it writes. */
@@ -144,12 +153,6 @@ export function operationsOf(node: LoopNode): number {
   );
   return 0.5 + costs.reduce((left, right) => left + right, 0);
 }
-
-export const nodesBelow = (tree: LoopTree): readonly number[] =>
-  tree.children.flatMap((child) => (child.kind === 'node' ? [child.node] : nodesBelow(child)));
-
-export const bandsBelow = (tree: LoopTree): readonly LoopBand[] =>
-  tree.loops.concat(tree.children.flatMap((child) => (child.kind === 'node' ? [] : bandsBelow(child))));
 
 /** Lanes for `axis`: a full vector, or the next power of two where the axis is shorter than that. */
 export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], target: CpuTarget): number {

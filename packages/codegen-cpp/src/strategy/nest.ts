@@ -2,15 +2,21 @@
 // writing a node's results to where they live.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import {
+  BodyEvaluator,
+  difference,
+  evaluateBody,
+  isMultipleOf,
+  named,
+  roundDown,
+  staticValue,
+  widen,
+} from '@tsinductor/codegen';
+import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
 import { add, int } from '@tsinductor/ir';
-import type { Access, Axis, BufferId, Group, Index, LoopNode, Schedule, Value } from '@tsinductor/ir';
+import type { Access, Axis, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
 import { streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
-import { BodyEvaluator, evaluateBody, widen } from './evaluate-body.ts';
-import type { Evaluation, Lane } from './evaluate-body.ts';
-import type { GroupMemory } from './group-memory.ts';
-import { difference, isMultipleOf, named, roundDown, staticValue } from './index-math.ts';
-import type { KernelWriter } from './kernel-writer.ts';
 
 /** The kernel being written. */
 export interface Nest {
@@ -20,8 +26,16 @@ export interface Nest {
   readonly writer: KernelWriter;
   readonly memory: GroupMemory;
   readonly notes: string[];
+  /** What innermost trees ask for before it is read: see row-ahead.ts. */
+  readonly ahead: Map<LoopTree, readonly Ahead[]>;
   /** Names are by position, and comments are left out: see BindOptions. */
   readonly anonymous: boolean;
+}
+
+/** What an innermost loop asks for at each of its vectors: the element one row further on. */
+export interface Ahead {
+  readonly buffer: BufferId;
+  readonly position: Index;
 }
 
 /** A point of the nest: the axes that are open, by the kernel's names, and the lanes if an axis is vectorised. */
@@ -58,7 +72,7 @@ export function scalarLoop(nest: Nest, range: Range, body: (value: Index) => voi
   writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: 1, body: block });
 }
 
-/** A part of an axis. `from` is a multiple of the lanes (and instances) that the loop will have. */
+/** A part of an axis. `from` is a multiple of the lanes that the loop will have. */
 export interface Range {
   readonly axis: Axis;
   readonly from: Index;
@@ -82,7 +96,8 @@ export interface Vector {
 }
 
 /** Loops over a range by vectors: `instances` at a time, then one at a time, then the rest in a partial vector. */
-export function vectorLoop(nest: Nest, loop: VectorLoop, body: (vectors: readonly Vector[]) => void): void {
+export function vectorLoop(nest: Nest, given: VectorLoop, body: (vectors: readonly Vector[]) => void): void {
+  const loop = { ...given, instances: alignedInstances(nest, given) };
   const { lanes, instances, from, to } = loop;
   const wide = lanes * instances;
   const wideEnd = roundedEnd(nest, to, wide);
@@ -90,6 +105,13 @@ export function vectorLoop(nest: Nest, loop: VectorLoop, body: (vectors: readonl
   if (instances > 1) vectorPart(nest, { ...loop, to: wideEnd }, body);
   vectorPart(nest, { ...loop, from: instances > 1 ? wideEnd : from, to: fullEnd, instances: 1 }, body);
   if (!isMultipleOf(to, lanes, nest.memory.multiples)) tailPart(nest, { ...loop, from: fullEnd }, body);
+}
+
+/** As many vectors at a time as were asked for, or as the start of the range is a multiple of. */
+function alignedInstances(nest: Nest, { from, lanes, instances }: VectorLoop): number {
+  let count = instances;
+  while (count > 1 && !isMultipleOf(from, lanes * count, nest.memory.multiples)) count = Math.floor(count / 2);
+  return count;
 }
 
 const roundedEnd = (nest: Nest, to: Index, unit: number): Index =>

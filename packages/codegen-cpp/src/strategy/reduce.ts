@@ -1,10 +1,9 @@
 // The loops of reductions and scans at a point of their outer axes: states in variables, several of them where a vector
 // loop would wait for its own sums; then the states of accumulators, then of lanes, are merged in a fixed order.
 import { at } from '@tsinductor/base';
+import { evaluateBody, select, staticValue, widen } from '@tsinductor/codegen';
+import type { Point } from '@tsinductor/codegen';
 import type { LoopBand, LoopNode, Value } from '@tsinductor/ir';
-import { evaluateBody, select, widen } from './evaluate-body.ts';
-import type { Point } from './evaluate-body.ts';
-import { staticValue } from './index-math.ts';
 import {
   bindAxis,
   evaluationAt,
@@ -15,7 +14,8 @@ import {
   writeMap,
   writeResult,
 } from './nest.ts';
-import type { Frame, Nest, Range } from './nest.ts';
+import type { Ahead, Frame, Nest, Range } from './nest.ts';
+import { writeAhead } from './row-ahead.ts';
 
 export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
 
@@ -28,6 +28,8 @@ export interface Site {
   readonly lane?: { readonly axis: string; readonly lanes: number };
   /** The part of one band's axis that is reduced here. */
   readonly part?: Range;
+  /** What each of its vectors asks for. */
+  readonly ahead?: readonly Ahead[];
   /** Takes a node's final states instead of finishing it. */
   readonly deliver?: (result: Delivery) => void;
 }
@@ -157,6 +159,7 @@ function step(nest: Nest, { site, carried }: Looping, points: readonly (readonly
             reduced: site.lane !== undefined,
           });
       }
+      writeAhead(nest, site.ahead ?? [], frame);
     });
   });
 }

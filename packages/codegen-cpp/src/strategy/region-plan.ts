@@ -1,12 +1,12 @@
 // How a tree of loops is laid out before it is written: which axis has the lanes, what goes through tiles, what is
 // distributed over threads and in how large units.
+import { isLeaf, nodesBelow, parallelBands, staticValue, typicalValue } from '@tsinductor/codegen';
 import { ceilDivide, int, maximum } from '@tsinductor/ir';
-import type { Axis, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
-import { chunksPerThread, cyclesPerChunk, stackScratchBytes } from '../target.ts';
+import type { Axis, Index, LoopNode, LoopTree } from '@tsinductor/ir';
+import { chunksPerThread, chunkCycles, stackScratchBytes } from '../target.ts';
 import { planColumns } from './columns.ts';
 import type { ColumnPlan } from './columns.ts';
-import { staticValue, typicalValue } from './index-math.ts';
-import { chooseLanes, cyclesAlong, lanesAlong, nodesBelow } from './lane-choice.ts';
+import { chooseLanes, cyclesAlong, lanesAlong } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { nodeAt } from './nest.ts';
 import type { Nest } from './nest.ts';
@@ -27,16 +27,11 @@ export interface RegionPlan {
   readonly cycles: number;
 }
 
-export const isLeaf = (tree: LoopTree): boolean => tree.children.every((child) => child.kind === 'node');
-
-const leavesOf = (tree: LoopTree): readonly LoopTree[] =>
+export const leavesOf = (tree: LoopTree): readonly LoopTree[] =>
   isLeaf(tree) ? [tree] : tree.children.flatMap((child) => (child.kind === 'node' ? [] : leavesOf(child)));
 
 export const nodesOf = (nest: Nest, tree: LoopTree): readonly LoopNode[] =>
   nodesBelow(tree).map((index) => nodeAt(nest, index));
-
-export const parallelBands = (tree: LoopTree): readonly LoopBand[] =>
-  tree.loops.filter((band) => band.role === 'parallel');
 
 /** The lanes of the whole region: of the tree itself if it is innermost, else of a shared axis if that is cheaper. */
 export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
@@ -107,7 +102,7 @@ function blockSize(
     const each = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
     return Math.max(4 * wide, Math.min(columns.block, each));
   }
-  const enough = Math.ceil(cyclesPerChunk / cycles / 4 / wide) * wide;
+  const enough = Math.ceil(chunkCycles(nest.target) / cycles / 4 / wide) * wide;
   const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
   return Math.max(wide, Math.min(enough, spread, 4096));
 }
@@ -125,7 +120,7 @@ export function noteLayout(nest: Nest, { shared, tree, tiles, columns }: RegionP
 
 /** Units per chunk: work that pays for a thread, and no more chunks than balance needs. */
 export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index {
-  const least = Math.max(1, Math.ceil(cyclesPerChunk / cyclesPerUnit));
+  const least = Math.max(1, Math.ceil(chunkCycles(nest.target) / cyclesPerUnit));
   return maximum(int(least), ceilDivide(total, int(nest.target.threads * chunksPerThread)));
 }
 

@@ -1,17 +1,28 @@
 // A tree of loops as one region of a kernel: its outer parallel loops are distributed over threads, then the tree is
 // walked, and the innermost loops are vectorised along the axis that the accesses favour.
 import { dtypeInfo, invariant } from '@tsinductor/base';
+import {
+  isLeaf,
+  isMultipleOf,
+  named,
+  nodesBelow,
+  parallelBands,
+  product,
+  staticValue,
+  touches,
+  typicalValue,
+} from '@tsinductor/codegen';
 import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
-import { cyclesPerChunk, stackScratchBytes } from '../target.ts';
+import type { Axis, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
+import { chunkCycles, stackScratchBytes } from '../target.ts';
 import { writeColumns } from './columns.ts';
-import { isMultipleOf, named, product, staticValue, typicalValue } from './index-math.ts';
-import { chooseLanes, nodesBelow, operationsOf } from './lane-choice.ts';
+import { chooseLanes, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
 import { writeSite } from './reduce.ts';
-import { grainOf, isLeaf, isReduced, nodesOf, noteLayout, parallelBands, planRegion } from './region-plan.ts';
+import { planAhead } from './row-ahead.ts';
+import { grainOf, isReduced, nodesOf, noteLayout, planRegion } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
 import { writeTiled } from './tiled-region.ts';
 import type { Inside } from './tiled-region.ts';
@@ -21,9 +32,10 @@ export function writeRegion(nest: Nest, tree: LoopTree): void {
   const plan = planRegion(nest, tree);
   const bands = parallelBands(tree);
   noteLayout(nest, plan);
+  if (plan.shared.axis === undefined) for (const [leaf, ahead] of planAhead(nest, tree)) nest.ahead.set(leaf, ahead);
   const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
-  const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * cyclesPerChunk);
+  const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * chunkCycles(nest.target));
   if (worthwhile) writeParallel(nest, plan);
   else writeSerial(nest, plan, { bands, frame: emptyFrame });
 }
@@ -195,7 +207,7 @@ function writeBelow(nest: Nest, { tree, lanes }: Below, frames: readonly Frame[]
   if (isLeaf(tree)) {
     const own = over.find((band) => band.axis.name === lanes.axis?.name);
     const lane = own === undefined ? {} : { lane: { axis: own.axis.name, lanes: lanes.lanes } };
-    writeSite(nest, { nodes: nodesOf(nest, tree), over, ...lane }, frames);
+    writeSite(nest, { nodes: nodesOf(nest, tree), over, ...lane, ahead: nest.ahead.get(tree) ?? [] }, frames);
     return;
   }
   invariant(over.length === 0, `group ${nest.group.name}: a reduction loop has loops of its own below it`);
@@ -221,7 +233,7 @@ function writeChildren(nest: Nest, tree: LoopTree, frame: Frame): void {
 function noteOrigins(nest: Nest, nodes: readonly number[]): void {
   if (nest.anonymous) return;
   const names = nodes.flatMap((index) => nodeAt(nest, index).outs.map((out) => nest.memory.decl(out).name));
-  const origins = nodes.flatMap((index) => nodeAt(nest, index).origins);
+  const origins = nodes.flatMap((index) => nodeAt(nest, index).origins.map(({ op }) => ({ op })));
   nest.writer.emit({ kind: 'comment', text: `${names.join(', ')}: `, origins });
 }
 
@@ -238,25 +250,14 @@ function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
 }
 
 /** Whether all users of a local are below `tree`, and not all below one of its children. */
-function belongsTo(nest: Nest, tree: LoopTree, local: LocalBuffer): boolean {
+export function belongsTo(nest: Nest, tree: LoopTree, local: LocalBuffer): boolean {
   if (nest.memory.row(local.buffer) !== undefined) return false;
-  const users = nest.group.nodes.flatMap((node, index) => (touches(node, local) ? [index] : []));
+  const users = nest.group.nodes.flatMap((node, index) => (touches(node, local.buffer) ? [index] : []));
   const has = (candidate: LoopTree): boolean => {
     const below = new Set(nodesBelow(candidate));
     return users.every((index) => below.has(index));
   };
   return has(tree) && !tree.children.some((child) => child.kind === 'loops' && has(child));
-}
-
-function touches(node: LoopNode, local: LocalBuffer): boolean {
-  if (node.outs.includes(local.buffer)) return true;
-  const bodies =
-    node.kind === 'map' || node.kind === 'scatter'
-      ? [node.body]
-      : node.kind === 'contract'
-        ? []
-        : [node.init, node.step, node.finish];
-  return bodies.some((body) => body.nodes.some((scalar) => scalar.kind === 'load' && scalar.buffer === local.buffer));
 }
 
 function declareRow(nest: Nest, local: LocalBuffer, frame: Frame): void {

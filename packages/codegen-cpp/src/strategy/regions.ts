@@ -1,9 +1,9 @@
 // A whole nest as regions, each with a parallel loop of its own. A nest without outer loops is a sequence of them; what
-// one leaves for the next lies in workspace. A reduction to few results is cut into chunks (see split-reduction.ts).
+// one leaves for the next lies in workspace, and what only one of them uses is its own. A reduction to few results is cut into chunks (see split-reduction.ts).
 import { int } from '@tsinductor/ir';
 import type { LoopTree } from '@tsinductor/ir';
 import type { Nest } from './nest.ts';
-import { writeRegion } from './region.ts';
+import { belongsTo, writeRegion } from './region.ts';
 import { shouldSplit, writeSplit } from './split-reduction.ts';
 
 export function writeRegions(nest: Nest, tree: LoopTree): void {
@@ -11,7 +11,9 @@ export function writeRegions(nest: Nest, tree: LoopTree): void {
     writeOne(nest, tree);
     return;
   }
-  for (const { buffer } of nest.group.locals) {
+  for (const local of nest.group.locals) {
+    if (!belongsTo(nest, tree, local)) continue;
+    const { buffer } = local;
     const { dtype, name, size } = nest.memory.decl(buffer);
     const workspace = nest.memory.workspace(name, dtype, size);
     nest.memory.setRow(buffer, { name: workspace.name, lanes: 1, outside: new Set(), base: int(0) });

@@ -1,14 +1,13 @@
 // Reductions to few results in two steps: chunks of the reduced axis give partial states, in parallel, then the states of
 // a result are merged in order. The chunks follow from sizes alone, so that a sum does not depend on the threads.
 import { at, invariant } from '@tsinductor/base';
+import { BodyEvaluator, isLeaf, named, parallelBands, product, staticValue, typicalValue } from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, maximum, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index, KernelBuffer, LoopBand, LoopTree, Value } from '@tsinductor/ir';
 import { reductionChunk } from '../target.ts';
-import { named, product, staticValue, typicalValue } from './index-math.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
-import { BodyEvaluator } from './evaluate-body.ts';
-import { chooseShared, grainOf, isLeaf, nodesOf, parallelBands } from './region-plan.ts';
+import { chooseShared, grainOf, nodesOf } from './region-plan.ts';
 import { finish, merge, writeSite } from './reduce.ts';
 import type { Carrying } from './reduce.ts';
 

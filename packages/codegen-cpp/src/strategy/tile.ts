@@ -2,10 +2,9 @@
 // Such accesses go through square tiles of scratch that are turned in registers, so that memory is touched by whole lines
 // on both sides. See `canTurn` for which accesses qualify; all others are as in any vector loop.
 import type { DType } from '@tsinductor/base';
+import { difference, isMultipleOf, named, resolveIndex } from '@tsinductor/codegen';
 import { add, coefficientOf, int, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree, Stmt } from '@tsinductor/ir';
-import { resolveIndex } from './evaluate-body.ts';
-import { difference, isMultipleOf, named } from './index-math.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis } from './nest.ts';

@@ -1,7 +1,7 @@
 // A region whose accesses across the grain go through tiles: blocks of tiles, columns of tiles, points (see tile.ts).
+import { isMultipleOf } from '@tsinductor/codegen';
 import { add, int, minimum } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { isMultipleOf } from './index-math.ts';
 import { vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Frame, Nest, Range, Vector } from './nest.ts';
 import { declareCarried, writePoint } from './reduce.ts';

@@ -3,8 +3,8 @@ import { at } from '@tsinductor/base';
 import { evaluateIndex, interpretKernel } from '@tsinductor/ir';
 import type { BufferId, Kernel, KernelMemory, Schedule } from '@tsinductor/ir';
 import { castValue, f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
-import { makeElements } from './programs.ts';
-import type { ElementArray } from './programs.ts';
+import { makeElements } from '@tsinductor/testing/loops';
+import type { ElementArray } from '@tsinductor/testing/loops';
 
 type Scalar = number | bigint;
 

@@ -44,16 +44,10 @@ export class KernelWriter {
   emit(statement: Stmt): void {
     at(this.#blocks, this.depth).statements.push(statement);
     if (statement.kind === 'var') this.#variables.add(statement.name);
-    if (statement.kind === 'set') this.#forget(` ${statement.name})`);
-    if (statement.kind === 'store') this.#forget(` @${statement.access.buffer}`);
-    if (statement.kind === 'transpose') this.#forget(` @${statement.to.buffer}`);
-    if (
-      statement.kind === 'let' ||
-      statement.kind === 'var' ||
-      statement.kind === 'check' ||
-      statement.kind === 'scratch'
-    )
-      this.declare(statement.name);
+    const changed = changedBy(statement);
+    if (changed !== undefined) this.#forget(changed);
+    const defined = definedBy(statement);
+    if (defined !== undefined) this.declare(defined);
   }
 
   /** The statements that `body` writes, in a block of their own in which `names` are defined. */
@@ -151,6 +145,21 @@ export class KernelWriter {
     return Math.max(0, ...[...freeAxes(index)].map((name) => this.depthOfName(name)));
   }
 }
+
+/** The part of the keys of values that a statement makes stale. */
+function changedBy(statement: Stmt): string | undefined {
+  if (statement.kind === 'set') return ` ${statement.name})`;
+  if (statement.kind === 'barrier') return ' @';
+  if (statement.kind === 'transpose') return ` @${statement.to.buffer}`;
+  const stores = statement.kind === 'store' || statement.kind === 'atomic' || statement.kind === 'fetch';
+  return stores ? ` @${statement.access.buffer}` : undefined;
+}
+
+const defining: ReadonlySet<Stmt['kind']> = new Set(['let', 'var', 'check', 'shuffle', 'fetch', 'scratch']);
+
+/** The name that a statement defines in its block. */
+const definedBy = (statement: Stmt): string | undefined =>
+  defining.has(statement.kind) && 'name' in statement ? statement.name : undefined;
 
 /** Text that is equal for equal values. */
 export function valueKey(value: Value): string {

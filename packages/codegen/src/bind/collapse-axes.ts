@@ -4,15 +4,15 @@ import { at } from '@tsinductor/base';
 import { coefficientOf, equal, freeAxes, int, multiply } from '@tsinductor/ir';
 import type { Axis, Body, Group, Index, LoopBand, LoopNode, LoopTree, Scalar } from '@tsinductor/ir';
 import { mapIndex } from './index-math.ts';
-import { nodesBelow } from './lane-choice.ts';
+import { nodesBelow } from './loop-trees.ts';
 
 /** `group` with every pair of loops merged that may be; loops of one point are dropped. */
 export function collapseAxes(group: Group): Group {
   let result = group;
   for (;;) {
-    const pair = findPair(result, result.nest);
-    if (pair === undefined) return result;
-    result = mergePair(result, pair);
+    const found = findPair(result, result.nest);
+    if (found === undefined) return result;
+    result = mergePair(result, found);
   }
 }
 
@@ -21,7 +21,13 @@ interface Pair {
   readonly inner: Axis;
 }
 
-function findPair(group: Group, tree: LoopTree): Pair | undefined {
+/** A pair of neighbours among the loops of `tree`. Other trees may have axes of the same names, which are not these. */
+interface Found {
+  readonly tree: LoopTree;
+  readonly pair: Pair;
+}
+
+function findPair(group: Group, tree: LoopTree): Found | undefined {
   const nodes = nodesBelow(tree).map((index) => at(group.nodes, index));
   const indexes = nodes.flatMap(indexesOf);
   for (let position = 0; position + 1 < tree.loops.length; position++) {
@@ -32,7 +38,7 @@ function findPair(group: Group, tree: LoopTree): Pair | undefined {
       nodes.every((node) => adjacent(node, pair)) &&
       indexes.every((index) => runsOn(index, pair))
     )
-      return pair;
+      return { tree, pair };
   }
   for (const child of tree.children) {
     const found = child.kind === 'loops' ? findPair(group, child) : undefined;
@@ -86,7 +92,8 @@ function indexesOf(node: LoopNode): readonly Index[] {
   return [...node.writes, ...inBodies];
 }
 
-function mergePair(group: Group, { outer, inner }: Pair): Group {
+function mergePair(group: Group, { tree, pair }: Found): Group {
+  const { outer, inner } = pair;
   const merged: Axis = { name: `${outer.name}${inner.name}`, extent: multiply(outer.extent, inner.extent) };
   const substitute = (index: Index): Index =>
     mapIndex(index, {
@@ -98,12 +105,22 @@ function mergePair(group: Group, { outer, inner }: Pair): Group {
     });
   const axes = (list: readonly Axis[]): readonly Axis[] =>
     list.flatMap((axis) => (axis.name === outer.name ? [] : [axis.name === inner.name ? merged : axis]));
+  const below = new Set(nodesBelow(tree));
+  const rewritten = rewriteTree(tree, { ...pair, merged });
   return {
     ...group,
-    nodes: group.nodes.map((node) => rewriteNode(node, { substitute, axes })),
-    nest: rewriteTree(group.nest, { outer, inner, merged }),
+    nodes: group.nodes.map((node, index) => (below.has(index) ? rewriteNode(node, { substitute, axes }) : node)),
+    nest: replaceTree(group.nest, tree, rewritten),
   };
 }
+
+const replaceTree = (nest: LoopTree, old: LoopTree, replacement: LoopTree): LoopTree =>
+  nest === old
+    ? replacement
+    : {
+        ...nest,
+        children: nest.children.map((child) => (child.kind === 'loops' ? replaceTree(child, old, replacement) : child)),
+      };
 
 interface Rewrite {
   readonly substitute: (index: Index) => Index;

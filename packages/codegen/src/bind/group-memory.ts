@@ -31,6 +31,14 @@ export interface TileAccess {
 const tileKey = ({ buffer, position, store }: TileAccess): string =>
   `${store ? 'store' : 'load'} ${String(buffer)} ${printIndex(position)}`;
 
+export interface MemoryOptions {
+  readonly writer: KernelWriter;
+  /** Names are by position. */
+  readonly anonymous: boolean;
+  /** What the addresses of inputs are multiples of, in bytes; an element's size if absent. */
+  readonly inputAlignment?: number | undefined;
+}
+
 export class GroupMemory {
   readonly #schedule: Schedule;
   readonly #writer: KernelWriter;
@@ -41,12 +49,14 @@ export class GroupMemory {
   readonly #written: ReadonlySet<BufferId>;
   readonly #local: ReadonlySet<BufferId>;
   readonly #anonymous: boolean;
+  readonly #inputAlignment: number | undefined;
   /** Accesses that a tile of scratch stands for, by buffer and position. */
   readonly #tiles = new Map<string, { readonly name: string; readonly at: Index }>();
   /** Loop variables known to be multiples of something. */
   readonly multiples: Map<string, number> = new Map<string, number>();
 
-  constructor(group: Group, schedule: Schedule, { writer, anonymous }: { writer: KernelWriter; anonymous: boolean }) {
+  constructor(group: Group, schedule: Schedule, { writer, anonymous, inputAlignment }: MemoryOptions) {
+    this.#inputAlignment = inputAlignment;
     this.#schedule = schedule;
     this.#writer = writer;
     this.#anonymous = anonymous;
@@ -86,7 +96,7 @@ export class GroupMemory {
       role: written ? 'readWrite' : 'read',
       storage: { kind: 'buffer', buffer },
       size: decl.size,
-      align: decl.role === 'input' ? dtypeInfo[decl.dtype].bytes : 64,
+      align: decl.role === 'input' ? (this.#inputAlignment ?? dtypeInfo[decl.dtype].bytes) : 64,
     };
     this.#parameters.set(buffer, parameter);
     return parameter;

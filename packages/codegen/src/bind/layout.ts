@@ -3,7 +3,7 @@
 import { dtypeInfo, get, invariant } from '@tsinductor/base';
 import { add, int, maximum, multiply } from '@tsinductor/ir';
 import type { BufferId, Index, Kernel, KernelBuffer, LoopProgram, Schedule } from '@tsinductor/ir';
-import { roundUp } from './strategy/index-math.ts';
+import { roundUp } from './index-math.ts';
 
 const alignment = 64;
 
@@ -34,7 +34,10 @@ export interface Layout {
   readonly workspaceBytes: Index;
 }
 
-export function layoutProgram(schedule: Schedule, kernels: readonly Kernel[]): Layout {
+/** Whoever has workspace of its own: a kernel, or several that share it. */
+export type WorkspaceOwner = Pick<Kernel, 'buffers'>;
+
+export function layoutProgram(schedule: Schedule, kernels: readonly WorkspaceOwner[]): Layout {
   const { program } = schedule;
   const own = kernels.map((kernel) => privateOffsets(kernel).bytes);
   const base = roundUp(schedule.workspaceBytes, alignment);
@@ -51,7 +54,7 @@ interface PrivateOffsets {
   readonly bytes: Index;
 }
 
-function privateOffsets(kernel: Kernel): PrivateOffsets {
+function privateOffsets(kernel: WorkspaceOwner): PrivateOffsets {
   const offsets = new Map<string, Index>();
   let bytes: Index = int(0);
   for (const { name, dtype, storage } of kernel.buffers) {
@@ -68,7 +71,7 @@ export interface Address {
   readonly offset: Index;
 }
 
-export function addressOf(layout: Layout, kernel: Kernel, buffer: KernelBuffer): Address {
+export function addressOf(layout: Layout, kernel: WorkspaceOwner, buffer: KernelBuffer): Address {
   const { schedule, constantsPosition, constants } = layout;
   const workspace = constantsPosition + 1;
   if (buffer.storage.kind === 'workspace') {
@@ -87,6 +90,11 @@ export function addressOf(layout: Layout, kernel: Kernel, buffer: KernelBuffer):
       return { position: constantsPosition, offset: int(get(constants.offsets, id)) };
     case 'workspace':
       return { position: workspace, offset: plan.offset };
+    case 'hosted': {
+      const host = schedule.buffers.find((candidate) => candidate.buffer === plan.output);
+      invariant(host?.kind === 'output', `buffer ${buffer.name} lies in a result that has no place`);
+      return { position: schedule.program.inputs.length + host.position, offset: plan.offset };
+    }
     case 'virtual':
       invariant(false, `buffer ${buffer.name} is virtual, but a kernel reads or writes it`);
   }

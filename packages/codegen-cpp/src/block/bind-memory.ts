@@ -1,0 +1,172 @@
+// Stores and atomic updates. A store is a loop over its elements into which everything that only it uses is fused; an update
+// goes element by element, as one step each.
+import { at } from '@tsinductor/base';
+import { atomicOps, int } from '@tsinductor/ir';
+import type { Access, FetchOp, Index, TileOp, Value } from '@tsinductor/ir';
+import type { Binder } from './binder.ts';
+import { loopElements } from './element-loop.ts';
+import { elementAccess, evaluateTile, valueIndex, widened, zeroOf } from './evaluate-tile.ts';
+import type { Point } from './evaluate-tile.ts';
+import { bytesOf, storeScratch } from './keep-tiles.ts';
+import { maskTerms } from './mask-terms.ts';
+
+export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binder): void {
+  const [offsets, value, mask] = [at(node.args, 0), at(node.args, 1), node.args[2]];
+  const { shape } = binder.tile(offsets);
+  loopElements(
+    {
+      shape,
+      tiles: [offsets, value],
+      ...(mask === undefined ? {} : { mask }),
+      skips: true,
+      body: (point, coordinates) => {
+        storeElements(node, { point, coordinates, binder });
+      },
+    },
+    binder,
+  );
+}
+
+interface ElementContext {
+  readonly binder: Binder;
+  readonly point: Point;
+  readonly coordinates: readonly Index[];
+}
+
+function storeElements(node: TileOp & { readonly op: 'store' }, { binder, point, coordinates }: ElementContext): void {
+  const value = widened(evaluateTile(at(node.args, 1), coordinates, { binder, point }), point.lanes);
+  const { access, lanes } = elementAccess(node, coordinates, { binder, point });
+  // Many lanes that go to one element: the last of them stays.
+  const spread: Access = lanes < point.lanes ? { ...access, step: int(0) } : access;
+  const maskId = node.args[2];
+  if (maskId === undefined) {
+    binder.writer.emit({ kind: 'store', access: spread, value });
+    return;
+  }
+  const { mode } = point;
+  const isCut =
+    mode.kind !== 'open' &&
+    maskTerms(maskId, coordinates, { binder, point: { lane: point.lane } })?.key === mode.terms.key;
+  if (mode.kind === 'within' && isCut) {
+    binder.writer.emit({ kind: 'store', access: spread, value });
+    return;
+  }
+  const isContiguous = spread.offsets === undefined && spread.step.kind === 'int' && spread.step.value === 1;
+  if (isCut && mode.kind === 'first' && isContiguous) {
+    binder.writer.emit({ kind: 'store', access: { ...spread, count: mode.count }, value });
+    return;
+  }
+  const mask = evaluateTile(maskId, coordinates, { binder, point });
+  storeMasked({ access: spread, value, mask }, { binder, point });
+}
+
+function storeMasked(
+  { access, value, mask }: { readonly access: Access; readonly value: Value; readonly mask: Value },
+  { binder, point }: { readonly binder: Binder; readonly point: Point },
+): void {
+  if (point.lanes > 1) {
+    binder.writer.emit({ kind: 'store', access, value, mask: widened(mask, point.lanes) });
+    return;
+  }
+  whereTrue(mask, binder, {
+    run: () => {
+      binder.writer.emit({ kind: 'store', access, value });
+    },
+  });
+}
+
+export interface Branches {
+  readonly run: () => void;
+  readonly otherwise?: (() => void) | undefined;
+}
+
+/** Statements that run where a scalar bool is true; `otherwise` where it is not. */
+export function whereTrue(test: Value, binder: Binder, { run, otherwise }: Branches): void {
+  const flag = binder.name({ kind: 'cast', value: test, type: { dtype: 'i64', lanes: 1 } }, 'flag');
+  const then = binder.writer.block([], run);
+  const other = otherwise === undefined ? undefined : binder.writer.block([], otherwise);
+  binder.writer.emit({
+    kind: 'if', test: { kind: 'notEqual', left: valueIndex(flag), right: int(0) }, then, ...(other === undefined ? {} : { otherwise: other }),
+  }); // prettier-ignore
+}
+
+type Update = TileOp & { readonly op: 'atomic' | 'atomicCas' };
+
+export function bindAtomic(node: Update, binder: Binder): void {
+  const result = at(node.results, 0);
+  const isUsed = (binder.plan.get(result.id)?.direct ?? 0) > 0;
+  const isBlock = result.shape.length > 0;
+  const kept = isUsed && isBlock ? binder.scratch(result.id, bytesOf) : undefined;
+  const variable = isUsed && !isBlock ? binder.writer.fresh('before') : undefined;
+  if (variable !== undefined) binder.writer.emit({ kind: 'var', name: variable, value: zeroOf(result.dtype) });
+  const keep = (value: Value, coordinates: readonly Index[]): void => {
+    if (kept !== undefined)
+      storeScratch({ name: kept, id: result.id, value }, { coordinates, lane: undefined }, binder);
+    if (variable !== undefined) binder.writer.emit({ kind: 'set', name: variable, value });
+  };
+  loopElements(
+    {
+      shape: result.shape,
+      tiles: node.args,
+      skips: false,
+      isScalar: true,
+      body: (point, coordinates) => {
+        updateElement(node, { binder, point, coordinates }, keep);
+      },
+    },
+    binder,
+  );
+  if (kept !== undefined) binder.homes.set(result.id, { kind: 'scratch', name: kept });
+  else if (variable !== undefined) setScalarFrom(result.id, variable, binder);
+  else binder.homes.set(result.id, { kind: 'scalar', value: zeroOf(result.dtype), index: undefined });
+}
+
+/** The value of a variable from here on. */
+export function setScalarFrom(id: number, variable: string, binder: Binder): void {
+  const { dtype } = binder.tile(id);
+  const type = { dtype, lanes: 1 };
+  const name = binder.writer.fresh(variable);
+  binder.writer.emit({ kind: 'let', name, value: { kind: 'name', name: variable, type } });
+  const value: Value = { kind: 'name', name, type };
+  binder.homes.set(id, { kind: 'scalar', value, index: scalarIndexOf(value) });
+}
+
+/** An i32 or i64 scalar as an index. */
+export const scalarIndexOf = (value: Value): Index | undefined =>
+  value.type.dtype === 'i32' || value.type.dtype === 'i64' ? valueIndex(value) : undefined;
+
+function updateElement(
+  node: Update,
+  { binder, point, coordinates }: ElementContext,
+  keep: (value: Value, coordinates: readonly Index[]) => void,
+): void {
+  const { dtype } = at(node.results, 0);
+  const maskId = node.op === 'atomic' ? node.args[2] : undefined;
+  const [op, value, expected] = updateOf(node);
+  const run = (): void => {
+    const { access } = elementAccess(node, coordinates, { binder, point });
+    const evaluate = (slot: number): Value => evaluateTile(at(node.args, slot), coordinates, { binder, point });
+    const name = binder.writer.fresh('old');
+    binder.writer.emit({
+      kind: 'fetch', name, op, access, value: evaluate(value), ...(expected === undefined ? {} : { expected: evaluate(expected) }),
+    }); // prettier-ignore
+    keep({ kind: 'name', name, type: { dtype, lanes: 1 } }, coordinates);
+  };
+  if (maskId === undefined) {
+    run();
+    return;
+  }
+  const mask = evaluateTile(maskId, coordinates, { binder, point });
+  whereTrue(mask, binder, {
+    run,
+    otherwise: () => {
+      keep(zeroOf(dtype), coordinates);
+    },
+  });
+}
+
+/** What an update does, and which operands are its value and what it expects. */
+function updateOf(node: Update): readonly [op: FetchOp, value: number, expected: number | undefined] {
+  if (node.op === 'atomicCas') return ['compareExchange', 2, 1];
+  return [atomicOps[node.attrs.mode] ?? 'exchange', 1, undefined];
+}

@@ -1,0 +1,106 @@
+// What binding a Block IR program to a CPU carries along: the statements written so far, and for every tile where its
+// elements are. Tiles with elements of their own are either computed where they are used (`virtual`), computed once on the
+// way past and kept (`pending`, then `scratch`), or scalars.
+import type { DType, SourceLocation } from '@tsinductor/base';
+import { get } from '@tsinductor/base';
+import { KernelWriter } from '@tsinductor/codegen';
+import { int, tileSize } from '@tsinductor/ir';
+import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
+import { blockNotBound } from '../errors.ts';
+import type { Isa } from '../target.ts';
+import type { TilePlan } from './plan-tiles.ts';
+
+export type Home =
+  /** A scalar: its value, and the same as an index where it is one. */
+  | { readonly kind: 'scalar'; readonly value: Value; readonly index: Index | undefined }
+  /** Computed wherever it is used. */
+  | { readonly kind: 'virtual'; readonly node: TileOp }
+  /** As virtual, but the first loop over all of its elements keeps them. */
+  | { readonly kind: 'pending'; readonly node: TileOp }
+  /** In memory, row-major. */
+  | { readonly kind: 'scratch'; readonly name: string }
+  /** Another tile with a scalar added to each element: a pointer that a loop moves. */
+  | { readonly kind: 'shifted'; readonly base: TileId; readonly shift: Index };
+
+export interface BindTarget {
+  readonly isa: Isa;
+  /** Whether two buffers of the launch may share memory. */
+  readonly mayAlias: boolean;
+}
+
+/** Bytes of scratch that one instance may have on a thread's stack. */
+const scratchLimit = 1 << 20;
+
+export class Binder {
+  readonly writer: KernelWriter = new KernelWriter();
+  readonly homes: Map<TileId, Home> = new Map<TileId, Home>();
+  readonly program: BlockProgram;
+  readonly tiles: ReadonlyMap<TileId, Tile>;
+  readonly plan: TilePlan;
+  readonly target: BindTarget;
+  /** Indices of the instance along the grid's axes. */
+  readonly programIds: Index[] = [];
+  #scratchBytes = 0;
+
+  constructor(program: BlockProgram, parts: { tiles: ReadonlyMap<TileId, Tile>; plan: TilePlan; target: BindTarget }) {
+    this.program = program;
+    this.tiles = parts.tiles;
+    this.plan = parts.plan;
+    this.target = parts.target;
+  }
+
+  tile(id: TileId): Tile {
+    return get(this.tiles, id);
+  }
+
+  home(id: TileId): Home {
+    return get(this.homes, id);
+  }
+
+  /** Scratch for a tile in the present block. */
+  scratch(id: TileId, bytesOf: (dtype: DType) => number): string {
+    const { dtype, shape, name } = this.tile(id);
+    const size = tileSize(shape);
+    this.#scratchBytes += size * bytesOf(dtype);
+    if (this.#scratchBytes > scratchLimit)
+      throw blockNotBound(
+        `its blocks take more than ${String(scratchLimit)} bytes beside registers`,
+        this.program.origin,
+      );
+    const label = this.writer.fresh(name === undefined ? 'block' : `${snake(name)}_block`);
+    this.writer.emit({ kind: 'scratch', name: label, dtype, size });
+    return label;
+  }
+
+  /** Whether the scratch of a tile is its own: nothing else is kept there. */
+  ownsScratch(id: TileId): boolean {
+    const home = this.home(id);
+    if (home.kind !== 'scratch') return true;
+    return (
+      [...this.homes.values()].filter((other) => other.kind === 'scratch' && other.name === home.name).length === 1
+    );
+  }
+
+  /** A name for `value` in the present block. */
+  name(value: Value, base: string): Value {
+    if (value.kind === 'name' || value.kind === 'constant') return value;
+    const name = this.writer.fresh(base);
+    this.writer.emit({ kind: 'let', name, value });
+    return { kind: 'name', name, type: value.type };
+  }
+
+  refuse(what: string, origin: SourceLocation): never {
+    throw blockNotBound(what, origin);
+  }
+}
+
+/** A user's name as generated code spells it: never a word of the prelude, which has no such endings. */
+export const snake = (name: string): string =>
+  name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, letter: string) => `${before}_${letter}`).toLowerCase();
+
+export const bufferName = (name: string): string => `${snake(name)}_ptr`;
+export const scalarName = (name: string): string => `${snake(name)}_arg`;
+export const gridName = (axis: number): string => `grid${String(axis)}`;
+
+/** An index by a name of an i32 or i64 scalar; nothing is known of its range but that it is no size of 1. */
+export const scalarIndex = (name: string): Index => ({ kind: 'axis', axis: { name, extent: int(2 ** 40) } });

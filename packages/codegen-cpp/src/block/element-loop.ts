@@ -1,0 +1,187 @@
+// Loops over the elements of a tile: an axis of lanes in vectors, the others one by one. Where the masks in play are true for
+// the first elements only, the loop is cut at the limit: whole vectors without masks, one vector of the first lanes, and the
+// rest (nothing at all, for a store).
+import { at } from '@tsinductor/base';
+import { add, axisIndex, floorDivide, int, multiply, subtract } from '@tsinductor/ir';
+import type { Index, TileId, Value } from '@tsinductor/ir';
+import { lanesFor } from '../target.ts';
+import type { Binder } from './binder.ts';
+import { apply, constantOf, evaluateTile, sameIndexes, valueIndex, widened } from './evaluate-tile.ts';
+import type { MaskMode, Point } from './evaluate-tile.ts';
+import { keepPending, KeptTiles, regroupSources } from './keep-tiles.ts';
+import { maskTerms } from './mask-terms.ts';
+import type { MaskTerms } from './mask-terms.ts';
+import { reachOf } from './reach.ts';
+import type { Visit } from './reach.ts';
+
+export interface ElementLoop {
+  readonly shape: readonly number[];
+  /** The tiles that the body evaluates at the loop's own coordinates. */
+  readonly tiles: readonly TileId[];
+  /** The loop's own mask: elements outside of it are not visited if `skips`. */
+  readonly mask?: TileId;
+  readonly skips: boolean;
+  /** One element at a time. */
+  readonly isScalar?: boolean;
+  readonly body: (point: Point, coordinates: readonly Index[]) => void;
+}
+
+/** The axis along which lanes lie: the last that has more than one element. */
+export const laneAxis = (shape: readonly number[]): number => {
+  const axis = shape.findLastIndex((extent) => extent > 1);
+  return axis < 0 ? shape.length - 1 : axis;
+};
+
+export function loopElements(loop: ElementLoop, binder: Binder): void {
+  const visits = [...loop.tiles, ...(loop.mask === undefined ? [] : [loop.mask])];
+  regroupSources(visits, binder);
+  if (loop.shape.length === 0) {
+    const kept = new KeptTiles(binder, [], []);
+    loop.body(pointOf({ lanes: 1, lane: undefined, mode: { kind: 'open' }, kept }), []);
+    return;
+  }
+  const axis = laneAxis(loop.shape);
+  const names = loop.shape.map((extent, index) =>
+    extent === 1 && index !== axis ? undefined : binder.writer.fresh(index === axis ? 'i' : 'r'),
+  );
+  const coordinates = names.map((name, index) =>
+    name === undefined ? int(0) : axisIndex({ name, extent: int(at(loop.shape, index)) }),
+  );
+  const lane = at(names, axis) ?? 'i';
+  const reach = reachOf(
+    visits.map((tile): Visit => ({ tile, coordinates })),
+    binder,
+    lane,
+  );
+  const isWhole = !loop.skips || loop.mask === undefined;
+  keepPending(reach, { binder, isKeptInLoop: (visit) => isWhole && sameIndexes(visit.coordinates, coordinates) });
+  const fused = isWhole ? reach.pending.filter((visit) => binder.home(visit.tile).kind === 'pending') : [];
+  const kept = new KeptTiles(
+    binder,
+    fused.map(({ tile }) => tile),
+    coordinates,
+  );
+  const lanes = loop.isScalar === true ? 1 : Math.min(at(loop.shape, axis), lanesFor(binder.target.isa, reach.bytes));
+  const masks = [...reach.masks, ...(loop.mask === undefined ? [] : [{ tile: loop.mask, coordinates }])];
+  openLoops(0, { loop, binder, coordinates, names, axis, lane, lanes, masks, kept });
+  kept.finish();
+}
+
+interface Opened {
+  readonly loop: ElementLoop;
+  readonly binder: Binder;
+  readonly coordinates: readonly Index[];
+  readonly names: readonly (string | undefined)[];
+  readonly axis: number;
+  readonly lane: string;
+  readonly lanes: number;
+  readonly masks: readonly Visit[];
+  readonly kept: KeptTiles;
+}
+
+/** Opens the loops of the axes before the lanes', from `position` on. */
+function openLoops(position: number, opened: Opened): void {
+  const { loop, binder, names, axis } = opened;
+  const name = names[position];
+  if (position >= loop.shape.length) {
+    runLanes(opened);
+    return;
+  }
+  if (position === axis || name === undefined) {
+    openLoops(position + 1, opened);
+    return;
+  }
+  emitFor(binder, { name, from: int(0), to: int(at(loop.shape, position)), step: 1 }, () => {
+    openLoops(position + 1, opened);
+  });
+}
+
+export interface Range {
+  readonly name: string;
+  readonly from: Index;
+  readonly to: Index;
+  readonly step: number;
+}
+
+export function emitFor({ writer }: Binder, { name, from, to, step }: Range, body: () => void): void {
+  const statements = writer.block([name], body);
+  if (statements.length > 0) writer.emit({ kind: 'for', name, from, to, step, body: statements });
+}
+
+interface PointParts {
+  readonly lanes: number;
+  readonly lane: string | undefined;
+  readonly mode: MaskMode;
+  readonly kept: KeptTiles;
+}
+
+export const pointOf = ({ lanes, lane, mode, kept }: PointParts): Point => ({
+  lanes, lane, mode, memo: new Map(), keep: (id, value, coordinates) => { kept.store(id, widened(value, lanes), { coordinates, lane }); },
+}); // prettier-ignore
+
+/** The terms that the loop's own mask has, and every other mask that is of this form. */
+function commonTerms({ masks, binder, lane, loop, coordinates }: Opened): MaskTerms | undefined {
+  const found = masks.map(({ tile, coordinates: where }) => maskTerms(tile, where, { binder, point: { lane } }));
+  const own = loop.mask === undefined ? undefined : maskTerms(loop.mask, coordinates, { binder, point: { lane } });
+  const terms = own ?? found.find((candidate) => candidate !== undefined && candidate.limits.length > 0);
+  return terms !== undefined && (terms.limits.length > 0 || loop.skips) ? terms : undefined;
+}
+
+function runLanes(opened: Opened): void {
+  const { binder, loop, axis, lanes } = opened;
+  const extent = at(loop.shape, axis);
+  const terms = commonTerms(opened);
+  if (terms === undefined) {
+    segment(opened, { from: int(0), to: int(extent), step: lanes, mode: { kind: 'open' } });
+    return;
+  }
+  const limit = limitOf(terms, extent, binder);
+  const whole = lanes === 1 ? limit : nameIndex(multiply(floorDivide(limit, int(lanes)), int(lanes)), 'whole', binder);
+  segment(opened, { from: int(0), to: whole, step: lanes, mode: { kind: 'within', terms } });
+  if (lanes > 1) {
+    const count = subtract(limit, whole);
+    const body = binder.writer.block([], () => {
+      segment(opened, { from: whole, to: limit, step: lanes, mode: { kind: 'first', terms, count } });
+    });
+    binder.writer.emit({ kind: 'if', test: { kind: 'less', left: whole, right: limit }, then: body });
+  }
+  if (loop.skips && loop.mask !== undefined) return;
+  const rest =
+    lanes === 1
+      ? limit
+      : nameIndex(multiply(floorDivide(add(limit, int(lanes - 1)), int(lanes)), int(lanes)), 'rest', binder);
+  segment(opened, { from: rest, to: int(extent), step: lanes, mode: { kind: 'outside', terms } });
+}
+
+function segment(
+  opened: Opened,
+  { from, to, step, mode }: { from: Index; to: Index; step: number; mode: MaskMode },
+): void {
+  const { binder, lane, lanes, kept, loop, coordinates } = opened;
+  emitFor(binder, { name: lane, from, to, step }, () => {
+    loop.body(pointOf({ lanes, lane, mode, kept }), coordinates);
+  });
+}
+
+/** An index under a name, so that later ones stay short. */
+export function nameIndex(index: Index, base: string, binder: Binder): Index {
+  if (index.kind === 'int' || index.kind === 'axis') return index;
+  return valueIndex(binder.name({ kind: 'index', value: index, type: { dtype: 'i64', lanes: 1 } }, base));
+}
+
+/** How many of the first `extent` elements every term holds for: 0 to extent. */
+export function limitOf({ limits, uniform }: MaskTerms, extent: number, binder: Binder): Index {
+  const type = { dtype: 'i64', lanes: 1 } as const;
+  const bound = limits.reduce<Value>(
+    (least, limit) => apply('minimum', [least, { kind: 'index', value: limit, type }], 'i64'),
+    constantOf({ bigint: String(extent) }, 'i64'),
+  );
+  const clamped = apply('maximum', [bound, constantOf({ bigint: '0' }, 'i64')], 'i64');
+  const point: Point = { lanes: 1, lane: undefined, mode: { kind: 'open' }, memo: new Map(), keep: () => undefined };
+  const held = uniform.reduce<Value>((value, { tile, coordinates }) => {
+    const test = evaluateTile(tile, coordinates, { binder, point });
+    return apply('where', [test, binder.name(value, 'limit'), constantOf({ bigint: '0' }, 'i64')], 'i64');
+  }, clamped);
+  // A size that the range analysis knows to be non-negative: floor division by lanes is the machine's.
+  return valueIndex(binder.name(held, 'limit'));
+}

@@ -1,0 +1,354 @@
+// Elements of tiles as values of the Kernel IR: one element, or a vector of neighbours along a loop's lane axis. What does
+// not depend on the lane axis stays a scalar until it meets a vector.
+import { at, dtypeInfo, invariant } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { coefficientOf, equal, int, multiply, printIndex, sizeSymbol } from '@tsinductor/ir';
+import type { Access, Index, ScalarConstant, Tile, TileId, TileOp, Value, ValueType } from '@tsinductor/ir';
+import { bufferName, gridName, scalarName, snake } from './binder.ts';
+import type { Binder } from './binder.ts';
+import { flatIndex, sourceCoordinates } from './coordinates.ts';
+import { maskTerms } from './mask-terms.ts';
+import type { MaskTerms } from './mask-terms.ts';
+import { nodeIndex, tileIndex } from './tile-index.ts';
+
+/** How the loop around relates to a mask that is true for the first elements only. */
+export type MaskMode =
+  | { readonly kind: 'open' }
+  /** All lanes are within, none is, or the first `count` are, for masks with these terms. */
+  | { readonly kind: 'within' | 'outside'; readonly terms: MaskTerms }
+  | { readonly kind: 'first'; readonly terms: MaskTerms; readonly count: Index };
+
+/** A place in a loop over the elements of a tile. */
+export interface Point {
+  readonly lanes: number;
+  /** The axis along which the lanes lie. */
+  readonly lane: string | undefined;
+  readonly mode: MaskMode;
+  readonly memo: Map<string, Value>;
+  /** Told of tiles that are to be kept, with their value here. */
+  readonly keep: (id: TileId, value: Value, coordinates: readonly Index[]) => void;
+}
+
+const alignmentOf = (dtype: DType): number => dtypeInfo[dtype].bytes;
+
+/** `value` in as many lanes as the point has. */
+export function widened(value: Value, lanes: number): Value {
+  if (value.type.lanes === lanes) return value;
+  const type = { dtype: value.type.dtype, lanes };
+  return value.kind === 'constant' ? { ...value, type } : { kind: 'broadcast', value, type };
+}
+
+export const constantOf = (value: ScalarConstant, dtype: DType): Value => ({
+  kind: 'constant',
+  value,
+  type: { dtype, lanes: 1 },
+});
+export const zeroOf = (dtype: DType): Value => constantOf(dtype === 'i64' ? { bigint: '0' } : 0, dtype);
+
+/** How far the index moves from one lane to the next; undefined where it does not move evenly. */
+export function laneStep(index: Index, lane: string | undefined): Index | undefined {
+  if (lane === undefined) return int(0);
+  return coefficientOf(index, { name: lane, extent: int(2) });
+}
+
+const isZero = (index: Index | undefined): boolean => index?.kind === 'int' && index.value === 0;
+
+/** An index as a value of `dtype`: a vector where it moves with the lanes. */
+export function indexValue(index: Index, dtype: DType, point: Point): Value {
+  if (index.kind === 'int') return constantOf(dtype === 'i64' ? { bigint: String(index.value) } : index.value, dtype);
+  const moves = point.lane !== undefined && !isZero(laneStep(index, point.lane));
+  const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
+  const type: ValueType = { dtype: narrow, lanes: moves ? point.lanes : 1 };
+  const value: Value = {
+    kind: 'index',
+    value: index,
+    type,
+    ...(type.lanes > 1 && point.lane !== undefined ? { lane: point.lane } : {}),
+  };
+  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes: type.lanes } };
+}
+
+export function evaluateTile(
+  id: TileId,
+  coordinates: readonly Index[],
+  context: { binder: Binder; point: Point },
+): Value {
+  const { binder, point } = context;
+  const home = binder.home(id);
+  const tile = binder.tile(id);
+  if (home.kind === 'scalar') return home.value;
+  const key = `${String(id)} ${coordinates.map((index) => printIndex(index)).join(' ')}`;
+  const known = point.memo.get(key);
+  if (known !== undefined) return known;
+  const index = tileIndex(id, coordinates, binder);
+  const value =
+    index !== undefined && laneStep(index, point.lane) !== undefined && (tile.dtype === 'i32' || tile.dtype === 'i64')
+      ? binder.name(indexValue(index, tile.dtype, point), tile.name === undefined ? 'at' : snake(tile.name))
+      : computed(tile, coordinates, context);
+  point.memo.set(key, value);
+  if (home.kind === 'pending') point.keep(id, value, coordinates);
+  return value;
+}
+
+function computed(tile: Tile, coordinates: readonly Index[], context: { binder: Binder; point: Point }): Value {
+  const { binder } = context;
+  const home = binder.home(tile.id);
+  const base = tile.name === undefined ? undefined : snake(tile.name);
+  switch (home.kind) {
+    case 'scalar':
+      return home.value;
+    case 'scratch':
+      return loadScratch({ name: home.name, tile }, coordinates, context);
+    case 'shifted': {
+      const from = evaluateTile(home.base, coordinates, context);
+      const shift = indexValue(home.shift, tile.dtype, context.point);
+      return binder.name(apply('add', [from, shift], tile.dtype), base ?? 'moved');
+    }
+    case 'virtual':
+    case 'pending':
+      return evaluateNode(home.node, coordinates, { ...context, base });
+  }
+}
+
+function loadScratch(
+  { name, tile }: { name: string; tile: Tile },
+  coordinates: readonly Index[],
+  { binder, point }: { binder: Binder; point: Point },
+): Value {
+  const at = flatIndex(tile.shape, coordinates);
+  const access = accessAt({ buffer: name, dtype: tile.dtype }, at, point);
+  invariant(access !== undefined, 'a kept block is read at places that do not move evenly');
+  return binder.name(
+    { kind: 'load', access: access.access, type: { dtype: tile.dtype, lanes: access.lanes } },
+    `${name}_at`,
+  );
+}
+
+/** The access to elements at an index, and in how many lanes. */
+function accessAt(
+  { buffer, dtype }: { buffer: string; dtype: DType },
+  at: Index,
+  point: Point,
+): { access: Access; lanes: number } | undefined {
+  const step = laneStep(at, point.lane);
+  if (step === undefined) return undefined;
+  const lanes = isZero(step) ? 1 : point.lanes;
+  return { access: { buffer, at, step: lanes === 1 ? int(1) : step, align: alignmentOf(dtype) }, lanes };
+}
+
+export function apply(op: Extract<Value, { kind: 'apply' }>['op'], args: readonly Value[], dtype: DType): Value {
+  const lanes = Math.max(...args.map(({ type }) => type.lanes));
+  return { kind: 'apply', op, args: args.map((arg) => widened(arg, lanes)), type: { dtype, lanes } };
+}
+
+interface NodeContext {
+  readonly binder: Binder;
+  readonly point: Point;
+  readonly base: string | undefined;
+}
+
+/** The value of a pure operation or a load at a place. */
+export function evaluateNode(node: TileOp, coordinates: readonly Index[], context: NodeContext): Value {
+  const { binder, point, base } = context;
+  const result = at(node.results, 0);
+  const operand = (slot: number, where = coordinates): Value =>
+    evaluateTile(at(node.args, slot), where, { binder, point });
+  switch (node.op) {
+    case 'constant':
+      return constantOf(node.attrs.value, result.dtype);
+    case 'argument':
+      return argumentValue(node, binder);
+    case 'programId':
+    case 'numPrograms':
+    case 'arange': {
+      const index = nodeIndex(node, coordinates, binder);
+      invariant(index !== undefined, `${node.op} is an index`);
+      return binder.name(indexValue(index, 'i32', point), base ?? 'index');
+    }
+    case 'broadcast':
+    case 'reshape':
+    case 'permute': {
+      const where = sourceCoordinates(node, coordinates, binder);
+      invariant(where !== undefined, 'a block that is regrouped is kept first');
+      return operand(0, where);
+    }
+    case 'hint':
+      return operand(0);
+    case 'apply': {
+      const args = node.args.map((_, slot) => operand(slot));
+      return binder.name(apply(node.attrs.op, args, result.dtype), base ?? snake(node.attrs.op));
+    }
+    case 'cast':
+    case 'bitcast': {
+      const value = operand(0);
+      const type = { dtype: result.dtype, lanes: value.type.lanes };
+      return binder.name({ kind: node.op, value, type }, base ?? `to_${result.dtype}`);
+    }
+    case 'load':
+      return loadValue(node, coordinates, context);
+    case 'gather':
+      return gatherValue(node, coordinates, context);
+    case 'store':
+    case 'atomic':
+    case 'atomicCas':
+    case 'dot':
+    case 'barrier':
+    case 'print':
+    case 'assert':
+      return notComputed(node.op);
+  }
+}
+
+function notComputed(op: string): never {
+  invariant(false, `${op} is not computed element by element`);
+}
+
+/** Integers are sizes of the entry; floats come as the bits of an f64. */
+function argumentValue(node: TileOp & { readonly op: 'argument' }, binder: Binder): Value {
+  const { name, dtype } = at(binder.program.params, node.attrs.param);
+  const size: Value = {
+    kind: 'index',
+    value: sizeSymbol(scalarName(name), -(2 ** 53)),
+    type: { dtype: 'i64', lanes: 1 },
+  };
+  const isFloat = dtypeInfo[dtype].category === 'float';
+  const wide: Value = isFloat ? { kind: 'bitcast', value: size, type: { dtype: 'f64', lanes: 1 } } : size;
+  if (wide.type.dtype === dtype) return binder.name(wide, snake(name));
+  const compute = dtypeInfo[dtype].compute;
+  const narrow: Value =
+    wide.type.dtype === compute ? wide : { kind: 'cast', value: wide, type: { dtype: compute, lanes: 1 } };
+  return binder.name(
+    compute === dtype ? narrow : { kind: 'cast', value: narrow, type: { dtype, lanes: 1 } },
+    snake(name),
+  );
+}
+
+export const gridSize = (axis: number): Index => sizeSymbol(gridName(axis), 1);
+
+/** Where the elements of a memory operation lie: an index, or offsets lane by lane. */
+export function elementAccess(
+  node: TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'atomicCas' },
+  coordinates: readonly Index[],
+  { binder, point }: { binder: Binder; point: Point },
+): { readonly access: Access; readonly lanes: number } {
+  const { name, dtype } = at(binder.program.params, node.attrs.param);
+  const buffer = bufferName(name);
+  const index = tileIndex(at(node.args, 0), coordinates, binder);
+  const direct = index === undefined ? undefined : accessAt({ buffer, dtype }, index, point);
+  if (direct !== undefined) return direct;
+  const offsets = evaluateTile(at(node.args, 0), coordinates, { binder, point });
+  if (offsets.type.lanes > 1)
+    return {
+      access: { buffer, at: int(0), step: int(1), offsets, align: alignmentOf(dtype) },
+      lanes: offsets.type.lanes,
+    };
+  const named = binder.name(offsets, 'offset');
+  return { access: { buffer, at: valueIndex(named), step: int(1), align: alignmentOf(dtype) }, lanes: 1 };
+}
+
+/** A scalar integer value as an index. */
+export function valueIndex(value: Value): Index {
+  if (value.kind === 'constant') return int(Number(typeof value.value === 'object' ? value.value.bigint : value.value));
+  invariant(value.kind === 'name', 'a value is named before it is an index');
+  return { kind: 'axis', axis: { name: value.name, extent: int(2 ** 40) } };
+}
+
+const isContiguous = ({ offsets, step }: Access): boolean =>
+  offsets === undefined && step.kind === 'int' && step.value === 1;
+const sameTerms = (left: MaskTerms | undefined, right: MaskTerms): boolean => left?.key === right.key;
+
+function loadValue(node: TileOp & { readonly op: 'load' }, coordinates: readonly Index[], context: NodeContext): Value {
+  const { binder, point, base } = context;
+  const { dtype } = at(node.results, 0);
+  const label = base ?? `${snake(at(binder.program.params, node.attrs.param).name)}_at`;
+  const maskId = node.args[1];
+  const otherId = node.args[2];
+  const { access, lanes } = elementAccess(node, coordinates, context);
+  const type = { dtype, lanes };
+  const plain: Value = { kind: 'load', access, type };
+  if (maskId === undefined) return binder.name(plain, label);
+  const other = (): Value => (otherId === undefined ? zeroOf(dtype) : evaluateTile(otherId, coordinates, context));
+  const { mode } = point;
+  if (mode.kind !== 'open' && sameTerms(maskTerms(maskId, coordinates, context), mode.terms)) {
+    if (mode.kind === 'within') return binder.name(plain, label);
+    if (mode.kind === 'outside') return other();
+    const { count } = mode as MaskMode & { readonly kind: 'first' };
+    if (isContiguous(access) && lanes > 1) {
+      const first = binder.name({ ...plain, access: { ...access, count } }, label);
+      const test: Value = { kind: 'first', count, type: { dtype: 'bool', lanes } };
+      return otherId === undefined ? first : chosen(test, [first, other()], { binder, dtype });
+    }
+  }
+  const mask = evaluateTile(maskId, coordinates, context);
+  return maskedLoad({ access, type, mask, other: other() }, { binder, label });
+}
+
+/** where(mask, x, y) for any dtype: half floats are chosen by their bits. */
+function chosen(
+  mask: Value,
+  [x, y]: readonly [Value, Value],
+  { binder, dtype }: { binder: Binder; dtype: DType },
+): Value {
+  if (dtypeInfo[dtype].compute === dtype) return binder.name(apply('where', [mask, x, y], dtype), 'chosen');
+  const bits = (value: Value): Value => ({ kind: 'bitcast', value, type: { dtype: 'i16', lanes: value.type.lanes } });
+  const lanes = Math.max(mask.type.lanes, x.type.lanes, y.type.lanes);
+  const choice = apply('where', [mask, bits(widened(x, lanes)), bits(widened(y, lanes))], 'i16');
+  return binder.name({ kind: 'bitcast', value: binder.name(choice, 'bits'), type: { dtype, lanes } }, 'chosen');
+}
+
+interface MaskedLoad {
+  readonly access: Access;
+  readonly type: ValueType;
+  readonly mask: Value;
+  readonly other: Value;
+}
+
+function maskedLoad(
+  { access, type, mask, other }: MaskedLoad,
+  { binder, label }: { binder: Binder; label: string },
+): Value {
+  const lanes = Math.max(type.lanes, mask.type.lanes);
+  const spread: Access = lanes > type.lanes ? { ...access, step: int(0) } : access;
+  return binder.name(
+    {
+      kind: 'load',
+      access: spread,
+      type: { dtype: type.dtype, lanes },
+      mask: widened(mask, lanes),
+      other: widened(other, lanes),
+    },
+    label,
+  );
+}
+
+function gatherValue(
+  node: TileOp & { readonly op: 'gather' },
+  coordinates: readonly Index[],
+  { binder, point, base }: NodeContext,
+): Value {
+  const source = binder.tile(at(node.args, 0));
+  const home = binder.home(source.id);
+  invariant(home.kind === 'scratch', 'what is gathered from is kept first');
+  const { axis } = node.attrs;
+  const inner = source.shape.slice(axis + 1).reduce((size, extent) => size * extent, 1);
+  const where = coordinates.map((coordinate, place) => (place === axis ? int(0) : coordinate));
+  const position = evaluateTile(at(node.args, 1), coordinates, { binder, point });
+  const wide: Value =
+    position.type.dtype === 'i64'
+      ? position
+      : { kind: 'cast', value: position, type: { dtype: 'i64', lanes: position.type.lanes } };
+  const distance = inner === 1 ? wide : apply('mul', [wide, constantOf({ bigint: String(inner) }, 'i64')], 'i64');
+  const rest = binder.name(indexValue(flatIndex(source.shape, where), 'i64', point), 'row');
+  const offsets = binder.name(apply('add', [binder.name(distance, 'distance'), rest], 'i64'), 'place');
+  const { dtype } = source;
+  const { lanes } = offsets.type;
+  const access: Access =
+    lanes === 1
+      ? { buffer: home.name, at: valueIndex(offsets), step: int(1), align: alignmentOf(dtype) }
+      : { buffer: home.name, at: int(0), step: int(1), offsets, align: alignmentOf(dtype) };
+  return binder.name({ kind: 'load', access, type: { dtype, lanes } }, base ?? 'gathered');
+}
+
+export const sameIndexes = (left: readonly Index[], right: readonly Index[]): boolean =>
+  left.length === right.length && left.every((index, axis) => equal(index, at(right, axis)));
+export const scaled = (index: Index, by: number): Index => multiply(index, int(by));

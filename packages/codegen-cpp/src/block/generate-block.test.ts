@@ -1,0 +1,245 @@
+// Block IR in C++: programs that the interpreter and compiled code run on the same memory, compared bit for bit.
+import { describe, expect, test } from '@jest/globals';
+import { at, isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { constexpr, defineKernel, isConstexpr, isPointer, lowerKernel, ptr } from '@tsinductor/dsl';
+import type { ArgumentFacts, BodyArguments, Language, Schema } from '@tsinductor/dsl';
+import { interpretBlock, printBlockProgram } from '@tsinductor/ir';
+import type { BlockArgument, BlockProgram, ElementArray } from '@tsinductor/ir';
+import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
+import type { Isa } from '../target.ts';
+import { generateBlock } from './generate-block.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+
+interface Case {
+  readonly name: string;
+  readonly program: BlockProgram;
+  readonly grid: readonly [number, number, number];
+  readonly args: Readonly<Record<string, ElementArray | number>>;
+}
+
+function makeCase<S extends Schema>(
+  name: string,
+  schema: S,
+  run: {
+    readonly body: (args: BodyArguments<S>, tl: Language) => void;
+    readonly constants?: Readonly<Record<string, number>>;
+    readonly grid?: readonly [number, number, number];
+    readonly args: Readonly<Record<string, ElementArray | number>>;
+  },
+): Case {
+  const definition = defineKernel({
+    name,
+    schema,
+    body: run.body,
+    locate: () => ({ location: { file: 'k.ts', line: 1 } }),
+  });
+  const facts = Object.entries(schema).flatMap(([key, entry]): [string, ArgumentFacts][] => {
+    if (isConstexpr(entry)) return [];
+    const dtype: DType = isPointer(entry) ? (entry.dtype ?? 'f32') : entry;
+    return [[key, { dtype, divisor: 1 }]];
+  });
+  const program = lowerKernel(definition, { arguments: Object.fromEntries(facts), constants: run.constants ?? {} });
+  return { name, program, grid: run.grid ?? [1, 1, 1], args: run.args };
+}
+
+const bytesOf = (array: ElementArray): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+const copyOf = (array: ElementArray): ElementArray => array.slice();
+
+const bitsOfDouble = (value: number): bigint => new BigInt64Array(Float64Array.of(value).buffer)[0] ?? 0n;
+
+function differences({ program, grid, args }: Case, isa: Isa): readonly string[] {
+  const expected = program.params.map(({ name }) => {
+    const value = args[name] ?? 0;
+    return typeof value === 'number' ? value : copyOf(value);
+  });
+  interpretBlock(program, {
+    grid,
+    args: expected.map((value): BlockArgument => (typeof value === 'number' ? value : { elements: value })),
+  });
+  const { units, entry } = generateBlock(program, { isa, mayAlias: false });
+  const compiled = compileNative(units, ['-O1']);
+  try {
+    const actual = program.params.map(({ name }) => {
+      const value = args[name] ?? 0;
+      return typeof value === 'number' ? value : copyOf(value);
+    });
+    const buffers = actual.flatMap((value) => (typeof value === 'number' ? [] : [bytesOf(value)]));
+    const scalars = program.params.flatMap(({ dtype }, index) => {
+      const value = at(actual, index);
+      return typeof value === 'number' ? [isFloat(dtype) ? bitsOfDouble(value) : BigInt(value)] : [];
+    });
+    const words = BigInt64Array.from([...scalars, 0n]);
+    compiled.call(entry, { buffers: [...buffers, bytesOf(words)], sizes: grid, threads: 2, repeats: 0 });
+    return program.params.flatMap(({ name }, index) => {
+      const [left, right] = [at(expected, index), at(actual, index)];
+      if (typeof left === 'number' || typeof right === 'number') return [];
+      for (let place = 0; place < left.length; place++)
+        if (!Object.is(left[place], right[place]) && !(left[place] === 0 && right[place] === 0))
+          return [`${name}[${String(place)}] is ${String(right[place])}, not ${String(left[place])}`];
+      return [];
+    });
+  } finally {
+    compiled.dispose();
+  }
+}
+
+const floats = (count: number, scale = 1): Float32Array =>
+  Float32Array.from({ length: count }, (_, i) => Math.sin(i * 12.9898) * 4 * scale);
+const integers = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => ((i * 7919) % 101) - 50);
+
+const cases: readonly (() => Case)[] = [
+  () =>
+    makeCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
+      body: ({ x, y, out, n, BLOCK }, tl) => {
+        const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
+        const mask = offs < n;
+        tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
+      },
+      constants: { BLOCK: 64 },
+      grid: [4, 1, 1],
+      args: { x: floats(213), y: floats(213, 3), out: new Float32Array(213), n: 213 },
+    }),
+  () =>
+    makeCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
+      body: ({ x, out, n, BLOCK }, tl) => {
+        const row = tl.programId(0) * n;
+        const offs = tl.arange(0, BLOCK);
+        const values = tl.load(x + row + offs, offs < n, -Infinity);
+        const shifted = values - tl.max(values, { axis: 0 });
+        const numerator = tl.exp(shifted);
+        tl.store(out + row + offs, numerator / tl.sum(numerator, { axis: 0 }), offs < n);
+      },
+      constants: { BLOCK: 256 },
+      grid: [5, 1, 1],
+      args: { x: floats(5 * 200), out: new Float32Array(1000), n: 200 },
+    }),
+  () =>
+    makeCase('rows', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
+      body: ({ x, out, n }, tl) => {
+        const r = tl.expandDims(tl.arange(0, 8), 1);
+        const c = tl.expandDims(tl.arange(0, 32), 0);
+        const mask = r < 7 && c < n;
+        const block = tl.load(x + r * n + c, mask, 1);
+        const scaled = block * tl.max(block, { axis: 1, keepDims: true }) - tl.sum(block, { axis: 0, keepDims: true });
+        tl.store(out + r * n + c, scaled + tl.trans(tl.trans(scaled)), mask);
+        tl.store(out + 7 * n + tl.arange(0, 8), tl.cast(tl.argmax(scaled, { axis: 1 }), tl.f32));
+      },
+      args: { x: floats(240), out: new Float32Array(300), n: 29 },
+    }),
+  () =>
+    makeCase('matmul', { a: ptr('f32'), b: ptr('f32'), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr }, {
+      body: ({ a, b, c, M, N, K, BM, BN, BK }, tl) => {
+        const rows = tl.programId(0) * BM + tl.arange(0, BM);
+        const columns = tl.programId(1) * BN + tl.arange(0, BN);
+        const ks = tl.arange(0, BK);
+        let left = a + (tl.expandDims(rows, 1) * K + tl.expandDims(ks, 0));
+        let right = b + (tl.expandDims(ks, 1) * N + tl.expandDims(columns, 0));
+        let acc = tl.zeros([BM, BN], tl.f32);
+        for (const k of tl.range(0, K, BK)) {
+          const x = tl.load(left, tl.expandDims(rows, 1) < M && tl.expandDims(ks, 0) < K - k, 0);
+          const y = tl.load(right, tl.expandDims(ks, 1) < K - k && tl.expandDims(columns, 0) < N, 0);
+          acc = tl.dot(x, y, acc);
+          left += BK;
+          right += BK * N;
+        }
+        const place = c + tl.expandDims(rows, 1) * N + tl.expandDims(columns, 0);
+        tl.store(place, acc, tl.expandDims(rows, 1) < M && tl.expandDims(columns, 0) < N);
+      },
+      constants: { BM: 16, BN: 32, BK: 8 },
+      grid: [3, 2, 1],
+      args: { a: floats(40 * 30), b: floats(30 * 50), c: new Float32Array(2000), M: 40, N: 50, K: 30 },
+    }),
+  () =>
+    makeCase('control', { out: ptr('i32'), n: 'i32', scale: 'f32' }, {
+      body: ({ out, n, scale }, tl) => {
+        const pid = tl.programId(0);
+        if (pid >= n) return;
+        let steps = 0;
+        let value = pid + 1;
+        while (value !== 1) {
+          value = value % 2 === 0 ? value >> 1 : value * 3 + 1;
+          steps += 1;
+        }
+        let total = tl.zeros([8], tl.f32);
+        for (let i = n; i > 0; i -= 2) total += tl.cast(i, tl.f32) * scale;
+        if (pid > 2) {
+          total = total * 2;
+          steps += 100;
+        }
+        tl.store(out + pid, steps + tl.cast(tl.sum(total), tl.i32));
+      },
+      grid: [9, 1, 1],
+      args: { out: new Int32Array(9), n: 8, scale: 0.5 },
+    }),
+  () =>
+    makeCase('atomics', { x: ptr('i32'), counts: ptr('i32'), best: ptr('f32'), swapped: ptr('i32') }, {
+      body: ({ x, counts, best, swapped }, tl) => {
+        const offs = tl.programId(0) * 32 + tl.arange(0, 32);
+        const values = tl.load(x + offs);
+        tl.atomicAdd(counts + ((values + 50) & 15), 1, values > -40);
+        tl.atomicMax(best, tl.cast(tl.max(values), tl.f32));
+        tl.atomicCas(swapped, 0, 7);
+        tl.atomicXchg(swapped + 1, 9);
+      },
+      grid: [4, 1, 1],
+      args: { x: integers(128), counts: new Int32Array(16), best: Float32Array.of(-1e30), swapped: new Int32Array(2) },
+    }),
+  () =>
+    makeCase('scans', { x: ptr('f32'), y: ptr('i32'), out: ptr('f32'), places: ptr('i32') }, {
+      body: ({ x, y, out, places }, tl) => {
+        const offs = tl.arange(0, 128);
+        const values = tl.load(x + offs);
+        tl.store(out + offs, tl.cumsum(values, 0));
+        const square = tl.reshape(values, [16, 8]);
+        const down = tl.associativeScan(square, 0, (a, b) => (a > b ? a : b), { reverse: true });
+        const grid = tl.expandDims(tl.arange(0, 16), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0);
+        tl.store(out + 128 + grid, down);
+        const picked = tl.gather(tl.load(y + offs), tl.load(y + offs) & 127, 0);
+        tl.store(places + offs, picked);
+        tl.store(out + 256 + offs, tl.rand(7, offs) + tl.randn(7, offs));
+      },
+      args: { x: floats(128), y: integers(128), out: new Float32Array(384), places: new Int32Array(128) },
+    }),
+  () =>
+    makeCase('halves', { x: ptr('f16'), y: ptr('bf16'), out: ptr('f16'), n: 'i32' }, {
+      body: ({ x, y, out, n }, tl) => {
+        const offs = tl.arange(0, 64);
+        const a = tl.load(x + offs, offs < n, 1.5);
+        const b = tl.cast(tl.load(y + offs, offs < n), tl.f16);
+        tl.store(out + offs, a * b + tl.sum(a));
+      },
+      args: { x: new Uint16Array(50).map((_, i) => 0x3000 + i * 97), y: new Uint16Array(50).map((_, i) => 0x3f00 + i), out: new Uint16Array(64), n: 50 },
+    }),
+  () =>
+    makeCase('inPlace', { x: ptr('f32'), n: 'i32' }, {
+      body: ({ x, n }, tl) => {
+        const offs = tl.arange(0, 64);
+        const shifted = tl.load(x + offs, offs < n);
+        tl.store(x + 1 + offs, shifted + 1, offs < n - 1);
+        tl.store(x + offs, tl.load(x + offs, offs < n) * 2, offs < n);
+      },
+      args: { x: floats(60), n: 60 },
+    }),
+]; // prettier-ignore
+
+ring('interpreter and C++ agree bit for bit', () => {
+  test.each<[string, Isa]>([
+    ['avx512', 'avx512'],
+    ['avx2', 'avx2'],
+    ['scalar', 'scalar'],
+  ])('%s', (_, isa) => {
+    const wrong = cases.flatMap((make) => {
+      const one = make();
+      try {
+        return differences(one, isa).map((line) => `${one.name}: ${line}`);
+      } catch (error) {
+        return [
+          `${one.name}: ${(error as Error).message.slice(0, 1500)}\n${printBlockProgram(one.program).slice(0, 1)}`,
+        ];
+      }
+    });
+    expect(wrong).toEqual([]);
+  });
+});

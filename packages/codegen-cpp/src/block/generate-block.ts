@@ -1,0 +1,85 @@
+// Block IR → C++: the bound kernel, printed, and an entry with the C ABI of every compiled graph. Its buffers are the
+// program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
+// bits of an f64. Its sizes are the grid's three.
+import { at, Lines, stableHash } from '@tsinductor/base';
+import { originText, printKernel, safeName } from '@tsinductor/codegen';
+import type { Definition, PrintedKernel } from '@tsinductor/codegen';
+import { verifyKernel } from '@tsinductor/ir';
+import type { BlockProgram, Kernel } from '@tsinductor/ir';
+import { cppDialect } from '../cpp-dialect.ts';
+import { elementDefinition } from '../prelude/vector-types.ts';
+import { assembleUnits } from '../units.ts';
+import type { CppUnit, EntryText } from '../units.ts';
+import { bindBlock, blockSizes } from './bind-block.ts';
+import type { BindTarget } from './binder.ts';
+
+export interface CppKernel {
+  readonly units: readonly CppUnit[];
+  readonly entry: string;
+  readonly kernel: Kernel;
+}
+
+/** Throws UserError KERNEL_NOT_COMPILED where the program has no form in C++. */
+export function generateBlock(program: BlockProgram, target: BindTarget): CppKernel {
+  const { units, entries, kernels } = generateBlocks([program], target);
+  return { units, entry: at(entries, 0), kernel: at(kernels, 0) };
+}
+
+export interface CppKernels {
+  readonly units: readonly CppUnit[];
+  /** The entry of each program, in order. */
+  readonly entries: readonly string[];
+  readonly kernels: readonly Kernel[];
+}
+
+/** Many programs in one set of units, equal kernels once. */
+export function generateBlocks(programs: readonly BlockProgram[], target: BindTarget): CppKernels {
+  const dialect = cppDialect(target.isa);
+  const printed = new Map<string, PrintedKernel>();
+  const entries = new Map<string, EntryText>();
+  const names: string[] = [];
+  const kernels = programs.map((program) => {
+    const kernel = bindBlock(program, target);
+    verifyKernel(kernel);
+    const { origins, notes, name, ...rest } = kernel;
+    const full = `${name}_${stableHash(rest).slice(0, 8)}`;
+    const known = printed.get(full);
+    const text = known ?? printKernel(kernel, {
+      dialect, name: full, linkage: 'static ', comment: `${originText(origins)}: ${notes.join('; ')}`,
+    }); // prettier-ignore
+    printed.set(full, text);
+    const entry = entryText(program, kernel, text);
+    entries.set(entry.name, entry.text);
+    names.push(entry.name);
+    return kernel;
+  });
+  return { kernels, entries: names, units: assembleUnits([...printed.values()], [...entries.values()], 1) };
+}
+
+function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel): { name: string; text: EntryText } {
+  const { reserved } = cppDialect('scalar');
+  const definitions: Definition[] = [elementDefinition('i64')];
+  const buffers = program.params.filter(({ kind }) => kind === 'buffer');
+  const args = kernel.buffers.map(({ dtype, role, storage }) => {
+    const element = elementDefinition(dtype);
+    definitions.push(element);
+    const param = storage.kind === 'buffer' ? program.params[storage.buffer] : undefined;
+    const position = buffers.findIndex((buffer) => buffer === param);
+    return `(${role === 'read' ? 'const ' : ''}${element.name} *)buffers[${String(position)}]`;
+  });
+  const body = new Lines();
+  blockSizes(program).forEach((size, position) => {
+    const scalar = `reinterpret_cast<const long *>(buffers[${String(buffers.length)}])[${String(position - 3)}]`;
+    const place = position < 3 ? `sizes[${String(position)}]` : scalar;
+    body.line(`const long ${safeName(size, reserved)} = ${place};`);
+  });
+  const all = [...args, ...kernel.sizes.map((size) => safeName(size, reserved))];
+  body.line(`${printed.name}(runtime, {${all.join(', ')}});`);
+  body.line('return 0;');
+  const name = `run_${stableHash([body.toString(), printed.name]).slice(0, 12)}`;
+  const lines = new Lines();
+  lines.block(`extern "C" int ${name}(char *const *buffers, const long *sizes, const Runtime *runtime) {`, () => {
+    lines.line(body.toString().trimEnd());
+  });
+  return { name, text: { text: lines.toString(), definitions, kernels: [printed.name] } };
+}
