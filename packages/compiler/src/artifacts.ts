@@ -5,16 +5,17 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { get, invariant } from '@tsinductor/base';
-import { openStore } from '@tsinductor/cache';
+import { get, invariant, stableHash } from '@tsinductor/base';
+import { cudaFlags } from '@tsinductor/runtime';
+import { graphNamespace, openStore } from '@tsinductor/cache';
 import type { Artifact as StoredArtifact, ArtifactStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
-import type { CompileUnit, Toolchain } from '@tsinductor/runtime';
-import { libraryName, planName, sourceName } from './artifact-names.ts';
+import type { CompileUnit, CudaSource, CudaToolkit, KernelFacts, Toolchain } from '@tsinductor/runtime';
+import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
 import { isPlan } from './plan.ts';
 import type { Plan } from './plan.ts';
 import type { CompileClient } from './compile-client.ts';
-import type { BuildJob } from './workers/protocol.ts';
+import type { BuildJob, CudaJob } from './workers/protocol.ts';
 
 export interface Artifact {
   /** The path of the shared object, whose bytes were just verified. */
@@ -30,6 +31,9 @@ export interface BuildRequest {
   readonly units: readonly CompileUnit[];
   readonly plan: Plan;
   readonly toolchain: Toolchain;
+  /** How long building it may take, and how many compilers it may run at once. */
+  readonly seconds: number;
+  readonly concurrency: number;
 }
 
 /** Several graphs in one library; their plans stay with the caller. */
@@ -37,24 +41,36 @@ export interface BatchRequest extends Omit<BuildRequest, 'plan'> {
   readonly plan: unknown;
 }
 
+/** CUDA source to compile. */
+export interface CudaRequest {
+  readonly name: string;
+  readonly source: CudaSource;
+  readonly toolkit: CudaToolkit;
+  readonly seconds: number;
+}
+
+/** Compiled CUDA in the cache. */
+export interface CudaArtifact {
+  readonly ptx: string;
+  readonly cubin: string;
+  readonly facts: readonly KernelFacts[];
+}
+
 /** The compiler may take this long for one unit, in milliseconds. */
 const compilerPatience = 120_000;
-const namespace = 'fx';
 
 export class Artifacts implements Disposable {
   readonly #store: ArtifactStore;
-  readonly #config: Config;
   readonly #warn: (code: string, message: string) => void;
   readonly #private: string | undefined;
 
   constructor(config: Config, warn: (code: string, message: string) => void) {
-    this.#config = config;
     this.#warn = warn;
     const cached = config.fxGraphCache && !config.forceDisableCaches;
     this.#private = cached ? undefined : mkdtempSync(join(tmpdir(), 'tsinductor-'));
     this.#store = openStore({
       root: this.#private ?? config.cacheDir,
-      namespace,
+      namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
       report: ({ kind, message }) => {
         warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
@@ -96,6 +112,40 @@ export class Artifacts implements Disposable {
     return get(new Map(Object.entries(stored.paths)), libraryName);
   }
 
+  /** The same, blocking this thread. */
+  buildLibraryNow(client: CompileClient, request: BatchRequest): string {
+    const known = this.#store.get(request.key);
+    if (known === undefined) this.#tell(client.run(this.#job(request)));
+    const stored = known ?? this.#store.get(request.key);
+    invariant(stored !== undefined, `the library ${request.key} was built and is not in the cache`);
+    return get(new Map(Object.entries(stored.paths)), libraryName);
+  }
+
+  /** Compiles CUDA, or finds it; `ptx` and `cubin` are the paths of verified files. */
+  async buildCuda(client: CompileClient, { name, source, toolkit, seconds }: CudaRequest): Promise<CudaArtifact> {
+    const inputs = { compiler: toolkit.fingerprint, architecture: source.architecture };
+    const key = stableHash({ kind: 'cuda', ...inputs, source: source.source, flags: cudaFlags });
+    const deadlineMs = seconds * 1000;
+    const job: CudaJob = {
+      key,
+      name,
+      inputs,
+      toolkit,
+      source,
+      cacheRoot: this.#store.root,
+      namespace: graphNamespace,
+      temporaryDirectory: tmpdir(),
+      timeoutMs: Math.min(compilerPatience, deadlineMs),
+      deadlineMs,
+    };
+    if (this.#store.get(key) === undefined) this.#tell(await client.submit(job));
+    const stored = this.#store.get(key);
+    invariant(stored !== undefined, `the kernels ${key} were compiled and are not in the cache`);
+    const paths = new Map(Object.entries(stored.paths));
+    const facts = JSON.parse(readFileSync(get(paths, factsName), 'utf8')) as KernelFacts[];
+    return { ptx: get(paths, ptxName), cubin: get(paths, cubinName), facts };
+  }
+
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]();
     if (this.#private !== undefined) rmSync(this.#private, { recursive: true, force: true });
@@ -107,7 +157,8 @@ export class Artifacts implements Disposable {
     return artifact;
   }
 
-  #job({ key, name, units, plan, toolchain }: BatchRequest): BuildJob {
+  #job({ key, name, units, plan, toolchain, seconds, concurrency }: BatchRequest): BuildJob {
+    const deadlineMs = seconds * 1000;
     return {
       key,
       name,
@@ -116,10 +167,11 @@ export class Artifacts implements Disposable {
       plan: JSON.stringify(plan),
       inputs: { compiler: toolchain.fingerprint },
       cacheRoot: this.#store.root,
-      namespace,
+      namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
-      concurrency: this.#config.compileThreads,
-      timeoutMs: compilerPatience,
+      concurrency,
+      timeoutMs: Math.min(compilerPatience, deadlineMs),
+      deadlineMs,
     };
   }
 

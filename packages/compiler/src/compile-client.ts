@@ -3,15 +3,21 @@
 // A call is synchronous: the caller posts its job and waits with Atomics.wait, so that tensor code needs no await. The
 // coordinator has its own event loop, so builds run in parallel meanwhile. `submit` is the same without blocking. The
 // thread is unref'd: it never keeps a process alive.
+//
+// A job ends in time or is given up: the worker stops its compilers at the job's deadline, and a client that hears nothing
+// shortly after, or of no heartbeat at all, throws and is `ended`: its thread is stopped, and its owner makes another.
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { InternalError, ToolchainError, UserError } from '@tsinductor/base';
-import { workerFailed } from './errors.ts';
+import { buildTimedOut, workerFailed } from './errors.ts';
+import { toError } from './workers/failure.ts';
 import { sharedAnswers, sharedHeartbeat, sharedLength } from './workers/protocol.ts';
-import type { BuildJob, Failure, Request, Response } from './workers/protocol.ts';
+import type { Job, Request, Response } from './workers/protocol.ts';
 
 /** How long a coordinator may show no sign of life before it is given up, in milliseconds. */
 const patience = 30_000;
+
+/** What a worker has beyond a job's deadline to stop its compilers and to answer, in milliseconds. */
+const grace = 1500;
 
 export class CompileClient implements Disposable {
   readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
@@ -19,6 +25,7 @@ export class CompileClient implements Disposable {
   readonly #blockingPort: MessagePort;
   readonly #pending = new Map<number, (response: Response) => void>();
   #nextId = 1;
+  #ended = false;
 
   constructor(threads: number) {
     const { port1, port2 } = new MessageChannel();
@@ -43,19 +50,26 @@ export class CompileClient implements Disposable {
     };
     this.#worker.on('error', fail);
     this.#worker.on('exit', () => {
+      this.#ended = true;
       fail('the coordinator thread ended');
     });
     this.#worker.unref();
     port1.unref();
   }
 
+  /** Whether it takes no more jobs. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   /** Builds `job`, blocking this thread until it is done; returns the cache's events. Throws what the build threw. */
-  run(job: BuildJob): readonly string[] {
+  run(job: Job): readonly string[] {
     const id = this.#nextId++;
     let answers = Atomics.load(this.#shared, sharedAnswers);
     this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
     let heartbeat = Atomics.load(this.#shared, sharedHeartbeat);
-    let lastSign = performance.now();
+    const started = performance.now();
+    let lastSign = started;
     for (;;) {
       Atomics.wait(this.#shared, sharedAnswers, answers, 1000);
       answers = Atomics.load(this.#shared, sharedAnswers);
@@ -66,19 +80,34 @@ export class CompileClient implements Disposable {
       const beat = Atomics.load(this.#shared, sharedHeartbeat);
       if (beat !== heartbeat) lastSign = performance.now();
       heartbeat = beat;
-      if (performance.now() - lastSign > patience) throw workerFailed('the coordinator thread does not answer');
+      const now = performance.now();
+      if (now - started > job.deadlineMs + grace) throw this.#giveUp(buildTimedOut(job));
+      if (now - lastSign > patience) throw this.#giveUp(workerFailed('the coordinator thread does not answer'));
     }
   }
 
   /** Builds `job` without blocking. */
-  async submit(job: BuildJob): Promise<readonly string[]> {
+  async submit(job: Job): Promise<readonly string[]> {
     const id = this.#nextId++;
     this.#worker.ref();
     const response = await new Promise<Response>((resolve) => {
-      this.#pending.set(id, resolve);
+      const timer = setTimeout(() => {
+        const { name, code, message } = this.#giveUp(buildTimedOut(job));
+        resolve({ id, failure: { name, code, message }, events: [] });
+      }, job.deadlineMs + grace);
+      this.#pending.set(id, (answer) => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
       this.#worker.postMessage({ id, job, blocking: false } satisfies Request);
     });
     return eventsOf(response);
+  }
+
+  /** Stops the thread, with whatever it still does; gives the reason back. */
+  #giveUp<E extends Error>(reason: E): E {
+    this[Symbol.dispose]();
+    return reason;
   }
 
   #settle(id: number): void {
@@ -87,6 +116,7 @@ export class CompileClient implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#ended = true;
     void this.#worker.terminate();
   }
 }
@@ -94,16 +124,4 @@ export class CompileClient implements Disposable {
 function eventsOf({ failure, events }: Response): readonly string[] {
   if (failure !== undefined) throw toError(failure);
   return events;
-}
-
-/** An error that crossed threads, made whole again. */
-function toError(failure: Failure): Error {
-  const { name, code, message, stderr, command } = failure;
-  if (name === 'ToolchainError') {
-    return new ToolchainError(code, message, {
-      ...(stderr === undefined ? {} : { stderr }),
-      ...(command === undefined ? {} : { command }),
-    });
-  }
-  return name === 'UserError' ? new UserError(code, message) : new InternalError(code, message);
 }

@@ -2,13 +2,13 @@
 // dominate. Graphs share units, and equal kernels are built once. There is no fallback here: a graph that cannot be
 // compiled is an error value, never an interpreted result.
 import { stableHash } from '@tsinductor/base';
-import { generateBatch } from '@tsinductor/codegen-cpp';
 import { fingerprint } from '@tsinductor/config';
-import { optimize, printGraph } from '@tsinductor/graph';
+import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import type { Schedule } from '@tsinductor/ir';
-import { lowerGraph } from '@tsinductor/lowering';
-import { schedule } from '@tsinductor/scheduler';
+import { cppBackend } from './batch-backend.ts';
+import type { BatchBackend } from './batch-backend.ts';
+import { planStages } from './compilation.ts';
 import { defaultSession, useNativeMemory } from './default-compiler.ts';
 import type { Executable } from './executable.ts';
 import type { NativeMachine } from './machine.ts';
@@ -33,18 +33,19 @@ interface Scheduled {
 export async function compileGraphs(
   graphs: readonly Graph[],
   session: Session = defaultSession(),
+  backend: BatchBackend = cppBackend,
 ): Promise<readonly CompiledGraph[]> {
   useNativeMemory();
   const machine = session.requireNative();
   const outcomes = graphs.map((graph): Scheduled | { readonly error: unknown } => {
     try {
-      return { graph, schedule: schedule(lowerGraph(optimize(graph)), { config: session.config }) };
+      return { graph, schedule: planStages({ graph, primitives: graph }, session.config).scheduled };
     } catch (error) {
       return { error };
     }
   });
   const scheduled = outcomes.filter((outcome): outcome is Scheduled => 'schedule' in outcome);
-  const loaded = await buildOrSplit(scheduled, machine, session);
+  const loaded = await buildOrSplit(scheduled, { machine, session, backend });
   let next = 0;
   return outcomes.map((outcome): CompiledGraph => {
     if (!('schedule' in outcome)) return { kind: 'failed', error: outcome.error };
@@ -52,33 +53,30 @@ export async function compileGraphs(
   });
 }
 
+interface Building {
+  readonly machine: NativeMachine;
+  readonly session: Session;
+  readonly backend: BatchBackend;
+}
+
 /** Builds all; where that fails, halves, until the graphs that cannot be built stand alone with their errors. */
-async function buildOrSplit(
-  scheduled: readonly Scheduled[],
-  machine: NativeMachine,
-  session: Session,
-): Promise<readonly CompiledGraph[]> {
+async function buildOrSplit(scheduled: readonly Scheduled[], building: Building): Promise<readonly CompiledGraph[]> {
   if (scheduled.length === 0) return [];
   try {
-    return await build(scheduled, machine, session);
+    return await build(scheduled, building);
   } catch (error) {
     if (scheduled.length === 1) return [{ kind: 'failed', error }];
     const middle = scheduled.length >> 1;
-    const left = await buildOrSplit(scheduled.slice(0, middle), machine, session);
-    return [...left, ...(await buildOrSplit(scheduled.slice(middle), machine, session))];
+    const left = await buildOrSplit(scheduled.slice(0, middle), building);
+    return [...left, ...(await buildOrSplit(scheduled.slice(middle), building))];
   }
 }
 
-async function build(
-  scheduled: readonly Scheduled[],
-  machine: NativeMachine,
-  session: Session,
-): Promise<readonly CompiledGraph[]> {
-  const { isa, threads, toolchain } = machine;
-  const batch = generateBatch(
-    scheduled.map((item) => item.schedule),
-    { isa, threads, units: session.config.compileThreads },
-  );
+async function build(scheduled: readonly Scheduled[], building: Building): Promise<readonly CompiledGraph[]> {
+  const { machine, session, backend } = building;
+  const { toolchain } = machine;
+  const schedules = scheduled.map((item) => item.schedule);
+  const batch = backend.generate(schedules, machine, session.config);
   const plans = scheduled.map((item, index) => {
     const program = batch.programs[index];
     return program === undefined ? undefined : makePlan(item.graph, item.schedule, program);
@@ -95,7 +93,11 @@ async function build(
   return scheduled.map((item, index): CompiledGraph => {
     const plan: unknown = plans[index];
     return isPlan(plan)
-      ? { kind: 'compiled', kernels: plan.kernels.length, executable: loadEntry(item, plan, { artifact, machine }) }
+      ? {
+          kind: 'compiled',
+          kernels: plan.kernels.length,
+          executable: loadEntry(item, plan, { artifact, building }),
+        }
       : { kind: 'failed', error: new RangeError('no plan was made') };
   });
 }
@@ -103,14 +105,17 @@ async function build(
 function loadEntry(
   { graph, schedule: { program } }: Scheduled,
   plan: Plan,
-  { artifact, machine }: { artifact: string; machine: NativeMachine },
+  { artifact, building }: { artifact: string; building: Building },
 ): Executable {
+  const { machine, session, backend } = building;
+  const { sizeAsserts } = session.config;
+  const siteOf = (site: number) => program.sites[site] ?? backend.failureOf(site, machine, artifact);
   const entry = machine.bridge.load(artifact, plan.entry);
   return new NativeExecutable(
     plan,
-    { bridge: machine.bridge, entry, siteOf: (site) => program.sites[site] },
+    { bridge: machine.bridge, threads: machine.threads, entry, siteOf, sizeAsserts },
     {
-      runsOn: `native code for ${machine.isa}`,
+      runsOn: `${backend.name} for ${machine.isa}`,
       graph: printGraph(graph),
       loopNodes: plan.loopNodes,
       kernels: plan.kernels,

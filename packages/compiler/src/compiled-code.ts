@@ -1,15 +1,19 @@
 // One compiled function: its specialisations, and what happens when none of them fits.
 //
 // A call looks for an entry whose guards hold, newest first, and runs it. Otherwise the function is traced again for
-// these arguments. What cannot be traced (a value read while tracing, a write to an argument's property) makes the
-// function run eagerly from then on, with one report; under `fullgraph` it is an error at the user's line.
+// these arguments. What cannot be one graph (a value is read while tracing, an argument's property is written to) runs
+// segment by segment from then on, with a report; a call that writes to memory which its arguments share does so alone.
+// Under `fullgraph` both are errors at the user's line.
 import { at, isTsInductorError } from '@tsinductor/base';
-import type { SourceLocation } from '@tsinductor/base';
+import type { SourceLocation, TsInductorError } from '@tsinductor/base';
+import { withConfig } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
-import { isRecording, writesAreShared } from '@tsinductor/tensor';
+import { isRecording, writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
+import { AliasedCalls } from './aliased-calls.ts';
 import { findOuterWrites } from './closure.ts';
-import { graphBreak, recompileLimit } from './errors.ts';
+import { graphBreak, reasonOf, recompileLimit } from './errors.ts';
 import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
 import type { GuardFailure, GuardNode, TensorGuard } from './guard.ts';
 import type { CompileOptions } from './options.ts';
@@ -18,6 +22,7 @@ import type { Break, Explanation, GraphReport } from './report.ts';
 import { putTogether } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 import type { Executable } from './executable.ts';
+import { SegmentedCode } from './segmented-code.ts';
 import { aliasedResult, traceCall } from './trace-call.ts';
 import type { ResultSource, SizeGuard, TracedCall } from './trace-call.ts';
 import type { Session } from './session.ts';
@@ -27,6 +32,8 @@ type Callable = (this: unknown, ...args: unknown[]) => unknown;
 
 /** A specialisation: what it requires, and what runs when that holds. */
 interface Entry {
+  /** Whose method was called; undefined for a plain function. */
+  readonly owner: WeakRef<object> | undefined;
   readonly nodes: readonly GuardNode[];
   /** Tensors that the function closes over, by reference, and what is required of them. */
   readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
@@ -59,8 +66,15 @@ export class CompiledCode {
   readonly #session: () => Session;
   #entries: Entry[] = [];
   #eager = false;
+  /** It cannot be one graph. */
+  #isBroken = false;
+  #segments: SegmentedCode | undefined;
+  #aliased = new AliasedCalls();
+  /** Objects for whom the method ran into the limit. */
+  #eagerOwners = new WeakSet();
   #calls = 0;
   #misses = 0;
+  #lastMissed = -1;
   readonly #dynamicAxes = new Map<string, Set<number>>();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
@@ -83,29 +97,34 @@ export class CompiledCode {
     for (const entry of this.#entries) {
       if (this.#fits(entry, thisArg, scope)) return this.#run(entry, thisArg, args);
     }
+    if (this.#isBroken || this.#aliased.has(thisArg, scope)) {
+      return this.#runSegments(thisArg, args);
+    }
     const entry = this.#specialise(thisArg, args, scope);
-    return entry === undefined ? this.#fn.apply(thisArg, args as unknown[]) : this.#run(entry, thisArg, args);
+    if (entry !== undefined) return this.#run(entry, thisArg, args);
+    return this.#isEagerFor(thisArg) ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
   /** Compiles for these arguments, without running. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    const scope = this.#scopeOf(args);
-    if (this.#eager || this.#entries.some((entry) => this.#fits(entry, thisArg, scope))) return;
-    this.#specialise(thisArg, args, scope);
+    if (!this.#isPrepared(thisArg, args)) this.#specialise(thisArg, args, this.#scopeOf(args));
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
-    const scope = this.#scopeOf(args);
-    if (this.#eager || this.#entries.some((entry) => this.#fits(entry, thisArg, scope))) return;
+    if (this.#isPrepared(thisArg, args)) return;
     const traced = this.#trace(thisArg, args);
     if (traced === undefined) return;
     const executable = await this.#session().prepareAsync(traced, this.#request(traced));
-    this.#install(traced, executable);
+    this.#install(traced, executable, thisArg);
   }
 
   reset(): void {
     this.#entries = [];
+    this.#isBroken = false;
+    this.#segments = undefined;
+    this.#aliased = new AliasedCalls();
+    this.#eagerOwners = new WeakSet();
     this.#dynamicAxes.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
@@ -123,7 +142,8 @@ export class CompiledCode {
   }
 
   graphs(): readonly GraphReport[] {
-    return this.#entries.map((entry) => ({ ...entry.executable.report, guards: guardsOf(entry) }));
+    const whole = this.#entries.map((entry) => ({ ...entry.executable.report, guards: guardsOf(entry) }));
+    return [...whole, ...(this.#segments?.reports() ?? [])];
   }
 
   explain(): Explanation {
@@ -160,7 +180,10 @@ export class CompiledCode {
     });
     // What the graph writes to must not be the memory of another input: it was traced as if each were its own.
     const written = entry.graph.mutations.map(({ placeholder }) => at(inputs, placeholder));
-    if (written.length > 0 && writesAreShared(written, inputs)) return this.#fn.apply(thisArg, args as unknown[]);
+    if (written.length > 0 && writesAreShared(written, inputs)) {
+      this.#noteBreak('it writes to memory that several of its tensors share in this call', undefined);
+      return this.#runSegments(thisArg, args);
+    }
     const outputs = entry.executable.run(inputs);
     const results = entry.results.map((source) =>
       source.kind === 'computed'
@@ -173,16 +196,55 @@ export class CompiledCode {
   }
 
   #specialise(thisArg: unknown, args: readonly unknown[], scope: readonly unknown[]): Entry | undefined {
-    this.#misses += 1;
+    this.#countMiss();
+    if (this.#isEagerFor(thisArg)) return undefined;
     this.#explainMiss(thisArg, scope);
-    if (this.#eager) return undefined;
+    if (this.#isEagerFor(thisArg)) return undefined;
     const traced = this.#trace(thisArg, args);
     if (traced === undefined) return undefined;
     const executable = this.#session().prepare(traced, this.#request(traced));
-    return this.#install(traced, executable);
+    return this.#install(traced, executable, thisArg);
   }
 
-  #request(traced: TracedCall): Parameters<Session['prepare']>[1] {
+  /** This call found nothing that fits: counted once, however much is compiled in it. */
+  #countMiss(): void {
+    if (this.#lastMissed !== this.#calls) this.#misses += 1;
+    this.#lastMissed = this.#calls;
+  }
+
+  /** Whether nothing would be compiled for these arguments before they are called with. */
+  #isPrepared(thisArg: unknown, args: readonly unknown[]): boolean {
+    const scope = this.#scopeOf(args);
+    return this.#eager || this.#isBroken || this.#entries.some((entry) => this.#fits(entry, thisArg, scope));
+  }
+
+  #isEagerFor(thisArg: unknown): boolean {
+    return this.#eager || (isObject(thisArg) && this.#eagerOwners.has(thisArg));
+  }
+
+  #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
+    const segments = (this.#segments ??= new SegmentedCode({
+      name: this.name,
+      fn: this.#fn,
+      config: () => this.#config(),
+      dynamic: () => this.#dynamic(),
+      prepare: (traced, inputs) => this.#session().prepare(traced, this.#request({ inputs })),
+      noteBreak: ({ operation, location: { file, line } }) => {
+        this.#noteBreak(`${operation} needs the values of a tensor`, { file, line });
+      },
+      warn: (topic, message) => {
+        this.#session().warnOnce(topic, message);
+      },
+    }));
+    const known = segments.size;
+    try {
+      return segments.call(thisArg, args);
+    } finally {
+      if (segments.size > known) this.#countMiss();
+    }
+  }
+
+  #request(traced: Pick<TracedCall, 'inputs'>): Parameters<Session['prepare']>[1] {
     const { backend, mode, options } = this.#options;
     return {
       name: this.name,
@@ -193,9 +255,10 @@ export class CompiledCode {
     };
   }
 
-  #install(traced: TracedCall, executable: Executable): Entry {
+  #install(traced: TracedCall, executable: Executable, thisArg: unknown): Entry {
     const self = { this: undefined };
     const entry: Entry = {
+      owner: isObject(thisArg) ? new WeakRef(thisArg) : undefined,
       ...traced,
       inputs: traced.positions,
       executable,
@@ -213,13 +276,28 @@ export class CompiledCode {
     if (newest === undefined) return;
     const reason = this.#whyMissed(newest, thisArg, scope);
     this.#recompiles.push(reason);
-    const { recompileLimit: limit } = this.#session().config;
-    this.#session().log('recompiles', `${this.name}: ${reason}`);
-    if (this.#entries.length < limit) return;
-    const error = recompileLimit(this.name, limit, reason);
+    const config = this.#config();
+    this.#session().log('recompiles', `${this.name}: ${reason}`, config);
+    const owner = isObject(thisArg) ? thisArg : undefined;
+    const ofOwner = this.#entries.filter((entry) => entry.owner?.deref() === owner).length;
+    const allInAll = this.#entries.length >= config.accumulatedRecompileLimit;
+    if (ofOwner < config.recompileLimit && !allInAll) return;
+    const error = recompileLimit(
+      this.name,
+      allInAll ? config.accumulatedRecompileLimit : config.recompileLimit,
+      reason,
+    );
     if (this.#options.fullgraph === true) throw error;
     this.#session().warnOnce(error.code, error.message);
-    this.#eager = true;
+    if (allInAll || owner === undefined) this.#eager = true;
+    else this.#eagerOwners.add(owner);
+  }
+
+  /** The session's settings, with those of this function's own options. */
+  #config(): Config {
+    const { config } = this.#session();
+    const { options } = this.#options;
+    return options === undefined ? config : withConfig(config, options, 'options');
   }
 
   #whyMissed(entry: Entry, thisArg: unknown, scope: readonly unknown[]): string {
@@ -245,30 +323,44 @@ export class CompiledCode {
   }
 
   #dynamic(): boolean | undefined {
-    return this.#options.dynamic ?? this.#session().config.dynamic ?? undefined;
+    return this.#options.dynamic ?? this.#config().dynamic ?? undefined;
   }
 
   #trace(thisArg: unknown, args: readonly unknown[]): TracedCall | undefined {
-    this.#inspectSource();
     const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(args) };
+    const dynamic = this.#dynamic();
     const isDynamic = (path: string, axis: number): boolean =>
-      this.#dynamic() ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
+      dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
     try {
-      return traceCall(call, isDynamic);
+      const traced = traceCall(call, isDynamic);
+      if (!('error' in traced)) {
+        this.#inspectSource();
+        return traced;
+      }
+      this.#breakGraph(traced.error);
+      this.#aliased.add(traced);
     } catch (error) {
-      const reason = breakReason(error);
-      if (reason === undefined) throw error;
-      if (this.#options.fullgraph === true) throw graphBreak(reason.reason, reason.location, error);
-      this.#breakGraph(reason.reason, reason.location);
-      return undefined;
+      if (!breaksGraph(error)) throw error;
+      this.#breakGraph(error);
+      this.#isBroken = true;
     }
+    return undefined;
   }
 
-  #breakGraph(reason: string, location: SourceLocation | undefined): void {
-    this.#eager = true;
-    this.#breaks.push({ reason, ...(location === undefined ? {} : { file: location.file, line: location.line }) });
+  /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
+  #breakGraph(error: TsInductorError): void {
+    if (this.#options.fullgraph === true) throw graphBreak(error.message, error.location, error);
+    this.#noteBreak(reasonOf(error), error.location);
+  }
+
+  #noteBreak(reason: string, location: SourceLocation | undefined): void {
+    const place = location === undefined ? {} : { file: location.file, line: location.line };
+    const isKnown = (known: Break): boolean =>
+      known.file === place.file && known.line === place.line && (place.file !== undefined || known.reason === reason);
+    if (this.#breaks.some(isKnown)) return;
+    this.#breaks.push({ reason, ...place });
     const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
-    this.#session().warnOnce(`GRAPH_BREAK ${this.name}`, `${this.name} runs eagerly: ${reason}${where}`);
+    this.#session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#config());
   }
 
   /** Reports writes to closed-over variables, once: a trace would do them once only. */
@@ -283,6 +375,8 @@ export class CompiledCode {
   }
 }
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
 /** The symbolic sizes of a call. */
 const sizesOf = (graph: Graph, inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
   new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, inputs[placeholder]?.shape[axis] ?? 0]));
@@ -293,9 +387,8 @@ const guardsOf = (entry: Entry): string[] => [
   ...entry.sizeGuards.map(({ text }) => text),
 ];
 
-/** Why an error means that the function cannot be one graph; undefined if it is an error of the user's own. */
-function breakReason(error: unknown): { reason: string; location: SourceLocation | undefined } | undefined {
-  if (!isTsInductorError(error)) return undefined;
-  const breaking = ['DATA_DEPENDENT', 'ALIASED_MUTATION', 'TRACE_WRITE', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
-  return breaking.includes(error.code) ? { reason: error.message, location: error.location } : undefined;
-}
+const breaking = ['DATA_DEPENDENT', 'TRACE_WRITE', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
+
+/** Whether an error means that the function cannot be one graph, rather than that the user made one. */
+const breaksGraph = (error: unknown): error is TsInductorError =>
+  isTsInductorError(error) && breaking.includes(error.code);

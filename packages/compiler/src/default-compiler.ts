@@ -3,7 +3,7 @@ import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { createStoragePool } from '@tsinductor/runtime';
 import type { StoragePool } from '@tsinductor/runtime';
-import { setStorageProvider } from '@tsinductor/tensor';
+import { setStorageProvider } from '@tsinductor/tensor/internal';
 import type { Machine } from './machine.ts';
 import { Session } from './session.ts';
 import type { Voice } from './session.ts';

@@ -1,7 +1,7 @@
 // Every error the compiler package makes, by name.
 import { inspect } from 'node:util';
-import { InternalError, UserError } from '@tsinductor/base';
-import type { SourceLocation } from '@tsinductor/base';
+import { InternalError, ToolchainError, UserError } from '@tsinductor/base';
+import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 
 export const unknownOption = (name: string, known: readonly string[]): UserError =>
   new UserError('OPTION_UNKNOWN', `compile() has no option ${JSON.stringify(name)}`, {
@@ -30,7 +30,7 @@ export const unsupportedResult = (path: string, value: unknown): UserError =>
     hint: 'return tensors, plain values, or arrays and plain objects of them',
   });
 
-/** Thrown while tracing: the function runs eagerly instead. */
+/** Thrown while tracing: the function runs segment by segment instead. */
 export const observedWrite = (path: string): UserError =>
   new UserError('TRACE_WRITE', `it writes to ${path}, which a compiled call would not repeat`, {
     hint: 'return the new value instead, or update a tensor in place',
@@ -41,12 +41,20 @@ export const argumentTooDeep = (path: string): UserError =>
     hint: 'pass a flatter structure',
   });
 
+/** Under `fullgraph`: the function cannot be one graph, for the reason that the message gives. */
 export const graphBreak = (reason: string, location: SourceLocation | undefined, cause: unknown): UserError =>
   new UserError('GRAPH_BREAK', `fullgraph: ${reason}`, {
     location,
     cause,
-    hint: 'compute with tensors (where, gather) instead, or drop fullgraph to run this function eagerly',
+    hint: 'compute with tensors (where, gather) instead, or drop fullgraph to run this function segment by segment',
   });
+
+/** What an error says is wrong, without where it is and what to do. */
+export function reasonOf({ message, hint, location }: TsInductorError): string {
+  const without = (text: string, tail: string): string => (text.endsWith(tail) ? text.slice(0, -tail.length) : text);
+  const what = hint === undefined ? message : without(message, `; ${hint}`);
+  return location === undefined ? what : without(what, `, at ${location.file}:${String(location.line)}`);
+}
 
 export const recompileLimit = (name: string, limit: number, reason: string): UserError =>
   new UserError(
@@ -57,8 +65,39 @@ export const recompileLimit = (name: string, limit: number, reason: string): Use
     },
   );
 
+export const segmentLimit = (name: string, limit: number): UserError =>
+  new UserError(
+    'RECOMPILE_LIMIT',
+    `${name} is not one graph, and ${String(limit)} of its segments were compiled that differ in numbers only: further ones run operator by operator`,
+    { hint: 'pass sizes and numbers that change as tensors, or raise recompileLimit' },
+  );
+
+/** A check of an index that failed in native code: the message names the operator and what was out of range. */
 export const checkFailed = (what: string, location: SourceLocation | undefined): UserError =>
   new UserError('INDEX_OUT_OF_RANGE', what, { location, hint: 'check the index tensor against the size it indexes' });
+
+export const inputLayout = (what: string, found: string, expected: string): UserError =>
+  new UserError('INPUT_LAYOUT', `${what} of a compiled graph is ${found}, and the code was made for ${expected}`, {
+    hint: 'call the function that compile() gave, which compiles again where arguments change',
+  });
+
+export const outputLayout = (output: string, elements: number): InternalError =>
+  new InternalError('OUTPUT_LAYOUT', `an output is ${output}, and ${String(elements)} elements are allocated for it`, {
+    hint: 'this is a bug: please report it with the output of explain()',
+  });
+
+export const buildTimedOut = ({
+  name,
+  deadlineMs,
+}: {
+  readonly name: string;
+  readonly deadlineMs: number;
+}): ToolchainError =>
+  new ToolchainError(
+    'COMPILE_TIMEOUT',
+    `building ${JSON.stringify(name.slice(0, 80))} took longer than ${String(deadlineMs / 1000)} s`,
+    { hint: 'raise the setting compileTimeout, or look with `tsinductor doctor` whether the compiler hangs' },
+  );
 
 export const workerFailed = (cause: unknown): InternalError =>
   new InternalError('COMPILE_WORKER', 'the compile worker ended unexpectedly', {

@@ -1,4 +1,7 @@
 // The public API of @tsinductor/compiler: re-exports only.
+export { cppBackend, emulatedCudaBackend } from './batch-backend.ts';
+export type { CudaArtifact, CudaRequest } from './artifacts.ts';
+export type { Batch, BatchBackend } from './batch-backend.ts';
 export { compileGraphs } from './compile-graphs.ts';
 export type { CompiledGraph } from './compile-graphs.ts';
 export { compile } from './compile.ts';
@@ -12,3 +15,8 @@ export type { CompileOptions, CustomBackend, Mode } from './options.ts';
 export type { Break, Explanation, GraphReport, KernelReport } from './report.ts';
 export { Session } from './session.ts';
 export type { PrepareRequest, Voice } from './session.ts';
+export type { AutotuneOptions, TunedKernel, TuningResult } from './kernels/autotune.ts';
+export { doBench } from './kernels/do-bench.ts';
+export type { BenchOptions } from './kernels/do-bench.ts';
+export { Kernel, kernel } from './kernels/kernel.ts';
+export type { GridLike, KernelInspection, KernelOptions, LaunchOptions } from './kernels/kernel.ts';

@@ -5,7 +5,7 @@ import { optimize, printGraph } from '@tsinductor/graph';
 import { evaluateIndex, interpretProgram } from '@tsinductor/ir';
 import type { BufferDecl, BufferId, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
-import { allocate, placedTensor, placeOf } from '@tsinductor/tensor';
+import { allocate, placedTensor, placeOf } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { TracedGraph } from './session.ts';
 import type { Executable } from './executable.ts';

@@ -26,14 +26,14 @@ export interface InterpretingMachine {
 
 export type Machine = NativeMachine | InterpretingMachine;
 
-/** `directory`: where what was found is kept; it belongs to the user alone. */
-export function openMachine(config: Config, directory: string): Machine {
+/** `directory`: where what was found is kept; it belongs to the user alone. A bridge that is open already is taken. */
+export function openMachine(config: Config, directory: string, opened?: Bridge): Machine {
   let report: ToolchainReport | undefined;
   try {
     report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, directory });
     const toolchain = requireToolchain(report);
     const isaReport = probeIsa(toolchain, { directory });
-    const bridge = openBridge({ toolchain, directory });
+    const bridge = opened ?? openBridge({ toolchain, directory });
     const threads = bridge.setThreads(config.cpp.threads > 0 ? config.cpp.threads : cpuCount());
     const isa = limitIsa(isaReport.isa, config.cpp.simdlen);
     return { kind: 'native', toolchain, report, isa, isaReport, bridge, threads };

@@ -5,16 +5,19 @@
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { CheckSite } from '@tsinductor/ir';
-import type { Block, Bridge, EntryId } from '@tsinductor/runtime';
-import { acquireBlock, releaseBlock, tensorFromBlock } from '@tsinductor/tensor';
+import type { Bridge, EntryId } from '@tsinductor/runtime';
+import { acquireBlock, adoptBlock, tensorFromBlock } from '@tsinductor/tensor/internal';
+import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkFailed } from './errors.ts';
 import type { Executable } from './executable.ts';
+import { checkInputs, checkOutput } from './layout-check.ts';
+import type { LayoutCheck } from './layout-check.ts';
 import { sizeFunction } from './plan.ts';
 import type { Plan, PlannedTensor } from './plan.ts';
 
 interface OutputPlan {
-  readonly bytes: (sizes: ReadonlyMap<string, number>) => number;
+  readonly elements: (sizes: ReadonlyMap<string, number>) => number;
   readonly shape: (sizes: ReadonlyMap<string, number>) => readonly number[];
   readonly strides: (sizes: ReadonlyMap<string, number>) => readonly number[];
   readonly planned: PlannedTensor;
@@ -24,7 +27,11 @@ interface OutputPlan {
 export interface NativeEntry {
   readonly bridge: Bridge;
   readonly entry: EntryId;
+  /** How many threads the code was made for. */
+  readonly threads: number;
   readonly siteOf: (site: number) => CheckSite | undefined;
+  /** The setting of that name: look at inputs and outputs before the code trusts them. */
+  readonly sizeAsserts: boolean;
 }
 
 const noSizes: ReadonlyMap<string, number> = new Map();
@@ -34,35 +41,41 @@ export class NativeExecutable implements Executable {
   readonly #plan: Plan;
   readonly #table: Float64Array;
   readonly #call: () => number;
+  readonly #useThreads: () => void;
   readonly #outputs: readonly OutputPlan[];
   readonly #workspaceBytes: (sizes: ReadonlyMap<string, number>) => number;
-  readonly #constants: Block | undefined;
-  #workspace: Block | undefined;
-
+  // As storages, so that the pool has their memory back when this is no longer reachable.
+  readonly #constants: Storage | undefined;
+  #workspace: Storage | undefined;
+  readonly #checkInputs: LayoutCheck | undefined;
   readonly #siteOf: NativeEntry['siteOf'];
 
   constructor(plan: Plan, native: NativeEntry, report: Executable['report']) {
     this.#plan = plan;
     this.#siteOf = native.siteOf;
     this.report = report;
-    const buffers = plan.inputs + plan.outputs.length + 2;
+    this.#checkInputs = native.sizeAsserts ? checkInputs(plan.inputs) : undefined;
+    const buffers = plan.inputs.length + plan.outputs.length + 2;
     this.#table = new Float64Array(buffers + plan.sizes.length);
     this.#outputs = plan.outputs.map(planOutput);
     this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
-    this.#constants = constantsBlock(plan.constants);
+    this.#constants = constantsOf(plan.constants);
+    this.#useThreads = () => native.bridge.setThreads(native.threads);
     this.#call = native.bridge.bind(native.entry, this.#table, { buffers, sizes: plan.sizes.length });
   }
 
   run(inputs: readonly Tensor[]): Tensor[] {
     const table = this.#table;
     const sizes = this.#plan.sizes.length === 0 ? noSizes : this.#readSizes(inputs);
+    this.#checkInputs?.(inputs, sizes);
     let slot = 0;
     for (const input of inputs) table[slot++] = input.address;
-    const outputs = this.#outputs.map((output) => makeOutput(output, sizes));
+    const outputs = this.#outputs.map((output) => this.#makeOutput(output, sizes));
     for (const output of outputs) table[slot++] = output.address;
     table[slot++] = this.#constants?.address ?? 0;
     table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
     for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
+    this.#useThreads();
     const status = this.#call();
     if (status !== 0) this.#fail(status, outputs);
     for (const { placeholder, output } of this.#plan.mutations) {
@@ -81,11 +94,19 @@ export class NativeExecutable implements Executable {
 
   #workspaceAddress(bytes: number): number {
     if (bytes === 0) return 0;
-    if (this.#workspace === undefined || this.#workspace.bytes < bytes) {
-      if (this.#workspace !== undefined) releaseBlock(this.#workspace);
-      this.#workspace = acquireBlock(bytes);
+    if (this.#workspace === undefined || this.#workspace.byteLength < bytes) {
+      this.#workspace?.release();
+      this.#workspace = memoryOf(bytes);
     }
     return this.#workspace.address;
+  }
+
+  #makeOutput({ planned, elements, shape, strides }: OutputPlan, sizes: ReadonlyMap<string, number>): Tensor {
+    const { dtype } = planned;
+    const layout = { dtype, shape: shape(sizes), strides: strides(sizes) };
+    const count = elements(sizes);
+    if (this.#checkInputs !== undefined) checkOutput(layout, count);
+    return tensorFromBlock(acquireBlock(count * dtypeInfo[dtype].bytes), layout);
   }
 
   #fail(status: number, outputs: readonly Tensor[]): never {
@@ -96,11 +117,9 @@ export class NativeExecutable implements Executable {
 }
 
 function planOutput(planned: PlannedTensor): OutputPlan {
-  const elements = sizeFunction(planned.size);
-  const { bytes } = dtypeInfo[planned.dtype];
   return {
     planned,
-    bytes: (sizes) => elements(sizes) * bytes,
+    elements: sizeFunction(planned.size),
     shape: listFunction(
       planned.shape.map(sizeFunction),
       planned.shape.every(({ kind }) => kind === 'int'),
@@ -124,18 +143,17 @@ function listFunction(
   return () => list;
 }
 
-function makeOutput(output: OutputPlan, sizes: ReadonlyMap<string, number>): Tensor {
-  return tensorFromBlock(acquireBlock(output.bytes(sizes)), {
-    dtype: output.planned.dtype,
-    shape: output.shape(sizes),
-    strides: output.strides(sizes),
-  });
+/** Memory of the pool that goes with whoever reaches it, and lives longer than any scope of the user's. */
+function memoryOf(bytes: number): Storage {
+  const storage = adoptBlock(acquireBlock(bytes), bytes);
+  storage.retain();
+  return storage;
 }
 
-function constantsBlock(base64: string): Block | undefined {
+function constantsOf(base64: string): Storage | undefined {
   if (base64 === '') return undefined;
   const bytes = Buffer.from(base64, 'base64');
-  const block = acquireBlock(bytes.length);
-  new Uint8Array(block.buffer).set(bytes);
-  return block;
+  const storage = memoryOf(bytes.length);
+  new Uint8Array(storage.buffer, storage.byteOffset, storage.byteLength).set(bytes);
+  return storage;
 }

@@ -13,7 +13,7 @@ const modes: readonly Mode[] = ['default', 'reduce-overhead', 'max-autotune', 'm
 export interface CompileOptions {
   /** What the compiler may spend: as torch.compile's. On the CPU the modes differ in tuning only. */
   readonly mode?: Mode;
-  /** Require one graph: a data-dependent read is an error rather than a reason to run eagerly. */
+  /** Require one graph: a data-dependent read is an error rather than the end of a segment. */
   readonly fullgraph?: boolean;
   /** true: sizes are symbolic from the start; false: never; unset: the second distinct size of an axis makes it so. */
   readonly dynamic?: boolean;

@@ -5,11 +5,11 @@ import { invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
 import type { Graph } from '@tsinductor/graph';
-import { evaluateIndex } from '@tsinductor/ir';
-import type { BufferDecl, Decision, Index, LoopProgram, Schedule } from '@tsinductor/ir';
+import { add, constantValue, evaluateIndex } from '@tsinductor/ir';
+import type { BufferDecl, Decision, GroupStatistics, Index, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { KernelReport } from './report.ts';
 
-export const planFormat = 1;
+export const planFormat = 2;
 
 export interface PlannedTensor {
   readonly dtype: DType;
@@ -23,7 +23,7 @@ export interface Plan {
   readonly format: typeof planFormat;
   /** The entry's symbol. */
   readonly entry: string;
-  readonly inputs: number;
+  readonly inputs: readonly PlannedTensor[];
   readonly outputs: readonly PlannedTensor[];
   readonly workspaceBytes: Index;
   /** The constants' block in base64; empty without constants. */
@@ -40,16 +40,30 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
   return {
     format: planFormat,
     entry: program.entry,
-    inputs: loops.inputs.length,
+    inputs: loops.inputs.map((id) => plannedTensor(bufferOf(loops, id))),
     outputs: loops.outputs.map((id) => plannedTensor(bufferOf(loops, id))),
     workspaceBytes: program.workspaceBytes,
     constants: constantsBlock(loops, program.constants),
     sizes: graph.sizes,
     mutations: graph.mutations,
-    kernels: program.kernels.map(({ name, notes }) => ({ name, description: notes.join('; ') })),
+    kernels: program.kernels.map(({ name, notes }, index) => ({
+      name,
+      ...costOf(schedule.statistics?.groups[index]),
+      description: notes.join('; '),
+    })),
     decisions: schedule.decisions,
     loopNodes: loops.nodes.length,
   };
+}
+
+/** What a kernel moves and computes, where that does not depend on symbolic sizes. */
+function costOf(counted: GroupStatistics | undefined): Pick<KernelReport, 'bytes' | 'leastBytes' | 'operations'> {
+  if (counted === undefined) return {};
+  const bytes = constantValue(add(counted.readBytes, counted.writtenBytes));
+  const [leastBytes, operations] = [constantValue(counted.leastBytes), constantValue(counted.flops)];
+  return bytes === undefined || leastBytes === undefined || operations === undefined
+    ? {}
+    : { bytes, leastBytes, operations };
 }
 
 function bufferOf(program: LoopProgram, id: number): BufferDecl {

@@ -1,12 +1,16 @@
 // What `explain` shows: for each compiled graph its kernels, its guards, and every decision with its reason. Plain data
 // with one rendering as text.
 import { Lines } from '@tsinductor/base';
+import { printDecision } from '@tsinductor/ir';
 import type { Decision } from '@tsinductor/ir';
 
 export interface KernelReport {
   readonly name: string;
   /** What one call reads and writes, in bytes; undefined where it depends on symbolic sizes. */
   readonly bytes?: number;
+  /** What any kernel with its inputs and results would move, and how many arithmetic operations one call takes. */
+  readonly leastBytes?: number;
+  readonly operations?: number;
   readonly description: string;
 }
 
@@ -61,7 +65,7 @@ function printExplanation(parts: Omit<Explanation, 'toString'>): string {
   list(lines, 'recompiled because', parts.recompiles);
   list(
     lines,
-    'run eagerly because',
+    'broken into segments because',
     parts.breaks.map(({ reason, file, line }) =>
       file === undefined ? reason : `${reason}, at ${file}:${String(line)}`,
     ),
@@ -78,10 +82,7 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
   list(
     lines,
     'kernels',
-    graph.kernels.map(({ name, bytes, description }) => {
-      const traffic = bytes === undefined ? '' : ` (${(bytes / 1e6).toFixed(3)} MB)`;
-      return `${name}${traffic}: ${description}`;
-    }),
+    graph.kernels.map((kernel) => `${kernel.name}${printCost(kernel)}: ${kernel.description}`),
   );
   list(lines, 'guards', graph.guards);
   list(lines, 'decisions', graph.decisions.map(printDecision));
@@ -90,17 +91,12 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
   }, ''); // prettier-ignore
 }
 
-function printDecision(decision: Decision): string {
-  switch (decision.kind) {
-    case 'inlined':
-      return `inlined ${decision.producer} into ${decision.consumers.join(', ')}: ${decision.reason}`;
-    case 'fused':
-      return `fused ${decision.nodes.join(', ')}: ${decision.reason}`;
-    case 'rejected':
-      return `kept apart ${decision.nodes.join(', ')}: ${decision.reason}`;
-    case 'reused':
-      return `${decision.buffer} takes the memory of ${decision.of}: ${decision.reason}`;
-  }
+function printCost({ bytes, leastBytes, operations }: KernelReport): string {
+  if (bytes === undefined) return '';
+  const millions = (value: number): string => (value / 1e6).toFixed(3);
+  const least = leastBytes === undefined ? '' : ` of at least ${millions(leastBytes)} MB`;
+  const work = operations === undefined ? '' : `, ${millions(operations)} M operations`;
+  return ` (${millions(bytes)} MB${least}${work})`;
 }
 
 function list(lines: Lines, title: string, items: readonly string[]): void {

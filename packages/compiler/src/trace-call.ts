@@ -1,11 +1,13 @@
 // One traced call: a function, what it was called with, and what came of it: the graph, the guards of everything that it
 // read, and how inputs and results are wired to the graph.
-import { at, get } from '@tsinductor/base';
+import { at, get, isTsInductorError } from '@tsinductor/base';
+import type { TsInductorError } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, SizeGuard as TracedSizeGuard } from '@tsinductor/graph';
 import { evaluateIndex, printIndex } from '@tsinductor/ir';
-import { placedTensor, placeOf, TraceSession } from '@tsinductor/tensor';
-import type { OutputAlias, Tensor, TraceResult } from '@tsinductor/tensor';
+import { placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
+import type { Tensor } from '@tsinductor/tensor';
+import type { OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
 import { isContiguous } from './guard.ts';
 import type { GuardNode, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
@@ -52,8 +54,17 @@ export interface TracedCall {
 
 type IsDynamic = (path: string, axis: number) => boolean;
 
+/** A call that writes to memory which several of its tensors share: no graph stands for it, as it is. */
+export interface AliasedCall {
+  readonly error: TsInductorError;
+  /** What was read until then, and the tensors that were met. */
+  readonly nodes: readonly GuardNode[];
+  readonly leaves: readonly Tensor[];
+  readonly captured: readonly Tensor[];
+}
+
 /** Traces `call`; `isDynamic` says which axes get symbolic sizes. Runs the function once, on stand-ins. */
-export function traceCall(call: Call, isDynamic: IsDynamic): TracedCall {
+export function traceCall(call: Call, isDynamic: IsDynamic): TracedCall | AliasedCall {
   try {
     return traceIn('proxy', call, isDynamic);
   } catch (error) {
@@ -67,7 +78,7 @@ const readsPrivateMembers = (error: unknown): boolean =>
   Object.prototype.toString.call(error) === '[object Error]' &&
   /private (member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
 
-function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCall {
+function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCall | AliasedCall {
   const session = new TraceSession();
   const announced: Tensor[] = [];
   const observation = observe(call.thisArg, call.scope, {
@@ -92,6 +103,11 @@ function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCal
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
     return describe(observation, template, { announced, traced, sizes: session.sizes, results: outputs.length });
+  } catch (error) {
+    if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
+    const { nodes, leaves } = observation;
+    const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
+    return { error, nodes, leaves, captured };
   } finally {
     for (const twin of announced) twin.dispose();
   }

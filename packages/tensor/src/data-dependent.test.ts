@@ -1,17 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  arange,
-  bincount,
-  cat,
-  maskedSelect,
-  nn,
-  nonzero,
-  tensor,
-  trace,
-  unique,
-  uniqueConsecutive,
-  zeros,
-} from './index.ts';
+import { arange, bincount, cat, maskedSelect, nn, nonzero, randn, slice, tensor, unique, uniqueConsecutive, zeros } from './index.ts'; // prettier-ignore
+import { dispatch, trace } from './internal.ts';
 import type { Tensor } from './index.ts';
 
 const lists = (found: Tensor | Tensor[]): unknown[] => [found].flat().map((x) => x.toArray());
@@ -67,6 +56,20 @@ describe('functions whose results depend on values', () => {
         .toArray(),
     ).toEqual([1, 0, 2]);
     expect(cat(arange(5).tensorSplit(tensor([1, 3]) as never)).toArray()).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test('ctcLoss takes targets one behind the other, and lengths as lists', () => {
+    const loss = (...given: unknown[]): unknown =>
+      (dispatch('ctcLoss', given, { reduction: 'none' }) as Tensor).toArray();
+    const logs = randn([6, 2, 4]).logSoftmax(-1);
+    const padded = tensor([[1, 2, 2], [3, 0, 0]]); // prettier-ignore
+    const lengths = [tensor([6, 5]), tensor([3, 1])];
+    expect(loss(logs, tensor([1, 2, 2, 3]), ...lengths)).toEqual(loss(logs, padded, ...lengths));
+    expect(loss(logs, padded, [6, 5], [3, 1])).toEqual(loss(logs, padded, ...lengths));
+    // A single step says a single class: the loss is that of the class.
+    const single = loss(logs.at(slice(0, 1)), tensor([[1], [2]]), tensor([1, 1]), tensor([1, 1]));
+    expect(single).toEqual([logs.at(0, 0, 1).neg().item(), logs.at(0, 1, 2).neg().item()]);
+    expect(loss(logs, padded, tensor([1, 5]), tensor([3, 1]))).toEqual([Infinity, expect.any(Number)]);
   });
 
   test('none of them can be traced', () => {

@@ -1,14 +1,12 @@
 // Functions whose results have as many elements as the values say: nonzero, maskedSelect, unique, bincount. No graph can
-// hold them, so they are not in the operator table: they read values (which breaks a trace) and end in operators.
-import { at } from '@tsinductor/base';
-import { tensorOfElements } from './create.ts';
+// hold them, so they are not in the operator table: they are made of operators around the reading of a count
+// (compaction.ts), which ends a segment or breaks a trace.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { extremesOf, op, placesOf, positionsOf, readNumbers, zerosOfSize } from './compaction.ts';
 import { dispatch, dispatchOne } from './dispatch.ts';
-import { widened } from './element-array.ts';
-import type { ElementArray } from './element-array.ts';
 import { badArgument, notATensor } from './errors.ts';
 import { located } from './location.ts';
-import { placesOf } from './subscript.ts';
-import { isTensor, rawElements } from './tensor.ts';
+import { isTensor, placedTensor, readPlace } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
 export interface UniqueOptions {
@@ -52,11 +50,11 @@ function on<T>(name: string, input: unknown, work: (input: Tensor) => T): T {
 /** Coordinates of the elements that are not zero: one matrix, or with `asTuple` a vector for each dim. */
 export const nonzero = (input: Tensor, { asTuple = false }: { readonly asTuple?: boolean } = {}): Tensor | Tensor[] =>
   on('nonzero', input, () => {
-    const places = placesOf(input.ndim === 0 && asTuple ? dispatchOne('reshape', [input, [1]]) : input, 'nonzero');
+    const places = placesOf(input.ndim === 0 && asTuple ? op('reshape', input, [1]) : input, 'nonzero');
     if (asTuple) return [...places];
-    if (places.length > 0) return dispatchOne('stack', [places, 1]);
-    const isSet = Number(rawElements(input, 'nonzero')[0]) !== 0;
-    return dispatchOne('zeros', [[isSet ? 1 : 0, 0]], { dtype: 'i64' });
+    if (places.length > 0) return op('stack', places, 1);
+    const [isSet = 0] = readNumbers('nonzero', [op('ne', input, 0)]);
+    return dispatchOne('zeros', [[isSet, 0]], { dtype: 'i64' });
   });
 
 export const argwhere = (input: Tensor): Tensor => nonzero(input) as Tensor;
@@ -67,97 +65,98 @@ export const maskedSelect = (input: Tensor, mask: Tensor): Tensor =>
     if (!isTensor(mask) || mask.dtype !== 'bool')
       throw badArgument('maskedSelect', 'the mask is not bool', 'give a mask, such as x.gt(0)');
     const [values, chosen] = dispatch('broadcastTensors', [[input, mask]]) as [Tensor, Tensor];
-    const [flat, isChosen] = [dispatchOne('flatten', [values]), dispatchOne('flatten', [chosen])];
-    return dispatchOne('indexSelect', [flat, 0, placesOf(isChosen, 'maskedSelect')[0]]);
+    const positions = positionsOf(op('flatten', chosen), 'maskedSelect');
+    return op('indexSelect', op('flatten', values), 0, positions);
   });
 
 /** Distinct elements, or slices along `dim`, in ascending order. */
 export const unique = (input: Tensor, options: UniqueOptions = {}): Tensor | Tensor[] =>
-  on('unique', input, () => {
-    const rows = rowsOf(input, options.dim ?? null);
-    const order = Array.from({ length: rows.count }, (_, row) => row).sort((a, b) => rows.compare(a, b));
-    return results(rows, runsIn(order, rows), options);
-  });
+  on('unique', input, () => distinct(input, { ...options, isSorted: true }));
 
 /** The first of each run of equal elements, or slices along `dim`. */
 export const uniqueConsecutive = (input: Tensor, options: UniqueOptions = {}): Tensor | Tensor[] =>
-  on('uniqueConsecutive', input, () => {
-    const rows = rowsOf(input, options.dim ?? null);
-    return results(
-      rows,
-      runsIn(
-        Array.from({ length: rows.count }, (_, row) => row),
-        rows,
-      ),
-      options,
-    );
-  });
+  on('uniqueConsecutive', input, () => distinct(input, { ...options, isSorted: false }));
 
 /** What is compared: slices of a tensor along an axis. */
 interface Rows {
   readonly source: Tensor;
   readonly axis: number;
   readonly count: number;
+  /** A row for each slice. */
+  readonly matrix: Tensor;
   /** Shape of the inverse. */
   readonly shape: readonly number[];
-  readonly compare: (a: number, b: number) => number;
 }
 
 function rowsOf(input: Tensor, dim: number | null): Rows {
-  const source = dim === null ? dispatchOne('flatten', [input]) : input;
+  const source = dim === null ? op('flatten', input) : input;
   const axis = dim === null ? 0 : dim < 0 ? dim + input.ndim : dim;
   const count = source.shape[axis];
   if (count === undefined)
     throw badArgument('unique', `dim ${String(dim)} of a tensor of rank ${input.ndim}`, 'use one of its dims');
-  const first = dispatchOne('movedim', [source, axis, 0]);
-  const elements = widened(input.dtype, rawElements(first, 'unique'));
-  const width = count === 0 ? 0 : elements.length / count;
-  const compare = (a: number, b: number): number => compareRows(elements, a * width, { other: b * width, width });
-  return { source, axis, count, shape: dim === null ? input.shape : [count], compare };
+  const width = count === 0 ? 0 : source.numel / count;
+  const matrix = op('reshape', op('movedim', source, axis, 0), [count, width]);
+  return { source, axis, count, matrix, shape: dim === null ? input.shape : [count] };
 }
 
-/** NaN goes last and equals nothing, not even NaN, where it is only asked whether rows differ. */
-function compareRows(
-  elements: ElementArray,
-  start: number,
-  { other, width }: { other: number; width: number },
-): number {
-  for (let i = 0; i < width; i += 1) {
-    const [a = 0, b = 0] = [elements[start + i], elements[other + i]];
-    if (a === b) continue;
-    if (a < b || b !== b) return -1;
-    return 1;
+interface Distinct extends UniqueOptions {
+  /** Whether equal slices are found wherever they are, or only beside each other. */
+  readonly isSorted: boolean;
+}
+
+/** Runs of equal rows, in sorted order or as they stand: the first of each, where every row went, and their lengths. */
+function distinct(input: Tensor, options: Distinct): Tensor | Tensor[] {
+  const { isSorted, dim, returnInverse, returnCounts } = options;
+  const rows = rowsOf(input, dim ?? null);
+  if (rows.count === 0) return withoutRows(rows, options);
+  const order = isSorted ? sortedOrder(rows) : undefined;
+  const ordered = order === undefined ? rows.matrix : op('indexSelect', rows.matrix, 0, order);
+  const begins = beginnings(ordered, rows.count);
+  const starts = positionsOf(begins, isSorted ? 'unique' : 'uniqueConsecutive');
+  const firsts = order === undefined ? starts : op('indexSelect', order, 0, starts);
+  const found = [op('indexSelect', rows.source, rows.axis, firsts)];
+  if (returnInverse === true) {
+    const run = op('sub', op('cumsum', begins, 0), 1);
+    const inverse = order === undefined ? run : op('scatter', op('zerosLike', run), 0, order, run);
+    found.push(op('reshape', inverse, rows.shape));
   }
-  return 0;
-}
-
-/** Runs of equal rows in an order. */
-function runsIn(order: readonly number[], { compare }: Rows): readonly (readonly number[])[] {
-  const runs: number[][] = [];
-  for (const row of order) {
-    const last = runs.at(-1);
-    if (last?.[0] !== undefined && compare(last[0], row) === 0) last.push(row);
-    else runs.push([row]);
+  if (returnCounts === true) {
+    found.push(dispatchOne('diff', [starts], { append: dispatchOne('full', [[1], rows.count], { dtype: 'i64' }) }));
   }
-  return runs;
-}
-
-function results(
-  rows: Rows,
-  runs: readonly (readonly number[])[],
-  { returnInverse, returnCounts }: UniqueOptions,
-): Tensor | Tensor[] {
-  const vector = (values: readonly number[], shape: readonly number[] = [values.length]): Tensor =>
-    tensorOfElements(BigInt64Array.from(values, BigInt), 'i64', shape);
-  const firsts = runs.map((run) => run[0] ?? 0);
-  const found = [dispatchOne('indexSelect', [rows.source, rows.axis, vector(firsts)])];
-  const inverse = new Array<number>(rows.count).fill(0);
-  runs.forEach((run, position) => {
-    for (const row of run) inverse[row] = position;
-  });
-  if (returnInverse === true) found.push(vector(inverse, rows.shape));
-  if (returnCounts === true) found.push(vector(runs.map((run) => run.length)));
   return found.length === 1 ? at(found, 0) : found;
+}
+
+function withoutRows({ source, shape }: Rows, { returnInverse, returnCounts }: UniqueOptions): Tensor | Tensor[] {
+  const none = (of: readonly number[]): Tensor => dispatchOne('zeros', [of], { dtype: 'i64' });
+  const found = [op('clone', source)];
+  if (returnInverse === true) found.push(none(shape));
+  if (returnCounts === true) found.push(none([0]));
+  return found.length === 1 ? at(found, 0) : found;
+}
+
+/** Rows in ascending order, those with NaN last: sorted by their columns, the last one first, each time stably. */
+function sortedOrder({ matrix, count }: Rows): Tensor {
+  const { storage, layout } = readPlace(op('contiguous', matrix), 'unique');
+  const width = at(layout.shape, 1);
+  let order: Tensor | undefined;
+  for (let column = width - 1; column >= 0; column -= 1) {
+    // Every column is an input of its own, so that all are sorted by the same segment.
+    const place = { shape: [count], strides: [at(layout.strides, 0)], offset: layout.offset + column };
+    const keys = placedTensor(matrix.dtype, storage, place);
+    const sorted = dispatchOne('argsort', [order === undefined ? keys : op('indexSelect', keys, 0, order)], {
+      stable: true,
+    });
+    order = order === undefined ? sorted : op('indexSelect', order, 0, sorted);
+    if (column > 0) readPlace(order, 'unique along a dim');
+  }
+  return order ?? op('arange', count);
+}
+
+/** Whether each row differs from the one before it; NaN differs from everything. */
+function beginnings(matrix: Tensor, count: number): Tensor {
+  const [later, earlier] = [op('narrow', matrix, 0, 1, count - 1), op('narrow', matrix, 0, 0, count - 1)];
+  const differs = op('any', op('ne', later, earlier), 1);
+  return op('cat', [dispatchOne('ones', [[1]], { dtype: 'bool' }), differs], 0);
 }
 
 /** How often each whole number from 0 occurs in a vector, or the sum of the weights at its places. */
@@ -168,18 +167,14 @@ export const bincount = (
   on('bincount', input, () => {
     const { weights = null, minlength = 0 } = options;
     if (input.ndim !== 1) throw badArgument('bincount', `a tensor of rank ${input.ndim}`, 'give a vector');
-    const values = Array.from(rawElements(input, 'bincount'), Number);
-    if (values.some((value) => value < 0 || !Number.isInteger(value)))
-      throw badArgument('bincount', 'a value is not a count', 'give whole numbers from 0');
-    const length = values.reduce((longest, value) => Math.max(longest, value + 1), minlength);
+    if (dtypeInfo[input.dtype].category === 'float')
+      throw badArgument('bincount', `the tensor is ${input.dtype}`, 'give whole numbers from 0');
+    const { least, largest } = input.numel === 0 ? { least: 0, largest: -1 } : extremesOf(input, 'bincount');
+    if (least < 0) throw badArgument('bincount', 'a value is not a count', 'give whole numbers from 0');
     const dtype = weights === null ? 'i64' : weights.dtype === 'f32' ? 'f32' : 'f64';
-    const added = weights === null ? dispatchOne('onesLike', [input], { dtype }) : dispatchOne('to', [weights, dtype]);
-    return dispatchOne('scatterAdd', [
-      dispatchOne('zeros', [[length]], { dtype }),
-      0,
-      dispatchOne('to', [input, 'i64']),
-      added,
-    ]);
+    const added = weights === null ? dispatchOne('onesLike', [input], { dtype }) : op('to', weights, dtype);
+    const counts = zerosOfSize(Math.max(largest + 1, minlength), dtype);
+    return op('scatterAdd', counts, 0, op('to', input, 'i64'), added);
   });
 
 type Methods = { [Name in keyof DataDependentMethods]: (this: Tensor, ...given: never[]) => unknown };

@@ -69,6 +69,8 @@ export function dispatchInPlace(name: string, positional: readonly unknown[], na
     const result = callOperator({ name, positional, named }) as Tensor;
     const target = positional[0] as Tensor;
     write(target, result, `${name}_`);
+    // Nobody else has seen it.
+    if (result !== target) result.dispose();
     return target;
   } catch (error) {
     throw located(error);

@@ -27,6 +27,7 @@ export const disposedTensor = (shape: readonly number[], dtype: string): UserErr
     hint: 'use it before dispose() or the end of its using block or scope, or clone() what must live longer',
   });
 
+/** What was given as a shape is none. */
 export const invalidShape = (shape: unknown, why: string): UserError =>
   new UserError('INVALID_SHAPE', `shape ${printSizes(shape)}: ${why}`, {
     hint: 'sizes are whole numbers from 0, and their product is below 2^53',
@@ -48,6 +49,7 @@ export const unknownOption = (where: string, name: string, known: readonly strin
     hint: `use one of ${known.join(', ')}`,
   });
 
+/** An argument has a value that the operator cannot take. */
 export const badArgument = (where: string, what: string, hint: string): UserError =>
   new UserError('ARGUMENT_VALUE', `${where}: ${what}`, { hint });
 
@@ -144,6 +146,13 @@ export const escapedTensor = (): UserError =>
     hint: 'return it from the compiled function instead of keeping it in a variable',
   });
 
+export const leftBehind = (): UserError =>
+  new UserError(
+    'TRACED_ESCAPED',
+    'this tensor was left behind by a compiled function before its value was computed, and what it is made of has changed',
+    { hint: 'return it from the compiled function, or keep it on an argument or on `this`' },
+  );
+
 export const nestedTrace = (): UserError =>
   new UserError('TRACE_NESTED', 'a trace was started while another one is running', {
     hint: 'call the function directly: it becomes part of the outer trace',
@@ -159,9 +168,11 @@ export const unsupportedOperator = (name: string): UserError =>
     hint: 'see the methods of Tensor for what there is',
   });
 
+/** A file is not what its format asks for. */
 export const badFile = (format: string, what: string): UserError =>
   new UserError('FILE_FORMAT', `${format}: ${what}`, { hint: 'the file is damaged or was made by something else' });
 
+/** A file holds something that its format allows and tensors here cannot be. */
 export const unsupportedFile = (format: string, what: string, hint: string): UserError =>
   new UserError('FILE_UNSUPPORTED', `${format}: ${what}`, { hint });
 
@@ -171,5 +182,6 @@ export const fileAccess = (path: string, cause: unknown): UserError =>
     hint: 'check the path and its permissions',
   });
 
+/** A trace breaks a law of traces: the message says which. */
 export const brokenTrace = (what: string): InternalError =>
   new InternalError('TRACE_INVALID', what, { hint: 'this is a bug: please report it' });

@@ -1,4 +1,5 @@
-// The public API of @tsinductor/tensor: re-exports only.
+// What a user of tensors sees: creation, operators, files, memory, random numbers. Re-exports only; the package
+// `tsinductor` passes all of it on. What the compiler needs besides is in internal.ts.
 export * from './dtypes.ts';
 export * from './generated/functions.ts';
 export type * from './generated/namespaces.ts';
@@ -8,10 +9,6 @@ export { fromBuffer } from './from-buffer.ts';
 export type { BufferOptions } from './from-buffer.ts';
 export { argwhere, bincount, maskedSelect, nonzero, unique, uniqueConsecutive } from './data-dependent.ts';
 export type { DataDependentMethods, UniqueOptions } from './data-dependent.ts';
-export { dispatch, dispatchInPlace } from './dispatch.ts';
-export { EagerExecutor } from './eager/executor.ts';
-export { GraphProgram } from './eager/graph-program.ts';
-export type { ElementArray, ElementValue } from './element-array.ts';
 export { decodeNpy, encodeNpy } from './files/npy.ts';
 export { decodeSafetensors, encodeSafetensors } from './files/safetensors.ts';
 export type { SafeTensors } from './files/safetensors.ts';
@@ -19,24 +16,16 @@ export { loadNpy, loadSafetensors, saveNpy, saveSafetensors } from './files/file
 export { fft, linalg, nn, special } from './functions.ts';
 export type { TensorMethods } from './generated/methods.ts';
 export { broadcastShapes } from './layout.ts';
-export { userLocation } from './location.ts';
 export { Tensor } from './methods.ts';
+export type { NestedArray } from './tensor.ts';
 export type { TensorData } from './nested.ts';
-export { isRecording } from './process-state.ts';
-export type { Placed, Recorded, Recorder } from './recorder.ts';
 export { bernoulli, manualSeed, rand, randint, randLike, randn, randnLike, randomState, randperm } from './random.ts';
 export type { RandomMethods, RandomOptions } from './random.ts';
 export { float } from './scalars.ts';
 export type { Plain, Scalar } from './scalars.ts';
 export { scope } from './scope.ts';
-export { acquireBlock, allocate, memoryStats, releaseBlock, setStorageProvider } from './storage.ts';
-export type { StorageProvider, TensorMemoryStats } from './storage.ts';
-export type { Block } from '@tsinductor/runtime';
+export { memoryStats } from './storage.ts';
+export type { TensorMemoryStats } from './storage.ts';
 export { ellipsis, slice } from './subscript.ts';
 export type { Ellipsis, Slice, SubscriptItem, SubscriptMethods } from './subscript.ts';
-export { fulfil, isTensor, placedTensor, placeOf, sharesMemory, tensorFromBlock, writesAreShared } from './tensor.ts';
-export type { NestedArray } from './tensor.ts';
-export { TraceSession, unrecorded } from './trace/session.ts';
-export type { DynamicAxis, OutputAlias, TracedInput, TraceOptions, TraceResult } from './trace/session.ts';
-export { trace } from './trace/trace.ts';
-export type { TracedFunction, TraceFunctionOptions } from './trace/trace.ts';
+export { isTensor } from './tensor.ts';

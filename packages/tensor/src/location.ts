@@ -6,22 +6,46 @@ import { isTsInductorError, UserError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 
 /** `packages/` in the repository, `node_modules/@tsinductor/` when installed. */
-const home = fileURLToPath(new URL('../../', import.meta.url)).replaceAll('\\', '/');
+const home = fileURLToPath(import.meta.url)
+  .replaceAll('\\', '/')
+  .replace(/^(.*\/)[^/]+\/(?:src|dist)\/.*$/, '$1');
 const publicPackage = home.replace(/@tsinductor\/$/, '');
 
 const framePattern = /^\s+at (?:.*?\()?((?:file:\/\/)?[^()]*?):(\d+):(\d+)\)?$/;
 const maximumFrames = 60;
+/** Enough to get from an operator to the program that calls it. */
+const nearFrames = 24;
 
 /** The user's line, if there is one on the stack. */
-export function userLocation(): SourceLocation | undefined {
+export const userLocation = (): SourceLocation | undefined => findUserFrame(stackHere(maximumFrames).stack ?? '');
+
+/** The user's line, looked for when it is asked for: where each of many calls stands, and few will ever be printed. */
+export function deferredLocation(): SourceLocation {
+  const holder = stackHere(nearFrames);
+  let found: SourceLocation | undefined;
+  const find = (): SourceLocation =>
+    (found ??= findUserFrame(holder.stack ?? '') ?? { file: '(unknown)', line: 0, column: 0 });
+  return {
+    get file() {
+      return find().file;
+    },
+    get line() {
+      return find().line;
+    },
+    get column() {
+      return find().column ?? 0;
+    },
+  };
+}
+
+/** The frames of this moment; their text is made, and source maps are applied, when the property is read. */
+function stackHere(frames: number): { readonly stack?: string } {
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = maximumFrames;
+  Error.stackTraceLimit = frames;
   const holder: { stack?: string } = {};
-  Error.captureStackTrace(holder, userLocation);
-  // The text is made, and source maps are applied, when the property is read.
-  const stack = holder.stack ?? '';
+  Error.captureStackTrace(holder, stackHere);
   Error.stackTraceLimit = limit;
-  return findUserFrame(stack);
+  return holder;
 }
 
 /** The first frame of a stack's text that is the user's. */

@@ -21,6 +21,7 @@ import type { Words } from './philox.ts';
 import { processState } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
 import { float } from './scalars.ts';
+import { outsideScopes } from './scope.ts';
 import { placeOf } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { unrecorded } from './trace/session.ts';
@@ -34,18 +35,15 @@ export interface RandomOptions {
 export function manualSeed(seed: number | bigint): void {
   if (typeof seed === 'number' && !Number.isSafeInteger(seed))
     throw badArgument('manualSeed', `seed ${String(seed)}`, 'use a whole number');
-  const state = randomState();
-  const { storage, layout } = placeOf(state, 'manualSeed');
-  const elements = storage.elements('i64', layout.offset) as BigInt64Array;
-  elements[0] = BigInt.asIntN(64, BigInt(seed));
-  elements[1] = 0n;
+  const fresh = tensorOfElements(BigInt64Array.of(BigInt.asIntN(64, BigInt(seed)), 0n), 'i64', [2]);
+  copyInto(randomState(), fresh, 'manualSeed');
 }
 
 /** Seed and number of calls so far, as they are: a program may save a copy and write it back. */
 export function randomState(): Tensor {
   const make = (): Tensor => unrecorded(() => tensorOfElements(new BigInt64Array(2), 'i64', [2]));
   // Outside of any scope: it lives as long as the process.
-  return (processState.randomState ??= processState.scopes === undefined ? make() : processState.scopes.exit(make));
+  return (processState.randomState ??= outsideScopes(make));
 }
 
 interface Draw {
@@ -90,7 +88,11 @@ export function randint(low: number, high: number, shape: readonly number[], opt
 /** A random order of 0 .. n - 1. */
 export function randperm(n: number, options: RandomOptions = {}): Tensor {
   const { shape, dtype } = { shape: checkShape([n]), dtype: options.dtype ?? 'i64' };
-  const keys = unrecordedKeys(shape);
+  const drawnKeys = rand(shape, { dtype: 'f64' });
+  // The same order, as operators.
+  if (processState.recorder !== undefined)
+    return dispatchOne('to', [dispatchOne('argsort', [drawnKeys], { stable: true }), dtype]);
+  const keys = drawnKeys.toTypedArray() as Float64Array;
   const order = Array.from(keys.keys()).sort((a, b) => {
     const [first = 0, second = 0] = [keys[a], keys[b]];
     return first === second ? a - b : first - second;
@@ -100,13 +102,6 @@ export function randperm(n: number, options: RandomOptions = {}): Tensor {
     elements[position] = convertElement(BigInt(value), 'i64', dtype);
   });
   return tensorOfElements(elements, dtype, shape);
-}
-
-function unrecordedKeys(shape: readonly number[]): Float64Array {
-  if (processState.recorder !== undefined) {
-    throw badArgument('randperm', 'it cannot be traced', 'call it outside and pass the tensor in');
-  }
-  return rand(shape, { dtype: 'f64' }).toTypedArray() as Float64Array;
 }
 
 const like =
@@ -184,6 +179,7 @@ function drawTensors(shape: readonly number[], dtype: DType, samples: readonly S
       at(filled, position)[i] = sample(words);
     });
   });
+  storage.noteWrite();
   state[1] = calls + 1n;
   return filled.map((elements) => tensorOfElements(elements, dtype, shape));
 }

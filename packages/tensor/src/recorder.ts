@@ -1,6 +1,7 @@
 // Who writes operators down instead of running them. While a recorder is in its slot (for the synchronous extent of a
 // trace), every operator, creation and write goes to it; tensors that it makes belong to it and have no memory yet.
 import type { DType } from '@tsinductor/base';
+import type { SizeEnvironment } from '@tsinductor/graph';
 import type { BoundCall } from './bound-call.ts';
 import type { Layout } from './layout.ts';
 import type { Storage } from './storage.ts';
@@ -21,12 +22,16 @@ export interface Recorded {
 }
 
 export interface Recorder {
+  /** Whether the values that a program reads are computed; otherwise reading is refused. */
+  readonly isLazy: boolean;
+  /** The symbolic sizes of what is being recorded now. */
+  readonly sizes: SizeEnvironment;
   /** Results of an operator. */
   call(call: BoundCall): readonly Tensor[];
   /** A literal: contiguous elements that do not depend on inputs. */
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
   /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */
   write(target: Tensor, value: Tensor, operation: string): void;
-  /** The program needs the values: gives their place, or throws. */
+  /** The program needs the values of a tensor, recorded or placed: gives their place, or throws. */
   read(tensor: Tensor, operation: string): Placed;
 }

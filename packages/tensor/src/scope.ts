@@ -37,6 +37,10 @@ function collectTensors(value: unknown, found: Set<Tensor>, seen: Set<object>): 
   for (const part of parts) collectTensors(part, found, seen);
 }
 
+/** Runs `work` so that no scope disposes what it makes. */
+export const outsideScopes = <T>(work: () => T): T =>
+  processState.scopes === undefined ? work() : processState.scopes.exit(work);
+
 /**
  * Runs `work`; at its end (for an async function, when it settles) every tensor made in it is disposed, but for those
  * in its result.

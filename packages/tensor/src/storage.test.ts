@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStoragePool } from '@tsinductor/runtime';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { memoryStats, ones, scope, setStorageProvider, tensor, zeros } from './index.ts';
+import { memoryStats, ones, scope, tensor, zeros } from './index.ts';
+import { setStorageProvider } from './internal.ts';
 import type { Tensor } from './index.ts';
 
 afterEach(() => setStorageProvider(undefined));

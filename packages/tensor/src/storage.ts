@@ -78,6 +78,7 @@ export class Storage {
   readonly #holding: Holding;
   readonly #registry: StorageRegistry;
   #owners = 0;
+  #writes = 0;
 
   constructor(memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }, holding: Holding) {
     this.buffer = memory.buffer;
@@ -86,6 +87,31 @@ export class Storage {
     this.#holding = holding;
     this.#registry = registryOf();
     this.#registry.add(this, holding);
+  }
+
+  /** How often tensors over it were written to: whoever remembers a value of it can tell whether it still holds. */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  /** Elements are about to change. */
+  noteWrite(): void {
+    this.#writes += 1;
+  }
+
+  /** Whether one tensor alone holds it. */
+  get hasOneOwner(): boolean {
+    return this.#owners === 1;
+  }
+
+  /** Whether the memory was given back, so that others may be using it. */
+  get isReturned(): boolean {
+    return this.#holding.returned;
+  }
+
+  /** Whether a program can change the elements without anyone here knowing. */
+  get isShared(): boolean {
+    return this.#holding.kind === 'shared';
   }
 
   /** Another tensor holds it. */

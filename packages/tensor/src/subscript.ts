@@ -1,12 +1,12 @@
 // Subscripts: x[1, 2:8, null, index] is x.index([1, slice(2, 8), null, index]), or x.at(...) with the items one by one.
 // Integers, slices, null and ellipsis make views; index tensors gather; a mask selects the places where it is true, which
 // needs its values.
+import { placesOf } from './compaction.ts';
 import { dispatchOne } from './dispatch.ts';
-import { badArgument, notATensor } from './errors.ts';
+import { badArgument } from './errors.ts';
 import { located } from './location.ts';
-import { isTensor, rawElements } from './tensor.ts';
+import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
-import { tensorOfElements } from './create.ts';
 import { copyInto, write } from './write.ts';
 
 /** `start:stop:step`; null where a bound is left out. */
@@ -82,8 +82,13 @@ export const subscriptMethods: Methods = {
 const isIndexed = (item: SubscriptItem): boolean => isTensor(item) || Array.isArray(item);
 
 function setItems(target: Tensor, items: readonly SubscriptItem[], value: unknown): void {
-  const known = withoutMasks(items);
   const wanted = isTensor(value) ? value : dispatchOne('full', [[], value], { dtype: target.dtype });
+  const [mask] = items;
+  if (isMask(mask) && items.length === 1 && wanted.numel === 1) {
+    fillMasked(target, mask, wanted);
+    return;
+  }
+  const known = withoutMasks(items);
   if (!known.some(isIndexed)) {
     copyInto(readItems(target, known), wanted, 'set');
     return;
@@ -97,28 +102,22 @@ function setItems(target: Tensor, items: readonly SubscriptItem[], value: unknow
   copyInto(target, dispatchOne('reshape', [updated, target.shape]), 'set');
 }
 
-/** Masks become the index tensors of the places where they are true. */
-export function withoutMasks(items: readonly SubscriptItem[]): readonly SubscriptItem[] {
-  if (!items.some((item) => isTensor(item) && item.dtype === 'bool')) return items;
-  return items.flatMap((item): readonly SubscriptItem[] =>
-    isTensor(item) && item.dtype === 'bool' ? placesOf(item, 'indexing with a mask') : [item],
-  );
+const isMask = (item: SubscriptItem | undefined): item is Tensor => isTensor(item) && item.dtype === 'bool';
+
+/** One value wherever a mask of the leading dims is true: which places these are does not matter. */
+function fillMasked(target: Tensor, mask: Tensor, value: Tensor): void {
+  const isLeading = mask.shape.every((size, axis) => size === target.shape[axis]);
+  if (!isLeading || mask.ndim > target.ndim)
+    throw badArgument('set', `a mask [${mask.shape.join(', ')}] of a tensor [${target.shape.join(', ')}]`, 'give a mask of its leading dims'); // prettier-ignore
+  const chosen = dispatchOne('reshape', [mask, [...mask.shape, ...target.shape.slice(mask.ndim).map(() => 1)]]);
+  const fitting = dispatchOne('to', [dispatchOne('reshape', [value, []]), target.dtype]);
+  copyInto(target, dispatchOne('where', [chosen, fitting, target]), 'set');
 }
 
-/** For each dim, the coordinates of the elements that are not zero, in row-major order. */
-export function placesOf(mask: Tensor, operation: string): readonly Tensor[] {
-  if (!isTensor(mask)) throw notATensor(operation, mask);
-  const elements = rawElements(mask, operation);
-  const found: number[] = [];
-  for (let position = 0; position < elements.length; position += 1) {
-    if (Number(elements[position]) !== 0) found.push(position);
-  }
-  const { shape } = mask;
-  let step = mask.numel;
-  return shape.map((size) => {
-    step /= Math.max(size, 1);
-    const inner = step;
-    const coordinates = BigInt64Array.from(found, (position) => BigInt(Math.floor(position / inner) % size));
-    return tensorOfElements(coordinates, 'i64', [found.length]);
-  });
+/** Masks become the index tensors of the places where they are true. */
+export function withoutMasks(items: readonly SubscriptItem[]): readonly SubscriptItem[] {
+  if (!items.some(isMask)) return items;
+  return items.flatMap((item): readonly SubscriptItem[] =>
+    isMask(item) ? placesOf(item, 'indexing with a mask') : [item],
+  );
 }

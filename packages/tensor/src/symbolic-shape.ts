@@ -3,6 +3,7 @@
 import type { Attr, SizeEnvironment } from '@tsinductor/graph';
 import { sizesAttr } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
+import { processState } from './process-state.ts';
 
 const sizesOf: unique symbol = Symbol.for('tsinductor.sizes') as never;
 
@@ -13,10 +14,18 @@ export function guardedShape(sizes: readonly Index[], environment: SizeEnvironme
   sizes.forEach((size, axis) => {
     Object.defineProperty(shape, axis, { enumerable: true, get: () => environment.toNumber(size) });
   });
-  Object.defineProperty(shape, sizesOf, { value: sizesAttr(sizes) });
+  const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment };
+  Object.defineProperty(shape, sizesOf, { value: symbolic });
   return Object.freeze(shape);
 }
 
-/** The sizes of a shape with symbols, as attributes; undefined for plain arrays. */
-export const symbolicSizes = (shape: readonly unknown[]): readonly Attr[] | undefined =>
-  (shape as { readonly [sizesOf]?: readonly Attr[] })[sizesOf];
+interface Symbolic {
+  readonly sizes: readonly Attr[];
+  readonly environment: SizeEnvironment;
+}
+
+/** The sizes of a shape with symbols of what is being recorded, as attributes; undefined for all others, which are numbers. */
+export function symbolicSizes(shape: readonly unknown[]): readonly Attr[] | undefined {
+  const symbolic = (shape as { readonly [sizesOf]?: Symbolic })[sizesOf];
+  return symbolic?.environment === processState.recorder?.sizes ? symbolic?.sizes : undefined;
+}

@@ -75,7 +75,7 @@ export class Tensor {
 
   /** Where the first element lies in native memory. */
   get address(): number {
-    const { storage, layout } = placeOf(this, 'address');
+    const { storage, layout } = readPlace(this, 'address');
     return storage.address + byteSize(this.dtype, layout.offset);
   }
 
@@ -148,8 +148,11 @@ export class Tensor {
     const value = this.backing;
     const meta = `${this.dtype}[${this.shape.join(', ')}]`;
     if (value.kind === 'disposed') return `Tensor(${meta}, disposed)`;
-    if (value.kind === 'recorded') return `Tensor(${meta}, traced)`;
-    return formatTensor(this.dtype, this.shape, rawElements(this, 'toString()'));
+    if (value.kind === 'recorded' && !value.recorder.isLazy) return `Tensor(${meta}, traced)`;
+    const { recorder } = processState;
+    // Printing is no reason to break a trace, which does it once with what is there.
+    const elements = recorder?.isLazy === false ? elementsAt(this, placeOf(this, 'toString()')) : undefined;
+    return formatTensor(this.dtype, this.shape, elements ?? rawElements(this, 'toString()'));
   }
 
   /** Tensors do not turn into primitives silently: `x + 1` and `if (x < y)` are mistakes. */
@@ -190,6 +193,12 @@ export function placeOf(tensor: Tensor, operation: string): Placed {
   }
 }
 
+/** The same for a program that reads the elements: while it is recorded, writes to what exists may be waiting. */
+export const readPlace = (tensor: Tensor, operation: string): Placed =>
+  processState.recorder === undefined || tensor.backing.kind === 'disposed'
+    ? placeOf(tensor, operation)
+    : processState.recorder.read(tensor, operation);
+
 /** Whether two tensors have elements in common: then a write to one may be seen in the other. */
 export function sharesMemory(a: Tensor, b: Tensor): boolean {
   const [first, second] = [placeOf(a, 'sharesMemory'), placeOf(b, 'sharesMemory')];
@@ -215,10 +224,12 @@ export function fulfil(tensor: Tensor, place: Placed): void {
 }
 
 /** The elements in row-major order as they lie in memory, as a copy. */
-export function rawElements(tensor: Tensor, operation: string): ElementArray {
-  const { storage, layout } = placeOf(tensor, operation);
-  const elements = makeElements(tensor.dtype, elementsOf(layout.shape));
-  copyElements(storage.elements(tensor.dtype), layout, { elements, layout: rowMajorLayout(layout.shape) });
+export const rawElements = (tensor: Tensor, operation: string): ElementArray =>
+  elementsAt(tensor, readPlace(tensor, operation));
+
+function elementsAt({ dtype }: Tensor, { storage, layout }: Placed): ElementArray {
+  const elements = makeElements(dtype, elementsOf(layout.shape));
+  copyElements(storage.elements(dtype), layout, { elements, layout: rowMajorLayout(layout.shape) });
   return elements;
 }
 

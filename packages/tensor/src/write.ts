@@ -49,6 +49,7 @@ export function writeElements(target: Tensor, value: Tensor, operation: string):
   const from = placeOf(value, operation);
   // Elements that are the same memory can only take one value: as fill_ gives them.
   if (overlapsItself(to.layout) && !isUniform(value, operation)) throw writeOverlap(operation);
+  to.storage.noteWrite();
   const elements = to.storage.elements(target.dtype);
   if (from.storage === to.storage) {
     const copy = rawElements(value, operation);

@@ -5,25 +5,46 @@ import { join } from 'node:path';
 import { openStore } from '@tsinductor/cache';
 import type { ArtifactStore } from '@tsinductor/cache';
 import { compileUnits } from '@tsinductor/runtime';
+import { buildTimedOut } from '../errors.ts';
 import { libraryName, planName, sourceName } from '../artifact-names.ts';
-import type { BuildJob } from './protocol.ts';
+import { describeFailure } from './failure.ts';
+import { buildCuda } from './build-cuda.ts';
+import type { BuildJob, Job, Response } from './protocol.ts';
 
-/** Builds `job` and stores it; events of the cache (damage, a fallback directory) are returned as texts. */
-export async function buildTask(job: BuildJob): Promise<readonly string[]> {
+/**
+ * Builds `job` and stores it; events of the cache (damage, a fallback directory) are returned as texts, and so is what
+ * failed: an error that crosses threads by itself forgets what kind it is.
+ */
+export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
   const events: string[] = [];
+  try {
+    await ('toolkit' in job ? buildCuda(job, events) : build(job, events));
+    return { events };
+  } catch (error) {
+    return { events, failure: describeFailure(error) };
+  }
+}
+
+async function build(job: BuildJob, events: string[]): Promise<void> {
   using store: ArtifactStore = openStore({
     root: job.cacheRoot,
     namespace: job.namespace,
     temporaryDirectory: job.temporaryDirectory,
     report: ({ message }) => events.push(message),
   });
+  const signal = AbortSignal.timeout(job.deadlineMs);
   await store.withBuildLock(job.key, async (directory) => {
-    await compileUnits(job.toolchain, job.units, {
-      outPath: join(directory, libraryName),
-      concurrency: job.concurrency,
-      milliseconds: job.timeoutMs,
-      failedSources: join(job.temporaryDirectory, `tsinductor-failed-${job.key.slice(0, 16)}`),
-    });
+    try {
+      await compileUnits(job.toolchain, job.units, {
+        outPath: join(directory, libraryName),
+        concurrency: job.concurrency,
+        milliseconds: job.timeoutMs,
+        failedSources: join(job.temporaryDirectory, `tsinductor-failed-${job.key.slice(0, 16)}`),
+        signal,
+      });
+    } catch (error) {
+      throw signal.aborted ? buildTimedOut(job) : error;
+    }
     writeFileSync(join(directory, planName), job.plan, { mode: 0o600, flag: 'wx' });
     const source = job.units.map((unit) => `// ${unit.name}\n${unit.source}`).join('\n');
     writeFileSync(join(directory, sourceName), source, { mode: 0o600, flag: 'wx' });
@@ -36,5 +57,4 @@ export async function buildTask(job: BuildJob): Promise<readonly string[]> {
       },
     };
   });
-  return events;
 }

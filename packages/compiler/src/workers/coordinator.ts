@@ -5,8 +5,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { invariant } from '@tsinductor/base';
 import { Piscina } from 'piscina';
+import { describeFailure } from './failure.ts';
 import { sharedAnswers, sharedHeartbeat } from './protocol.ts';
-import type { Failure, Request, Response } from './protocol.ts';
+import type { Request, Response } from './protocol.ts';
 
 interface CoordinatorData {
   readonly port: MessagePort;
@@ -38,7 +39,7 @@ parent.on('message', (request: Request) => {
 async function answer({ id, job, blocking }: Request): Promise<void> {
   let response: Response;
   try {
-    response = { id, events: (await pool.run(job)) as readonly string[] };
+    response = { id, ...((await pool.run(job)) as Omit<Response, 'id'>) };
   } catch (error) {
     response = { id, failure: describeFailure(error), events: [] };
   }
@@ -49,16 +50,4 @@ async function answer({ id, job, blocking }: Request): Promise<void> {
   port.postMessage(response);
   Atomics.add(shared, sharedAnswers, 1);
   Atomics.notify(shared, sharedAnswers);
-}
-
-/** Errors lose their class on the way between threads; what we need of them is copied out. */
-function describeFailure(error: unknown): Failure {
-  const found = error as Partial<Failure> | null;
-  return {
-    name: found?.name ?? 'Error',
-    code: found?.code ?? 'COMPILE_WORKER',
-    message: String(found?.message ?? error),
-    ...(typeof found?.stderr === 'string' ? { stderr: found.stderr } : {}),
-    ...(Array.isArray(found?.command) ? { command: found.command } : {}),
-  };
 }

@@ -1,5 +1,5 @@
 // What the caller's thread and the coordinator thread say to each other. Plain data only.
-import type { CompileUnit, Toolchain } from '@tsinductor/runtime';
+import type { CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 
 export interface BuildJob {
   /** The cache key: hexadecimal digits. */
@@ -18,11 +18,21 @@ export interface BuildJob {
   /** How many compilers this job may run at once. */
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** How long the whole job may take. */
+  readonly deadlineMs: number;
 }
+
+/** CUDA source to PTX and machine code. */
+export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' | 'concurrency'> {
+  readonly toolkit: CudaToolkit;
+  readonly source: CudaSource;
+}
+
+export type Job = BuildJob | CudaJob;
 
 export interface Request {
   readonly id: number;
-  readonly job: BuildJob;
+  readonly job: Job;
   /** The caller blocks in Atomics.wait until the answer is posted. */
   readonly blocking: boolean;
 }

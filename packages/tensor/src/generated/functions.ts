@@ -87,6 +87,7 @@ export const cosineSimilarity: TopLevelFunctions['cosineSimilarity'] = operatorF
 export const countNonzero: TopLevelFunctions['countNonzero'] = operatorFunction('countNonzero');
 export const cov: TopLevelFunctions['cov'] = operatorFunction('cov');
 export const cross: TopLevelFunctions['cross'] = operatorFunction('cross');
+export const ctcLoss: TopLevelFunctions['ctcLoss'] = operatorFunction('ctcLoss');
 export const cummax: TopLevelFunctions['cummax'] = operatorFunction('cummax');
 export const cummin: TopLevelFunctions['cummin'] = operatorFunction('cummin');
 export const cumprod: TopLevelFunctions['cumprod'] = operatorFunction('cumprod');

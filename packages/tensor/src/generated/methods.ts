@@ -711,6 +711,8 @@ export interface TensorMethods {
   float(options?: { memoryFormat?: Plain }): Tensor;
   /** The power, in f64. */
   floatPower(exponent: Tensor | Scalar): Tensor;
+  /** The power, in f64. */
+  floatPower_(exponent: Tensor | Scalar): this;
   /** Largest integral value not above x. */
   floor(): Tensor;
   /** Largest integral value not above x. */
@@ -804,13 +806,17 @@ export interface TensorMethods {
   hardshrink_(options?: { lambd?: number; inplace?: boolean }): this;
   hardshrink_(lambd?: number, inplace?: boolean): this;
   /** Piecewise linear sigmoid. */
-  hardsigmoid(): Tensor;
+  hardsigmoid(options?: { inplace?: boolean }): Tensor;
+  hardsigmoid(inplace?: boolean): Tensor;
   /** Piecewise linear sigmoid. */
-  hardsigmoid_(): this;
+  hardsigmoid_(options?: { inplace?: boolean }): this;
+  hardsigmoid_(inplace?: boolean): this;
   /** x times its piecewise linear sigmoid. */
-  hardswish(): Tensor;
+  hardswish(options?: { inplace?: boolean }): Tensor;
+  hardswish(inplace?: boolean): Tensor;
   /** x times its piecewise linear sigmoid. */
-  hardswish_(): this;
+  hardswish_(options?: { inplace?: boolean }): this;
+  hardswish_(inplace?: boolean): this;
   /** x held between minVal and maxVal. */
   hardtanh(options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): Tensor;
   hardtanh(minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): Tensor;
@@ -1010,6 +1016,8 @@ export interface TensorMethods {
   lcm_(other: Tensor | Scalar): this;
   /** input times 2 to the power of other. */
   ldexp(other: Tensor | Scalar): Tensor;
+  /** input times 2 to the power of other. */
+  ldexp_(other: Tensor | Scalar): this;
   /** Whether x is less than or equal to y. */
   le(other: Tensor | Scalar): Tensor;
   /** Whether x is less than or equal to y. */
@@ -1338,9 +1346,11 @@ export interface TensorMethods {
   /** The smaller of two values; NaN if either is. */
   minimum_(other: Tensor | Scalar): this;
   /** x times tanh of its softplus. */
-  mish(): Tensor;
+  mish(options?: { inplace?: boolean }): Tensor;
+  mish(inplace?: boolean): Tensor;
   /** x times tanh of its softplus. */
-  mish_(): this;
+  mish_(options?: { inplace?: boolean }): this;
+  mish_(inplace?: boolean): this;
   /** Product of two matrices. */
   mm(mat2: Tensor): Tensor;
   /** The most frequent element, with its index. */
@@ -1414,6 +1424,8 @@ export interface TensorMethods {
   mv(vec: Tensor): Tensor;
   /** Multivariate log gamma. */
   mvlgamma(p: number): Tensor;
+  /** Multivariate log gamma. */
+  mvlgamma_(p: number): this;
   /** Numbers in place of NaN and infinities. */
   nanToNum(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
   nanToNum(nan?: number | null, posinf?: number | null, neginf?: number | null): Tensor;
@@ -1588,19 +1600,25 @@ export interface TensorMethods {
   /** 1 divided by x. */
   reciprocal_(): this;
   /** x where it is positive, else 0. */
-  relu(): Tensor;
+  relu(options?: { inplace?: boolean }): Tensor;
+  relu(inplace?: boolean): Tensor;
   /** x where it is positive, else 0. */
-  relu_(): this;
+  relu_(options?: { inplace?: boolean }): this;
+  relu_(inplace?: boolean): this;
   /** x between 0 and 6. */
-  relu6(): Tensor;
+  relu6(options?: { inplace?: boolean }): Tensor;
+  relu6(inplace?: boolean): Tensor;
   /** x between 0 and 6. */
-  relu6_(): this;
+  relu6_(options?: { inplace?: boolean }): this;
+  relu6_(inplace?: boolean): this;
   /** Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0. */
   remainder(other: Tensor | Scalar): Tensor;
   /** Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0. */
   remainder_(other: Tensor | Scalar): this;
   /** Scales slices down to a largest norm. */
   renorm(p: number, dim: number, maxnorm: number): Tensor;
+  /** Scales slices down to a largest norm. */
+  renorm_(p: number, dim: number, maxnorm: number): this;
   /** Copies along each dim. */
   repeat(repeats: number | readonly number[]): Tensor;
   repeat(...repeats: number[]): Tensor;
@@ -1670,9 +1688,11 @@ export interface TensorMethods {
   /** The input with src as one slice. */
   selectScatter(src: Tensor, dim: number, index: number): Tensor;
   /** Scaled exponential linear unit. */
-  selu(): Tensor;
+  selu(options?: { inplace?: boolean }): Tensor;
+  selu(inplace?: boolean): Tensor;
   /** Scaled exponential linear unit. */
-  selu_(): this;
+  selu_(options?: { inplace?: boolean }): this;
+  selu_(inplace?: boolean): this;
   /** The same as sign: they differ on complex numbers only. */
   sgn(): Tensor;
   /** The same as sign: they differ on complex numbers only. */
@@ -1694,9 +1714,11 @@ export interface TensorMethods {
   /** The m in [0.75, 1.5) for which |x| = m 2^e with an integer e; 1 at 0 and infinities. */
   significand_(): this;
   /** x times its sigmoid. */
-  silu(): Tensor;
+  silu(options?: { inplace?: boolean }): Tensor;
+  silu(inplace?: boolean): Tensor;
   /** x times its sigmoid. */
-  silu_(): this;
+  silu_(options?: { inplace?: boolean }): this;
+  silu_(inplace?: boolean): this;
   /** Sine, of arguments of any size. */
   sin(): Tensor;
   /** Sine, of arguments of any size. */
@@ -1758,8 +1780,6 @@ export interface TensorMethods {
   softshrink_(lambd?: number, inplace?: boolean): this;
   /** x divided by one more than its magnitude. */
   softsign(): Tensor;
-  /** x divided by one more than its magnitude. */
-  softsign_(): this;
   /** Sorted along a dim, stably, with the indices. */
   sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
   sort(dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
@@ -1883,6 +1903,9 @@ export interface TensorMethods {
   /** The lower triangle of matrices, zeros elsewhere. */
   tril(options?: { diagonal?: number }): Tensor;
   tril(diagonal?: number): Tensor;
+  /** The lower triangle of matrices, zeros elsewhere. */
+  tril_(options?: { diagonal?: number }): this;
+  tril_(diagonal?: number): this;
   /** Distance to the positive less that to the negative, plus a margin. */
   tripletMarginLoss(
     positive: Tensor,
@@ -1911,6 +1934,9 @@ export interface TensorMethods {
   /** The upper triangle of matrices, zeros elsewhere. */
   triu(options?: { diagonal?: number }): Tensor;
   triu(diagonal?: number): Tensor;
+  /** The upper triangle of matrices, zeros elsewhere. */
+  triu_(options?: { diagonal?: number }): this;
+  triu_(diagonal?: number): this;
   /** Alias of div. */
   trueDivide(other: Tensor | Scalar, options?: { roundingMode?: string | null }): Tensor;
   /** Alias of div. */

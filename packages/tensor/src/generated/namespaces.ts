@@ -448,6 +448,24 @@ export interface TopLevelFunctions {
   /** Cross products along the first axis of size 3, or along dim. */
   cross(input: Tensor, other: Tensor, options?: { dim?: number | null; out?: Tensor }): Tensor;
   cross(input: Tensor, other: Tensor, dim?: number | null, options?: { out?: Tensor }): Tensor;
+  /** Connectionist temporal classification: the loss of a sequence over all alignments with a target. */
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    options?: { blank?: number; reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    blank?: number,
+    reduction?: string,
+    zeroInfinity?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** The running maximum, and where it is. */
   cummax(input: Tensor, dim: number): [Tensor, Tensor];
   /** The running minimum, and where it is. */
@@ -1158,7 +1176,8 @@ export interface TopLevelFunctions {
   /** 1 divided by x. */
   reciprocal(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x where it is positive, else 0. */
-  relu(input: Tensor, options?: { out?: Tensor }): Tensor;
+  relu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  relu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0. */
   remainder(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Scales slices down to a largest norm. */
@@ -1258,7 +1277,8 @@ export interface TopLevelFunctions {
   /** The input with src as one slice. */
   selectScatter(input: Tensor, src: Tensor, dim: number, index: number, options?: { out?: Tensor }): Tensor;
   /** Scaled exponential linear unit. */
-  selu(input: Tensor, options?: { out?: Tensor }): Tensor;
+  selu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  selu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** The same as sign: they differ on complex numbers only. */
   sgn(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logistic function. */
@@ -1886,6 +1906,24 @@ export interface FunctionalFunctions {
     labelSmoothing?: number,
     options?: { out?: Tensor },
   ): Tensor;
+  /** Connectionist temporal classification: the loss of a sequence over all alignments with a target. */
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    options?: { blank?: number; reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    blank?: number,
+    reduction?: string,
+    zeroInfinity?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Zeroes elements at random, in training. */
   dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
   dropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
@@ -2020,9 +2058,11 @@ export interface FunctionalFunctions {
   hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
   hardshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Piecewise linear sigmoid. */
-  hardsigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
+  hardsigmoid(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  hardsigmoid(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x times its piecewise linear sigmoid. */
-  hardswish(input: Tensor, options?: { out?: Tensor }): Tensor;
+  hardswish(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  hardswish(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x held between minVal and maxVal. */
   hardtanh(input: Tensor, options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean; out?: Tensor }): Tensor;
   hardtanh(input: Tensor, minVal?: Scalar, maxVal?: Scalar, inplace?: boolean, options?: { out?: Tensor }): Tensor;
@@ -2391,7 +2431,8 @@ export interface FunctionalFunctions {
     options?: { out?: Tensor },
   ): Tensor;
   /** x times tanh of its softplus. */
-  mish(input: Tensor, options?: { out?: Tensor }): Tensor;
+  mish(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  mish(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Squared differences. */
   mseLoss(
     input: Tensor,
@@ -2566,9 +2607,11 @@ export interface FunctionalFunctions {
   /** x, with a learned slope below 0. */
   prelu(input: Tensor, weight: Tensor, options?: { out?: Tensor }): Tensor;
   /** x where it is positive, else 0. */
-  relu(input: Tensor, options?: { out?: Tensor }): Tensor;
+  relu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  relu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x between 0 and 6. */
-  relu6(input: Tensor, options?: { out?: Tensor }): Tensor;
+  relu6(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  relu6(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Divides by the root of the mean square. */
   rmsNorm(
     input: Tensor,
@@ -2612,11 +2655,13 @@ export interface FunctionalFunctions {
     options?: { scale?: number | null; out?: Tensor },
   ): Tensor;
   /** Scaled exponential linear unit. */
-  selu(input: Tensor, options?: { out?: Tensor }): Tensor;
+  selu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  selu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Logistic function. */
   sigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x times its sigmoid. */
-  silu(input: Tensor, options?: { out?: Tensor }): Tensor;
+  silu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
+  silu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Squared differences when small, absolute ones when large. */
   smoothL1Loss(
     input: Tensor,

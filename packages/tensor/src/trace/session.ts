@@ -1,13 +1,13 @@
 // A trace: a function runs once on stand-ins for its inputs, and every operator is written into a graph. Tensors that
 // exist already and are met on the way become further inputs, held by reference. Writes become values (traced-memory.ts);
-// what inputs hold in the end is an output that the graph's `mutations` name. Reading elements is refused, or handed to
-// `onRead`.
+// what inputs hold in the end is an output that the graph's `mutations` name. Reading elements is refused: a function
+// that does so is recorded in segments, each in a session of its own (lazy-recorder.ts).
 //
 // Placeholders stand in the order in which inputs were announced and captures were met: `placeholders` says which is
 // which. Every node carries the user's line.
 import { Buffer } from 'node:buffer';
 import { at } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+import type { DType, SourceLocation } from '@tsinductor/base';
 import { contiguousStrides, GraphBuilder, isList, isValue, scalar, SizeEnvironment } from '@tsinductor/graph';
 import type { Arg, Graph, Meta, SizeGuard, ValueRef, ViewLayout } from '@tsinductor/graph';
 import { add, int } from '@tsinductor/ir';
@@ -20,11 +20,12 @@ import { metaOf } from '../eager/executor.ts';
 import { elementReader, viewElements } from '../element-array.ts';
 import { aliasedMutation, badArgument, dataDependent, disposedTensor, escapedTensor, nestedTrace } from '../errors.ts';
 import { elementsOf, isRowMajor } from '../layout.ts';
-import { userLocation } from '../location.ts';
+import { deferredLocation, userLocation } from '../location.ts';
 import { processState } from '../process-state.ts';
-import type { Placed, Recorder } from '../recorder.ts';
+import { outsideScopes } from '../scope.ts';
+import type { Placed, Recorded, Recorder } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
-import { sharesMemory, Tensor } from '../tensor.ts';
+import { placedTensor, placeOf, sharesMemory, Tensor } from '../tensor.ts';
 import { valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
@@ -34,11 +35,20 @@ export interface DynamicAxis {
   readonly max?: number | null;
 }
 
+/** Who a session records for, where it is one of the segments that a function is run in. */
+export interface SegmentOwner {
+  readonly recorder: Recorder;
+  /** Axes of an input met on the way that get symbolic sizes. */
+  axesOf(tensor: Tensor): readonly DynamicAxis[];
+  /** The memory is of an earlier segment: makes its value one of this session. */
+  carry(memory: Memory): void;
+}
+
 export interface TraceOptions {
-  /** What happens when the function reads elements: gives them, or throws. Without it: DATA_DEPENDENT. */
-  onRead?(tensor: Tensor, operation: string): Placed;
   /** Literals of more bytes are inputs of the graph, not constants in it. */
   readonly maximumConstantBytes?: number;
+  /** Set: the session records a segment, and its tensors belong to that recorder. */
+  readonly owner?: SegmentOwner;
 }
 
 /** An input of the traced graph, in the order of its placeholders. */
@@ -67,20 +77,27 @@ export interface TraceResult {
 const defaultConstantBytes = 1024;
 
 export class TraceSession implements Recorder {
+  readonly isLazy = false;
   readonly sizes: SizeEnvironment = new SizeEnvironment();
   readonly #builder: GraphBuilder;
   readonly #options: TraceOptions;
+  readonly #recorder: Recorder;
+  readonly #locate: () => SourceLocation | undefined;
   readonly #placeholders: TracedInput[] = [];
   readonly #captured = new Map<Tensor, TracedView>();
   readonly #inputs: Memory[] = [];
-  readonly #made: Tensor[] = [];
+  readonly #fresh: Memory[] = [];
+  readonly #snapshots = new Map<object, ValueRef>();
   #symbols = 0;
   #isOpen = true;
 
   constructor(options: TraceOptions = {}) {
-    if (processState.recorder !== undefined) throw nestedTrace();
+    const { owner } = options;
+    if (owner === undefined && processState.recorder !== undefined) throw nestedTrace();
     this.#options = options;
-    this.#builder = new GraphBuilder({ sizes: this.sizes, locate: userLocation });
+    this.#recorder = owner?.recorder ?? this;
+    this.#locate = owner === undefined ? userLocation : deferredLocation;
+    this.#builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
   }
 
   /** Announces an input; the result stands for it in the traced function. `dynamic` axes get symbolic sizes. */
@@ -122,9 +139,58 @@ export class TraceSession implements Recorder {
     };
   }
 
-  /** Every tensor that the trace made so far: those that a lazily run segment must compute. */
-  recorded(): readonly Tensor[] {
-    return this.#made;
+  /** The graph so far, without outputs: of a segment. */
+  graph(): Graph {
+    return this.#builder.finish();
+  }
+
+  get builder(): GraphBuilder {
+    return this.#builder;
+  }
+
+  get placeholders(): readonly TracedInput[] {
+    return this.#placeholders;
+  }
+
+  /** Memory of inputs, and of what the function made, in the order in which they were met. */
+  get memories(): { readonly inputs: readonly Memory[]; readonly fresh: readonly Memory[] } {
+    return { inputs: this.#inputs, fresh: this.#fresh };
+  }
+
+  /** A memory of an earlier segment, whose value is `ref` here. */
+  adopt(memory: Memory, ref: ValueRef): void {
+    memory.home = this;
+    memory.current = ref;
+    memory.version += 1;
+    this.#fresh.push(memory);
+  }
+
+  /** The value of a tensor that exists, as it was when the segment began: later writes are not seen. */
+  #snapshot(tensor: Tensor): ValueRef {
+    return this.#announce(tensor, 'capture', this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []));
+  }
+
+  /** The same for what an ended segment kept, once. */
+  snapshotOf(source: { readonly tensor: Tensor }): ValueRef {
+    const known = this.#snapshots.get(source) ?? this.#snapshot(source.tensor);
+    this.#snapshots.set(source, known);
+    return known;
+  }
+
+  /** Whether recording a use of `tensor`, or a write to it, would meet a write through other inputs' memory. */
+  conflicts(tensor: Tensor, use: 'read' | 'write'): boolean {
+    if (tensor.backing.kind === 'disposed') return false;
+    const view = tensor.backing.kind === 'placed' ? this.#captured.get(tensor) : (tensor.backing.handle as TracedView);
+    if (view !== undefined) return use === 'write' && this.#sharing(view.memory).length > 0;
+    const others = this.#inputs.filter((other) => use === 'write' || other.version > 0);
+    return others.some((other) => sharesMemory(tensor, at(this.#placeholders, other.placeholder ?? 0).tensor));
+  }
+
+  /** Whether a waiting write changes what `tensor`, which exists, holds. */
+  isWritten(tensor: Tensor): boolean {
+    return this.#inputs.some(
+      ({ version, placeholder = 0 }) => version > 0 && sharesMemory(tensor, at(this.#placeholders, placeholder).tensor),
+    );
   }
 
   call(call: BoundCall): readonly Tensor[] {
@@ -143,13 +209,15 @@ export class TraceSession implements Recorder {
     const { dtype, shape } = meta;
     const length = elementsOf(shape);
     const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length });
+    // The next call may bring other values to the same segment.
+    if (this.#options.owner !== undefined) return unrecorded(() => tensorOfElements(elements, dtype, shape));
     const known = length === 1 ? elementReader(dtype, elements)(0) : undefined;
     const full: Meta = { dtype, shape: shape.map(int), strides: contiguousStrides(shape.map(int)) };
     if (known !== undefined && typeof known !== 'bigint') {
-      return this.#fresh(this.#builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } }));
+      return this.#made(this.#builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } }));
     }
     if (bytes.length <= (this.#options.maximumConstantBytes ?? defaultConstantBytes)) {
-      return this.#fresh(this.#builder.constant(Buffer.from(bytes).toString('base64'), full));
+      return this.#made(this.#builder.constant(Buffer.from(bytes).toString('base64'), full));
     }
     return unrecorded(() => tensorOfElements(elements, dtype, shape));
   }
@@ -158,15 +226,14 @@ export class TraceSession implements Recorder {
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
     if (this.#sharing(view.memory).length > 0) throw aliasedMutation(operation);
-    const location = userLocation();
+    const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
     });
   }
 
-  read(tensor: Tensor, operation: string): Placed {
+  read(_: Tensor, operation: string): Placed {
     if (!this.#isOpen || processState.recorder !== this) throw escapedTensor();
-    if (this.#options.onRead !== undefined) return this.#options.onRead(tensor, operation);
     throw dataDependent(operation, userLocation());
   }
 
@@ -175,20 +242,40 @@ export class TraceSession implements Recorder {
     const value = tensor.backing;
     switch (value.kind) {
       case 'recorded':
-        if (value.recorder !== this) throw escapedTensor();
-        return value.handle as TracedView;
+        return this.#recordedView(tensor, value);
       case 'placed':
-        return this.#captured.get(tensor) ?? this.#placeholder(tensor, 'capture', metaOf(tensor));
+        return (
+          this.#captured.get(tensor) ??
+          this.#placeholder(tensor, 'capture', this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []))
+        );
       case 'disposed':
         throw disposedTensor(tensor.shape, tensor.dtype);
     }
   }
 
+  #recordedView(tensor: Tensor, { recorder, handle }: Recorded): TracedView {
+    const view = handle as TracedView;
+    if (recorder === this.#recorder) {
+      if (view.memory.home !== this) this.#options.owner?.carry(view.memory);
+      return view;
+    }
+    // Another function left it to be computed when somebody asks.
+    if (!recorder.isLazy) throw escapedTensor();
+    unrecorded(() => placeOf(tensor, 'a traced call'));
+    return this.#viewOf(tensor);
+  }
+
+  #announce(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): ValueRef {
+    const isSegment = this.#options.owner !== undefined;
+    // A user may dispose a tensor before the segment runs that was recorded with it.
+    const placeholder = this.#placeholders.push({ tensor: isSegment ? twinOf(tensor) : tensor, kind }) - 1;
+    return this.#builder.placeholder(`${kind}${placeholder}`, meta);
+  }
+
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
     const placeholder = this.#placeholders.length;
-    this.#placeholders.push({ tensor, kind });
-    const ref = this.#builder.placeholder(`${kind}${placeholder}`, meta);
-    const memory: Memory = { current: ref, version: 0, placeholder };
+    const ref = this.#announce(tensor, kind, meta);
+    const memory: Memory = { current: ref, version: 0, placeholder, home: this, tensors: [] };
     this.#inputs.push(memory);
     if (this.#sharing(memory).some(({ version }) => version > 0)) throw aliasedMutation('an earlier operation');
     const view: TracedView = {
@@ -237,7 +324,7 @@ export class TraceSession implements Recorder {
   }
 
   #result(ref: ValueRef, alias: Alias | undefined, views: readonly TracedView[]): Tensor {
-    if (alias === undefined) return this.#fresh(ref);
+    if (alias === undefined) return this.#made(ref);
     const { memory, steps, layout } = at(views, alias.input);
     const offset = { ...alias.layout, offset: add(layout.offset, alias.layout.offset) };
     const view: TracedView = {
@@ -250,10 +337,11 @@ export class TraceSession implements Recorder {
     return this.#tensor(this.#builder.meta(ref).dtype, alias.layout, view);
   }
 
-  #fresh(ref: ValueRef): Tensor {
+  #made(ref: ValueRef): Tensor {
     const { shape, dtype } = this.#builder.meta(ref);
     const strides = contiguousStrides(shape);
-    const memory: Memory = { current: ref, version: 0, placeholder: undefined };
+    const memory: Memory = { current: ref, version: 0, placeholder: undefined, home: this, tensors: [] };
+    this.#fresh.push(memory);
     return this.#tensor(
       dtype,
       { shape, strides },
@@ -263,8 +351,8 @@ export class TraceSession implements Recorder {
 
   #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
     const layout = { shape: guardedShape(shape, this.sizes), strides: guardedShape(strides, this.sizes) };
-    const tensor = new Tensor(dtype, layout, { kind: 'recorded', recorder: this, handle });
-    this.#made.push(tensor);
+    const tensor = new Tensor(dtype, layout, { kind: 'recorded', recorder: this.#recorder, handle });
+    handle.memory.tensors.push(tensor);
     return tensor;
   }
 }
@@ -272,6 +360,12 @@ export class TraceSession implements Recorder {
 function withRefs(arg: Arg, refs: readonly ValueRef[]): Arg {
   if (isList(arg)) return arg.map((item) => (isValue(item) ? at(refs, item.node) : item));
   return isValue(arg) ? at(refs, arg.node) : arg;
+}
+
+/** Another tensor over the same elements, which holds the memory for itself. */
+export function twinOf(tensor: Tensor): Tensor {
+  const { storage, layout } = placeOf(tensor, 'a recorded call');
+  return outsideScopes(() => placedTensor(tensor.dtype, storage, layout));
 }
 
 /** Runs `work` as if nothing were traced. */

@@ -5,6 +5,7 @@
 // Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
 import type { Builder, ValueRef, ViewLayout } from '@tsinductor/graph';
 import type { ViewStep } from '../alias.ts';
+import type { Tensor } from '../tensor.ts';
 import { undoView } from './undo-view.ts';
 
 export interface Memory {
@@ -13,14 +14,18 @@ export interface Memory {
   version: number;
   /** Where it is an input of the graph: position of the placeholder. */
   readonly placeholder: number | undefined;
+  /** What `current` is a value of: a session, or a segment that has ended. */
+  home: object;
+  /** Every tensor over it that was recorded. */
+  readonly tensors: Tensor[];
 }
 
 export interface TracedView {
   readonly memory: Memory;
   /** From the memory's value to this one's. */
-  readonly steps: readonly ViewStep[];
+  steps: readonly ViewStep[];
   /** Over the storage that eager execution would have: decides which further views share it. */
-  readonly layout: ViewLayout;
+  layout: ViewLayout;
   ref: ValueRef;
   version: number;
 }

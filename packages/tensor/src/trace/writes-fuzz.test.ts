@@ -2,7 +2,8 @@
 import { expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import fc from 'fast-check';
-import { arange, EagerExecutor, slice, trace } from '../index.ts';
+import { arange, slice } from '../index.ts';
+import { EagerExecutor, trace } from '../internal.ts';
 import type { Tensor } from '../index.ts';
 
 /** One step: which tensor, what is done to it, and two numbers that say how. */

@@ -1,0 +1,86 @@
+// The stages of compiling one graph, as values: what is generated, what `explain` and the plan are made of, and what the
+// debug log and the debug folder show. A pure function of the graph, the configuration and the target.
+import { bindSchedule, generateCpp } from '@tsinductor/codegen-cpp';
+import type { CppProgram, CpuTarget } from '@tsinductor/codegen-cpp';
+import type { Config } from '@tsinductor/config';
+import { optimize, printGraph } from '@tsinductor/graph';
+import type { Graph } from '@tsinductor/graph';
+import { printDecision, printKernelIr, printProgram, printSchedule } from '@tsinductor/ir';
+import type { LoopProgram, Schedule } from '@tsinductor/ir';
+import { lowerGraph } from '@tsinductor/lowering';
+import { schedule } from '@tsinductor/scheduler';
+import type { NativeMachine } from './machine.ts';
+import type { TracedGraph } from './session.ts';
+
+/** Generated code, and for what. */
+interface Generated {
+  readonly target: CpuTarget;
+  readonly program: CppProgram;
+}
+
+/** `native` is undefined where the interpreter runs it. */
+export interface Compilation<Native extends Generated | undefined = Generated | undefined> {
+  readonly graph: Graph;
+  readonly optimized: Graph;
+  readonly loops: LoopProgram;
+  readonly scheduled: Schedule;
+  readonly native: Native;
+}
+
+/** What code is generated for, on a machine and under settings. */
+export const targetOf = ({ isa, threads }: NativeMachine, config: Config): CpuTarget => ({
+  isa,
+  threads,
+  units: config.compileThreads,
+  minChunk: config.cpp.minChunkSize,
+});
+
+/** Down to the schedule: all that the interpreter's users have to read. */
+export function planStages({ graph, primitives }: TracedGraph, config: Config): Compilation<undefined> {
+  const optimized = optimize(primitives);
+  const loops = lowerGraph(optimized, { catInputs: config.maxPointwiseCatInputs });
+  return { graph, optimized, loops, scheduled: schedule(loops, { config }), native: undefined };
+}
+
+/** Down to C++ for `target`. */
+export function compileStages(traced: TracedGraph, config: Config, target: CpuTarget): Compilation<Generated> {
+  const stages = planStages(traced, config);
+  return { ...stages, native: { target, program: generateCpp(stages.scheduled, target) } };
+}
+
+/** The generated C++, all units in order. */
+export const sourceText = (units: CppProgram['units']): string =>
+  units.map(({ name, source }) => `// ${name}\n${source}`).join('\n');
+
+/** What each stage decided, under a heading: the lines of the setting `debug`. */
+export function describeStages({ optimized, loops, scheduled, native }: Compilation): readonly string[] {
+  const kernels = native?.program.kernels ?? [];
+  return [
+    `graph: ${String(optimized.nodes.length)} nodes after decomposition and optimisation`,
+    `lowering: ${String(loops.nodes.length)} loop nodes\n${printProgram(loops)}`,
+    `fusion: ${String(scheduled.groups.length)} groups\n${scheduled.decisions.map(printDecision).join('\n')}`,
+    ...(native === undefined
+      ? []
+      : [
+          `code generation: ${String(kernels.length)} kernels for ${native.target.isa}\n` +
+            kernels.map(({ name, notes }) => `${name}: ${notes.join('; ')}`).join('\n'),
+        ]),
+  ].map((text) => text.trimEnd());
+}
+
+/** The files of the debug folder: name and text. */
+export function stageFiles(stages: Compilation): ReadonlyMap<string, string> {
+  const { graph, optimized, loops, scheduled, native } = stages;
+  const files = new Map([
+    ['graph.txt', printGraph(graph)],
+    ['decomposed.txt', printGraph(optimized)],
+    ['loops.txt', printProgram(loops)],
+    ['schedule.txt', printSchedule(scheduled)],
+    ['decisions.txt', `${scheduled.decisions.map(printDecision).join('\n')}\n`],
+  ]);
+  if (native !== undefined) {
+    files.set('kernels.txt', bindSchedule(scheduled, native.target).map(printKernelIr).join('\n'));
+    files.set('graph.cc', sourceText(native.program.units));
+  }
+  return files;
+}

@@ -1,0 +1,87 @@
+// Jobs of the worker pool that go wrong: they end in time, with an error of the right kind, and the next job is served.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { stableHash } from '@tsinductor/base';
+import { CompileClient } from './compile-client.ts';
+import type { BuildJob } from './workers/protocol.ts';
+
+const top = mkdtempSync(join(tmpdir(), 'tsinductor-client-'));
+afterAll(() => {
+  rmSync(top, { recursive: true, force: true });
+});
+
+/** A job whose compiler is `command`, which is given flags and the source on its standard input. */
+const jobOf = (command: readonly string[], more: Partial<BuildJob> = {}): BuildJob => ({
+  key: stableHash([command, more]),
+  name: 'a test',
+  inputs: {},
+  toolchain: { command, family: 'gcc', version: '0', fingerprint: 'none', environment: { PATH: '/usr/bin:/bin' } } as unknown as BuildJob['toolchain'], // prettier-ignore
+  units: [{ name: 'unit', source: 'int x;' }],
+  plan: '{}',
+  cacheRoot: top,
+  namespace: 'fx',
+  temporaryDirectory: top,
+  concurrency: 1,
+  timeoutMs: 60_000,
+  deadlineMs: 60_000,
+  ...more,
+});
+
+const sleeper = ['/bin/sh', '-c', 'sleep 60'];
+const writer = ['/bin/sh', '-c', 'for out; do :; done; echo library > "$out"', 'c++'];
+
+/** Holds the lock of a job as a process would that lives and never finishes. */
+const holdLock = ({ key }: BuildJob): void => {
+  mkdirSync(join(top, 'fx', '.locks', `${key}.lock`), { recursive: true, mode: 0o700 });
+};
+
+describe('a job that never ends', () => {
+  test('is stopped at its deadline, with its compiler', () => {
+    using client = new CompileClient(1);
+    expect(() => client.run(jobOf(sleeper, { deadlineMs: 300 }))).toThrow(
+      expect.objectContaining({ name: 'ToolchainError', code: 'COMPILE_TIMEOUT' }),
+    );
+    expect(client.ended).toBe(false);
+    expect(client.run(jobOf(writer))).toEqual([]);
+  });
+
+  test('is given up where the worker cannot stop it, while its heart beats', () => {
+    using client = new CompileClient(1);
+    const job = jobOf(writer, { deadlineMs: 300, name: 'waits for a lock' });
+    holdLock(job);
+    expect(() => client.run(job)).toThrow(/COMPILE_TIMEOUT|"waits for a lock" took longer than 0.3 s.*compileTimeout/);
+    expect(client.ended).toBe(true);
+  });
+
+  test('is given up without blocking, too', async () => {
+    using client = new CompileClient(1);
+    const job = jobOf(writer, { deadlineMs: 300, name: 'waits beside' });
+    holdLock(job);
+    await expect(client.submit(job)).rejects.toMatchObject({ name: 'ToolchainError', code: 'COMPILE_TIMEOUT' });
+    expect(client.ended).toBe(true);
+  });
+});
+
+describe('what a worker throws', () => {
+  test('is of the same kind on this side, with what the compiler said', () => {
+    using client = new CompileClient(1);
+    const run = (): unknown => client.run(jobOf(['/bin/sh', '-c', 'echo "line 3: no" >&2; exit 4']));
+    expect(run).toThrow(
+      expect.objectContaining({
+        name: 'ToolchainError',
+        code: 'COMPILER_FAILED',
+        stderr: 'line 3: no\n',
+        command: expect.arrayContaining(['/bin/sh']),
+      }),
+    );
+  });
+
+  test('fails one of several jobs that run beside each other, not the others', async () => {
+    using client = new CompileClient(2);
+    const jobs = [jobOf(writer, { name: 'one' }), jobOf(['/bin/false']), jobOf(writer, { name: 'two' })];
+    const outcomes = await Promise.allSettled(jobs.map((job) => client.submit(job)));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+});

@@ -1,0 +1,78 @@
+// The arguments of a launch: checked against the schema, as tensors' memory, scalars of their dtype and launch constants.
+import { isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { isConstexpr, isPointer } from '@tsinductor/dsl';
+import type { Schema, SchemaEntry } from '@tsinductor/dsl';
+import { castValue } from '@tsinductor/ops';
+import type { Value } from '@tsinductor/ops';
+import { isTensor } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import { badArgument, unknownArgument } from './kernel-errors.ts';
+
+/** One argument, in the order of the schema without constants. */
+export type BoundArgument =
+  | { readonly kind: 'buffer'; readonly name: string; readonly dtype: DType; readonly tensor: Tensor }
+  | { readonly kind: 'scalar'; readonly name: string; readonly dtype: DType; readonly value: Value };
+
+export interface BoundLaunch {
+  readonly args: readonly BoundArgument[];
+  readonly constants: Readonly<Record<string, number>>;
+}
+
+/** Throws UserError KERNEL_LAUNCH_ARGUMENT naming kernel and argument. */
+export function bindLaunch(kernel: string, schema: Schema, given: Readonly<Record<string, unknown>>): BoundLaunch {
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(schema, name)) throw unknownArgument(kernel, name, Object.keys(schema));
+  }
+  const args: BoundArgument[] = [];
+  const constants: Record<string, number> = {};
+  for (const [name, entry] of Object.entries(schema)) {
+    const value = given[name];
+    if (isConstexpr(entry)) constants[name] = constantOf(kernel, name, value);
+    else args.push(bindArgument(kernel, { name, entry }, value));
+  }
+  return { args, constants };
+}
+
+function constantOf(kernel: string, name: string, value: unknown): number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'boolean') return Number(value);
+  throw badArgument(kernel, name, { value, expected: 'a number: it is a launch constant' });
+}
+
+function bindArgument(
+  kernel: string,
+  { name, entry }: { name: string; entry: SchemaEntry },
+  value: unknown,
+): BoundArgument {
+  if (typeof entry !== 'string') {
+    const dtype = isPointer(entry) ? entry.dtype : undefined;
+    if (!isTensor(value))
+      throw badArgument(kernel, name, { value, expected: `a tensor${dtype === undefined ? '' : ` of ${dtype}`}` });
+    if (dtype !== undefined && value.dtype !== dtype)
+      throw badArgument(kernel, name, {
+        found: `a tensor of ${value.dtype}`,
+        expected: `a tensor of ${dtype}: x.to(${dtype})`,
+      });
+    return { kind: 'buffer', name, dtype: value.dtype, tensor: value };
+  }
+  if (typeof value !== 'number' && typeof value !== 'bigint' && typeof value !== 'boolean')
+    throw badArgument(kernel, name, { value, expected: `a number: it is a scalar of ${entry}` });
+  return { kind: 'scalar', name, dtype: entry, value: scalarOf(kernel, name, { value, dtype: entry }) };
+}
+
+/** A number as the dtype has it; one that it does not have is an error, not another number. */
+function scalarOf(
+  kernel: string,
+  name: string,
+  { value, dtype }: { value: number | bigint | boolean; dtype: DType },
+): Value {
+  const plain = typeof value === 'boolean' ? Number(value) : value;
+  if (isFloat(dtype)) return castValue(Number(plain), 'f64', dtype);
+  const isWhole = typeof plain === 'bigint' || Number.isInteger(plain);
+  const wide = isWhole ? BigInt(plain) : undefined;
+  const cast = wide === undefined || BigInt.asIntN(64, wide) !== wide ? undefined : castValue(wide, 'i64', dtype);
+  if (cast === undefined || BigInt(cast) !== wide)
+    throw badArgument(kernel, name, { value, expected: `a whole number that ${dtype} has` });
+  return cast;
+}

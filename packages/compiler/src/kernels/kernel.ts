@@ -1,0 +1,222 @@
+// Hand-written kernels as a user meets them: `kernel(name, schema, body)` and its launch. A launch checks its arguments,
+// specialises the body on dtypes, launch constants, divisibility by 16 and the value 1, and runs what was made for that
+// combination before, or makes it.
+import { readFileSync } from 'node:fs';
+import type { SourceLocation } from '@tsinductor/base';
+import { defineKernel, lowerKernel } from '@tsinductor/dsl';
+import type {
+  AnyFunction, ArgumentFacts, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart, Specialisation,
+} from '@tsinductor/dsl'; // prettier-ignore
+import { printBlockProgram, printKernelIr } from '@tsinductor/ir';
+import type { Tensor } from '@tsinductor/tensor';
+import { placeOf, userLocation, writesAreShared } from '@tsinductor/tensor/internal';
+import { defaultSession, useNativeMemory } from '../default-compiler.ts';
+import type { Session } from '../session.ts';
+import { autotune } from './autotune.ts';
+import type { AutotuneOptions, TunedKernel } from './autotune.ts';
+import { bindLaunch } from './bind-arguments.ts';
+import type { BoundArgument, BoundLaunch } from './bind-arguments.ts';
+import { badGrid, badLaunchOption } from './kernel-errors.ts';
+import { prepareKernel } from './prepare-kernel.ts';
+import type { Grid, PreparedKernel } from './prepare-kernel.ts';
+
+/** One to three numbers, or a function of the launch constants that gives them. */
+export type GridLike<S extends Schema> = readonly number[] | ((meta: MetaArguments<S>) => readonly number[]);
+
+export interface LaunchOptions {
+  /** Warps of a program instance and stages of its pipeline, on a GPU; a CPU has no use for them. */
+  readonly numWarps?: number;
+  readonly numStages?: number;
+  /** The interpreter checks every access; without this, compiled code where there is a compiler. */
+  readonly backend?: 'cpp' | 'interpreter';
+}
+
+export interface KernelOptions {
+  /** Functions that the body may call, through its third parameter. They see their parameters only. */
+  readonly functions?: Readonly<Record<string, AnyFunction>>;
+  /** The session that compiles; the process's own if absent. */
+  readonly session?: Session;
+}
+
+/** What a launch with these arguments is made of. */
+export interface KernelInspection {
+  readonly blockIr: string;
+  /** 'native code for avx512, 2 threads', or why the interpreter. */
+  readonly runsOn: string;
+  /** The bound kernel and the C++, where it is compiled. */
+  readonly kernelIr: string | undefined;
+  readonly cpp: string | undefined;
+  /** The same for a GPU, once there is a back end that binds blocks to threads. */
+  readonly cuda: { readonly kind: 'absent'; readonly reason: string };
+}
+
+type Body<S extends Schema> = (args: BodyArguments<S>, tl: Language, functions: never) => void;
+
+/**
+ * A kernel written in TypeScript, in the way of Triton: the body's source is compiled for blocks of elements, and runs once
+ * for each point of a grid.
+ *
+ * @param schema What a launch gives: `ptr(dtype)` for tensors, a dtype for scalars, `constexpr` for launch constants.
+ * @param body Its first parameter has the schema's names, its second is the language. Only its source is used.
+ * @throws UserError KERNEL_SCHEMA, KERNEL_SOURCE here; KERNEL_... with line and caret at the first launch.
+ * @example
+ * const add = kernel('add', { x: ptr(f32), y: ptr(f32), out: ptr(f32), n: i32, BLOCK: constexpr },
+ *   ({ x, y, out, n, BLOCK }, tl) => {
+ *     const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
+ *     const mask = offs < n;
+ *     tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
+ *   });
+ * add.launch((meta) => [cdiv(n, meta.BLOCK)], { x, y, out, n, BLOCK: 1024 });
+ */
+// eslint-disable-next-line max-params -- name, schema, body and options: the form that the language has everywhere
+export function kernel<S extends Schema>(
+  name: string,
+  schema: S,
+  body: Body<S>,
+  options: KernelOptions = {},
+): Kernel<S> {
+  const location = userLocation() ?? { file: 'unknown', line: 1 };
+  const { functions = {} } = options;
+  const definition = defineKernel({ name, schema, body, functions, locate: (text) => findText(text, location) });
+  return new Kernel<S>(definition, options.session);
+}
+
+/** Where a function's text is in the user's file: word for word, or by its lines where a compiler went over it. */
+function findText(text: string, location: SourceLocation): SourceStart {
+  let file: string;
+  try {
+    file = readFileSync(location.file, 'utf8');
+  } catch {
+    return { location };
+  }
+  const lines = file.split('\n');
+  const from = lines.slice(0, location.line - 1).reduce((length, line) => length + line.length + 1, 0);
+  const found = file.indexOf(text, from);
+  if (found < 0) return { location, lines };
+  const before = file.slice(0, found).split('\n');
+  return { location: { file: location.file, line: before.length, column: (before.at(-1) ?? '').length + 1 } };
+}
+
+/** Combinations of dtypes, constants and facts that a kernel keeps code for. */
+const keptVariants = 256;
+
+export class Kernel<S extends Schema> {
+  readonly definition: KernelDefinition;
+  readonly #session: Session | undefined;
+  readonly #prepared = new Map<string, PreparedKernel>();
+
+  constructor(definition: KernelDefinition, session: Session | undefined) {
+    this.definition = definition;
+    this.#session = session;
+  }
+
+  get name(): string {
+    return this.definition.name;
+  }
+
+  get session(): Session {
+    return this.#session ?? defaultSession();
+  }
+
+  /**
+   * Runs the kernel for every point of `grid`; tensors are written in place. Blocks until it is done.
+   *
+   * @throws UserError KERNEL_GRID, KERNEL_LAUNCH_ARGUMENT, KERNEL_LAUNCH_OPTION, and what is wrong in the body.
+   */
+  launch(grid: GridLike<S>, args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): void {
+    const bound = this.#bind(args, options);
+    const size = gridOf(this.name, grid, bound.constants);
+    const prepared = this.prepare(bound, options);
+    if (size.includes(0)) return;
+    for (const position of prepared.written) {
+      const argument = bound.args[position];
+      if (argument?.kind === 'buffer') placeOf(argument.tensor, 'launch').storage.noteWrite();
+    }
+    prepared.run(size, bound.args);
+  }
+
+  /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
+  inspect(args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): KernelInspection {
+    const { program, compiled, runsOn } = this.prepare(this.#bind(args, options), options);
+    return {
+      blockIr: printBlockProgram(program),
+      runsOn,
+      kernelIr: compiled === undefined ? undefined : printKernelIr(compiled.kernel),
+      cpp: compiled?.units.map(({ source }) => source).join('\n'),
+      cuda: { kind: 'absent', reason: 'blocks are not bound to GPU threads yet' },
+    };
+  }
+
+  /**
+   * The kernel with launch constants that are measured: at the first launch for each combination of the key's arguments
+   * every configuration runs, and the fastest is kept. Measurements lie on disk, one record a configuration.
+   *
+   * @example const tuned = matmul.autotune({ configs: [{ BM: 32, BN: 64 }, { BM: 64, BN: 64 }], key: ['M', 'N', 'K'] });
+   */
+  autotune<const Config extends Partial<MetaArguments<S>>>(
+    options: AutotuneOptions<S, Config>,
+  ): TunedKernel<S, Config> {
+    return autotune(this, options);
+  }
+
+  #bind(args: Readonly<Record<string, unknown>>, options: LaunchOptions): BoundLaunch {
+    checkOptions(options);
+    useNativeMemory();
+    return bindLaunch(this.name, this.definition.schema, args);
+  }
+
+  /** The code for bound arguments, made if need be. */
+  prepare({ args, constants }: BoundLaunch, { backend }: LaunchOptions): PreparedKernel {
+    const { session } = this;
+    const isNative = backend !== 'interpreter' && session.machine().kind === 'native';
+    const facts = Object.fromEntries(args.map((argument) => [argument.name, factsOf(argument, isNative)]));
+    const specialisation: Specialisation = { arguments: facts, constants };
+    const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
+    const mayAlias = tensors.length > 1 && writesAreShared(tensors, tensors);
+    const key = JSON.stringify([specialisation, backend, mayAlias]);
+    const known = this.#prepared.get(key);
+    if (known !== undefined) return known;
+    const prepared = prepareKernel(lowerKernel(this.definition, specialisation), { backend, mayAlias, session });
+    if (this.#prepared.size >= keptVariants) this.#prepared.clear();
+    this.#prepared.set(key, prepared);
+    return prepared;
+  }
+}
+
+const alignment = 16;
+
+function factsOf(argument: BoundArgument, isNative: boolean): ArgumentFacts {
+  const { dtype } = argument;
+  if (argument.kind === 'buffer') {
+    const isAligned = isNative && argument.tensor.address % alignment === 0;
+    return { dtype, divisor: isAligned ? alignment : 1 };
+  }
+  const value = Number(argument.value);
+  const isInteger = dtype === 'i32' || dtype === 'i64';
+  return { dtype, divisor: isInteger && value % alignment === 0 ? alignment : 1, isOne: isInteger && value === 1 };
+}
+
+function gridOf<S extends Schema>(name: string, grid: GridLike<S>, constants: BoundLaunch['constants']): Grid {
+  // The schema's constants are exactly the meta-arguments.
+  const sizes: unknown = typeof grid === 'function' ? grid(constants as MetaArguments<S>) : grid;
+  const isCount = (value: unknown): value is number =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31;
+  if (!Array.isArray(sizes) || sizes.length < 1 || sizes.length > 3 || !sizes.every(isCount))
+    throw badGrid(name, sizes);
+  const [x = 1, y = 1, z = 1] = sizes;
+  return [x, y, z];
+}
+
+const optionNames = ['numWarps', 'numStages', 'backend'];
+
+function checkOptions(options: LaunchOptions): void {
+  const unknown = Object.entries(options).find(([name]) => !optionNames.includes(name));
+  if (unknown !== undefined) throw badLaunchOption(unknown[0], unknown[1], `one of ${optionNames.join(', ')}`);
+  const { numWarps, numStages, backend } = options;
+  for (const [name, value] of Object.entries({ numWarps, numStages })) {
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 32))
+      throw badLaunchOption(name, value, 'a whole number from 1 to 32');
+  }
+  if (backend !== undefined && !['cpp', 'interpreter'].includes(backend))
+    throw badLaunchOption('backend', backend, "'cpp' or 'interpreter'");
+}

@@ -1,0 +1,127 @@
+// A specialised program as something that runs: compiled C++ from the cache or the compile pool, or the interpreter where
+// there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
+import { at, isFloat, isTsInductorError, stableHash } from '@tsinductor/base';
+import { generateBlock } from '@tsinductor/codegen-cpp';
+import type { CppKernel } from '@tsinductor/codegen-cpp';
+import { allTileNodes, interpretBlock } from '@tsinductor/ir';
+import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
+import { placeOf } from '@tsinductor/tensor/internal';
+import type { NativeMachine } from '../machine.ts';
+import type { Session } from '../session.ts';
+import type { BoundArgument } from './bind-arguments.ts';
+
+export type Grid = readonly [number, number, number];
+
+export interface PreparedKernel {
+  readonly program: BlockProgram;
+  /** 'native code for avx512, 2 threads', or why the interpreter. */
+  readonly runsOn: string;
+  readonly compiled: CppKernel | undefined;
+  /** Positions of the parameters that it writes. */
+  readonly written: ReadonlySet<number>;
+  readonly run: (grid: Grid, args: readonly BoundArgument[]) => void;
+}
+
+export interface PrepareOptions {
+  readonly backend: 'cpp' | 'interpreter' | undefined;
+  readonly mayAlias: boolean;
+  readonly session: Session;
+}
+
+/** The positions of the buffers that a program stores to or updates. */
+export function writtenParams(program: BlockProgram): ReadonlySet<number> {
+  const written = new Set<number>();
+  for (const node of allTileNodes(program.body)) {
+    if (node.kind === 'op' && (node.op === 'store' || node.op === 'atomic' || node.op === 'atomicCas'))
+      written.add(node.attrs.param);
+  }
+  return written;
+}
+
+export function prepareKernel(program: BlockProgram, options: PrepareOptions): PreparedKernel {
+  const written = writtenParams(program);
+  if (options.backend === 'interpreter') return interpreted(program, written, 'the interpreter, as the launch asks');
+  const machine = options.session.machine();
+  if (machine.kind === 'interpreter') {
+    if (options.backend === 'cpp') options.session.requireNative();
+    return interpreted(program, written, `the interpreter: ${machine.reason}`);
+  }
+  try {
+    return compiled(program, { written, machine, options });
+  } catch (error) {
+    if (options.backend === 'cpp' || !isTsInductorError(error) || error.code !== 'KERNEL_NOT_COMPILED') throw error;
+    return interpreted(program, written, `the interpreter: ${error.message}`);
+  }
+}
+
+function interpreted(program: BlockProgram, written: ReadonlySet<number>, runsOn: string): PreparedKernel {
+  return {
+    program,
+    runsOn,
+    compiled: undefined,
+    written,
+    run: (grid, args) => {
+      interpretBlock(program, { grid, args: args.map(interpreterArgument) });
+    },
+  };
+}
+
+function interpreterArgument(argument: BoundArgument): BlockArgument {
+  if (argument.kind === 'scalar') return argument.value;
+  const { storage, layout } = placeOf(argument.tensor, 'launch');
+  return { elements: storage.elements(argument.dtype, layout.offset) };
+}
+
+interface Compiling {
+  readonly written: ReadonlySet<number>;
+  readonly machine: NativeMachine;
+  readonly options: PrepareOptions;
+}
+
+function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
+  const { isa, toolchain, bridge, threads } = machine;
+  const code = generateBlock(program, { isa, mayAlias: options.mayAlias });
+  const key = stableHash({
+    kind: 'kernel',
+    units: code.units,
+    compiler: toolchain.fingerprint,
+    cpu: machine.isaReport.cpu,
+  });
+  const { session } = options;
+  const library = session.buildKernel({
+    key,
+    name: program.name,
+    units: code.units,
+    plan: { entry: code.entry },
+    toolchain,
+  });
+  const buffers = program.params.filter(({ kind }) => kind === 'buffer').length + 1;
+  const table = new Float64Array(buffers + 3);
+  const words = new BigInt64Array(Math.max(1, program.params.length));
+  const call = bridge.bind(bridge.load(library, code.entry), table, { buffers, sizes: 3 });
+  return {
+    program,
+    runsOn: `native code for ${isa}, ${String(threads)} threads`,
+    compiled: code,
+    written,
+    run: (grid, args) => {
+      let slot = 0;
+      let word = 0;
+      for (const argument of args) {
+        if (argument.kind === 'buffer') table[slot++] = argument.tensor.address;
+        else words[word++] = wordOf(argument);
+      }
+      table[slot] = bridge.addressOf(words);
+      grid.forEach((count, axis) => {
+        table[buffers + axis] = count;
+      });
+      bridge.setThreads(threads);
+      call();
+    },
+  };
+}
+
+/** A scalar as the entry takes it: integers as i64, floats as the bits of an f64. */
+function wordOf({ dtype, value }: BoundArgument & { readonly kind: 'scalar' }): bigint {
+  return isFloat(dtype) ? at(new BigInt64Array(Float64Array.of(Number(value)).buffer), 0) : BigInt(value);
+}

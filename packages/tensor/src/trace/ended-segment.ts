@@ -1,0 +1,154 @@
+// A segment that has run, for the values that it did not compute: those that nobody seemed to need. In: its graph, and
+// the tensors (inputs, computed results) that these values are made of. Out: when one is needed after all, its expression
+// in a later segment.
+//
+// Invariant: a source holds what it held when the segment ended. While the function runs, whoever is about to write
+// to it puts a copy in its place; afterwards a source that was written to is refused.
+import { at, get } from '@tsinductor/base';
+import { isList, isValue } from '@tsinductor/graph';
+import type { Arg, Attr, Attrs, Graph, GraphNode, ValueRef, ViewLayout } from '@tsinductor/graph';
+import { substitute } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import { leftBehind } from '../errors.ts';
+import type { Source } from './source.ts';
+import type { TraceSession } from './session.ts';
+import type { Memory, TracedView } from './traced-memory.ts';
+
+/** What is kept of a segment for the values that wait. */
+export interface KeptValues {
+  /** By position of the placeholder. */
+  readonly inputs: ReadonlyMap<number, Source>;
+  readonly computed: readonly { readonly ref: ValueRef; readonly source: Source }[];
+}
+
+type Sizes = ReadonlyMap<string, Index>;
+
+interface Replay {
+  readonly session: TraceSession;
+  readonly sizes: Sizes;
+  readonly refs: Map<string, ValueRef>;
+}
+
+export class EndedSegment {
+  readonly #graph: Graph;
+  readonly #placeholders: readonly number[];
+  readonly #inputs: ReadonlyMap<number, Source>;
+  readonly #computed: ReadonlyMap<string, Source>;
+
+  constructor(graph: Graph, kept: KeptValues, waiting: readonly Memory[]) {
+    this.#graph = graph;
+    this.#placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
+    this.#inputs = kept.inputs;
+    this.#computed = new Map(kept.computed.map(({ ref, source }) => [keyOf(ref), source]));
+    for (const memory of waiting) memory.home = this;
+  }
+
+  get sources(): readonly Source[] {
+    return [...this.#inputs.values(), ...this.#computed.values()];
+  }
+
+  /** Writes the expression of a memory's value into a session, which takes the memory over. */
+  carry(memory: Memory, session: TraceSession): void {
+    const sizes = this.#sizesIn(session);
+    const ref = this.express(memory.current, session);
+    for (const { backing } of memory.tensors) {
+      if (backing.kind !== 'recorded') continue;
+      const view = backing.handle as TracedView;
+      view.steps = view.steps.map(({ target, attrs }) => ({ target, attrs: inSizes(attrs, sizes) }));
+      view.layout = layoutIn(view.layout, sizes);
+    }
+    session.adopt(memory, ref);
+  }
+
+  /** A value of this segment as a value of `session`. Throws UserError TRACED_ESCAPED. */
+  express(value: ValueRef, session: TraceSession): ValueRef {
+    const replay: Replay = { session, sizes: this.#sizesIn(session), refs: new Map() };
+    const { computed, nodes } = this.#needed(value);
+    for (const key of computed) replay.refs.set(key, session.snapshotOf(get(this.#computed, key)));
+    for (const id of nodes) {
+      this.#values(at(this.#graph.nodes, id), replay).forEach((ref, result) => {
+        const key = keyOf({ node: id, result });
+        if (!replay.refs.has(key)) replay.refs.set(key, ref);
+      });
+    }
+    return get(replay.refs, keyOf(value));
+  }
+
+  #values(node: GraphNode, { session, sizes, refs }: Replay): readonly ValueRef[] {
+    switch (node.kind) {
+      case 'placeholder': {
+        const source = this.#inputs.get(this.#placeholders.indexOf(node.id));
+        if (source === undefined) throw leftBehind();
+        return [session.snapshotOf(source)];
+      }
+      case 'constant':
+        return [session.builder.constant(node.data, at(node.results, 0))];
+      case 'call':
+        return session.builder.callAll(
+          node.target,
+          node.args.map((arg) => renamed(arg, refs)),
+          inSizes(node.attrs, sizes),
+        );
+    }
+  }
+
+  /** What a value is made of: computed values, and nodes over them, in order. */
+  #needed(value: ValueRef): { readonly computed: ReadonlySet<string>; readonly nodes: readonly number[] } {
+    const computed = new Set<string>();
+    const nodes = new Set<number>();
+    const open = [value];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const key = keyOf(next);
+      if (this.#computed.has(key)) computed.add(key);
+      else if (!nodes.has(next.node)) {
+        nodes.add(next.node);
+        open.push(...argumentsOf(at(this.#graph.nodes, next.node)));
+      }
+    }
+    return { computed, nodes: [...nodes].sort((a, b) => a - b) };
+  }
+
+  /** This segment's symbolic sizes in terms of the session's. */
+  #sizesIn(session: TraceSession): Sizes {
+    const sizes = new Map<string, Index>();
+    for (const { name, placeholder, axis } of this.#graph.sizes) {
+      const source = this.#inputs.get(placeholder);
+      if (source !== undefined) sizes.set(name, at(session.builder.meta(session.snapshotOf(source)).shape, axis));
+    }
+    return sizes;
+  }
+}
+
+export const keyOf = ({ node, result }: Pick<ValueRef, 'node' | 'result'>): string =>
+  `${String(node)}.${String(result)}`;
+
+/** The values that a node is made of. */
+export const argumentsOf = (node: GraphNode): readonly ValueRef[] =>
+  node.kind === 'call' ? node.args.flatMap((arg) => (isList(arg) ? arg : isValue(arg) ? [arg] : [])) : [];
+
+function renamed(arg: Arg, refs: ReadonlyMap<string, ValueRef>): Arg {
+  if (isList(arg)) return arg.map((item) => get(refs, keyOf(item)));
+  return isValue(arg) ? get(refs, keyOf(arg)) : arg;
+}
+
+const sizeIn = (size: Index, sizes: Sizes): Index => (size.kind === 'int' ? size : substitute(size, sizes));
+
+function inSizes(attrs: Attrs, sizes: Sizes): Attrs {
+  if (sizes.size === 0) return attrs;
+  return Object.fromEntries(Object.entries(attrs).map(([name, attr]) => [name, attrIn(attr, sizes)]));
+}
+
+function attrIn(attr: Attr, sizes: Sizes): Attr {
+  if (Array.isArray(attr)) return (attr as readonly Attr[]).map((item) => attrIn(item, sizes));
+  if (typeof attr === 'object' && attr !== null && 'size' in attr) {
+    const size = sizeIn(attr.size, sizes);
+    return size.kind === 'int' ? size.value : { size };
+  }
+  return attr;
+}
+
+const layoutIn = (layout: ViewLayout, sizes: Sizes): ViewLayout => ({
+  shape: layout.shape.map((size) => sizeIn(size, sizes)),
+  strides: layout.strides.map((size) => sizeIn(size, sizes)),
+  offset: sizeIn(layout.offset, sizes),
+});

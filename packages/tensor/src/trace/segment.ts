@@ -1,0 +1,230 @@
+// One segment of a function that is run lazily: the session that records it, the log of what was done, and its end. In:
+// the memories that the program needs. Out: every tensor that was recorded over a computed memory, or over memory that
+// exists, has its place; the others wait in an EndedSegment.
+import { at, isTsInductorError } from '@tsinductor/base';
+import type { SourceLocation } from '@tsinductor/base';
+import type { Graph, SizeEnvironment } from '@tsinductor/graph';
+import { defaultExecutor } from '../dispatch.ts';
+import { leftBehind } from '../errors.ts';
+import { placeOf } from '../tensor.ts';
+import type { Tensor } from '../tensor.ts';
+import { EndedSegment } from './ended-segment.ts';
+import type { InputMemory } from './segment-inputs.ts';
+import { segmentKey } from './segment-key.ts';
+import { SegmentLog, settle } from './segment-log.ts';
+import { chooseOutputs } from './segment-plan.ts';
+import type { SegmentChoice, SegmentParts } from './segment-plan.ts';
+import { unrecorded } from './session.ts';
+import type { TraceSession } from './session.ts';
+import { Source } from './source.ts';
+import type { SourceIndex } from './source.ts';
+import type { Memory, TracedView } from './traced-memory.ts';
+
+/** Why a segment ends: what the program asked for, and where. */
+export interface SegmentCause {
+  readonly operation: string;
+  readonly location: SourceLocation;
+}
+
+/** A segment that was not met before. */
+export interface NewSegment {
+  readonly key: string;
+  /** Its outputs are those of the choice, then the new values of inputs. */
+  readonly graph: Graph;
+  readonly sizes: SizeEnvironment;
+  readonly inputs: readonly Tensor[];
+  readonly choice: SegmentChoice;
+  /** Undefined for the one that ends with the function. */
+  readonly cause: SegmentCause | undefined;
+}
+
+/** How a known segment runs. */
+export interface SegmentPlan {
+  readonly choice: SegmentChoice;
+  /** Gives the outputs, having written the new values of inputs; undefined: it runs operator by operator. */
+  readonly run: ((inputs: readonly Tensor[]) => readonly Tensor[]) | undefined;
+}
+
+/** Who keeps the segments of a function, and runs them. */
+export interface SegmentHost extends InputMemory {
+  find(key: string, sizes: SizeEnvironment): SegmentPlan | undefined;
+  add(segment: NewSegment): SegmentPlan;
+}
+
+export interface SegmentSurroundings {
+  readonly sources: SourceIndex;
+  readonly newSession: () => TraceSession;
+}
+
+interface Ending {
+  readonly wanted: readonly Memory[];
+  readonly cause: SegmentCause | undefined;
+}
+
+export class Segment {
+  readonly session: TraceSession;
+  readonly log: SegmentLog = new SegmentLog();
+  readonly #surroundings: SegmentSurroundings;
+  readonly #carried = new Set<Memory>();
+
+  constructor(surroundings: SegmentSurroundings) {
+    this.#surroundings = surroundings;
+    this.session = surroundings.newSession();
+  }
+
+  /** A memory of an ended segment becomes part of this one. */
+  carry(memory: Memory): void {
+    const ended = memory.home;
+    if (!(ended instanceof EndedSegment)) throw leftBehind();
+    this.log.carry(memory, ended);
+    ended.carry(memory, this.session);
+    this.#carried.add(memory);
+  }
+
+  /** Ends it if nothing has to be computed or written: then there are views of memory that exists, at most. */
+  leave(): boolean {
+    const { inputs, fresh } = this.session.memories;
+    if (fresh.length > 0 || inputs.some(({ version }) => version > 0)) return false;
+    for (const memory of inputs) this.#settle(memory, inputOf(this.session, memory));
+    for (const { tensor } of this.session.placeholders) tensor.dispose();
+    return true;
+  }
+
+  /** Gives views of memory that exists, and that nothing has written to, their place. */
+  settleViews(tensors: readonly Tensor[]): void {
+    for (const tensor of tensors) {
+      const { backing } = tensor;
+      if (backing.kind !== 'recorded') continue;
+      const { memory } = backing.handle as TracedView;
+      if (memory.home !== this.session) continue;
+      this.#settle({ ...memory, tensors: [tensor] }, inputOf(this.session, memory));
+    }
+  }
+
+  /** Runs what was recorded. Throws what an operator in it throws, having done all that came before. */
+  end(host: SegmentHost, { wanted, cause }: Ending): void {
+    const { session } = this;
+    const written = session.memories.inputs.filter(({ version }) => version > 0);
+    const parts = this.#parts(wanted, written, cause === undefined);
+    const isIdle = wanted.length === 0 && written.length === 0;
+    const plan = isIdle ? { choice: chooseOutputs(parts), run: () => [] } : this.#plan(host, parts, { written, cause });
+    const kept = new Map(
+      plan.choice.keptInputs.map((input) => [input, new Source(at(session.placeholders, input).tensor)]),
+    );
+    for (const memory of written)
+      this.#surroundings.sources.protect(placeOf(inputOf(session, memory), 'a write').storage);
+    const results = this.#run(plan);
+    if (results === undefined) return;
+    this.#distribute(parts, { plan, results, kept });
+  }
+
+  #parts(wanted: readonly Memory[], written: readonly Memory[], isLast: boolean): SegmentParts {
+    const { session } = this;
+    const changing = session.placeholders.flatMap(({ tensor }, position) =>
+      placeOf(tensor, 'a segment').storage.isShared ? [position] : [],
+    );
+    return {
+      graph: session.graph(),
+      sizes: session.sizes,
+      values: session.memories.fresh.map((memory) => ({
+        ref: memory.current,
+        isAlive: memory.tensors.some(({ isDisposed }) => !isDisposed),
+        isWanted: wanted.includes(memory),
+        isCarried: this.#carried.has(memory),
+      })),
+      unsteady: new Set([...changing, ...written.map(({ placeholder = 0 }) => placeholder)]),
+      isLast,
+    };
+  }
+
+  #plan(
+    host: SegmentHost,
+    parts: SegmentParts,
+    { written, cause }: { written: readonly Memory[]; cause: SegmentCause | undefined },
+  ): SegmentPlan {
+    const { session } = this;
+    const writes = written.map(({ placeholder, current: { node, result } }) => `${placeholder}=${node}.${result}`);
+    const key = segmentKey(parts, writes.join());
+    const known = host.find(key, session.sizes);
+    if (known !== undefined) return known;
+    const choice = chooseOutputs(parts);
+    for (const position of choice.outputs) session.builder.output(at(parts.values, position).ref);
+    for (const { placeholder = 0, current } of written)
+      session.builder.mutate(placeholder, session.builder.output(current));
+    const inputs = session.placeholders.map(({ tensor }) => tensor);
+    return host.add({ key, graph: session.graph(), sizes: session.sizes, inputs, choice, cause });
+  }
+
+  /** The results; undefined where everything was done operator by operator. */
+  #run({ run }: SegmentPlan): readonly Tensor[] | undefined {
+    const inputs = this.session.placeholders.map(({ tensor }) => tensor);
+    try {
+      if (run !== undefined) return unrecorded(() => run(inputs));
+      this.#replay();
+    } catch (error) {
+      if (run === undefined || !isTsInductorError(error) || error.code !== 'INDEX_OUT_OF_RANGE') throw error;
+      this.#failed(error);
+    }
+    for (const input of inputs) input.dispose();
+    return undefined;
+  }
+
+  /** A check failed: what came before the operator that failed still happens. */
+  #failed(error: Error): void {
+    try {
+      this.#replay();
+    } catch {
+      throw error;
+    }
+  }
+
+  #replay(): void {
+    const { session } = this;
+    const { sources, newSession } = this.#surroundings;
+    unrecorded(() => {
+      this.log.replay({
+        executor: defaultExecutor(),
+        newSession,
+        sizeOf: (index) => session.sizes.hint(index),
+        protect: ({ storage }) => {
+          sources.protect(storage);
+        },
+      });
+    });
+    for (const memory of session.memories.inputs) this.#settle(memory, inputOf(session, memory));
+  }
+
+  #distribute(
+    { graph, values, isLast }: SegmentParts,
+    { plan: { choice }, results, kept }: { plan: SegmentPlan; results: readonly Tensor[]; kept: Map<number, Source> },
+  ): void {
+    const { session } = this;
+    const { inputs, fresh } = session.memories;
+    const computed = choice.outputs.flatMap((position, output) => {
+      const root = at(results, output);
+      this.#settle(at(fresh, position), root);
+      if (choice.keptOutputs.includes(position)) return [{ ref: at(values, position).ref, source: new Source(root) }];
+      root.dispose();
+      return [];
+    });
+    for (const result of results.slice(choice.outputs.length)) result.dispose();
+    for (const memory of inputs) this.#settle(memory, inputOf(session, memory));
+    session.placeholders.forEach(({ tensor }, position) => {
+      if (!kept.has(position)) tensor.dispose();
+    });
+    if (choice.waiting.length === 0) return;
+    const waiting = choice.waiting.map((position) => at(fresh, position));
+    const ended = new EndedSegment(graph, { inputs: kept, computed }, waiting);
+    for (const source of ended.sources) {
+      if (isLast) source.release();
+      else this.#surroundings.sources.add(source);
+    }
+  }
+
+  #settle(memory: Memory, root: Tensor): void {
+    settle(memory, placeOf(root, 'a segment'), (index) => this.session.sizes.hint(index));
+  }
+}
+
+const inputOf = (session: TraceSession, { placeholder = 0 }: Memory): Tensor =>
+  at(session.placeholders, placeholder).tensor;

@@ -1,0 +1,85 @@
+// A tensor as it was when a segment ended, for values that may be made of it later. While the function runs it holds the
+// memory; afterwards it only looks at memory that others hold, and refuses if that was written to or given back.
+import { leftBehind } from '../errors.ts';
+import { byteSize, makeElements } from '../element-array.ts';
+import { copyElements, elementsOf, rowMajorLayout } from '../layout.ts';
+import type { Placed } from '../recorder.ts';
+import { outsideScopes } from '../scope.ts';
+import { allocate } from '../storage.ts';
+import type { Storage } from '../storage.ts';
+import { placedTensor, placeOf } from '../tensor.ts';
+import type { Tensor } from '../tensor.ts';
+
+export class Source {
+  readonly #dtype: Tensor['dtype'];
+  #place: Placed;
+  #holder: Tensor | undefined;
+  /** Writes to the storage so far; undefined for a copy of its own. */
+  #writes: number | undefined;
+
+  /** Owns `tensor`. */
+  constructor(tensor: Tensor) {
+    this.#dtype = tensor.dtype;
+    this.#holder = tensor;
+    this.#place = placeOf(tensor, 'a segment');
+    this.#writes = this.#place.storage.writes;
+  }
+
+  get storage(): Storage {
+    return this.#place.storage;
+  }
+
+  /** The elements are about to change: keeps them as they are. */
+  detach(): void {
+    if (this.#writes === undefined) return;
+    const { storage, layout } = this.#place;
+    const elements = makeElements(this.#dtype, elementsOf(layout.shape));
+    const own = rowMajorLayout(layout.shape);
+    copyElements(storage.elements(this.#dtype), layout, { elements, layout: own });
+    const copy = allocate(byteSize(this.#dtype, elements.length), 'intermediate');
+    copy.elements(this.#dtype).set(elements as never);
+    this.#holder?.dispose();
+    this.#place = { kind: 'placed', storage: copy, layout: own };
+    this.#holder = undefined;
+    this.#writes = undefined;
+  }
+
+  /** The tensor. Throws UserError TRACED_ESCAPED if it no longer holds what it held. */
+  get tensor(): Tensor {
+    if (this.#holder !== undefined) return this.#holder;
+    const { storage, layout } = this.#place;
+    const isGone = storage.isReturned || storage.isShared;
+    if (this.#writes !== undefined && (isGone || storage.writes !== this.#writes)) throw leftBehind();
+    return outsideScopes(() => placedTensor(this.#dtype, storage, layout));
+  }
+
+  /** Gives up the memory where somebody else has it too: from now on it only looks. */
+  release(): void {
+    if (this.#place.storage.hasOneOwner) return;
+    this.#holder?.dispose();
+    this.#holder = undefined;
+  }
+}
+
+/** The sources that segments of a running function keep, by their storage. */
+export class SourceIndex {
+  readonly #sources = new Map<Storage, Source[]>();
+
+  add(source: Source): void {
+    const known = this.#sources.get(source.storage);
+    if (known === undefined) this.#sources.set(source.storage, [source]);
+    else known.push(source);
+  }
+
+  /** The storage is about to be written to. */
+  protect(storage: Storage): void {
+    for (const source of this.#sources.get(storage) ?? []) source.detach();
+    this.#sources.delete(storage);
+  }
+
+  /** The function has returned. */
+  release(): void {
+    for (const sources of this.#sources.values()) for (const source of sources) source.release();
+    this.#sources.clear();
+  }
+}
