@@ -19,7 +19,9 @@ export default {
     ],
   },
   moduleNameMapper: {
+    '^@tsinductor/([a-z-]+)/([a-z-]+)$': '<rootDir>/packages/$1/src/$2.ts',
     '^@tsinductor/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
+    '^tsinductor/([a-z-]+)$': '<rootDir>/packages/tsinductor/src/$1.ts',
     '^tsinductor$': '<rootDir>/packages/tsinductor/src/index.ts',
   },
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/benchmarks/peers/'],

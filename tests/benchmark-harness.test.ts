@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { limitOf } from '../benchmarks/src/limits.ts';
+import { Patience } from '../benchmarks/src/patience.ts';
 import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
 import { duration, median, spreadOf } from '../benchmarks/src/statistics.ts';
 import { suites } from '../benchmarks/src/suites.ts';
@@ -75,6 +76,22 @@ describe.each(Object.entries(suites))('suite %s', (_, workloads) => {
       });
     },
   );
+});
+
+test('what a workload may be waited for is used up once', async () => {
+  const patience = new Patience(5);
+  expect(patience.isLeft).toBe(true);
+  await patience.spend(() => new Promise((resolve) => setTimeout(resolve, 60)));
+  expect(patience.isLeft).toBe(false);
+  expect(new Patience(0).isLeft).toBe(false);
+});
+
+test('the memory-bound suite has at least forty workloads over three sizes', () => {
+  const names = (suites['memory-bound'] ?? []).map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  const places = ['in cache', 'in L3', 'in memory'].map((where) => names.filter((name) => name.endsWith(where)).length);
+  expect(Math.min(...places) * places.length).toBeGreaterThanOrEqual(40);
+  expect(new Set(places).size).toBe(1);
 });
 
 const built = existsSync(join(root, 'benchmarks/dist/main.js'));

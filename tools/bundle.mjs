@@ -1,20 +1,38 @@
 // Makes one file of each package's modules, after tsc has built them: what `exports` of its package.json names. Loading
 // fifteen files instead of some hundreds is most of the time that importing takes. Packages stay apart, so each is
-// loaded once whoever imports it.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+// loaded once whoever imports it; a package with several entries has what they share in `dist/chunks`.
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const packages = fileURLToPath(new URL('../packages', import.meta.url));
-const wanted = readdirSync(packages).filter((name) => {
+
+/** `{ bundle: 'dist/index.js', 'internal-bundle': 'dist/internal.js' }`: what to write, and what it is made of. */
+function entriesOf(name) {
   const manifest = `${packages}/${name}/package.json`;
-  return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).exports['.'].default === './dist/bundle.js';
-});
+  if (!existsSync(manifest)) return {};
+  const targets = Object.values(JSON.parse(readFileSync(manifest, 'utf8')).exports ?? {});
+  const bundles = targets.filter((target) => /^\.\/dist\/(.+-)?bundle\.js$/.test(target.default));
+  return Object.fromEntries(
+    bundles.map((target) => [
+      target.default.slice('./dist/'.length, -'.js'.length),
+      `${packages}/${name}/${target.types.replace(/\.d\.ts$/, '.js')}`,
+    ]),
+  );
+}
+
 await Promise.all(
-  wanted.map((name) =>
-    build({
-      entryPoints: [`${packages}/${name}/dist/index.js`],
-      outfile: `${packages}/${name}/dist/bundle.js`,
+  readdirSync(packages).map((name) => {
+    const entryPoints = entriesOf(name);
+    const count = Object.keys(entryPoints).length;
+    if (count === 0) return undefined;
+    const outdir = `${packages}/${name}/dist`;
+    rmSync(`${outdir}/chunks`, { recursive: true, force: true });
+    return build({
+      entryPoints,
+      outdir,
+      splitting: count > 1,
+      chunkNames: 'chunks/[name]-[hash]',
       bundle: true,
       format: 'esm',
       platform: 'node',
@@ -23,6 +41,6 @@ await Promise.all(
       sourcemap: true,
       legalComments: 'none',
       logLevel: 'warning',
-    }),
-  ),
+    });
+  }),
 );

@@ -1,0 +1,199 @@
+// `npm run fuzz`: random programs, compiled against interpreted. Batches go to worker processes, one a core; failing
+// programs are shrunk and printed as runnable TypeScript files.
+import { at } from '@tsinductor/base';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import yargs from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import type { Settings, Verdict } from './check-programs.ts';
+import { callable } from './generate.ts';
+import { printProgram } from './print-program.ts';
+import type { FuzzProgram } from './program.ts';
+import { shrink } from './shrink.ts';
+import { Worker } from './worker-pool.ts';
+import type { Checked, Job } from './worker-pool.ts';
+
+interface Options {
+  readonly graphs: number;
+  readonly seed: number;
+  readonly first: number;
+  readonly minutes: number | undefined;
+  readonly json: string | undefined;
+  readonly config: string | undefined;
+  readonly replay: string | undefined;
+  readonly out: string;
+  readonly shrinkSeconds: number;
+  readonly workers: number;
+}
+
+const readOptions = (): Options =>
+  yargs(hideBin(process.argv))
+    .scriptName('npm run fuzz --')
+    .usage('$0 [options]: random graphs over the operator table, compiled and interpreted')
+    .option('graphs', { type: 'number', default: 2000, describe: 'how many graphs' })
+    .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
+    .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
+    .option('minutes', { type: 'number', describe: 'start no further batch after so many minutes' })
+    .option('json', { type: 'string', describe: 'also write the result to this file' })
+    .option('config', { type: 'string', describe: 'settings of the compiler as JSON: \'{"cpp":{"threads":1}}\'' })
+    .option('replay', { type: 'string', describe: 'check the programs of this JSON file instead of random ones' })
+    .option('out', {
+      type: 'string',
+      default: join(import.meta.dirname, 'failures'),
+      describe: 'where failing programs are written',
+    }) // prettier-ignore
+    .option('shrink-seconds', {
+      type: 'number',
+      default: 60,
+      describe: 'time to shrink each failing graph; 0 does not',
+    })
+    .option('workers', { type: 'number', default: availableParallelism(), describe: 'processes' })
+    .strict()
+    .version(false)
+    .parseSync();
+
+/** Graphs that are built together; every second batch rounds half-precision intermediates as eager mode does. */
+const batchSize = 40;
+
+type FailedVerdict = Extract<Verdict, { readonly status: 'failed' }>;
+
+interface Failure {
+  readonly program: FuzzProgram | undefined;
+  readonly verdict: FailedVerdict;
+  readonly settings: Settings;
+  readonly label: string;
+}
+
+class FuzzRun {
+  readonly #options: Options;
+  readonly #patch: Settings;
+  readonly #started = performance.now();
+  readonly #verdicts: Verdict[] = [];
+  readonly #failures: Failure[] = [];
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#patch = options.config === undefined ? {} : (JSON.parse(options.config) as Settings);
+  }
+
+  async run(): Promise<number> {
+    const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-fuzz-'));
+    const base: Settings = { compileThreads: 1, cacheDir, ...this.#patch };
+    const workers = Array.from({ length: this.#options.workers }, () => new Worker());
+    const batches = this.#batches();
+    try {
+      await Promise.all(workers.map((worker) => this.#work(worker, batches, base)));
+      const reports = await this.#report(at(workers, 0));
+      return this.#summary(workers, reports);
+    } finally {
+      for (const worker of workers) worker[Symbol.dispose]();
+      rmSync(cacheDir, { recursive: true, force: true });
+    }
+  }
+
+  #batches(): Batch[] {
+    const { replay, seed, first, graphs } = this.#options;
+    const jobs: readonly Job[] =
+      replay === undefined
+        ? Array.from({ length: graphs }, (_, k) => ({ seed, index: first + k }))
+        : (JSON.parse(readFileSync(replay, 'utf8')) as readonly FuzzProgram[]);
+    return Array.from({ length: Math.ceil(jobs.length / batchSize) }, (_, number) => ({
+      jobs: jobs.slice(number * batchSize, (number + 1) * batchSize),
+      emulatePrecisionCasts: (Math.floor(first / batchSize) + number) % 2 === 0,
+    }));
+  }
+
+  async #work(worker: Worker, batches: Batch[], base: Settings): Promise<void> {
+    for (let batch = batches.shift(); batch !== undefined && !this.#isLate(); batch = batches.shift()) {
+      const settings: Settings = { emulatePrecisionCasts: batch.emulatePrecisionCasts, ...base };
+      const checked = await worker.check(batch.jobs, settings);
+      checked.forEach((item) => this.#count(item, settings)); // prettier-ignore
+      this.#progress();
+    }
+  }
+
+  #isLate(): boolean {
+    const { minutes } = this.#options;
+    return minutes !== undefined && performance.now() - this.#started > minutes * 60_000;
+  }
+
+  #count({ verdict, program, job }: Checked, settings: Settings): void {
+    this.#verdicts.push(verdict);
+    if (verdict.status !== 'failed') return;
+    const label = 'label' in job ? job.label : `seed ${String(job.seed)}, graph ${String(job.index)}`;
+    this.#failures.push({ program: program ?? ('steps' in job ? job : undefined), verdict, settings, label });
+    console.error(`${label}: ${verdict.stage}: ${verdict.detail.split('\n')[0] ?? ''}`);
+  }
+
+  #progress(): void {
+    const failures = this.#failures.length;
+    const seconds = ((performance.now() - this.#started) / 1000).toFixed(0);
+    console.error(`${String(this.#verdicts.length)} of ${String(this.#options.graphs)} graphs, ${String(failures)} failed, ${seconds} s`); // prettier-ignore
+  }
+
+  /** Shrinks what failed and writes it down: one of each kind first. */
+  async #report(worker: Worker): Promise<readonly string[]> {
+    const paths: string[] = [];
+    const { shrinkSeconds, out } = this.#options;
+    for (const { program, verdict, settings, label } of this.#failures.slice(0, 20)) {
+      if (program === undefined) continue;
+      const small =
+        shrinkSeconds === 0 || verdict.stage === 'generate'
+          ? program
+          : await shrink(program, {
+              milliseconds: shrinkSeconds * 1000,
+              stillFails: async (candidates) =>
+                (await worker.check(candidates, settings)).map((item) => isSameFailure(item.verdict, verdict)),
+              progress: (text) => console.error(`  ${label}: ${text}`),
+            });
+      mkdirSync(out, { recursive: true });
+      const path = join(out, `${label.replaceAll(/\W+/g, '-')}.ts`);
+      const { cacheDir: _, compileThreads: __, ...shown } = settings;
+      const text = printProgram(small, { reason: `${verdict.stage}: ${verdict.detail}`, settings: shown });
+      writeFileSync(path, text);
+      writeFileSync(path.replace(/\.ts$/, '.json'), JSON.stringify([small]));
+      console.log(`\n${path}\n${text}`);
+      paths.push(path);
+    }
+    return paths;
+  }
+
+  #summary(workers: readonly Worker[], paths: readonly string[]): number {
+    const failed = this.#failures.length;
+    const passed = this.#verdicts.length - failed;
+    const seconds = (performance.now() - this.#started) / 1000;
+    const called = new Map<string, number>();
+    for (const { operators: counts } of workers) for (const [name, count] of counts) called.set(name, (called.get(name) ?? 0) + count); // prettier-ignore
+    const never = callable().filter((name) => !called.has(name));
+    const sizes = this.#verdicts.filter((verdict) => verdict.status === 'passed' && verdict.sizes === 2).length;
+    const refused = this.#verdicts.filter((verdict) => verdict.status === 'refused').length;
+    const exact = this.#verdicts.filter((verdict) => verdict.status === 'passed' && verdict.exact).length;
+    console.log(`${String(exact)} compared bit for bit, ${String(sizes)} run with two sets of sizes, ${String(refused)} not traceable, ${String(called.size)} of ${String(callable().length)} operators called${never.length > 0 && never.length < 40 ? `; never: ${never.join(', ')}` : ''}`); // prettier-ignore
+    if (this.#options.json !== undefined) {
+      const failures = this.#failures.map(({ label, verdict, program }) => ({ label, ...verdict, program }));
+      writeFileSync(this.#options.json, JSON.stringify({ seed: this.#options.seed, passed, failed, seconds, exact, sizes, never, paths, failures }, null, 1)); // prettier-ignore
+    }
+    console.log(`fuzz: ${String(passed)} passed, ${String(failed)} failed (${seconds.toFixed(0)} s)`);
+    return failed === 0 ? 0 : 1;
+  }
+}
+
+interface Batch {
+  readonly jobs: readonly Job[];
+  readonly emulatePrecisionCasts: boolean;
+}
+
+/** Shrinking must not wander off to another bug: wrong numbers stay wrong numbers, crashes crashes, errors the same error. */
+function isSameFailure(found: Verdict, wanted: FailedVerdict): boolean {
+  if (found.status !== 'failed') return false;
+  if (isWrongNumber(wanted) !== isWrongNumber(found)) return false;
+  return isWrongNumber(wanted) || (found.stage === wanted.stage && firstWords(found) === firstWords(wanted));
+}
+
+const isWrongNumber = ({ detail }: FailedVerdict): boolean => (detail.split('\n')[0] ?? '').includes('element');
+
+const firstWords = ({ detail }: FailedVerdict): string =>
+  (detail.split('\n')[0] ?? '').replaceAll(/\d+/g, '#').slice(0, 40);
+
+process.exitCode = await new FuzzRun(readOptions()).run();

@@ -1,0 +1,111 @@
+// Programs that the fuzzer found and shrank, named after what went wrong. Each is checked as the fuzzer checks: eager,
+// node by node, compiled.
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DType } from '@tsinductor/base';
+import { defaultSession } from '@tsinductor/compiler';
+import { full, tensor } from '@tsinductor/tensor';
+import { ProgramChecker } from './check-programs.ts';
+import type { Settings } from './check-programs.ts';
+import { drawInput } from './draw-input.ts';
+import type { Argument, FuzzProgram, InputSpec, Step } from './program.ts';
+import { Random } from './random.ts';
+
+const hasCompiler = defaultSession().machine().kind === 'native';
+const ring = hasCompiler ? describe : describe.skip;
+if (!hasCompiler) process.stderr.write('host ring skipped: no C++ compiler\n');
+
+const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-fuzz-'));
+afterAll(() => {
+  rmSync(cacheDir, { recursive: true, force: true });
+});
+
+const value = (id: number): Argument => ({ value: id });
+
+function input(dtype: DType, shape: readonly number[], kind: 'normal' | 'whole' = 'normal'): InputSpec {
+  return drawInput(new Random(shape.length, dtype.length), { dtype, shape, contents: { kind }, contiguous: true });
+}
+
+/** A step by position; values are numbered as in programs. */
+const step = (op: string, positional: readonly Argument[], more: Partial<Step> = {}): Step => ({
+  op,
+  positional,
+  named: {},
+  inPlace: false,
+  results: 1,
+  ...more,
+});
+
+const program = (
+  inputs: readonly InputSpec[],
+  steps: readonly Step[],
+  more: Partial<FuzzProgram> = {},
+): FuzzProgram => ({
+  label: 'a regression',
+  inputs,
+  steps,
+  outputs: [inputs.length + steps.reduce((count, { results }) => count + results, 0) - 1],
+  dynamic: false,
+  variant: 'forward',
+  seed: 1,
+  ...more,
+});
+
+interface Regression {
+  readonly symptom: string;
+  readonly program: FuzzProgram;
+  readonly settings?: Settings;
+}
+
+const regressions: readonly Regression[] = [
+  {
+    symptom: 'columns after the 16th of a product with symbolic sizes are those of other rows',
+    program: program([input('f32', [17, 9])], [step('cov', [value(0)])], { dynamic: true }),
+  },
+  {
+    symptom: 'a loop nest writes as if its axes were those of another nest with the same names',
+    program: program(
+      [input('i16', [2, 2, 1, 1], 'whole'), input('i64', [2, 2, 2], 'whole'), input('i16', [1, 2, 2], 'whole')],
+      [
+        step('stack', [[value(2), value(2)], 2]),
+        step('bitwiseOr', [value(3), value(0)]),
+        step('hingeEmbeddingLoss', [value(4), value(1)]),
+      ],
+    ),
+  },
+  {
+    symptom: 'a value is called like a function of the prelude: the C++ compiler refuses the code',
+    program: program(
+      [input('f32', [])],
+      [
+        step('gt', [value(0), 0]),
+        step('where', [value(1), value(0), 0]),
+        step('bool', [value(2)]),
+        step('logicalNot', [value(3)]),
+        step('lt', [value(0), 1]),
+        step('where', [value(5), value(3), value(4)]),
+      ],
+    ),
+  },
+];
+
+ring('what the fuzzer found', () => {
+  test.each(regressions.map((each) => [each.symptom, each] as const))(
+    '%s',
+    async (_, { program: found, settings = {} }) => {
+      using checker = new ProgramChecker({ cacheDir, emulatePrecisionCasts: true, ...settings });
+      const [verdict] = await checker.check([found]);
+      expect(verdict).toMatchObject({ status: 'passed' });
+    },
+  );
+});
+
+test('an index out of range of an axis whose elements are one memory is refused', () => {
+  const [x, start] = [full([], 5).expand([3]), tensor(-7, { dtype: 'i64' })];
+  const refused = expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' });
+  expect(() => x.narrow(0, start, 2)).toThrow(refused);
+  expect(() => x.gather(0, start.reshape([1]))).toThrow(refused);
+  expect(() => x.indexSelect(0, start.reshape([1]))).toThrow(refused);
+});
