@@ -25,5 +25,9 @@ export default {
     '^tsinductor$': '<rootDir>/packages/tsinductor/src/index.ts',
   },
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/benchmarks/peers/'],
+  // The native run of every structure case interprets large arrays for minutes: `npm run structure:native`.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/structure/native.test.ts'],
+  // Tests often wait for a C++ compiler: a worker per core, not one fewer.
+  maxWorkers: '100%',
   testTimeout: 60_000,
 };
