@@ -17,7 +17,7 @@ import { isValue, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
 import { boundedDifference, difference, isHalf } from './compare.ts';
-import { otherNanSigns, toleranceOf, whereTheyDiffer } from './disturb.ts';
+import { otherNanSigns, quick, thorough, toleranceOf, whereTheyDiffer } from './disturb.ts';
 import { drawInput } from './draw-input.ts';
 import { GraphEvaluator } from './evaluate-graph.ts';
 import type { CallNode, Hook } from './evaluate-graph.ts';
@@ -225,10 +225,15 @@ export class ProgramChecker implements Disposable {
   ): string | undefined {
     const why = this.#exactly(run.compiled, run.expected, run);
     if (why === undefined || variant === 'exact') return why;
-    const disturbance = { evaluator: this.#evaluator, random: new Random(program.seed, 1), halvesAreWide: this.#halvesAreWide }; // prettier-ignore
-    const tolerance = toleranceOf(run.fixed, run, disturbance);
-    const wrong = run.compiled.map((actual, k) => boundedDifference(actual, at(run.expected, k), at(tolerance, k)));
-    const found = wrong.findIndex((each) => each !== undefined);
+    const judge = (samples: number): readonly (string | undefined)[] => {
+      const disturbance = { evaluator: this.#evaluator, random: new Random(program.seed, 1), halvesAreWide: this.#halvesAreWide, samples }; // prettier-ignore
+      const tolerance = toleranceOf(run.fixed, run, disturbance);
+      return run.compiled.map((actual, k) => boundedDifference(actual, at(run.expected, k), at(tolerance, k)));
+    };
+    const isWrong = (each: string | undefined): boolean => each !== undefined;
+    const first = judge(quick);
+    const wrong = first.some(isWrong) ? judge(thorough) : first;
+    const found = wrong.findIndex(isWrong);
     return found === -1 ? undefined : `output ${String(found)} (${String(inexact.length)} inexact values): ${wrong[found] ?? ''}`; // prettier-ignore
   }
 }

@@ -20,9 +20,13 @@ export interface Disturbance {
   readonly random: Random;
   /** Half-precision intermediates may be kept in f32. */
   readonly halvesAreWide: boolean;
+  /** How often the graph is evaluated: an element that only a rare rounding moves (over the edge of a bin) needs many. */
+  readonly samples: number;
 }
 
-const samples = 6;
+/** Enough for most graphs; before a difference counts as one, as many are drawn as `thorough` says. */
+export const quick = 6;
+export const thorough = 96;
 /** A sample seldom meets the worst direction of every element at once. */
 const safety = 4;
 
@@ -34,7 +38,7 @@ export function toleranceOf(
 ): readonly Float64Array[] {
   const wanted = expected.map(numbersOf);
   const tolerance = wanted.map((values) => new Float64Array(values.length));
-  for (let sample = 0; sample < samples; sample += 1) {
+  for (let sample = 0; sample < disturbance.samples; sample += 1) {
     const moved = disturbed(graph, inputs, { disturbance, sample });
     // An index that rounding may drive out of range: every result may be anything.
     if (moved === undefined) return tolerance.map((bounds) => bounds.fill(Infinity));
