@@ -69,6 +69,14 @@ describe('generated C++', () => {
     expect(textOf(cases.summed('columns', [4096, 1024]))).not.toContain('prefetch');
   });
 
+  test('reads a long row of memory as two streams where one pass reads it', () => {
+    const halves = /\+ j\);[^]*load_f32x16\(x \+ i \* 8192 \+ j \+ 4096\);/;
+    expect(textOf(cases.summed('rows', [1024, 8192]))).toMatch(halves);
+    expect(textOf(cases.summed('rows', [64, 8192]))).not.toMatch(halves);
+    expect(textOf(cases.softmax('rows', [1024, 8192]))).not.toMatch(halves);
+    expect(textOf(cases.summed('rows', [8192, 1024]))).toMatch(/x \+ i \* 1024 \+ j \+ 48\)/);
+  });
+
   test('tests for what is seldom needed, out of line, and keeps full vectors', () => {
     const text = textOf(cases.sines(1000));
     expect(text).toMatch(/nowhere_boolx16\(\w+\) \? splat_f32x16\(0\.0f\) : large_remainder_f32x16_rare\(x\)/);

@@ -16,7 +16,7 @@ import {
 } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { runKernels } from './test-support/kernel-run.ts';
-import type { Isa } from './target.ts';
+import type { CpuTarget, Isa } from './target.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
@@ -84,6 +84,29 @@ const large: readonly Case[] = [
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
 ];
 
+/** What compiled code computes otherwise than the interpreter. */
+function differencesOf(one: Case, target: CpuTarget): readonly string[] {
+  const program = generateCpp(one.schedule, target);
+  const compiled = compileNative(program.units, ['-O1']);
+  try {
+    const inputs = inputsOf(one);
+    const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
+    const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
+    const { threads } = target;
+    const { status } = compiled.call(program.entry, { buffers, sizes: [...one.sizes.values()], threads, repeats: 0 });
+    const wanted = expected(one, inputs);
+    const actual = wanted.map((array, output) => {
+      const { dtype } = at(one.schedule.program.buffers, at(one.schedule.program.outputs, output));
+      const copy = makeElements(dtype, array.length);
+      new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
+      return copy;
+    });
+    return [...(status === 0 ? [] : [`${one.name}: status ${String(status)}`]), ...differences(one, actual, wanted)];
+  } finally {
+    compiled.dispose();
+  }
+}
+
 ring('compiled kernels', () => {
   test.each<[Isa, number]>([
     ['avx512', 2],
@@ -92,35 +115,16 @@ ring('compiled kernels', () => {
   ])(
     '%s, %i threads',
     (isa, threads) => {
-      const wrong = large.flatMap((one) => {
-        const program = generateCpp(one.schedule, { isa, threads });
-        const compiled = compileNative(program.units, ['-O1']);
-        try {
-          const inputs = inputsOf(one);
-          const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
-          const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
-          const sizes = [...one.sizes.values()];
-          const { status } = compiled.call(program.entry, { buffers, sizes, threads, repeats: 0 });
-          const actual = expected(one, inputs).map((array, output) => {
-            const copy = makeElements(
-              at(one.schedule.program.buffers, at(one.schedule.program.outputs, output)).dtype,
-              array.length,
-            );
-            new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
-            return copy;
-          });
-          return [
-            ...(status === 0 ? [] : [`${one.name}: status ${String(status)}`]),
-            ...differences(one, actual, expected(one, inputs)),
-          ];
-        } finally {
-          compiled.dispose();
-        }
-      });
+      const wrong = large.flatMap((one) => differencesOf(one, { isa, threads }));
       expect(wrong).toEqual([]);
     },
     600_000,
   );
+
+  test('long rows of memory, read as streams', () => {
+    const one = cases.summed('rows', [512, 2048]);
+    expect(differencesOf(one, { isa: 'avx2', threads: 2 })).toEqual([]);
+  });
 
   test('a failed check is the status, and nothing out of bounds is read', () => {
     const one = cases.picked(7, 20);

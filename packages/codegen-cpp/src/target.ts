@@ -10,6 +10,9 @@ export interface CpuTarget {
   readonly units?: number;
   /** Least work that is worth a thread, in elements of ordinary cost; 512 if absent. */
   readonly minChunk?: number;
+  /** Whether a reduction to few results may be computed in pieces, and in how many at least; yes, and any number, if absent. */
+  readonly splitReductions?: boolean;
+  readonly leastSplits?: number;
 }
 
 export interface CpuModel {
@@ -40,6 +43,33 @@ export const ahead: { readonly bufferBytes: number; readonly leastRow: number; r
   leastRow: 512,
   mostRow: 256 * 1024,
 };
+
+/** Rows of memory from this many bytes on are read as several streams at once where one pass reads them from end to end. */
+export const streams: {
+  readonly count: number;
+  readonly bufferBytes: number;
+  readonly leastRow: number;
+  readonly mostRow: number;
+} = { count: 2, bufferBytes: 4 * 1024 * 1024, leastRow: 8 * 1024, mostRow: Infinity };
+
+/** How far ahead of their use a pass over arrays of memory asks for their lines. */
+export const aheadBytes: number = 1024;
+
+/**
+ * How many vectors a loop computes side by side whose work per point, in machine operations, is above `over` and up to `upTo`:
+ * short reductions, which wait for their own sums, and long chains of operations, such as an exponential, which wait for each
+ * other.
+ */
+export const sideBySide: Readonly<Record<'reductions' | 'points', SideBySide>> = {
+  reductions: { over: 0, upTo: 8, vectors: 8 },
+  points: { over: 16, upTo: 128, vectors: 2 },
+};
+
+export interface SideBySide {
+  readonly over: number;
+  readonly upTo: number;
+  readonly vectors: number;
+}
 
 /** What `minChunk` elements of ordinary cost take, in cycles: work that pays for waking another thread. */
 export const chunkCycles = ({ minChunk = 512 }: CpuTarget): number => (minChunk * 4000) / 512;

@@ -117,8 +117,30 @@ function alignedInstances(nest: Nest, { from, lanes, instances }: VectorLoop): n
 const roundedEnd = (nest: Nest, to: Index, unit: number): Index =>
   isMultipleOf(to, unit, nest.memory.multiples) ? to : roundDown(to, unit);
 
-function vectorPart(nest: Nest, loop: VectorLoop, body: (vectors: readonly Vector[]) => void): void {
-  const { axis, from, to, lanes, instances } = loop;
+/** Loops over a whole axis in `streams` equal parts at once, each read from its start by whole vectors. */
+export function streamLoop(
+  nest: Nest,
+  { axis, part, lanes, streams }: Streams,
+  body: (vectors: readonly Vector[]) => void,
+): void {
+  vectorPart(nest, { axis, from: int(0), to: int(part), lanes, instances: streams, unroll: 1, apart: part }, body);
+}
+
+export interface Streams {
+  readonly axis: Axis;
+  /** Points of each stream: a multiple of the lanes. */
+  readonly part: number;
+  readonly lanes: number;
+  readonly streams: number;
+}
+
+interface VectorPart extends VectorLoop {
+  /** Points between the vectors of an iteration, which else are neighbours. */
+  readonly apart?: number;
+}
+
+function vectorPart(nest: Nest, loop: VectorPart, body: (vectors: readonly Vector[]) => void): void {
+  const { axis, from, to, lanes, instances, apart } = loop;
   const first = staticValue(from);
   if (first !== undefined && first === staticValue(to)) return;
   const { writer, memory } = nest;
@@ -128,14 +150,15 @@ function vectorPart(nest: Nest, loop: VectorLoop, body: (vectors: readonly Vecto
     memory.scoped(() => {
       const here = named(name, axis.extent);
       const vectors = Array.from({ length: instances }, (_, index) => ({
-        at: add(here, int(index * lanes)),
+        at: add(here, int(index * (apart ?? lanes))),
         lane: { axis: name, lanes },
       }));
       body(vectors);
     });
   });
   const unroll = loop.unroll > 1 ? { unroll: loop.unroll } : {};
-  writer.emit({ kind: 'for', name, from, to, step: lanes * instances, ...unroll, body: block });
+  const step = apart === undefined ? lanes * instances : lanes;
+  writer.emit({ kind: 'for', name, from, to, step, ...unroll, body: block });
 }
 
 /** The last, partial vector. A loop of at most one iteration: it is empty where the range is. */

@@ -8,14 +8,16 @@ import {
   bindAxis,
   evaluationAt,
   scalarLoop,
+  streamLoop,
   vectorFrame,
   vectorLoop,
   wholeRange,
   writeMap,
   writeResult,
 } from './nest.ts';
-import type { Ahead, Frame, Nest, Range } from './nest.ts';
+import type { Ahead, Frame, Nest, Range, Streams, Vector } from './nest.ts';
 import { writeAhead } from './row-ahead.ts';
+import { streamsOf } from './row-streams.ts';
 
 export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
 
@@ -52,12 +54,13 @@ export interface Carried {
 
 /** Runs a site once for each of `frames`, which differ in their lanes: columns that share the loops over rows. */
 export function writeSite(nest: Nest, site: Site, frames: readonly Frame[]): void {
-  const accumulators = accumulatorsOf(site);
+  const streams = streamsOf(nest, site);
+  const accumulators = streams?.streams ?? accumulatorsOf(site);
   const carried = site.nodes
     .filter((node): node is Carrying => node.kind === 'reduce' || node.kind === 'scan')
     .map((node) => declareStates(nest, { node, site, accumulators }, frames));
   nest.memory.scoped(() => {
-    writeLoops(nest, { site, carried, accumulators, depth: 0 }, frames);
+    writeLoops(nest, { site, carried, accumulators, streams, depth: 0 }, frames);
   });
   for (const { node, states } of carried) {
     if (node.kind === 'scan') continue;
@@ -108,6 +111,7 @@ interface Looping {
   readonly site: Site;
   readonly carried: readonly Carried[];
   readonly accumulators: number;
+  readonly streams?: Streams | undefined;
   readonly depth: number;
 }
 
@@ -135,13 +139,15 @@ function writeLoops(nest: Nest, looping: Looping, frames: readonly Frame[]): voi
     });
     return;
   }
-  vectorLoop(nest, { ...range, lanes: site.lane.lanes, instances: accumulators, unroll: 1 }, (vectors) => {
+  const body = (vectors: readonly Vector[]): void => {
     step(
       nest,
       looping,
       frames.map((frame) => vectors.map((vector) => vectorFrame(frame, band.axis.name, vector))),
     );
-  });
+  };
+  if (looping.streams !== undefined) streamLoop(nest, looping.streams, body);
+  else vectorLoop(nest, { ...range, lanes: site.lane.lanes, instances: accumulators, unroll: 1 }, body);
 }
 
 /** One iteration of the innermost loop: for each frame, each of its vectors advances an accumulator of its own. */

@@ -14,7 +14,7 @@ import {
 } from '@tsinductor/codegen';
 import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
-import { chunkCycles, stackScratchBytes } from '../target.ts';
+import { chunkCycles, sideBySide, stackScratchBytes } from '../target.ts';
 import { writeColumns } from './columns.ts';
 import { chooseLanes, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
@@ -32,7 +32,7 @@ export function writeRegion(nest: Nest, tree: LoopTree): void {
   const plan = planRegion(nest, tree);
   const bands = parallelBands(tree);
   noteLayout(nest, plan);
-  if (plan.shared.axis === undefined) for (const [leaf, ahead] of planAhead(nest, tree)) nest.ahead.set(leaf, ahead);
+  for (const [leaf, ahead] of planAhead(nest, plan)) nest.ahead.set(leaf, ahead);
   const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
   const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * chunkCycles(nest.target));
@@ -184,11 +184,12 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
   writeLanes(nest, plan, { frame, range: ranges.get(axis.name) ?? wholeRange(axis) });
 }
 
-/** The vectors of a distributed or outer lane axis, several side by side where short reductions are inside. */
+/** The vectors of a distributed or outer lane axis, several side by side where each alone waits for its own results. */
 function writeLanes(nest: Nest, { tree, shared }: RegionPlan, { frame, range }: { frame: Frame; range: Range }): void {
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
-  const instances = reduces && work < 8 ? 8 : 1;
+  const side = reduces ? sideBySide.reductions : sideBySide.points;
+  const instances = isLeaf(tree) && shared.lanes > 1 && work > side.over && work <= side.upTo ? side.vectors : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
     const frames = vectors.map((vector) => vectorFrame(frame, range.axis.name, vector));

@@ -27,7 +27,9 @@ export function shouldSplit(nest: Nest, tree: LoopTree): boolean {
   const points = outer * extentProduct(reductionBands(tree));
   const first = reductionBands(tree)[0];
   if (first === undefined || points < 4 * reductionChunk) return false;
-  return units < 16 && typicalValue(first.axis.extent) >= 8;
+  if (units >= 16 || typicalValue(first.axis.extent) < 8) return false;
+  const { splitReductions = true, leastSplits = 0 } = nest.target;
+  return splitReductions && typicalValue(chunksOf(nest, tree, first).chunks) >= leastSplits;
 }
 
 interface Split {
@@ -50,17 +52,23 @@ export function writeSplit(nest: Nest, tree: LoopTree): void {
   writeMerges(nest, split);
 }
 
+/** Points of the cut axis per chunk, and how many chunks that makes. */
+function chunksOf(nest: Nest, tree: LoopTree, cut: LoopBand): Pick<Split, 'chunk' | 'chunks'> {
+  const shared = chooseShared(nest, tree);
+  const others = tree.loops.filter((band) => band !== cut);
+  const below = product(others.map((band) => band.axis.extent));
+  const points = maximum(int(1), floorDivide(int(reductionChunk), maximum(int(1), below)));
+  const unit = int(shared.axis?.name === cut.axis.name ? shared.lanes * 4 : 1);
+  const chunk = multiply(ceilDivide(points, unit), unit);
+  return { chunk, chunks: ceilDivide(cut.axis.extent, chunk) };
+}
+
 function planSplit(nest: Nest, tree: LoopTree): Split {
-  const [first, ...rest] = reductionBands(tree);
+  const [first] = reductionBands(tree);
   invariant(first !== undefined, 'a split reduction has no reduction loop');
   const shared = chooseShared(nest, tree);
   const results = product(parallelBands(tree).map((band) => band.axis.extent));
-  const below = multiply(results, product(rest.map((band) => band.axis.extent)));
-  const laneIsCut = shared.axis?.name === first.axis.name;
-  const points = maximum(int(1), floorDivide(int(reductionChunk), maximum(int(1), below)));
-  const unit = int(laneIsCut ? shared.lanes * 4 : 1);
-  const chunk = multiply(ceilDivide(points, unit), unit);
-  const chunks = ceilDivide(first.axis.extent, chunk);
+  const { chunk, chunks } = chunksOf(nest, tree, first);
   const partials = new Map<Carrying, readonly KernelBuffer[]>();
   for (const node of nodesOf(nest, tree)) {
     if (node.kind !== 'reduce') continue;
