@@ -5,7 +5,7 @@ export interface DslTotal {
   readonly mismatches: readonly string[];
 }
 export interface DslRun {
-  readonly backend?: 'cpp';
+  readonly backend?: 'cpp' | 'cuda-emulated';
   readonly runs: number;
   readonly perText?: number;
   readonly batch?: number;

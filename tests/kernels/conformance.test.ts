@@ -11,7 +11,7 @@ test('every operation beside the pointwise ones has cases', () => {
   expect(Object.keys(cases).filter((name) => !Object.hasOwn(coreLanguage, name))).toEqual([]);
 });
 
-test('a sample agrees bit for bit', async () => {
+test.each(['cpp', 'cuda-emulated'] as const)('a sample agrees bit for bit: %s', async (backend) => {
   const entries = [
     'add',
     'where',
@@ -26,7 +26,7 @@ test('a sample agrees bit for bit', async () => {
     'atomicAdd',
     'range',
   ];
-  const totals = await runDsl(entries, { runs: 1, perText: 2, batch: 100 });
+  const totals = await runDsl(entries, { backend, runs: 1, perText: 2, batch: 100 });
   expect(totals.flatMap(({ mismatches }) => mismatches)).toEqual([]);
   expect(totals.every(({ cases }) => cases > 0)).toBe(true);
 });

@@ -1,4 +1,4 @@
-// The example kernels: interpreter and compiled code give the same bits, and what PyTorch's operators give.
+// The example kernels: interpreter, C++ and emulated CUDA give the same bits, and what PyTorch's operators give.
 import { describe, expect, test } from '@jest/globals';
 import { manualSeed, randn, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
@@ -11,7 +11,7 @@ import { configurations, matmulWith } from '../../examples/kernels/src/matmul.ts
 import { prefixSum } from '../../examples/kernels/src/prefix-sum.ts';
 import { add } from '../../examples/kernels/src/vector-add.ts';
 
-test('the same bits in the interpreter and in C++', () => {
+test('the same bits in the interpreter, in C++ and as emulated CUDA', () => {
   expect(compare()).toEqual([]);
 });
 

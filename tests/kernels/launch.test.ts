@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile, reset, setConfig, tensor, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
-import { cdiv, constexpr, f32, i32, i64, kernel, ptr } from 'tsinductor/dsl';
+import { cdiv, constexpr, f16, f32, i32, i64, kernel, ptr } from 'tsinductor/dsl';
 import { refused } from '../../examples/kernels/src/what-does-not-compile.ts';
 
 const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-kernels-'));
@@ -50,7 +50,7 @@ test('the dtype of ptr() and the value 1 are specialised', () => {
   expect(blockIr).not.toContain('= n ');
 });
 
-test('both executors, and what they run', () => {
+test('every executor, and what they run', () => {
   const [x, out] = [tensor([1, 2, 3], { dtype: 'f32' }), zeros([3])];
   const args = { x, out, n: 3, factor: 2, BLOCK: 4 };
   scale.launch([1], args, { backend: 'interpreter' });
@@ -58,8 +58,53 @@ test('both executors, and what they run', () => {
   expect(scale.inspect(args, { backend: 'interpreter' })).toMatchObject({
     runsOn: 'the interpreter, as the launch asks',
     cpp: undefined,
-    cuda: { kind: 'absent' },
+    cuda: { kind: 'source', architecture: 'sm_80', threads: 128, sharedBytes: 0 },
   });
+  scale.launch([1], { ...args, factor: 3 }, { backend: 'cuda-emulated', numWarps: 2 });
+  expect(out.toArray()).toEqual([3, 6, 9]);
+  expect(scale.inspect(args, { backend: 'cuda-emulated', numWarps: 2 })).toMatchObject({
+    runsOn: 'emulated CUDA for sm_80, 64 threads a block',
+    cuda: { notes: ['a block of 64 threads for each program instance'] },
+  });
+});
+
+test('what the emulation finds is an error of the launch', () => {
+  const args = { x: zeros([4]), out: zeros([4]), n: 2000000, factor: 2, BLOCK: 4 };
+  expect(codeOf(() => { scale.launch([2000], args, { backend: 'cuda-emulated' }); })).toBe('KERNEL_EMULATION'); // prettier-ignore
+});
+
+const product = kernel(
+  'product',
+  { a: ptr(f16), b: ptr(f16), c: ptr(f32), K: i32, BK: constexpr },
+  ({ a, b, c, K, BK }, tl) => {
+    const rows = tl.expandDims(tl.arange(0, 32), 1);
+    const columns = tl.expandDims(tl.arange(0, 32), 0);
+    const depth = tl.arange(0, BK);
+    let left = a + rows * K + tl.expandDims(depth, 0);
+    let right = b + tl.expandDims(depth, 1) * 32 + columns;
+    let sum = tl.zeros([32, 32], tl.f32);
+    for (const k of tl.range(0, K, BK)) {
+      sum = tl.dot(tl.load(left, tl.expandDims(depth, 0) < K - k, 0), tl.load(right), sum);
+      left += BK;
+      right += BK * 32;
+    }
+    tl.store(c + rows * 32 + columns, sum);
+  },
+);
+
+test('what nvcc makes of a product', () => {
+  const args = { a: zeros([32, 64], { dtype: 'f16' }), b: zeros([64, 32], { dtype: 'f16' }), c: zeros([32, 32]) };
+  const { cuda } = product.inspect({ ...args, K: 64, BK: 16 });
+  if (cuda.kind !== 'source') throw new RangeError(cuda.reason);
+  expect(cuda.notes).toContain('products of f16 by matrix instructions');
+  if (cuda.machine.kind === 'absent') {
+    process.stderr.write(`nvcc ring skipped: ${cuda.machine.reason}\n`);
+    return;
+  }
+  expect(cuda.machine.ptx).toContain('mma.sync.aligned.m16n8k16');
+  expect(cuda.machine.ptx).toContain('cp.async');
+  expect(cuda.machine.facts).toMatchObject({ architecture: 'sm_80', spillStoreBytes: 0, spillLoadBytes: 0 });
+  expect(cuda.machine.facts.registers).toBeGreaterThan(0);
 });
 
 test('one tensor under two names', () => {
@@ -88,7 +133,8 @@ describe('what is refused', () => {
     ['a fraction', () => { scale.launch([1], { ...args, n: 0.5 }); }, 'KERNEL_LAUNCH_ARGUMENT'],
     ['a grid of four', () => { scale.launch([1, 1, 1, 1], args); }, 'KERNEL_GRID'],
     ['a negative grid', () => { scale.launch([-1], args); }, 'KERNEL_GRID'],
-    ['warps', () => { scale.launch([1], args, { numWarps: 0 }); }, 'KERNEL_LAUNCH_OPTION'],
+    ['no warps', () => { scale.launch([1], args, { numWarps: 0 }); }, 'KERNEL_LAUNCH_OPTION'],
+    ['three warps', () => { scale.launch([1], args, { numWarps: 3 }); }, 'KERNEL_LAUNCH_OPTION'],
     ['a name', () => kernel('two words', {}, () => undefined), 'KERNEL_SCHEMA'],
     ['a schema', () => kernel('k', { x: 'f8' as never }, () => undefined), 'KERNEL_SCHEMA'],
     ['a bound function', () => kernel('k', {}, (() => undefined).bind(null)), 'KERNEL_SOURCE'],

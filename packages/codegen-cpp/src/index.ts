@@ -5,7 +5,6 @@ export { layoutConstants } from '@tsinductor/codegen';
 export type { ConstantsLayout } from '@tsinductor/codegen';
 export type { CpuTarget, Isa } from './target.ts';
 export type { CppUnit } from './units.ts';
-export { blockSizes } from './block/bind-block.ts';
 export type { BindTarget } from './block/binder.ts';
 export { generateBlock, generateBlocks } from './block/generate-block.ts';
 export type { CppKernel, CppKernels } from './block/generate-block.ts';

@@ -9,7 +9,9 @@ import type { PreludeName } from '@tsinductor/ops';
 import { notWritten } from './errors.ts';
 import { kernelFrame } from './kernel-frame.ts';
 import { convert, reinterpret } from './prelude/cast-functions.ts';
+import { fetchExpression } from './prelude/fetch-functions.ts';
 import * as machine from './prelude/machine-functions.ts';
+import * as matrix from './prelude/matrix-functions.ts';
 import { opFunction } from './prelude/op-functions.ts';
 import { elementDefinition, inlined, typeDefinition, unsignedOf } from './prelude/scalar-types.ts';
 import { reservedWords } from './reserved-words.ts';
@@ -57,8 +59,12 @@ export const cudaDialect: Dialect = {
   parallelCall: () => never('a parallel loop of a runtime'),
   barrier: (scope) => primary(scope === 'block' ? '__syncthreads()' : '__syncwarp()'),
   shuffle: machine.shuffle,
+  copyAsync: matrix.copyAsync,
+  copies: matrix.copies,
+  matrixLoad: matrix.matrixLoad,
+  matrixMultiply: (multiply) => matrix.matrixMultiply(multiply) ?? never(`a matrix product of ${multiply.dtype}`),
   atomic: machine.atomic,
-  fetch: () => never('an atomic update that fetches'),
+  fetch: (fetch) => fetchExpression(fetch, cudaDialect),
   frame: kernelFrame,
 };
 

@@ -65,7 +65,7 @@ const messageText = [
 
 const sizeName = (name: string): string => safeName(name, cudaDialect.reserved);
 
-function entryText({ entry, kernels, sizes }: EmulatedProgram, definitions: Definitions): string {
+function entryText({ entry, kernels, sizes, words }: EmulatedProgram, definitions: Definitions): string {
   const context: ValueContext = {
     dialect: cudaDialect,
     use: (needs) => {
@@ -78,8 +78,13 @@ function entryText({ entry, kernels, sizes }: EmulatedProgram, definitions: Defi
   lines.block(`extern "C" int ${entry}(char *const *buffers, const long *sizes, const Runtime *) {`, () => {
     lines.line('int status = 0;');
     sizes.forEach((size, position) => {
-      lines.line(`const i64 ${sizeName(size)} = sizes[${String(position)}];`);
+      const isWord = words !== undefined && position >= words.from;
+      const source = isWord
+        ? `reinterpret_cast<const long *>(buffers[${String(words.position)}])[${String(position - words.from)}]`
+        : `sizes[${String(position)}]`;
+      lines.line(`const i64 ${sizeName(size)} = ${source};`);
     });
+    lines.line(`const long all[] = {${[...sizes.map(sizeName), '0'].join(', ')}};`);
     for (const kernel of kernels) writeLaunch(lines, kernel, { print, sizes });
     lines.line('return status == 0 ? 0 : 2147483647 - status + 1;');
   });
@@ -115,7 +120,7 @@ function writeLaunch(lines: Lines, kernel: CudaKernel, { print, sizes }: Launchi
     const { threads, sharedBytes, isCollective, name } = kernel;
     const geometry = `"${name}", (long)(${print(kernel.blocks)}), ${String(threads)}, ${String(sharedBytes)}, ${String(isCollective)}`;
     lines.line(
-      `if (!emulation::launch({${geometry}, body, arguments, ${String(buffers.length)}}, sizes, &status)) return ${String(emulationFailed)};`,
+      `if (!emulation::launch({${geometry}, body, arguments, ${String(buffers.length)}}, all, &status)) return ${String(emulationFailed)};`,
     );
   });
 }

@@ -4,3 +4,6 @@ export type { CudaArgument, CudaBatch, CudaKernel, CudaProgram } from './generat
 export { emulatedUnit, emulationFailed } from './emulated-unit.ts';
 export type { EmulatedProgram, EmulatedUnit, EmulationOptions } from './emulated-unit.ts';
 export type { Architecture, CudaTarget } from './target.ts';
+export { generateCudaBlocks } from './block/generate-block.ts';
+export type { CudaBlocks } from './block/generate-block.ts';
+export type { BlockTarget } from './block/block-binder.ts';

@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileCuda, findCudaToolkit } from '@tsinductor/runtime';
 import { cases } from '@tsinductor/testing/loops';
+import { generateCudaBlocks } from './block/generate-block.ts';
 import { generateCudaBatch } from './generate.ts';
 import type { Architecture } from './target.ts';
+import { exactCases, productCase } from './test-support/block-run.ts';
 
 const { toolkit, searched } = findCudaToolkit({ path: process.env['PATH'] ?? '' });
 if (toolkit === undefined) {
@@ -66,4 +68,26 @@ ring('nvcc', () => {
     },
     180_000,
   );
+
+  test.each<[Architecture]>([['sm_80'], ['sm_90a']])('hand-written kernels for %s', async (architecture) => {
+    if (toolkit === undefined) return;
+    const programs = [...exactCases(), productCase('f16', 'ieee', [64, 64, 64]), productCase('f32', 'tf32', [64, 64, 64])].map(({ program }) => program); // prettier-ignore
+    const { source } = generateCudaBlocks(programs, { architecture, warps: 4, stages: 3, mayAlias: false });
+    const paths = {
+      ptxPath: join(home, `blocks-${architecture}.ptx`),
+      cubinPath: join(home, `blocks-${architecture}.cubin`),
+    };
+    const { facts } = await compileCuda(toolkit, { source, architecture }, paths);
+    expect(facts).toHaveLength(programs.length);
+    expect(facts.filter(({ spillStoreBytes, spillLoadBytes }) => spillStoreBytes + spillLoadBytes > 0)).toEqual([]);
+    const ptx = readFileSync(paths.ptxPath, 'utf8');
+    for (const instruction of [
+      'mma.sync.aligned.m16n8k16',
+      'mma.sync.aligned.m16n8k8',
+      'ldmatrix.sync',
+      'cp.async.cg',
+      'cp.async.wait_group',
+    ])
+      expect(ptx).toContain(instruction);
+  });
 });

@@ -119,6 +119,29 @@ export interface FetchText {
   readonly expected: string | undefined;
 }
 
+/** A copy that is under way until it is waited for. */
+export interface CopyText {
+  readonly type: ValueType;
+  /** Addresses. */
+  readonly to: string;
+  readonly from: string;
+  readonly mask: string | undefined;
+}
+
+export interface MatrixLoadText {
+  readonly names: readonly string[];
+  readonly address: string;
+  readonly transposed: boolean;
+}
+
+export interface MatrixMultiplyText {
+  readonly dtype: DType;
+  /** The address of the four sums. */
+  readonly sum: string;
+  readonly left: readonly string[];
+  readonly right: readonly string[];
+}
+
 export interface AtomicText {
   readonly op: AtomicOp;
   readonly type: ValueType;
@@ -162,6 +185,10 @@ export interface Dialect {
   readonly scratch: (scratch: ScratchText) => Expression;
   readonly barrier: (scope: 'block' | 'warp') => Expression;
   readonly shuffle: (shuffle: ShuffleText) => Expression;
+  readonly copyAsync: (copy: CopyText) => Expression;
+  readonly copies: (copies: Stmt & { readonly kind: 'copies' }) => Expression;
+  readonly matrixLoad: (load: MatrixLoadText) => Expression;
+  readonly matrixMultiply: (multiply: MatrixMultiplyText) => Expression;
   readonly atomic: (atomic: AtomicText) => Expression;
   readonly fetch: (fetch: FetchText) => Expression;
   readonly frame: (kernel: KernelText) => KernelFrame;

@@ -5,12 +5,15 @@ export type {
   ApplyText,
   AtomicText,
   CheckText,
+  CopyText,
   Definition,
   Dialect,
   Expression,
   FetchText,
   KernelFrame,
   KernelText,
+  MatrixLoadText,
+  MatrixMultiplyText,
   ParallelText,
   ParameterText,
   ScratchText,
@@ -46,3 +49,11 @@ export { KernelWriter } from './bind/kernel-writer.ts';
 export { addressOf, layoutConstants, layoutProgram } from './bind/layout.ts';
 export type { Address, ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
+// prettier-ignore
+export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
+export type { BlockScope } from './block/block-scope.ts';
+export { apply, argumentValue, constantOf, valueIndex, widened, zeroOf } from './block/block-values.ts';
+export { combineValues } from './block/combine.ts';
+export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
+export { nodeIndex } from './block/node-index.ts';
+export { scalarIndexOf, turnsOf, type Update, updateOf, whereTrue } from './block/statements.ts';

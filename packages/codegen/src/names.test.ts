@@ -29,8 +29,8 @@ describe('comments', () => {
   });
 
   test('name operators once, and no place in a file', () => {
-    const location = { file: '/home/user/src/model.ts', line: 12 };
-    expect(originText([{ op: 'softmax' }, ...[{ op: 'softmax', location }], { op: 'cast' }])).toBe('softmax, cast');
+    const fromGraph = { op: 'softmax', location: { file: '/home/user/src/model.ts', line: 12 } };
+    expect(originText([{ op: 'softmax' }, fromGraph, { op: 'cast' }])).toBe('softmax, cast');
     const many = Array.from({ length: 9 }, (_, index) => ({ op: `op${String(index)}` }));
     expect(originText(many)).toBe('op0, op1, op2, op3, op4, op5 and 3 more');
   });

@@ -8,6 +8,7 @@ import type { Condition, Kernel, Stmt } from '@tsinductor/ir';
 import { Definitions } from './dialect.ts';
 import type { Definition, Dialect, Expression, KernelFrame, ParameterText } from './dialect.ts';
 import { commentText, originText, safeName } from './names.ts';
+import { spellHardware } from './print-hardware.ts';
 import { printAccess, printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
@@ -193,10 +194,14 @@ function printStatement(printer: Printer, statement: Stmt): void {
       printScratch(printer, statement);
       break;
     case 'barrier':
-      printCall(printer, dialect.barrier(statement.scope));
-      break;
     case 'shuffle':
-      printShuffle(printer, statement);
+      printMeeting(printer, statement);
+      break;
+    case 'copyAsync':
+    case 'copies':
+    case 'matrixLoad':
+    case 'matrixMultiply':
+      printCall(printer, spellHardware(statement, printer));
       break;
     case 'check':
       printCheck(printer, statement);
@@ -207,15 +212,19 @@ function printStatement(printer: Printer, statement: Stmt): void {
     case 'fence':
       printCall(printer, dialect.fence());
       break;
-    case 'prefetch': {
-      const address = `${safeName(statement.buffer, dialect.reserved)} + ${printScalarIndex(statement.at, printer)}`;
-      lines.line(`${dialect.prefetch(address, statement.intent).text};`);
+    case 'prefetch':
+      printPrefetch(printer, statement);
       break;
-    }
     case 'comment':
       lines.line(`// ${commentText(`${statement.text}${originText(statement.origins ?? [])}`)}`);
       break;
   }
+}
+
+function printPrefetch(printer: Printer, { buffer, at, intent }: Stmt & { readonly kind: 'prefetch' }): void {
+  const { dialect } = printer;
+  const address = `${safeName(buffer, dialect.reserved)} + ${printScalarIndex(at, printer)}`;
+  printCall(printer, dialect.prefetch(address, intent));
 }
 
 function printCall({ lines, use }: Printer, call: Expression): void {
@@ -226,6 +235,11 @@ function printCall({ lines, use }: Printer, call: Expression): void {
 function printScratch(printer: Printer, { name, dtype, size, shared }: Stmt & { readonly kind: 'scratch' }): void {
   const { dialect } = printer;
   printCall(printer, dialect.scratch({ name: safeName(name, dialect.reserved), dtype, size, shared }));
+}
+
+function printMeeting(printer: Printer, statement: Stmt & { readonly kind: 'barrier' | 'shuffle' }): void {
+  if (statement.kind === 'shuffle') printShuffle(printer, statement);
+  else printCall(printer, printer.dialect.barrier(statement.scope));
 }
 
 function printShuffle(printer: Printer, statement: Stmt & { readonly kind: 'shuffle' }): void {

@@ -125,7 +125,6 @@ const kernels: Readonly<Record<string, TestKernel>> = {
   }),
   'a branch on a block': wrong(({ x, out, BLOCK }, tl) => {
     const block = tl.load(x + tl.arange(0, BLOCK));
-    // @ts-expect-error -- the mistake
     if (block > 0) tl.store(out + tl.arange(0, BLOCK), block);
   }),
   'a loop while a block holds': wrong(({ x, BLOCK }, tl) => {

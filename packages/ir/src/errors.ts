@@ -1,5 +1,5 @@
 // Every error of this package: named constructors with a stable code. Messages say what, where, and what to do.
-import { InternalError, UserError } from '@tsinductor/base';
+import { InternalError, isTsInductorError, UserError } from '@tsinductor/base';
 import type { CheckSite } from './loop.ts';
 
 const report = 'this is a bug: please report it';
@@ -10,8 +10,21 @@ export const sizeOverflow = (what: string): UserError =>
     hint: 'use smaller sizes, or split the tensor',
   });
 
-/** A check of a user's index that failed while a program ran. */
-export const indexOutOfRange = (site: CheckSite, value: number | bigint, size: number): UserError =>
+/** A check that failed while a program ran: of an index into an axis of `size`, or of a condition on the user's values. */
+export const checkFailed = (site: CheckSite, value: number | bigint, size: number): UserError =>
+  site.remedy === undefined ? indexOutOfRange(site, value, size) : badValues(site, site.remedy);
+
+const checkCodes: readonly string[] = ['INDEX_OUT_OF_RANGE', 'ARGUMENT_VALUE'];
+
+/** Whether an error may come from a check in a running program: then what preceded the check has happened. */
+export const isCheckFailure = (error: unknown): error is UserError =>
+  isTsInductorError(error) && checkCodes.includes(error.code);
+
+/** A condition on values that does not hold: known while a program runs. */
+export const badValues = ({ op, what, location }: CheckSite, remedy: string): UserError =>
+  new UserError('ARGUMENT_VALUE', `${op}: ${what}`, { hint: remedy, location });
+
+const indexOutOfRange = (site: CheckSite, value: number | bigint, size: number): UserError =>
   new UserError(
     'INDEX_OUT_OF_RANGE',
     `${site.op}: ${site.what} ${String(value)} is out of range for a size of ${String(size)}`,

@@ -109,7 +109,10 @@ export type LoopNode = MapNode | ReduceNode | ScanNode | ScatterNode | ContractN
 /** A place in the user's program where a run-time check can fail. */
 export interface CheckSite {
   readonly op: string;
+  /** The index that is checked; or, with a remedy, what is wrong with the user's values. */
   readonly what: string;
+  /** What the user should do, where the check is of a condition (as an index into an axis of size 1) and not of an index. */
+  readonly remedy?: string;
   readonly location?: SourceLocation;
 }
 

@@ -83,7 +83,15 @@ export type Decision =
     }
   | { readonly kind: 'fused'; readonly nodes: readonly string[]; readonly reason: string; readonly bytesSaved?: string }
   | { readonly kind: 'rejected'; readonly nodes: readonly string[]; readonly reason: string }
-  | { readonly kind: 'reused'; readonly buffer: string; readonly of: string; readonly reason: string };
+  | { readonly kind: 'reused'; readonly buffer: string; readonly of: string; readonly reason: string }
+  /** A buffer that got these strides, or would have got them. */
+  | {
+      readonly kind: 'padded';
+      readonly buffer: string;
+      readonly isDone: boolean;
+      readonly strides: string;
+      readonly reason: string;
+    };
 
 /** What a group costs, counted from its accesses; numbers but for symbolic sizes. */
 export interface GroupStatistics {

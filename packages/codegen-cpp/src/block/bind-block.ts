@@ -3,16 +3,23 @@
 // arguments. Throws UserError KERNEL_NOT_COMPILED for what C++ has no form for.
 import { at } from '@tsinductor/base';
 import { allTileNodes, ceilDivide, floorDivide, int, modulo, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
-import type { BlockProgram, Kernel, KernelBuffer, Region, TileId, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
-import { usedBuffers } from '@tsinductor/codegen';
+import type { BlockProgram, Kernel, Region, TileId, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
+import {
+  blockBuffers,
+  blockSizes,
+  gridSize,
+  kernelName,
+  scalarIndex,
+  scalarIndexOf,
+  usedBuffers,
+} from '@tsinductor/codegen';
 import { blockNotBound } from '../errors.ts';
-import { Binder, bufferName, gridName, scalarIndex, scalarName } from './binder.ts';
+import { Binder } from './binder.ts';
 import type { BindTarget } from './binder.ts';
 import { bindDot } from './bind-dot.ts';
 import { bindFold } from './bind-fold.ts';
 import { bindFor, bindIf, bindWhile, scalarValue } from './bind-control.ts';
-import { bindAtomic, bindStore, scalarIndexOf } from './bind-memory.ts';
-import { gridSize } from './evaluate-tile.ts';
+import { bindAtomic, bindStore } from './bind-memory.ts';
 import { keepTile } from './keep-tiles.ts';
 import { isPureOp, planTiles } from './plan-tiles.ts';
 import { tileIndex } from './tile-index.ts';
@@ -22,12 +29,6 @@ const hostOnly: Partial<Record<TileOpName, string>> = {
   print: 'it prints',
   assert: 'it asserts at run time',
 };
-
-/** The sizes of a bound kernel's entry, in order: the grid, then every scalar argument. */
-export const blockSizes = (program: BlockProgram): readonly string[] => [
-  ...[0, 1, 2].map(gridName),
-  ...program.params.filter(({ kind }) => kind === 'scalar').map(({ name }) => scalarName(name)),
-];
 
 /** Into how many pieces a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
 const chunks = 64;
@@ -50,22 +51,9 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
   });
   writer.emit({ kind: 'parallel', begin, end, total, grain: ceilDivide(total, int(chunks)), body });
   const statements = removeDeadLets(writer.finish());
-  const buffers = program.params.flatMap(({ name, dtype, kind, divisor }, position): KernelBuffer[] =>
-    kind === 'buffer'
-      ? [
-          {
-            name: bufferName(name),
-            dtype,
-            role: 'readWrite',
-            storage: { kind: 'buffer', buffer: position },
-            size: int(2 ** 40),
-            align: divisor,
-          },
-        ]
-      : [],
-  );
+  const buffers = blockBuffers(program, () => int(2 ** 40));
   return {
-    name: `kernel_${program.name.toLowerCase()}`,
+    name: kernelName(program),
     buffers: usedBuffers(buffers, statements),
     sizes: blockSizes(program),
     body: statements,

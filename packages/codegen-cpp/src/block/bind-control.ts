@@ -1,11 +1,12 @@
 // Loops and branches. Scalars that go round are variables; blocks that go round are scratch, written in place where their
 // next value reads only the same element; a block of integers that moves by a scalar is a scalar.
 import { at, isInteger } from '@tsinductor/base';
+import { apply, turnsOf, valueIndex, whereTrue, zeroOf } from '@tsinductor/codegen';
 import { int, negate } from '@tsinductor/ir';
 import type { ForNode, IfNode, Index, Region, Tile, TileId, Value, WhileNode } from '@tsinductor/ir';
-import { setScalarFrom, whereTrue } from './bind-memory.ts';
+import { setScalarFrom } from './bind-memory.ts';
 import type { Binder } from './binder.ts';
-import { apply, evaluateTile, indexValue, sameIndexes, valueIndex, zeroOf } from './evaluate-tile.ts';
+import { evaluateTile, indexValue, sameIndexes } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
 import { bytesOf, copyTile, fillScratch, keepTile } from './keep-tiles.ts';
 import { reachOf } from './reach.ts';
@@ -229,16 +230,7 @@ function countDown({ from, to, step, variable, run }: Counting, binder: Binder):
   const type = { dtype: 'i64', lanes: 1 } as const;
   const value = (index: Index, base: string): Value => binder.name({ kind: 'index', value: index, type }, base);
   const [first, last, distance] = [value(from, 'first'), value(to, 'last'), value(step, 'distance')];
-  const zero = zeroOf('i64');
-  const gap = apply('sub', [last, first], 'i64');
-  // ceil(gap / distance) = -floor(-gap / distance), for either sign of the distance.
-  const safe = apply(
-    'where',
-    [apply('eq', [distance, zero], 'bool'), { ...zero, value: { bigint: '1' } } as Value, distance],
-    'i64',
-  );
-  const quotient = apply('divFloor', [apply('neg', [gap], 'i64'), binder.name(safe, 'safe')], 'i64');
-  const count = binder.name(apply('maximum', [apply('neg', [quotient], 'i64'), zero], 'i64'), 'count');
+  const count = turnsOf({ from: first, to: last, step: distance }, binder);
   const counter = binder.writer.fresh('turn');
   const body = binder.writer.block([counter], () => {
     const turn: Value = { kind: 'index', value: { kind: 'axis', axis: { name: counter, extent: int(2 ** 40) } }, type };
@@ -247,7 +239,7 @@ function countDown({ from, to, step, variable, run }: Counting, binder: Binder):
     binder.writer.emit({ kind: 'let', name, value: moved });
     run({ kind: 'axis', axis: { name, extent: int(2 ** 40) } });
   });
-  binder.writer.emit({ kind: 'for', name: counter, from: int(0), to: valueIndex(count), step: 1, body });
+  binder.writer.emit({ kind: 'for', name: counter, from: int(0), to: count, step: 1, body });
 }
 
 /** A scalar integer as an index. */

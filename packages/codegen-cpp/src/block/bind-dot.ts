@@ -2,12 +2,12 @@
 // one fused multiply-add for each. The sum stays in memory between tiles of k, in place where nothing else reads it.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
 import { cpuModels, lanesFor } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { emitFor } from './element-loop.ts';
-import { widened, zeroOf } from './evaluate-tile.ts';
 import { bytesOf, copyTile, fillScratch, keepTile } from './keep-tiles.ts';
 
 interface Product {

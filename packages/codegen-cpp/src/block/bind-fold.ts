@@ -2,14 +2,14 @@
 // and folds halves into each other, as `reductionOrder` says; across the lanes the partial results are rows of scratch. A
 // scan goes one by one, many rows at once where the lanes run across it.
 import { at, dtypeInfo } from '@tsinductor/base';
+import { combineValues, widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, multiply, reductionPartials, substitute, subtract } from '@tsinductor/ir';
 import type { FoldNode, Index, TileId, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
 import { setScalarFrom } from './bind-memory.ts';
 import type { Binder } from './binder.ts';
-import { combineValues } from './combine.ts';
 import { emitFor, laneAxis, limitOf, nameIndex, pointOf } from './element-loop.ts';
-import { evaluateTile, sameIndexes, widened, zeroOf } from './evaluate-tile.ts';
+import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
 import type { MaskMode, Point } from './evaluate-tile.ts';
 import { bytesOf, keepPending, KeptTiles, regroupSources, storeScratch } from './keep-tiles.ts';
 import { maskTerms } from './mask-terms.ts';

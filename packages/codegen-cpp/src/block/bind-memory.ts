@@ -1,11 +1,13 @@
 // Stores and atomic updates. A store is a loop over its elements into which everything that only it uses is fused; an update
 // goes element by element, as one step each.
 import { at } from '@tsinductor/base';
-import { atomicOps, int } from '@tsinductor/ir';
-import type { Access, FetchOp, Index, TileOp, Value } from '@tsinductor/ir';
+import { scalarIndexOf, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
+import type { Update } from '@tsinductor/codegen';
+import { int } from '@tsinductor/ir';
+import type { Access, Index, TileOp, Value } from '@tsinductor/ir';
 import type { Binder } from './binder.ts';
 import { loopElements } from './element-loop.ts';
-import { elementAccess, evaluateTile, valueIndex, widened, zeroOf } from './evaluate-tile.ts';
+import { elementAccess, evaluateTile } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
 import { bytesOf, storeScratch } from './keep-tiles.ts';
 import { maskTerms } from './mask-terms.ts';
@@ -75,23 +77,6 @@ function storeMasked(
   });
 }
 
-export interface Branches {
-  readonly run: () => void;
-  readonly otherwise?: (() => void) | undefined;
-}
-
-/** Statements that run where a scalar bool is true; `otherwise` where it is not. */
-export function whereTrue(test: Value, binder: Binder, { run, otherwise }: Branches): void {
-  const flag = binder.name({ kind: 'cast', value: test, type: { dtype: 'i64', lanes: 1 } }, 'flag');
-  const then = binder.writer.block([], run);
-  const other = otherwise === undefined ? undefined : binder.writer.block([], otherwise);
-  binder.writer.emit({
-    kind: 'if', test: { kind: 'notEqual', left: valueIndex(flag), right: int(0) }, then, ...(other === undefined ? {} : { otherwise: other }),
-  }); // prettier-ignore
-}
-
-type Update = TileOp & { readonly op: 'atomic' | 'atomicCas' };
-
 export function bindAtomic(node: Update, binder: Binder): void {
   const result = at(node.results, 0);
   const isUsed = (binder.plan.get(result.id)?.direct ?? 0) > 0;
@@ -131,10 +116,6 @@ export function setScalarFrom(id: number, variable: string, binder: Binder): voi
   binder.homes.set(id, { kind: 'scalar', value, index: scalarIndexOf(value) });
 }
 
-/** An i32 or i64 scalar as an index. */
-export const scalarIndexOf = (value: Value): Index | undefined =>
-  value.type.dtype === 'i32' || value.type.dtype === 'i64' ? valueIndex(value) : undefined;
-
 function updateElement(
   node: Update,
   { binder, point, coordinates }: ElementContext,
@@ -163,10 +144,4 @@ function updateElement(
       keep(zeroOf(dtype), coordinates);
     },
   });
-}
-
-/** What an update does, and which operands are its value and what it expects. */
-function updateOf(node: Update): readonly [op: FetchOp, value: number, expected: number | undefined] {
-  if (node.op === 'atomicCas') return ['compareExchange', 2, 1];
-  return [atomicOps[node.attrs.mode] ?? 'exchange', 1, undefined];
 }

@@ -3,8 +3,8 @@
 // way past and kept (`pending`, then `scratch`), or scalars.
 import type { DType, SourceLocation } from '@tsinductor/base';
 import { get } from '@tsinductor/base';
-import { KernelWriter } from '@tsinductor/codegen';
-import { int, tileSize } from '@tsinductor/ir';
+import { KernelWriter, snake } from '@tsinductor/codegen';
+import { tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
 import type { Isa } from '../target.ts';
@@ -93,14 +93,3 @@ export class Binder {
     throw blockNotBound(what, origin);
   }
 }
-
-/** A user's name as generated code spells it: never a word of the prelude, which has no such endings. */
-export const snake = (name: string): string =>
-  name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, letter: string) => `${before}_${letter}`).toLowerCase();
-
-export const bufferName = (name: string): string => `${snake(name)}_ptr`;
-export const scalarName = (name: string): string => `${snake(name)}_arg`;
-export const gridName = (axis: number): string => `grid${String(axis)}`;
-
-/** An index by a name of an i32 or i64 scalar; nothing is known of its range but that it is no size of 1. */
-export const scalarIndex = (name: string): Index => ({ kind: 'axis', axis: { name, extent: int(2 ** 40) } });

@@ -2,11 +2,12 @@
 // the first elements only, the loop is cut at the limit: whole vectors without masks, one vector of the first lanes, and the
 // rest (nothing at all, for a store).
 import { at } from '@tsinductor/base';
+import { apply, constantOf, valueIndex, widened } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, multiply, subtract } from '@tsinductor/ir';
 import type { Index, TileId, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
 import type { Binder } from './binder.ts';
-import { apply, constantOf, evaluateTile, sameIndexes, valueIndex, widened } from './evaluate-tile.ts';
+import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
 import type { MaskMode, Point } from './evaluate-tile.ts';
 import { keepPending, KeptTiles, regroupSources } from './keep-tiles.ts';
 import { maskTerms } from './mask-terms.ts';

@@ -2,14 +2,24 @@
 // not depend on the lane axis stays a scalar until it meets a vector.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { coefficientOf, equal, int, multiply, printIndex, sizeSymbol } from '@tsinductor/ir';
-import type { Access, Index, ScalarConstant, Tile, TileId, TileOp, Value, ValueType } from '@tsinductor/ir';
-import { bufferName, gridName, scalarName, snake } from './binder.ts';
+import {
+  apply,
+  argumentValue,
+  bufferName,
+  constantOf,
+  flatIndex,
+  snake,
+  sourceCoordinates,
+  valueIndex,
+  widened,
+  zeroOf,
+} from '@tsinductor/codegen';
+import { coefficientOf, equal, int, multiply, printIndex } from '@tsinductor/ir';
+import type { Access, Index, Tile, TileId, TileOp, Value, ValueType } from '@tsinductor/ir';
 import type { Binder } from './binder.ts';
-import { flatIndex, sourceCoordinates } from './coordinates.ts';
 import { maskTerms } from './mask-terms.ts';
 import type { MaskTerms } from './mask-terms.ts';
-import { nodeIndex, tileIndex } from './tile-index.ts';
+import { opIndex, tileIndex } from './tile-index.ts';
 
 /** How the loop around relates to a mask that is true for the first elements only. */
 export type MaskMode =
@@ -30,20 +40,6 @@ export interface Point {
 }
 
 const alignmentOf = (dtype: DType): number => dtypeInfo[dtype].bytes;
-
-/** `value` in as many lanes as the point has. */
-export function widened(value: Value, lanes: number): Value {
-  if (value.type.lanes === lanes) return value;
-  const type = { dtype: value.type.dtype, lanes };
-  return value.kind === 'constant' ? { ...value, type } : { kind: 'broadcast', value, type };
-}
-
-export const constantOf = (value: ScalarConstant, dtype: DType): Value => ({
-  kind: 'constant',
-  value,
-  type: { dtype, lanes: 1 },
-});
-export const zeroOf = (dtype: DType): Value => constantOf(dtype === 'i64' ? { bigint: '0' } : 0, dtype);
 
 /** How far the index moves from one lane to the next; undefined where it does not move evenly. */
 export function laneStep(index: Index, lane: string | undefined): Index | undefined {
@@ -136,11 +132,6 @@ function accessAt(
   return { access: { buffer, at, step: lanes === 1 ? int(1) : step, align: alignmentOf(dtype) }, lanes };
 }
 
-export function apply(op: Extract<Value, { kind: 'apply' }>['op'], args: readonly Value[], dtype: DType): Value {
-  const lanes = Math.max(...args.map(({ type }) => type.lanes));
-  return { kind: 'apply', op, args: args.map((arg) => widened(arg, lanes)), type: { dtype, lanes } };
-}
-
 interface NodeContext {
   readonly binder: Binder;
   readonly point: Point;
@@ -161,7 +152,7 @@ export function evaluateNode(node: TileOp, coordinates: readonly Index[], contex
     case 'programId':
     case 'numPrograms':
     case 'arange': {
-      const index = nodeIndex(node, coordinates, binder);
+      const index = opIndex(node, coordinates, binder);
       invariant(index !== undefined, `${node.op} is an index`);
       return binder.name(indexValue(index, 'i32', point), base ?? 'index');
     }
@@ -203,28 +194,6 @@ function notComputed(op: string): never {
   invariant(false, `${op} is not computed element by element`);
 }
 
-/** Integers are sizes of the entry; floats come as the bits of an f64. */
-function argumentValue(node: TileOp & { readonly op: 'argument' }, binder: Binder): Value {
-  const { name, dtype } = at(binder.program.params, node.attrs.param);
-  const size: Value = {
-    kind: 'index',
-    value: sizeSymbol(scalarName(name), -(2 ** 53)),
-    type: { dtype: 'i64', lanes: 1 },
-  };
-  const isFloat = dtypeInfo[dtype].category === 'float';
-  const wide: Value = isFloat ? { kind: 'bitcast', value: size, type: { dtype: 'f64', lanes: 1 } } : size;
-  if (wide.type.dtype === dtype) return binder.name(wide, snake(name));
-  const compute = dtypeInfo[dtype].compute;
-  const narrow: Value =
-    wide.type.dtype === compute ? wide : { kind: 'cast', value: wide, type: { dtype: compute, lanes: 1 } };
-  return binder.name(
-    compute === dtype ? narrow : { kind: 'cast', value: narrow, type: { dtype, lanes: 1 } },
-    snake(name),
-  );
-}
-
-export const gridSize = (axis: number): Index => sizeSymbol(gridName(axis), 1);
-
 /** Where the elements of a memory operation lie: an index, or offsets lane by lane. */
 export function elementAccess(
   node: TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'atomicCas' },
@@ -244,13 +213,6 @@ export function elementAccess(
     };
   const named = binder.name(offsets, 'offset');
   return { access: { buffer, at: valueIndex(named), step: int(1), align: alignmentOf(dtype) }, lanes: 1 };
-}
-
-/** A scalar integer value as an index. */
-export function valueIndex(value: Value): Index {
-  if (value.kind === 'constant') return int(Number(typeof value.value === 'object' ? value.value.bigint : value.value));
-  invariant(value.kind === 'name', 'a value is named before it is an index');
-  return { kind: 'axis', axis: { name: value.name, extent: int(2 ** 40) } };
 }
 
 const isContiguous = ({ offsets, step }: Access): boolean =>

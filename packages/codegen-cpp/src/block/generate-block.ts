@@ -2,7 +2,7 @@
 // program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
 // bits of an f64. Its sizes are the grid's three.
 import { at, Lines, stableHash } from '@tsinductor/base';
-import { originText, printKernel, safeName } from '@tsinductor/codegen';
+import { blockSizes, originText, printKernel, safeName } from '@tsinductor/codegen';
 import type { Definition, PrintedKernel } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
@@ -10,7 +10,7 @@ import { cppDialect } from '../cpp-dialect.ts';
 import { elementDefinition } from '../prelude/vector-types.ts';
 import { assembleUnits } from '../units.ts';
 import type { CppUnit, EntryText } from '../units.ts';
-import { bindBlock, blockSizes } from './bind-block.ts';
+import { bindBlock } from './bind-block.ts';
 import type { BindTarget } from './binder.ts';
 
 export interface CppKernel {

@@ -1,12 +1,12 @@
 // Tiles that are computed once: written to scratch by a loop of their own, or by the first loop that passes all of their
 // elements anyway.
 import { at, dtypeInfo } from '@tsinductor/base';
+import { flatIndex, keepsAxes, widened } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import type { Index, TileId, TileOp, Value } from '@tsinductor/ir';
 import type { Binder } from './binder.ts';
-import { flatIndex, keepsAxes } from './coordinates.ts';
 import { loopElements } from './element-loop.ts';
-import { evaluateTile, laneStep, sameIndexes, widened } from './evaluate-tile.ts';
+import { evaluateTile, laneStep, sameIndexes } from './evaluate-tile.ts';
 import type { Reach, Visit } from './reach.ts';
 
 export const bytesOf = (dtype: keyof typeof dtypeInfo): number => dtypeInfo[dtype].bytes;

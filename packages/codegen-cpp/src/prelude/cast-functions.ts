@@ -58,27 +58,36 @@ export function conversion(request: CastRequest, text: string, needs: Definition
   return plainConversion({ ...request, from: middle }, truncation({ ...request, to: middle }, text, needs));
 }
 
-/** A float as an i32 or i64. What does not fit is the lowest integer: x86 says so, elsewhere the text has to. */
+/** Bytes of the registers whose conversions give the lowest integer for what does not fit. */
+const exactRegister: Readonly<Record<Isa, number>> = { avx512: 64, avx2: 32, neon: 0, scalar: 0 };
+
+/**
+ * A float as an i32 or i64. What does not fit is the lowest integer: x86 says so, elsewhere the text has to. To C++ such a
+ * conversion is undefined, and a compiler that knows the value may make 0 of it: the empty `asm` keeps it from knowing.
+ */
 function truncation(request: CastRequest, text: string, needs: Definition[]): string {
   const { from, to, isa } = request;
-  if (isa === 'avx512' || isa === 'avx2') return plainConversion(request, text);
+  const isExact = from.lanes * dtypeInfo[from.dtype].bytes <= exactRegister[isa];
+  const body = isExact
+    ? ['asm("" : "+v"(x));', `return ${plainConversion(request, 'x')};`]
+    : checkedTruncation(request);
   const name = `${typeName(to)}_truncated_${from.dtype}`;
+  const code = inlineFunction({ returns: typeName(to), name, parameters: `${typeName(from)} x` }, body);
+  needs.push({ name, text: code, needs: [typeDefinition(from), typeDefinition(to)] });
+  return `${name}(${text})`;
+}
+
+function checkedTruncation({ from, to }: CastRequest): readonly string[] {
   const bits = dtypeInfo[to.dtype].bytes * 8 - 1;
   const [suffix, long] = [from.dtype === 'f64' ? '' : 'f', to.dtype === 'i64' ? 'L' : ''];
   const limit = `0x1p${String(bits)}${suffix}`;
   const lowest = `(-${String(2n ** BigInt(bits) - 1n)}${long} - 1)`;
-  const body =
-    from.lanes === 1
-      ? [`return x >= -${limit} && x < ${limit} ? (${typeName(to)})x : ${lowest};`]
-      : [
-          `const auto fits = (x >= -${limit}) & (x < ${limit});`,
-          `const ${typeName(to)} lowest = ${typeName(to)}{} + ${lowest};`,
-          `return __builtin_convertvector(fits, ${typeName(to)}) ? __builtin_convertvector(x, ${typeName(to)}) : lowest;`,
-        ];
-  const parameters = `${typeName(from)} x`;
-  const definition = { name, text: inlineFunction({ returns: typeName(to), name, parameters }, body), needs: [typeDefinition(from), typeDefinition(to)] }; // prettier-ignore
-  needs.push(definition);
-  return `${name}(${text})`;
+  if (from.lanes === 1) return [`return x >= -${limit} && x < ${limit} ? (${typeName(to)})x : ${lowest};`];
+  return [
+    `const auto fits = (x >= -${limit}) & (x < ${limit});`,
+    `const ${typeName(to)} lowest = ${typeName(to)}{} + ${lowest};`,
+    `return __builtin_convertvector(fits, ${typeName(to)}) ? __builtin_convertvector(x, ${typeName(to)}) : lowest;`,
+  ];
 }
 
 function plainConversion({ from, to }: CastRequest, text: string): string {

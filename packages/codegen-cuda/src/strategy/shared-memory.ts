@@ -10,6 +10,7 @@ const bytesFor = (dtype: DType, size: number): number =>
   Math.ceil((size * dtypeInfo[dtype].bytes) / alignment) * alignment;
 
 export class SharedMemory {
+  #top = 0;
   #bytes = 0;
   readonly #writer: KernelWriter;
 
@@ -23,14 +24,27 @@ export class SharedMemory {
   }
 
   fits(dtype: DType, size: number): boolean {
-    return this.#bytes + bytesFor(dtype, size) <= sharedLimit;
+    return this.#top + bytesFor(dtype, size) <= sharedLimit;
   }
 
   /** Declares a piece in the present block of statements; its name. */
   declare(base: string, dtype: DType, size: number): string {
     const name = this.#writer.fresh(base);
-    this.#writer.emit({ kind: 'scratch', name, dtype, size, shared: this.#bytes });
-    this.#bytes += bytesFor(dtype, size);
+    this.#writer.emit({ kind: 'scratch', name, dtype, size, shared: this.#top });
+    this.#top += bytesFor(dtype, size);
+    this.#bytes = Math.max(this.#bytes, this.#top);
     return name;
+  }
+
+  /** Whether the next piece lies where no other has been. */
+  get isFresh(): boolean {
+    return this.#top === this.#bytes;
+  }
+
+  /** What `work` declares is free again after it: its places go to later pieces. */
+  frame(work: () => void): void {
+    const top = this.#top;
+    work();
+    this.#top = top;
   }
 }

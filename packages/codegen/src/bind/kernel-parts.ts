@@ -31,6 +31,7 @@ function namesIn(body: readonly Stmt[]): ReadonlySet<string> {
     }
     for (const name of storedBy(statement)) names.add(name);
     if (statement.kind === 'prefetch') names.add(statement.buffer);
+    if (statement.kind === 'copyAsync') names.add(statement.from.buffer);
     if (statement.kind === 'transpose') names.add(statement.from.buffer);
   });
   return names;

@@ -46,8 +46,7 @@ export class KernelWriter {
     if (statement.kind === 'var') this.#variables.add(statement.name);
     const changed = changedBy(statement);
     if (changed !== undefined) this.#forget(changed);
-    const defined = definedBy(statement);
-    if (defined !== undefined) this.declare(defined);
+    for (const name of definedBy(statement)) this.declare(name);
   }
 
   /** The statements that `body` writes, in a block of their own in which `names` are defined. */
@@ -151,15 +150,19 @@ function changedBy(statement: Stmt): string | undefined {
   if (statement.kind === 'set') return ` ${statement.name})`;
   if (statement.kind === 'barrier') return ' @';
   if (statement.kind === 'transpose') return ` @${statement.to.buffer}`;
+  if (statement.kind === 'copyAsync') return ` @${statement.to.buffer}`;
+  if (statement.kind === 'matrixMultiply') return ` @${statement.sum.buffer}`;
   const stores = statement.kind === 'store' || statement.kind === 'atomic' || statement.kind === 'fetch';
   return stores ? ` @${statement.access.buffer}` : undefined;
 }
 
 const defining: ReadonlySet<Stmt['kind']> = new Set(['let', 'var', 'check', 'shuffle', 'fetch', 'scratch']);
 
-/** The name that a statement defines in its block. */
-const definedBy = (statement: Stmt): string | undefined =>
-  defining.has(statement.kind) && 'name' in statement ? statement.name : undefined;
+/** The names that a statement defines in its block. */
+function definedBy(statement: Stmt): readonly string[] {
+  if (statement.kind === 'matrixLoad') return statement.names;
+  return defining.has(statement.kind) && 'name' in statement ? [statement.name] : [];
+}
 
 /** Text that is equal for equal values. */
 export function valueKey(value: Value): string {

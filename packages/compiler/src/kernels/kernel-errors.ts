@@ -1,6 +1,7 @@
 // Every error of launching a kernel, by name.
 import { UserError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import type { BlockProgram } from '@tsinductor/ir';
 import { describe } from '../errors.ts';
 
 export const badGrid = (kernel: string, grid: unknown): UserError =>
@@ -39,4 +40,10 @@ export const badKey = (kernel: string, name: string, location?: SourceLocation):
   new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: the key ${name} is not an argument of the schema`, {
     location,
     hint: 'name arguments on which the best configuration depends',
+  });
+
+export const emulationFault = ({ name, origin }: Pick<BlockProgram, 'name' | 'origin'>, found: string): UserError =>
+  new UserError('KERNEL_EMULATION', `kernel ${name}, run as CUDA on the host: ${found}`, {
+    location: origin,
+    hint: "launch it with { backend: 'interpreter' }, which names the line of an access that is wrong",
   });

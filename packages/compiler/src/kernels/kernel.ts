@@ -16,6 +16,8 @@ import { autotune } from './autotune.ts';
 import type { AutotuneOptions, TunedKernel } from './autotune.ts';
 import { bindLaunch } from './bind-arguments.ts';
 import type { BoundArgument, BoundLaunch } from './bind-arguments.ts';
+import { blockTarget, inspectCuda } from './cuda-kernel.ts';
+import type { CudaInspection } from './cuda-kernel.ts';
 import { badGrid, badLaunchOption } from './kernel-errors.ts';
 import { prepareKernel } from './prepare-kernel.ts';
 import type { Grid, PreparedKernel } from './prepare-kernel.ts';
@@ -24,11 +26,14 @@ import type { Grid, PreparedKernel } from './prepare-kernel.ts';
 export type GridLike<S extends Schema> = readonly number[] | ((meta: MetaArguments<S>) => readonly number[]);
 
 export interface LaunchOptions {
-  /** Warps of a program instance and stages of its pipeline, on a GPU; a CPU has no use for them. */
+  /** Warps of a program instance (a power of two) and stages of its pipelines, as CUDA; a CPU has no use for them. */
   readonly numWarps?: number;
   readonly numStages?: number;
-  /** The interpreter checks every access; without this, compiled code where there is a compiler. */
-  readonly backend?: 'cpp' | 'interpreter';
+  /**
+   * The interpreter checks every access; `cuda-emulated` runs the CUDA kernel on the host, which checks how its threads work
+   * together; without this, compiled code where there is a compiler.
+   */
+  readonly backend?: 'cpp' | 'cuda-emulated' | 'interpreter';
 }
 
 export interface KernelOptions {
@@ -46,8 +51,8 @@ export interface KernelInspection {
   /** The bound kernel and the C++, where it is compiled. */
   readonly kernelIr: string | undefined;
   readonly cpp: string | undefined;
-  /** The same for a GPU, once there is a back end that binds blocks to threads. */
-  readonly cuda: { readonly kind: 'absent'; readonly reason: string };
+  /** The same as CUDA; PTX and what ptxas says of it where there is a toolkit. */
+  readonly cuda: CudaInspection;
 }
 
 type Body<S extends Schema> = (args: BodyArguments<S>, tl: Language, functions: never) => void;
@@ -137,13 +142,14 @@ export class Kernel<S extends Schema> {
 
   /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
   inspect(args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): KernelInspection {
-    const { program, compiled, runsOn } = this.prepare(this.#bind(args, options), options);
+    const bound = this.#bind(args, options);
+    const { program, compiled, runsOn } = this.prepare(bound, options);
     return {
       blockIr: printBlockProgram(program),
       runsOn,
       kernelIr: compiled === undefined ? undefined : printKernelIr(compiled.kernel),
       cpp: compiled?.units.map(({ source }) => source).join('\n'),
-      cuda: { kind: 'absent', reason: 'blocks are not bound to GPU threads yet' },
+      cuda: inspectCuda(program, { ...options, mayAlias: sharesMemory(bound), session: this.session }),
     };
   }
 
@@ -166,21 +172,30 @@ export class Kernel<S extends Schema> {
   }
 
   /** The code for bound arguments, made if need be. */
-  prepare({ args, constants }: BoundLaunch, { backend }: LaunchOptions): PreparedKernel {
+  prepare(bound: BoundLaunch, options: LaunchOptions): PreparedKernel {
+    const { args, constants } = bound;
+    const { backend } = options;
     const { session } = this;
     const isNative = backend !== 'interpreter' && session.machine().kind === 'native';
     const facts = Object.fromEntries(args.map((argument) => [argument.name, factsOf(argument, isNative)]));
     const specialisation: Specialisation = { arguments: facts, constants };
-    const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
-    const mayAlias = tensors.length > 1 && writesAreShared(tensors, tensors);
-    const key = JSON.stringify([specialisation, backend, mayAlias]);
+    const mayAlias = sharesMemory(bound);
+    const made = { ...options, mayAlias, session };
+    const threads = backend === 'cuda-emulated' ? blockTarget(made) : undefined;
+    const key = JSON.stringify([specialisation, backend, mayAlias, threads]);
     const known = this.#prepared.get(key);
     if (known !== undefined) return known;
-    const prepared = prepareKernel(lowerKernel(this.definition, specialisation), { backend, mayAlias, session });
+    const prepared = prepareKernel(lowerKernel(this.definition, specialisation), { ...made, backend });
     if (this.#prepared.size >= keptVariants) this.#prepared.clear();
     this.#prepared.set(key, prepared);
     return prepared;
   }
+}
+
+/** Whether two of a launch's buffers lie in the same memory. */
+function sharesMemory({ args }: BoundLaunch): boolean {
+  const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
+  return tensors.length > 1 && writesAreShared(tensors, tensors);
 }
 
 const alignment = 16;
@@ -207,6 +222,7 @@ function gridOf<S extends Schema>(name: string, grid: GridLike<S>, constants: Bo
   return [x, y, z];
 }
 
+const backends = ['cpp', 'cuda-emulated', 'interpreter'];
 const optionNames = ['numWarps', 'numStages', 'backend'];
 
 function checkOptions(options: LaunchOptions): void {
@@ -217,6 +233,8 @@ function checkOptions(options: LaunchOptions): void {
     if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 32))
       throw badLaunchOption(name, value, 'a whole number from 1 to 32');
   }
-  if (backend !== undefined && !['cpp', 'interpreter'].includes(backend))
-    throw badLaunchOption('backend', backend, "'cpp' or 'interpreter'");
+  if (numWarps !== undefined && !Number.isInteger(Math.log2(numWarps)))
+    throw badLaunchOption('numWarps', numWarps, 'a power of two from 1 to 32');
+  if (backend !== undefined && !backends.includes(backend))
+    throw badLaunchOption('backend', backend, "'cpp', 'cuda-emulated' or 'interpreter'");
 }

@@ -1,14 +1,16 @@
 // A specialised program as something that runs: compiled C++ from the cache or the compile pool, or the interpreter where
 // there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
-import { at, isFloat, isTsInductorError, stableHash } from '@tsinductor/base';
+import { isTsInductorError, stableHash } from '@tsinductor/base';
 import { generateBlock } from '@tsinductor/codegen-cpp';
 import type { CppKernel } from '@tsinductor/codegen-cpp';
 import { allTileNodes, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { NativeMachine } from '../machine.ts';
-import type { Session } from '../session.ts';
 import type { BoundArgument } from './bind-arguments.ts';
+import { emulatedKernel, wordOf } from './cuda-kernel.ts';
+import type { CudaOptions } from './cuda-kernel.ts';
+import type { LaunchOptions } from './kernel.ts';
 
 export type Grid = readonly [number, number, number];
 
@@ -22,10 +24,8 @@ export interface PreparedKernel {
   readonly run: (grid: Grid, args: readonly BoundArgument[]) => void;
 }
 
-export interface PrepareOptions {
-  readonly backend: 'cpp' | 'interpreter' | undefined;
-  readonly mayAlias: boolean;
-  readonly session: Session;
+export interface PrepareOptions extends CudaOptions {
+  readonly backend: LaunchOptions['backend'];
 }
 
 /** The positions of the buffers that a program stores to or updates. */
@@ -43,9 +43,11 @@ export function prepareKernel(program: BlockProgram, options: PrepareOptions): P
   if (options.backend === 'interpreter') return interpreted(program, written, 'the interpreter, as the launch asks');
   const machine = options.session.machine();
   if (machine.kind === 'interpreter') {
-    if (options.backend === 'cpp') options.session.requireNative();
+    if (options.backend !== undefined) options.session.requireNative();
     return interpreted(program, written, `the interpreter: ${machine.reason}`);
   }
+  if (options.backend === 'cuda-emulated')
+    return { program, compiled: undefined, written, ...emulatedKernel(program, machine, options) };
   try {
     return compiled(program, { written, machine, options });
   } catch (error) {
@@ -119,9 +121,4 @@ function compiled(program: BlockProgram, { written, machine, options }: Compilin
       call();
     },
   };
-}
-
-/** A scalar as the entry takes it: integers as i64, floats as the bits of an f64. */
-function wordOf({ dtype, value }: BoundArgument & { readonly kind: 'scalar' }): bigint {
-  return isFloat(dtype) ? at(new BigInt64Array(Float64Array.of(Number(value)).buffer), 0) : BigInt(value);
 }

@@ -37,6 +37,11 @@ export function clearElements(array: ElementArray): void {
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength).fill(0);
 }
 
+/** As many elements as the target has: memory that a caller gives may reach beyond its buffer. Both are of one dtype. */
+export function copyElements(target: ElementArray, source: ElementArray): void {
+  (target as Float64Array).set(source.subarray(0, target.length) as Float64Array);
+}
+
 /** From the bits that memory holds to the value, for the dtypes where they differ. */
 export const bitDecoders: Partial<Record<DType, (bits: number) => number>> = {
   f16: f16FromBits,

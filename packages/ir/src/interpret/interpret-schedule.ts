@@ -13,8 +13,9 @@ import type { Body, BufferId } from '../scalar.ts';
 import type { Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
 import {
   allocateElements,
-  clearElements,
   bitEncoders,
+  clearElements,
+  copyElements,
   decodeElements,
   readElement,
   writeElement,
@@ -229,7 +230,7 @@ class ScheduleMachine {
     const out = at(node.outs, 0);
     const target = get(this.#arrays, out);
     if (node.initial === undefined) clearElements(target);
-    else (target as Float64Array).set(get(this.#arrays, node.initial) as Float64Array);
+    else copyElements(target, get(this.#arrays, node.initial));
   }
 
   #update(node: Extract<LoopNode, { readonly kind: 'scatter' }>, axes: Axes): void {

@@ -4,7 +4,7 @@ import { evaluator, pointwise } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
 import type { DType } from '@tsinductor/base';
 import type { MapNode, ScatterNode } from '../loop.ts';
-import { bitEncoders, clearElements, readElement, writeElement } from './element-array.ts';
+import { bitEncoders, clearElements, copyElements, readElement, writeElement } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { Side, pointCount } from './grid.ts';
 import type { Grid } from './grid.ts';
@@ -71,7 +71,7 @@ export function compileScatter(node: ScatterNode, execution: Execution): RunNode
   const start = (): void => {
     const target = frame.buffer(out);
     if (node.initial === undefined) clearElements(target);
-    else (target as Float64Array).set(frame.buffer(node.initial) as Float64Array);
+    else copyElements(target, frame.buffer(node.initial));
   };
   if (grid.columns.total === 0) return start;
   const body = new VectorBody(node.body, grid, frame);

@@ -8,7 +8,7 @@ import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { constantToValue } from '../body/constant.ts';
 import { operandDType } from '../body/op-dtypes.ts';
 import { liveNodes } from '../body/traverse-body.ts';
-import { indexOutOfRange } from '../errors.ts';
+import { checkFailed } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
 import type { CheckSite } from '../loop.ts';
 import type { Body, BufferId, Scalar, ScalarId } from '../scalar.ts';
@@ -103,7 +103,7 @@ function checkStep(node: Extract<Scalar, { readonly kind: 'check' }>): Step {
     const value = at(values, node.value);
     const size = indexAt(node.extent, values, point);
     const index = Number(value) < 0 ? Number(value) + size : Number(value);
-    if (!(index >= 0 && index < size)) throw indexOutOfRange(at(point.sites, node.site), value, size);
+    if (!(index >= 0 && index < size)) throw checkFailed(at(point.sites, node.site), value, size);
     return BigInt(index);
   };
 }

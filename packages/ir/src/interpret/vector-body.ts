@@ -13,7 +13,7 @@ import { freeSizes } from '../arithmetic/query.ts';
 import { substitute } from '../arithmetic/substitute.ts';
 import { constantToValue } from '../body/constant.ts';
 import { liveNodes, scalarOperands } from '../body/traverse-body.ts';
-import { indexOutOfRange, lawBroken } from '../errors.ts';
+import { checkFailed, lawBroken } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
 import type { CheckSite } from '../loop.ts';
 import type { Body, BufferId, Scalar, ScalarId } from '../scalar.ts';
@@ -276,7 +276,7 @@ export class VectorBody {
       for (let k = 0; k < count; k += 1) {
         const [value, size] = [source[k] ?? 0, extents[k] ?? 0];
         const index = value < 0 ? value + size : value;
-        if (!(index >= 0 && index < size)) throw indexOutOfRange(at(this.#frame.sites, node.site), value, size);
+        if (!(index >= 0 && index < size)) throw checkFailed(at(this.#frame.sites, node.site), value, size);
         out[k] = index;
       }
     });

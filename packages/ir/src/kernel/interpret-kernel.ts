@@ -8,7 +8,9 @@ import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { freeAxes } from '../arithmetic/query.ts';
 import type { Index } from '../index-expr.ts';
 import type { ScalarConstant } from '../scalar.ts';
-import type { Access, Condition, Kernel, Stmt, Value } from './kernel.ts';
+import type { Access, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
+import { AsyncCopies } from './async-copies.ts';
+import { loadedPlaces, multipliedFragment, packHalves } from './matrix-fragments.ts';
 import { printKernelValue } from './print-kernel-ir.ts';
 
 /** Memory of a kernel: one scalar per element; undefined was never written. */
@@ -28,11 +30,18 @@ export interface KernelRun {
 
 /** Where a thread meets others, and with which value for them. */
 export interface Meeting {
-  readonly statement: Stmt & { readonly kind: 'barrier' | 'shuffle' };
-  readonly value: Scalar;
-  /** Of a shuffle. */
-  readonly distance: number;
+  readonly statement: Stmt & { readonly kind: 'barrier' | 'shuffle' | 'matrixLoad' | 'matrixMultiply' };
+  /** What it offers. */
+  readonly values: readonly Scalar[];
 }
+
+/** What a thread gets where it meets others of its warp: what each of them offers, and which one it is itself. */
+export interface Met {
+  readonly lane: number;
+  readonly offers: readonly (readonly Scalar[])[];
+}
+
+type Steps = Generator<Meeting, void, Met>;
 
 /** Told of every access of memory that threads share. */
 export type Watch = (access: { readonly name: string; readonly place: number; readonly kind: AccessKind }) => void;
@@ -58,6 +67,7 @@ export class KernelThread {
   readonly #memory: Map<string, KernelMemory>;
   readonly #freeAxes: Map<Index, ReadonlySet<string>>;
   readonly #names = new Map<string, Lanes>();
+  readonly #copies = new AsyncCopies();
 
   constructor(kernel: Kernel, run: KernelRun, { names, freeAxes: known }: ThreadOptions = emptyOptions) {
     this.#kernel = kernel;
@@ -67,7 +77,7 @@ export class KernelThread {
     for (const [name, value] of names) this.#names.set(name, [value]);
   }
 
-  *block(statements: readonly Stmt[]): Generator<Meeting, void, Scalar> {
+  *block(statements: readonly Stmt[]): Steps {
     for (const statement of statements) yield* this.#execute(statement);
   }
 
@@ -93,7 +103,7 @@ export class KernelThread {
     return known;
   }
 
-  *#execute(statement: Stmt): Generator<Meeting, void, Scalar> {
+  *#execute(statement: Stmt): Steps {
     switch (statement.kind) {
       case 'let':
       case 'var':
@@ -103,16 +113,9 @@ export class KernelThread {
       case 'store':
         this.#store(statement);
         break;
-      case 'for': {
-        const to = this.#index(statement.to);
-        const step = typeof statement.step === 'number' ? statement.step : this.#index(statement.step);
-        if (step < 1) this.#fail(`the loop over ${statement.name} does not advance`);
-        for (let value = this.#index(statement.from); value < to; value += step) {
-          this.#names.set(statement.name, [BigInt(value)]);
-          yield* this.block(statement.body);
-        }
+      case 'for':
+        yield* this.#for(statement);
         break;
-      }
       case 'if':
         yield* this.block(this.#holds(statement.test) ? statement.then : (statement.otherwise ?? []));
         break;
@@ -129,17 +132,20 @@ export class KernelThread {
         while (this.#holds(statement.test)) yield* this.block(statement.body);
         break;
       case 'barrier':
-        yield { statement, value: 0, distance: 0 };
+        yield { statement, values: [] };
         break;
       case 'shuffle':
-        this.#names.set(statement.name, [yield this.#offer(statement)]);
+        yield* this.#shuffle(statement);
         break;
-      case 'scratch': {
-        if (statement.shared !== undefined) break;
-        const elements = new Array<Scalar | undefined>(statement.size).fill(undefined);
-        this.#memory.set(statement.name, { dtype: statement.dtype, elements });
+      case 'copyAsync':
+      case 'copies':
+      case 'matrixLoad':
+      case 'matrixMultiply':
+        yield* this.#executeHardware(statement);
         break;
-      }
+      case 'scratch':
+        this.#scratch(statement);
+        break;
       case 'check':
         this.#check(statement);
         break;
@@ -153,11 +159,73 @@ export class KernelThread {
     }
   }
 
-  #offer(statement: Stmt & { readonly kind: 'shuffle' }): Meeting {
-    return { statement, value: at(this.#value(statement.value), 0), distance: this.#index(statement.distance) };
+  *#for(statement: Stmt & { readonly kind: 'for' }): Steps {
+    const to = this.#index(statement.to);
+    const step = typeof statement.step === 'number' ? statement.step : this.#index(statement.step);
+    if (step < 1) this.#fail(`the loop over ${statement.name} does not advance`);
+    for (let value = this.#index(statement.from); value < to; value += step) {
+      this.#names.set(statement.name, [BigInt(value)]);
+      yield* this.block(statement.body);
+    }
   }
 
-  *#parallel({ begin, end, total, body }: Stmt & { readonly kind: 'parallel' }): Generator<Meeting, void, Scalar> {
+  #scratch({ name, dtype, size, shared }: Stmt & { readonly kind: 'scratch' }): void {
+    if (shared === undefined) this.#memory.set(name, { dtype, elements: new Array<Scalar | undefined>(size).fill(undefined) }); // prettier-ignore
+  }
+
+  *#executeHardware(statement: HardwareStmt): Steps {
+    if (statement.kind === 'copyAsync') this.#copy(statement);
+    else if (statement.kind === 'matrixLoad') yield* this.#loadMatrices(statement);
+    else if (statement.kind === 'matrixMultiply') yield* this.#multiply(statement);
+    else if (statement.action === 'commit') this.#copies.commit();
+    else this.#copies.wait(statement.pending);
+  }
+
+  *#shuffle(statement: Stmt & { readonly kind: 'shuffle' }): Steps {
+    const own = this.#value(statement.value);
+    const distance = this.#index(statement.distance);
+    const { lane, offers } = yield { statement, values: own };
+    const from = { from: distance, down: lane + distance, up: lane - distance }[statement.mode];
+    this.#names.set(statement.name, offers[from] ?? own);
+  }
+
+  #copy({ from, to, lanes, mask }: Stmt & { readonly kind: 'copyAsync' }): void {
+    const [source, target] = [get(this.#memory, from.buffer), get(this.#memory, to.buffer)];
+    const isCopied = mask === undefined || at(this.#value(mask), 0) !== 0;
+    const [start, place] = [this.#index(from.at), this.#index(to.at)];
+    const zero: Scalar = source.dtype === 'i64' ? 0n : 0;
+    const elements = Array.from({ length: lanes }, (_, lane) =>
+      isCopied ? this.#element(source, from.buffer, start + lane) : zero,
+    );
+    for (let lane = 0; lane < lanes; lane++) this.watch?.({ name: to.buffer, place: place + lane, kind: 'write' });
+    this.#copies.send({ memory: target, place, elements });
+  }
+
+  *#loadMatrices(statement: Stmt & { readonly kind: 'matrixLoad' }): Steps {
+    const { from, names, dtype, transposed } = statement;
+    const memory = get(this.#memory, from.buffer);
+    const { lane, offers } = yield { statement, values: [this.#index(from.at)] };
+    const rows = offers.map(([row]) => Number(row));
+    names.forEach((name, number) => {
+      const [low, high] = loadedPlaces(rows, { lane, number, transposed });
+      const pair = [this.#element(memory, from.buffer, low), this.#element(memory, from.buffer, high)] as const;
+      this.#names.set(name, [packHalves(pair, dtype)]);
+    });
+  }
+
+  *#multiply(statement: Stmt & { readonly kind: 'matrixMultiply' }): Steps {
+    const { left, right, sum, dtype } = statement;
+    const words = [...left, ...right].map((word) => at(this.#value(word), 0));
+    const { lane, offers } = yield { statement, values: words };
+    const memory = get(this.#memory, sum.buffer);
+    const place = this.#index(sum.at);
+    multipliedFragment(offers, lane, dtype).forEach((product, slot) => {
+      const before = Number(this.#element(memory, sum.buffer, place + slot));
+      memory.elements[place + slot] = Math.fround(before + product);
+    });
+  }
+
+  *#parallel({ begin, end, total, body }: Stmt & { readonly kind: 'parallel' }): Steps {
     const units = this.#index(total);
     const chunk = this.#run.chunk ?? units;
     for (let last = Math.ceil(units / Math.max(1, chunk)) - 1; last >= 0; last--) {

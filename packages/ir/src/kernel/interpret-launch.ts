@@ -5,7 +5,7 @@ import { at, InternalError } from '@tsinductor/base';
 import type { Value as Scalar } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { KernelThread } from './interpret-kernel.ts';
-import type { KernelMemory, KernelRun, Meeting } from './interpret-kernel.ts';
+import type { KernelMemory, KernelRun, Meeting, Met } from './interpret-kernel.ts';
 import type { Index } from '../index-expr.ts';
 import type { Kernel, Launch } from './kernel.ts';
 import { AccessLog } from './launch-races.ts';
@@ -25,13 +25,16 @@ export function interpretKernel(kernel: Kernel, run: KernelRun): number {
   return thread.status;
 }
 
+/** What a thread gets where nothing is exchanged. */
+const alone: Met = { lane: 0, offers: [] };
+
 interface Running {
   readonly number: number;
   readonly machine: KernelThread;
-  readonly steps: Generator<Meeting, void, Scalar>;
+  readonly steps: Generator<Meeting, void, Met>;
   waiting: Meeting | undefined;
   /** What the thread is given when it goes on. */
-  given: Scalar;
+  given: Met;
   done: boolean;
 }
 
@@ -83,7 +86,14 @@ class LaunchMachine {
       machine.watch = (access) => {
         this.#log.note(access, number);
       };
-      return { number, machine, steps: machine.block(this.#kernel.body), waiting: undefined, given: 0, done: false };
+      return {
+        number,
+        machine,
+        steps: machine.block(this.#kernel.body),
+        waiting: undefined,
+        given: alone,
+        done: false,
+      };
     });
     while (threads.some((thread) => !thread.done)) {
       for (const thread of this.#ordered(threads)) if (!thread.done && thread.waiting === undefined) advance(thread);
@@ -112,7 +122,7 @@ class LaunchMachine {
     const apart = threads.find(({ waiting }) => waiting === undefined || waiting.statement !== statement);
     if (apart !== undefined) this.#fail(`thread ${String(apart.number)} does not arrive where thread 0 waits`);
     this.#log.barrier();
-    for (const thread of threads) release(thread, 0);
+    for (const thread of threads) release(thread, alone);
   }
 
   /** Whether the threads of a warp met. */
@@ -121,19 +131,13 @@ class LaunchMachine {
     if (statement === undefined || (statement.kind === 'barrier' && statement.scope === 'block')) return false;
     const apart = warp.find(({ waiting }) => waiting?.statement !== statement);
     if (apart !== undefined) this.#fail(`thread ${String(apart.number)} does not take part in what its warp does`);
-    const offered = warp.map(({ waiting }) => waiting);
+    const offers = warp.map(({ waiting }) => waiting?.values ?? []);
     if (statement.kind === 'barrier') this.#log.warpBarrier(at(warp, 0).number);
     warp.forEach((thread, lane) => {
-      const from = statement.kind === 'barrier' ? lane : source(statement.mode, lane, offered[lane]?.distance ?? 0);
-      release(thread, (offered[from] ?? offered[lane])?.value ?? 0);
+      release(thread, { lane, offers });
     });
     return true;
   }
-}
-
-function source(mode: 'down' | 'up' | 'from', lane: number, distance: number): number {
-  if (mode === 'from') return distance;
-  return mode === 'down' ? lane + distance : lane - distance;
 }
 
 function advance(thread: Running): void {
@@ -142,7 +146,7 @@ function advance(thread: Running): void {
   thread.waiting = next.done === true ? undefined : next.value;
 }
 
-function release(thread: Running, given: Scalar): void {
+function release(thread: Running, given: Met): void {
   thread.waiting = undefined;
   thread.given = given;
 }

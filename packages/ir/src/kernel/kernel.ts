@@ -138,6 +138,47 @@ export type Stmt =
       readonly distance: Index;
     }
   /**
+   * `lanes` neighbouring elements set out from a buffer to shared memory; zeros where `mask` is false. Until their group has
+   * landed they are undefined. Both places are aligned to the bytes moved: 4, 8 or 16.
+   */
+  | {
+      readonly kind: 'copyAsync';
+      readonly dtype: DType;
+      readonly lanes: number;
+      readonly from: MemoryPlace;
+      readonly to: MemoryPlace;
+      readonly mask?: Value;
+    }
+  /** commit: what the thread sent since its last commit is a group. wait: all its groups but the `pending` latest have landed. */
+  | { readonly kind: 'copies'; readonly action: 'commit' }
+  | { readonly kind: 'copies'; readonly action: 'wait'; readonly pending: number }
+  /**
+   * Four matrices of 8 x 8 elements of two bytes in shared memory, by the threads of a warp: lane l says by `from` where row
+   * l % 8 of matrix l / 8 begins. names[m] := the elements (l / 4, 2 (l % 4)) and one further of matrix m as the halves of an
+   * i32, the first in the low bits; of the transposed matrix with `transposed`.
+   */
+  | {
+      readonly kind: 'matrixLoad';
+      readonly names: readonly string[];
+      readonly dtype: DType;
+      readonly from: MemoryPlace;
+      readonly transposed: boolean;
+    }
+  /**
+   * sum += left * right by the threads of a warp, in f32: 16 x 16 by 16 x 8 elements of f16 or bf16, or for f32 16 x 8 by 8 x 8
+   * of which 10 bits of fraction count. Lane l, g = l / 4, t = l % 4. Of the halves: left[0] is (g, 2t) and (g, 2t + 1), left[1] 8
+   * rows further, left[2] and left[3] the same 8 columns further; right[0] (2t, g) and (2t + 1, g), right[1] 8 rows further.
+   * For f32: left[0] is (g, t), left[1] 8 rows further, left[2] and left[3] 4 columns further; right[0] (t, g), right[1] 4 rows
+   * further. `sum` names four elements of the thread's own memory: (g, 2t), (g, 2t + 1), and 8 rows further.
+   */
+  | {
+      readonly kind: 'matrixMultiply';
+      readonly dtype: DType;
+      readonly left: readonly Value[];
+      readonly right: readonly Value[];
+      readonly sum: MemoryPlace;
+    }
+  /**
    * name := the user's index `value` (i64), wrapped once if negative and put to 0 where it is then outside [0, extent).
    * In that case the run fails with `site`. Lanes from `count` on, and lanes that `mask` excludes, never fail.
    */
@@ -164,6 +205,15 @@ export type Stmt =
   | { readonly kind: 'fence' }
   | { readonly kind: 'prefetch'; readonly buffer: string; readonly at: Index; readonly intent: 'read' | 'write' }
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
+
+/** Statements that stand for instructions of a machine with warps. */
+export type HardwareStmt = Stmt & { readonly kind: 'copyAsync' | 'copies' | 'matrixLoad' | 'matrixMultiply' };
+
+/** An element of a buffer or scratch. */
+export interface MemoryPlace {
+  readonly buffer: string;
+  readonly at: Index;
+}
 
 /** What an atomic update does: names of pointwise ops. */
 export type AtomicOp = 'add' | 'minimum' | 'maximum';

@@ -1,7 +1,7 @@
 // The Kernel IR as text, for tests, dumps and messages of the verifier: one statement per line, types by suffix.
 import { Lines } from '@tsinductor/base';
 import { printIndex } from '../print/print-index.ts';
-import type { Access, Condition, Kernel, Launch, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import type { Access, Condition, Kernel, Launch, MemoryPlace, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
 
 export const printValueType = ({ dtype, lanes }: ValueType): string =>
   lanes === 1 ? dtype : `${dtype}x${String(lanes)}`;
@@ -84,6 +84,8 @@ function printBlocks(statement: BlockStmt, lines: Lines): void {
 
 const named = (name: string, value: Value): string => `${name}: ${printValueType(value.type)}`;
 
+const place = ({ buffer, at }: MemoryPlace): string => `${buffer}[${printIndex(at)}]`;
+
 function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
   switch (statement.kind) {
     case 'let':
@@ -110,6 +112,22 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
     case 'shuffle': {
       const { name, value, mode, distance } = statement;
       return `shuffle ${named(name, value)} = ${printKernelValue(value)} ${mode} ${printIndex(distance)}`;
+    }
+    case 'copyAsync': {
+      const { lanes, dtype, from, to, mask } = statement;
+      const where = mask === undefined ? '' : ` where ${printKernelValue(mask)}`;
+      return `copy ${dtype}x${String(lanes)} ${place(to)} = ${place(from)}${where}`;
+    }
+    case 'copies':
+      return statement.action === 'commit' ? 'copies commit' : `copies wait ${String(statement.pending)}`;
+    case 'matrixLoad': {
+      const { names, from, transposed } = statement;
+      return `matrices ${names.join(', ')} = ${place(from)}${transposed ? ' transposed' : ''}`;
+    }
+    case 'matrixMultiply': {
+      const { dtype, left, right, sum } = statement;
+      const words = (values: readonly Value[]): string => `(${values.map(printKernelValue).join(', ')})`;
+      return `multiply ${dtype} ${place(sum)} += ${words(left)} * ${words(right)}`;
     }
     case 'check': {
       const { name, value, extent, site, count } = statement;

@@ -49,6 +49,13 @@ export function statementValues(statement: Stmt): readonly Value[] {
       ];
     case 'atomic':
       return [statement.value];
+    case 'copyAsync':
+      return statement.mask === undefined ? [] : [statement.mask];
+    case 'matrixMultiply':
+      return [...statement.left, ...statement.right];
+    case 'copies':
+    case 'matrixLoad':
+      return [];
     case 'fetch':
       return statement.expected === undefined ? [statement.value] : [statement.value, statement.expected];
     case 'for':
@@ -83,6 +90,10 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
     case 'scratch':
     case 'barrier':
     case 'shuffle':
+    case 'copyAsync':
+    case 'copies':
+    case 'matrixLoad':
+    case 'matrixMultiply':
     case 'check':
     case 'transpose':
     case 'fence':
@@ -142,6 +153,13 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
       ];
     case 'prefetch':
       return [statement.at];
+    case 'copyAsync':
+      return [statement.from.at, statement.to.at];
+    case 'matrixLoad':
+      return [statement.from.at];
+    case 'matrixMultiply':
+      return [statement.sum.at];
+    case 'copies':
     case 'let':
     case 'var':
     case 'set':

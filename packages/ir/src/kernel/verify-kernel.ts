@@ -4,7 +4,7 @@ import { dtypeInfo, InternalError, Lines } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { freeAxes, freeIndirects, freeSizes } from '../arithmetic/query.ts';
 import type { Index } from '../index-expr.ts';
-import type { Access, Kernel, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import type { Access, HardwareStmt, Kernel, MemoryPlace, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
 import { printKernelValue, printStatement, printValueType } from './print-kernel-ir.ts';
 import { statementBlocks, statementIndexes, statementValues, valueIndexes, valueOperands } from './traverse-kernel.ts';
 
@@ -110,6 +110,12 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
     case 'shuffle':
       verifyMeeting(statement, scope);
       break;
+    case 'copyAsync':
+    case 'copies':
+    case 'matrixLoad':
+    case 'matrixMultiply':
+      verifyHardware(statement, scope);
+      break;
     case 'scratch':
       verifyScratch(statement, kernel);
       if (scope.memory.has(statement.name)) fail(kernel, statement, `${statement.name} is defined twice`);
@@ -144,6 +150,43 @@ function verifyMeeting(statement: Stmt & { readonly kind: 'barrier' | 'shuffle' 
   if (statement.kind === 'barrier') return;
   if (statement.value.type.lanes !== 1) fail(kernel, statement, 'a shuffled value has one lane');
   define(statement, statement.name, { scope, type: statement.value.type });
+}
+
+function verifyHardware(statement: HardwareStmt, scope: Scope): void {
+  const { kernel } = scope;
+  if (kernel.launch === undefined) fail(kernel, statement, `a ${statement.kind} stands in a kernel without a launch`);
+  if (statement.kind === 'copyAsync') verifyCopy(statement, scope);
+  else if (statement.kind === 'matrixLoad') {
+    verifyPlace(statement.from, statement, { scope, dtype: statement.dtype });
+    if (dtypeInfo[statement.dtype].bytes !== 2) fail(kernel, statement, 'matrices are loaded by elements of two bytes');
+    if (statement.names.length !== 4) fail(kernel, statement, 'four matrices are loaded');
+    for (const name of statement.names) define(statement, name, { scope, type: { dtype: 'i32', lanes: 1 } });
+  } else if (statement.kind === 'matrixMultiply') {
+    verifyPlace(statement.sum, statement, { scope, dtype: 'f32' });
+    const words = [...statement.left, ...statement.right];
+    if (statement.left.length !== 4 || statement.right.length !== 2 || words.some(({ type }) => type.dtype !== 'i32'))
+      fail(kernel, statement, 'fragments are four words and two words');
+  }
+}
+
+function verifyPlace(
+  { buffer }: MemoryPlace,
+  statement: Stmt,
+  { scope, dtype }: { readonly scope: Scope; readonly dtype: DType },
+): Memory {
+  const memory = scope.memory.get(buffer);
+  if (memory?.dtype !== dtype) fail(scope.kernel, statement, `there is no memory ${buffer} of ${dtype}`);
+  return memory;
+}
+
+function verifyCopy(statement: Stmt & { readonly kind: 'copyAsync' }, scope: Scope): void {
+  const { dtype, lanes, from, to, mask } = statement;
+  verifyPlace(from, statement, { scope, dtype });
+  if (!verifyPlace(to, statement, { scope, dtype }).writable)
+    fail(scope.kernel, statement, `${to.buffer} is only read`);
+  if (![4, 8, 16].includes(lanes * dtypeInfo[dtype].bytes))
+    fail(scope.kernel, statement, 'a copy moves 4, 8 or 16 bytes');
+  if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: 1 });
 }
 
 function verifyScratch(statement: Stmt & { readonly kind: 'scratch' }, kernel: Kernel): void {

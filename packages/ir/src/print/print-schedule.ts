@@ -89,5 +89,7 @@ export function printDecision(decision: Decision): string {
       return `not fused ${decision.nodes.join(', ')}: ${decision.reason}`;
     case 'reused':
       return `${decision.buffer} reuses ${decision.of}: ${decision.reason}`;
+    case 'padded':
+      return `${decision.isDone ? 'padded' : 'not padded'} ${decision.buffer} to strides [${decision.strides}]: ${decision.reason}`;
   }
 }

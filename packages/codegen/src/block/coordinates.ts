@@ -2,15 +2,15 @@
 import { at } from '@tsinductor/base';
 import { add, int, multiply, sameShape } from '@tsinductor/ir';
 import type { Index, TileOp } from '@tsinductor/ir';
-import type { Binder } from './binder.ts';
+import type { BlockScope } from './block-scope.ts';
 
 /** The coordinates of the operand of a broadcast, reshape or permute; undefined where a reshape regroups axes. */
 export function sourceCoordinates(
   node: TileOp,
   coordinates: readonly Index[],
-  binder: Binder,
+  scope: BlockScope,
 ): readonly Index[] | undefined {
-  const { shape } = binder.tile(at(node.args, 0));
+  const { shape } = scope.tile(at(node.args, 0));
   if (node.op === 'broadcast') return shape.map((extent, axis) => (extent === 1 ? int(0) : at(coordinates, axis)));
   if (node.op === 'permute') {
     const { order } = node.attrs;

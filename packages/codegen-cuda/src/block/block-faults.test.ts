@@ -1,0 +1,53 @@
+// Faults planted into generated kernels, each caught by the check that is meant for it; and the same kernels without the fault,
+// which pass (see generate-block.test.ts).
+import { describe, expect, test } from '@jest/globals';
+import { hasCompiler } from '@tsinductor/testing/loops';
+import { addCase, blockDifferences, emulateBlocks, interpretCase, productCase, reversedCase, runEmulated, softmaxCase } from '../test-support/block-run.ts'; // prettier-ignore
+import type { BlockCase } from '../test-support/block-run.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+
+interface Fault {
+  readonly name: string;
+  readonly one: BlockCase;
+  readonly from: RegExp;
+  readonly to: string;
+  /** What the emulation reports, or what shows in the result. */
+  readonly found: { readonly message: RegExp } | { readonly result: RegExp };
+}
+
+const product = productCase('f16', 'ieee', [32, 32, 32]);
+
+const faults: readonly Fault[] = [
+  { name: 'a missing barrier before shared memory is read, which is NaN until then', one: softmaxCase(), from: /__syncthreads\(\);/g, to: '', found: { result: /is NaN, not/ } },
+  { name: 'a missing barrier between two uses of a buffer', one: reversedCase(), from: /__syncthreads\(\);/g, to: '', found: { message: /race: byte \d+ of x_ptr depends on the order/ } },
+  { name: 'a divergent barrier', one: softmaxCase(), from: /__syncthreads\(\);/, to: 'if (thread < 40) __syncthreads();', found: { message: /divergent/ } },
+  { name: 'a read out of bounds', one: addCase(700), from: /= mask \? (x_ptr\[[^\]]*\]) : 0\.0f/, to: '= $1', found: { message: /out of bounds: touches memory beside x_ptr, which has 2800 bytes/ } },
+  { name: 'a write out of bounds', one: addCase(700), from: /if \(mask_?\d*\) out_ptr/, to: 'out_ptr', found: { message: /out of bounds: touches memory beside out_ptr/ } },
+  { name: 'a missing wait for copies', one: product, from: /wait_copies<\d+>\(\);/g, to: '', found: { result: /is NaN, not/ } },
+  { name: 'a wrong fragment lane', one: product, from: /(load_matrices\(.*)thread % 16/, to: '$1(thread + 1) % 16', found: { result: /is -?[\d.e-]+, not/ } },
+  { name: 'a misaligned wide access', one: addCase(704, 16), from: /load_f32x4\(x_ptr \+ /, to: 'load_f32x4(x_ptr + 1 + ', found: { message: /misaligned access of 16 bytes/ } },
+]; // prettier-ignore
+
+const target = { architecture: 'sm_80', warps: 4, stages: 3, mayAlias: false } as const;
+
+ring('a planted fault is caught', () => {
+  test.each(faults.map((fault) => [fault.name, fault] as const))('%s', (_, { one, from, to, found }) => {
+    const emulated = emulateBlocks([one.program], target, (source) => {
+      expect(source).toMatch(from);
+      return source.replace(from, to);
+    });
+    try {
+      const { said, buffers } = runEmulated(one, emulated, 0);
+      if ('message' in found) {
+        expect(said).toMatch(found.message);
+      } else {
+        expect(said).toBe('');
+        expect(blockDifferences(interpretCase(one), buffers, 1e-3).join('\n')).toMatch(found.result);
+      }
+    } finally {
+      emulated.compiled.dispose();
+    }
+  });
+});

@@ -1,0 +1,337 @@
+// Elements of tiles as values of one thread. A virtual tile is computed in place, down to what is in registers, in shared
+// memory or a scalar. `missingTiles` says beforehand which tiles in registers would be read where the thread does not
+// hold them: those are copied to shared memory first, for a barrier cannot stand in the middle of an expression.
+import { at, get, invariant, isInteger } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import {
+  apply, argumentValue, bufferName, constantOf, flatIndex, nodeIndex, snake, sourceCoordinates, valueIndex, zeroOf,
+} from '@tsinductor/codegen'; // prettier-ignore
+import { add, floorDivide, int, modulo, multiply, printIndex } from '@tsinductor/ir';
+import type { Access, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
+import type { BlockBinder, Home, SharedTile } from './block-binder.ts';
+import { coordinatesOf } from './layout.ts';
+import type { Layout } from './layout.ts';
+
+/** Where a loop over a layout's registers stands. */
+export interface Spot {
+  readonly layout: Layout;
+  readonly register: Index;
+}
+
+export interface Evaluation {
+  readonly binder: BlockBinder;
+  /** Absent where every thread computes the same element. */
+  readonly spot: Spot | undefined;
+  /** Values known in the present block. */
+  readonly memo: Map<string, Value>;
+}
+
+export const evaluationAt = (binder: BlockBinder, spot?: Spot): Evaluation => ({ binder, spot, memo: new Map() });
+
+/** The element of a tile of integers as an index expression, where it is one. */
+export function tileIndex(id: TileId, coordinates: readonly Index[], binder: BlockBinder): Index | undefined {
+  if (!isInteger(binder.tile(id).dtype)) return undefined;
+  const home = binder.home(id);
+  switch (home.kind) {
+    case 'scalar':
+      return home.index;
+    case 'registers':
+    case 'shared':
+      return undefined;
+    case 'shifted': {
+      const base = tileIndex(home.base, coordinates, binder);
+      return base === undefined ? undefined : add(base, home.shift);
+    }
+    case 'virtual':
+      return opIndex(home.node, coordinates, binder);
+  }
+}
+
+const opIndex = (node: TileOp, coordinates: readonly Index[], binder: BlockBinder): Index | undefined =>
+  nodeIndex(node, coordinates, { scope: binder, indexOf: (id, where) => tileIndex(id, where, binder) });
+
+/** An index as a value of `dtype`. */
+export function indexValue(index: Index, dtype: DType): Value {
+  if (index.kind === 'int') return constantOf(dtype === 'i64' ? { bigint: String(index.value) } : index.value, dtype);
+  const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
+  const value: Value = { kind: 'index', value: index, type: { dtype: narrow, lanes: 1 } };
+  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes: 1 } };
+}
+
+const keyOf = (id: TileId, coordinates: readonly Index[]): string =>
+  `${String(id)} ${coordinates.map((index) => printIndex(index)).join(', ')}`;
+
+/** The register in which the thread holds the element that it is asked for, if it holds it. */
+function ownRegister(
+  home: Home & { readonly kind: 'registers' },
+  coordinates: readonly Index[],
+  spot: Spot | undefined,
+): Index | undefined {
+  const { layout } = home;
+  const register = layout.registers === 1 ? int(0) : layout.key === spot?.layout.key ? spot.register : undefined;
+  if (register === undefined) return undefined;
+  const own = layout.coordinates(register);
+  return own.every((index, axis) => printIndex(index) === printIndex(at(coordinates, axis))) ? register : undefined;
+}
+
+/** Where an operation that only moves elements takes its operand's from. */
+export function movedCoordinates(
+  node: TileOp & { readonly op: 'broadcast' | 'reshape' | 'permute' },
+  coordinates: readonly Index[],
+  binder: BlockBinder,
+): readonly Index[] {
+  const kept = sourceCoordinates(node, coordinates, binder);
+  if (kept !== undefined) return kept;
+  const flat = flatIndex(at(node.results, 0).shape, coordinates);
+  return coordinatesOf(flat, binder.tile(at(node.args, 0)).shape);
+}
+
+/** The element's place in a tile in shared memory: granules of a row change places by its number, so that columns meet no bank twice. */
+export function sharedPlace(
+  { shape, granule, offset }: SharedTile,
+  coordinates: readonly Index[],
+  binder: BlockBinder,
+): Index {
+  const width = shape.at(-1) ?? 1;
+  const rows = shape.slice(0, -1).reduce((count, extent) => count * extent, 1);
+  const turns = Math.min(rows, Math.floor(width / granule), granule === 1 ? 32 : 8);
+  const start = offset ?? int(0);
+  if (turns <= 1) return add(start, flatIndex(shape, coordinates));
+  const column = at(coordinates, shape.length - 1);
+  const row = flatIndex(shape.slice(0, -1), coordinates.slice(0, -1));
+  const turn = modulo(row, int(turns));
+  const chunk = floorDivide(column, int(granule));
+  const value = apply('bitwiseXor', [indexValue(chunk, 'i64'), indexValue(turn, 'i64')], 'i64');
+  const turned: Index = {
+    kind: 'axis',
+    axis: { name: nameOf(binder.name(value, 'swizzled')), extent: int(width / granule) },
+  };
+  const inGranule = modulo(column, int(granule));
+  return add(start, add(multiply(row, int(width)), add(multiply(turned, int(granule)), inGranule)));
+}
+
+export function nameOf(value: Value): string {
+  invariant(value.kind === 'name', 'a value is named before it is an index');
+  return value.name;
+}
+
+const bytesOf: Readonly<Record<DType, number>> = { f64: 8, f32: 4, f16: 2, bf16: 2, i64: 8, i32: 4, i16: 2, i8: 1, u8: 1, bool: 1 }; // prettier-ignore
+
+/** One element of a buffer or scratch. */
+export const elementAt = (buffer: string, place: Index, dtype: DType): Access => ({
+  buffer,
+  at: place,
+  step: int(1),
+  align: bytesOf[dtype],
+});
+
+const loadOf = (access: Access, dtype: DType): Value => ({ kind: 'load', access, type: { dtype, lanes: 1 } });
+
+export function evaluateTile(id: TileId, coordinates: readonly Index[], evaluation: Evaluation): Value {
+  const { binder, memo } = evaluation;
+  const home = binder.home(id);
+  if (home.kind === 'scalar') return home.value;
+  const key = keyOf(id, coordinates);
+  const known = memo.get(key);
+  if (known !== undefined) return known;
+  const tile = binder.tile(id);
+  const index = tile.dtype === 'i32' || tile.dtype === 'i64' ? tileIndex(id, coordinates, binder) : undefined;
+  const value =
+    index === undefined
+      ? computed(tile, coordinates, evaluation)
+      : binder.name(indexValue(index, tile.dtype), binder.label(id, 'at'));
+  memo.set(key, value);
+  return value;
+}
+
+function computed(tile: Tile, coordinates: readonly Index[], evaluation: Evaluation): Value {
+  const { binder, spot } = evaluation;
+  const home = binder.home(tile.id);
+  switch (home.kind) {
+    case 'scalar':
+      return home.value;
+    case 'registers': {
+      const register = ownRegister(home, coordinates, spot);
+      if (register !== undefined)
+        return binder.name(loadOf(elementAt(home.name, register, tile.dtype), tile.dtype), `${home.name}_at`);
+      return fromShared(get(binder.copies, tile.id), coordinates, { tile, binder });
+    }
+    case 'shared':
+      return fromShared(home.tile, coordinates, { tile, binder });
+    case 'shifted': {
+      const base = evaluateTile(home.base, coordinates, evaluation);
+      return binder.name(
+        apply('add', [base, indexValue(home.shift, tile.dtype)], tile.dtype),
+        binder.label(tile.id, 'moved'),
+      );
+    }
+    case 'virtual':
+      return evaluateNode(home.node, coordinates, evaluation);
+  }
+}
+
+function fromShared(
+  from: SharedTile,
+  coordinates: readonly Index[],
+  { tile, binder }: { tile: Tile; binder: BlockBinder },
+): Value {
+  const place = sharedPlace(from, coordinates, binder);
+  return binder.name(loadOf(elementAt(from.name, place, tile.dtype), tile.dtype), `${from.name}_at`);
+}
+
+/** The value of a pure operation or a load at a place. */
+export function evaluateNode(node: TileOp, coordinates: readonly Index[], evaluation: Evaluation): Value {
+  const { binder } = evaluation;
+  const result = at(node.results, 0);
+  const label = (otherwise: string): string => binder.label(result.id, otherwise);
+  const operand = (slot: number, where = coordinates): Value => evaluateTile(at(node.args, slot), where, evaluation);
+  switch (node.op) {
+    case 'constant':
+      return constantOf(node.attrs.value, result.dtype);
+    case 'argument':
+      return argumentValue(node, binder);
+    case 'programId':
+    case 'numPrograms':
+    case 'arange': {
+      const index = opIndex(node, coordinates, binder);
+      invariant(index !== undefined, `${node.op} is an index`);
+      return binder.name(indexValue(index, 'i32'), label('index'));
+    }
+    case 'broadcast':
+    case 'reshape':
+    case 'permute':
+      return operand(0, movedCoordinates(node, coordinates, binder));
+    case 'hint':
+      return operand(0);
+    case 'apply': {
+      const args = node.args.map((_, slot) => operand(slot));
+      return binder.name(apply(node.attrs.op, args, result.dtype), label(snake(node.attrs.op)));
+    }
+    case 'cast':
+    case 'bitcast':
+      return binder.name(
+        { kind: node.op, value: operand(0), type: { dtype: result.dtype, lanes: 1 } },
+        label(`to_${result.dtype}`),
+      );
+    case 'load':
+      return loadElement(node, coordinates, evaluation);
+    case 'gather':
+      return gatherElement(node, coordinates, evaluation);
+    case 'store':
+    case 'atomic':
+    case 'atomicCas':
+    case 'dot':
+    case 'barrier':
+    case 'print':
+    case 'assert':
+      return notComputed(node.op);
+  }
+}
+
+function notComputed(op: string): never {
+  invariant(false, `${op} is not computed element by element`);
+}
+
+export type MemoryOp = TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'atomicCas' };
+
+/** Where the element of a memory operation lies. */
+export function globalAccess(node: MemoryOp, coordinates: readonly Index[], evaluation: Evaluation): Access {
+  const { binder } = evaluation;
+  const { name, dtype } = at(binder.program.params, node.attrs.param);
+  const offsets = at(node.args, 0);
+  const index = tileIndex(offsets, coordinates, binder);
+  const place = index ?? valueIndex(binder.name(evaluateTile(offsets, coordinates, evaluation), 'offset'));
+  return elementAt(bufferName(name), place, dtype);
+}
+
+function loadElement(
+  node: TileOp & { readonly op: 'load' },
+  coordinates: readonly Index[],
+  evaluation: Evaluation,
+): Value {
+  const { binder } = evaluation;
+  const { dtype, id } = at(node.results, 0);
+  const [, maskId, otherId] = node.args;
+  const mask = maskId === undefined ? undefined : evaluateTile(maskId, coordinates, evaluation);
+  const other = otherId === undefined ? zeroOf(dtype) : evaluateTile(otherId, coordinates, evaluation);
+  const access = globalAccess(node, coordinates, evaluation);
+  const value: Value = {
+    kind: 'load',
+    access,
+    type: { dtype, lanes: 1 },
+    ...(mask === undefined ? {} : { mask, other }),
+  };
+  return binder.name(value, binder.label(id, `${access.buffer}_at`));
+}
+
+function gatherElement(
+  node: TileOp & { readonly op: 'gather' },
+  coordinates: readonly Index[],
+  evaluation: Evaluation,
+): Value {
+  const { binder } = evaluation;
+  const [source, index] = [at(node.args, 0), at(node.args, 1)];
+  const position = binder.name(evaluateTile(index, coordinates, evaluation), 'picked');
+  const extent = int(at(binder.tile(source).shape, node.attrs.axis));
+  const named: Value =
+    position.type.dtype === 'i64' || position.type.dtype === 'i32'
+      ? position
+      : binder.name({ kind: 'cast', value: position, type: { dtype: 'i64', lanes: 1 } }, 'picked');
+  const place: Index =
+    named.kind === 'constant' ? valueIndex(named) : { kind: 'axis', axis: { name: nameOf(named), extent } };
+  const where = coordinates.map((coordinate, axis) => (axis === node.attrs.axis ? place : coordinate));
+  return evaluateTile(source, where, { ...evaluation, spot: undefined });
+}
+
+/** The tiles in registers that evaluating `id` would read where the thread does not hold them. */
+export function missingTiles(
+  id: TileId,
+  coordinates: readonly Index[],
+  {
+    binder,
+    spot,
+    seen,
+    found,
+  }: {
+    readonly binder: BlockBinder;
+    readonly spot: Spot | undefined;
+    readonly seen: Set<string>;
+    readonly found: Set<TileId>;
+  },
+): void {
+  const key = `${String(spot === undefined)} ${keyOf(id, coordinates)}`;
+  if (seen.has(key)) return;
+  seen.add(key);
+  const home = binder.home(id);
+  if (home.kind === 'registers' && ownRegister(home, coordinates, spot) === undefined && !binder.copies.has(id))
+    found.add(id);
+  if (home.kind === 'shifted') missingTiles(home.base, coordinates, { binder, spot, seen, found });
+  if (home.kind !== 'virtual' || tileIndex(id, coordinates, binder) !== undefined) return;
+  for (const read of readsOf(home.node, coordinates, binder))
+    missingTiles(read.id, read.coordinates, { binder, spot: read.isOwn ? spot : undefined, seen, found });
+}
+
+interface TileRead {
+  readonly id: TileId;
+  readonly coordinates: readonly Index[];
+  /** Whether the place may be one that the thread holds. */
+  readonly isOwn: boolean;
+}
+
+/** What computing an element of an operation reads of its operands. */
+function readsOf(node: TileOp, coordinates: readonly Index[], binder: BlockBinder): readonly TileRead[] {
+  const [first] = node.args;
+  if (first !== undefined && (node.op === 'broadcast' || node.op === 'reshape' || node.op === 'permute'))
+    return [{ id: first, coordinates: movedCoordinates(node, coordinates, binder), isOwn: true }];
+  return node.args.map((id, slot) =>
+    node.op === 'gather' && slot === 0
+      ? { id, coordinates: pickedCoordinates(coordinates, node.attrs.axis), isOwn: false }
+      : { id, coordinates, isOwn: true },
+  );
+}
+
+/** Coordinates of which nothing is known along an axis. */
+const pickedCoordinates = (coordinates: readonly Index[], axis: number): readonly Index[] =>
+  coordinates.map((coordinate, own) =>
+    own === axis ? { kind: 'axis', axis: { name: 'picked', extent: int(2 ** 30) } } : coordinate,
+  );

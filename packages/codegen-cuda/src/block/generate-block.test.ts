@@ -1,0 +1,100 @@
+// Hand-written kernels as CUDA: what the Block IR's interpreter computes, the bound kernels compute, in the Kernel IR's
+// interpreter (which sees every race and every missing barrier) and in the emulation, in both orders of threads.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { hasCompiler } from '@tsinductor/testing/loops';
+import {
+  addCase, blockDifferences, emulateBlocks, exactCases, interpretBound, interpretCase, productCase, runEmulated, softmaxCase,
+} from '../test-support/block-run.ts'; // prettier-ignore
+import { generateCudaBlocks } from './generate-block.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+
+const target = { architecture: 'sm_80', warps: 2, stages: 3, mayAlias: false } as const;
+const exact = exactCases();
+
+/** n * epsilon * sum |x| of a product whose factors are at most 4 and 2. */
+const boundOf = (depth: number, unit: number): number => depth * unit * depth * 8;
+
+const bounded = [
+  { one: productCase('f16', 'ieee', [20, 32, 16]), tolerance: boundOf(16, 2 ** -24) },
+  { one: productCase('f32', 'tf32', [32, 20, 8]), tolerance: boundOf(8, 2 ** -24) + 8 * 8 * 2 ** -9 },
+];
+
+/** Products element by element are many steps of an interpreter: those are the emulation's. */
+const interpreted = exact.filter(({ name }) => !name.startsWith('product'));
+
+describe('in the interpreter of bound kernels', () => {
+  const cases = [...interpreted.map((one) => ({ one, tolerance: 0 })), ...bounded];
+  test.each(cases.map(({ one, tolerance }, index) => [`${one.name} ${String(index)}`, one, tolerance] as const))(
+    '%s',
+    (_, one, tolerance) => {
+      const kernel = at(generateCudaBlocks([one.program], target).kernels, 0);
+      const expected = interpretCase(one);
+      for (const order of tolerance === 0 ? (['ascending', 'descending'] as const) : (['descending'] as const))
+        expect(blockDifferences(expected, interpretBound(one, kernel, order), tolerance)).toEqual([]);
+    },
+  );
+});
+
+ring('in the emulation', () => {
+  test('all of them', () => {
+    const cases = [...exact.map((one) => ({ one, tolerance: 0 })), ...bounded];
+    const programs = cases.map(({ one }) => one.program);
+    const emulated = emulateBlocks(programs, { ...target, warps: 4 });
+    try {
+      const wrong = cases.flatMap(({ one, tolerance }, position) => {
+        const { said, buffers } = runEmulated(one, emulated, position);
+        if (said !== '') return [`${one.name}: ${said}`];
+        return blockDifferences(interpretCase(one), buffers, tolerance).map((text) => `${one.name}: ${text}`);
+      });
+      expect(wrong).toEqual([]);
+    } finally {
+      emulated.compiled.dispose();
+    }
+  });
+});
+
+describe('the text', () => {
+  const source = (...programs: Parameters<typeof generateCudaBlocks>): string => generateCudaBlocks(...programs).source;
+
+  test('accesses are as wide as addresses and masks allow', () => {
+    expect(source([addCase(704, 16).program], target)).toContain('load_f32x4');
+    expect(source([addCase(700).program], target)).not.toContain('load_f32x4');
+  });
+
+  test('a reduction is shuffles; products are matrix instructions fed by asynchronous copies', () => {
+    expect(source([softmaxCase().program], target)).toContain('__shfl_down_sync');
+    const half = source([productCase('f16', 'ieee', [64, 64, 64]).program], target);
+    for (const call of [
+      'copy_async_16(',
+      'wait_copies<1>()',
+      'load_matrices(',
+      'load_matrices_transposed(',
+      'mma_m16n8k16_f16(',
+    ])
+      expect(half).toContain(call);
+    expect(source([productCase('f32', 'tf32', [64, 64, 64]).program], target)).toContain('mma_m16n8k8_tf32(');
+    const exactProduct = source([productCase('f32', 'ieee', [64, 64, 64]).program], target);
+    expect(exactProduct).not.toContain('mma');
+    expect(exactProduct).toContain('copy_async_16(');
+  });
+
+  test('without stages there is no pipeline', () => {
+    const { program } = productCase('f16', 'ieee', [64, 64, 64]);
+    expect(source([program], { ...target, stages: 1 })).not.toContain('copy_async');
+  });
+
+  test('equal kernels are printed once, the same each time, without includes', () => {
+    const programs = [softmaxCase().program, softmaxCase().program];
+    const text = source(programs, target);
+    expect(text.match(/__global__/g)).toHaveLength(1);
+    expect(source(programs, target)).toBe(text);
+    expect(text).not.toContain('#include');
+  });
+
+  test('buffers that may share memory are not restricted', () => {
+    expect(source([addCase(700).program], { ...target, mayAlias: true })).not.toContain('__restrict__');
+  });
+});

@@ -1,0 +1,328 @@
+// For tests: hand-written kernels as programs with arguments, and what the three that can run them leave in memory: the Block
+// IR's interpreter, the bound kernel in the Kernel IR's interpreter, the CUDA source in the emulation.
+import { at, isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { bufferName, gridName, scalarName } from '@tsinductor/codegen';
+import { constexpr, defineKernel, isConstexpr, isPointer, lowerKernel, ptr } from '@tsinductor/dsl';
+import type { ArgumentFacts, BodyArguments, Language, Schema } from '@tsinductor/dsl';
+import { interpretBlock, interpretKernel } from '@tsinductor/ir';
+import type { BlockArgument, BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
+import { f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
+import { cudaEmulationHeader } from '@tsinductor/runtime';
+import { compileNative } from '@tsinductor/testing/loops';
+import type { Compiled } from '@tsinductor/testing/loops';
+import type { BlockTarget } from '../block/block-binder.ts';
+import { generateCudaBlocks } from '../block/generate-block.ts';
+import { emulatedUnit } from '../emulated-unit.ts';
+import type { EmulatedUnit } from '../emulated-unit.ts';
+
+export type BlockArguments = Readonly<Record<string, ElementArray | number>>;
+
+export interface BlockCase {
+  readonly name: string;
+  readonly program: BlockProgram;
+  readonly grid: readonly [number, number, number];
+  readonly args: BlockArguments;
+}
+
+interface CaseParts<S extends Schema> {
+  readonly body: (args: BodyArguments<S>, tl: Language) => void;
+  readonly constants?: Readonly<Record<string, number>>;
+  readonly grid?: readonly [number, number, number];
+  readonly args: BlockArguments;
+  /** What addresses and scalars are multiples of. */
+  readonly divisor?: number;
+}
+
+export function blockCase<S extends Schema>(name: string, schema: S, parts: CaseParts<S>): BlockCase {
+  const { body, constants = {}, grid = [1, 1, 1], args, divisor = 1 } = parts;
+  const definition = defineKernel({ name, schema, body, locate: () => ({ location: { file: 'k.ts', line: 1 } }) });
+  const facts = Object.entries(schema).flatMap(([key, entry]): [string, ArgumentFacts][] => {
+    if (isConstexpr(entry)) return [];
+    const dtype: DType = isPointer(entry) ? (entry.dtype ?? 'f32') : entry;
+    return [[key, { dtype, divisor }]];
+  });
+  const program = lowerKernel(definition, { arguments: Object.fromEntries(facts), constants });
+  return { name, program, grid, args };
+}
+
+/** The arguments in the order of the parameters, buffers copied. */
+const argumentsOf = ({ program, args }: BlockCase): readonly (ElementArray | number)[] =>
+  program.params.map(({ name }) => {
+    const value = args[name] ?? 0;
+    return typeof value === 'number' ? value : value.slice();
+  });
+
+const buffersOf = (args: readonly (ElementArray | number)[]): readonly ElementArray[] =>
+  args.filter((value) => typeof value !== 'number');
+
+/** What the program's definition leaves in its buffers. */
+export function interpretCase(one: BlockCase): readonly ElementArray[] {
+  const args = argumentsOf(one);
+  const given = args.map((value): BlockArgument => (typeof value === 'number' ? value : { elements: value }));
+  interpretBlock(one.program, { grid: one.grid, args: given });
+  return buffersOf(args);
+}
+
+const decoded: Partial<Record<DType, (bits: number) => number>> = { f16: f16FromBits, bf16: fromBfloat16Bits };
+const encoded: Partial<Record<DType, (value: number) => number>> = { f16: f16ToBits, bf16: toBfloat16Bits };
+
+/** What the bound kernel leaves there, thread by thread, every access watched. */
+export function interpretBound(
+  one: BlockCase,
+  kernel: Kernel,
+  order: 'ascending' | 'descending',
+): readonly ElementArray[] {
+  const args = argumentsOf(one);
+  const memory = new Map<string, KernelMemory>();
+  const sizes = new Map<string, number>(one.grid.map((count, axis) => [gridName(axis), count]));
+  one.program.params.forEach(({ name, dtype }, index) => {
+    const value = at(args, index);
+    if (typeof value === 'number') sizes.set(scalarName(name), value);
+    else {
+      const elements = Array.from<number | bigint>(value);
+      const decode = decoded[dtype];
+      memory.set(bufferName(name), { dtype, elements: decode === undefined ? elements : elements.map((bits) => decode(Number(bits))) }); // prettier-ignore
+    }
+  });
+  interpretKernel(kernel, { memory, sizes, order });
+  one.program.params.forEach(({ name, dtype }, index) => {
+    const value = at(args, index);
+    if (typeof value === 'number') return;
+    memory.get(bufferName(name))?.elements.forEach((element, place) => {
+      if (value instanceof BigInt64Array) value[place] = BigInt(element ?? 0);
+      else value[place] = encoded[dtype]?.(Number(element)) ?? Number(element ?? 0);
+    });
+  });
+  return buffersOf(args);
+}
+
+export interface EmulatedBlocks extends EmulatedUnit {
+  readonly compiled: Compiled;
+}
+
+/** `edit` plants a fault into the generated source. */
+export function emulateBlocks(
+  programs: readonly BlockProgram[],
+  target: BlockTarget,
+  edit: (source: string) => string = (source) => source,
+): EmulatedBlocks {
+  const batch = generateCudaBlocks(programs, target);
+  const edited = { ...batch, source: edit(batch.source) };
+  const unit = emulatedUnit(edited, { header: cudaEmulationHeader(), name: 'emulated' });
+  const told = unit.programs.map(({ entry, words }) => tellingEntry(entry, (words?.position ?? 0) + 1));
+  const source = [unit.source, 'namespace entries {', ...told, '}', ''].join('\n');
+  const compiled = compileNative([{ name: unit.name, source }], ['-O0', '-Wno-unknown-pragmas']);
+  return { ...unit, compiled };
+}
+
+/** An entry that leaves what the emulation says of a failure in the buffer at `position`. */
+const tellingEntry = (entry: string, position: number): string =>
+  `extern "C" int telling_${entry}(char *const *buffers, const long *sizes, const Runtime *runtime) {\n` +
+  `  const int status = ${entry}(buffers, sizes, runtime);\n` +
+  `  if (status != 0) strcpy(buffers[${String(position)}], emulation::message());\n` +
+  '  return status;\n}\n';
+
+const messageBytes = 512;
+
+const bytesOf = (array: ElementArray): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+const bitsOfDouble = (value: number): bigint => at(new BigInt64Array(Float64Array.of(value).buffer), 0);
+
+/** What the emulation leaves in the buffers, and what it says of a failure. */
+export function runEmulated(
+  one: BlockCase,
+  { compiled, programs }: EmulatedBlocks,
+  position: number,
+): { readonly said: string; readonly buffers: readonly ElementArray[] } {
+  const args = argumentsOf(one);
+  const buffers = buffersOf(args);
+  const words = one.program.params.flatMap(({ dtype }, index) => {
+    const value = at(args, index);
+    return typeof value === 'number' ? [isFloat(dtype) ? bitsOfDouble(value) : BigInt(value)] : [];
+  });
+  const message = new Uint8Array(messageBytes);
+  compiled.call(`telling_${at(programs, position).entry}`, {
+    buffers: [...buffers.map(bytesOf), bytesOf(BigInt64Array.from([...words, 0n])), message],
+    sizes: [...one.grid, ...buffers.map(({ byteLength }) => byteLength)],
+    threads: 1,
+    repeats: 0,
+  });
+  return { said: Buffer.from(message).toString('utf8', 0, message.indexOf(0)), buffers };
+}
+
+/** The first elements that differ, buffer by buffer; within `tolerance` floats are alike. */
+export function blockDifferences(
+  expected: readonly ElementArray[],
+  actual: readonly ElementArray[],
+  tolerance = 0,
+): readonly string[] {
+  return expected.flatMap((wanted, buffer) => {
+    const found = at(actual, buffer);
+    for (let place = 0; place < wanted.length; place++) {
+      const [left, right] = [wanted[place], found[place]];
+      if (Object.is(left, right) || Math.abs(Number(left) - Number(right)) <= tolerance) continue;
+      return [`buffer ${String(buffer)}: [${String(place)}] is ${String(right)}, not ${String(left)}`];
+    }
+    return [];
+  });
+}
+
+const floats = (count: number, scale = 1): Float32Array =>
+  Float32Array.from({ length: count }, (_, index) => Math.sin(index * 12.9898) * 4 * scale);
+const integers = (count: number): Int32Array =>
+  Int32Array.from({ length: count }, (_, index) => ((index * 7919) % 101) - 50);
+const halves = (count: number, scale = 1): Uint16Array =>
+  Uint16Array.from(floats(count, scale), (value) => f16ToBits(value));
+
+/** A product of matrices whose pointers move along the inner axis. */
+export function productCase(
+  dtype: 'f32' | 'f16',
+  precision: 'ieee' | 'tf32',
+  [M, N, K]: readonly [number, number, number],
+): BlockCase {
+  const schema = { a: ptr(dtype), b: ptr(dtype), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr, TF32: constexpr } as const; // prettier-ignore
+  const fill = dtype === 'f16' ? halves : floats;
+  return blockCase(`product_${dtype}_${precision}`, schema, {
+    body: ({ a, b, c, M: rowsOf, N: columnsOf, K: depthOf, BM, BN, BK, TF32 }, tl) => {
+      const rows = tl.expandDims(tl.programId(0) * BM + tl.arange(0, BM), 1);
+      const columns = tl.expandDims(tl.programId(1) * BN + tl.arange(0, BN), 0);
+      const ks = tl.arange(0, BK);
+      let left = a + rows * depthOf + tl.expandDims(ks, 0);
+      let right = b + tl.expandDims(ks, 1) * columnsOf + columns;
+      let sum = tl.zeros([BM, BN], tl.f32);
+      for (const k of tl.range(0, depthOf, BK)) {
+        const x = tl.load(left, rows < rowsOf && tl.expandDims(ks, 0) < depthOf - k, 0);
+        const y = tl.load(right, tl.expandDims(ks, 1) < depthOf - k && columns < columnsOf, 0);
+        sum = TF32 === 1 ? tl.dot(x, y, sum, { precision: 'tf32' }) : tl.dot(x, y, sum);
+        left += BK;
+        right += BK * columnsOf;
+      }
+      tl.store(c + rows * columnsOf + columns, sum, rows < rowsOf && columns < columnsOf);
+    },
+    constants: { BM: 32, BN: 32, BK: 16, TF32: precision === 'tf32' ? 1 : 0 },
+    grid: [Math.ceil(M / 32), Math.ceil(N / 32), 1],
+    args: { a: fill(M * K), b: fill(K * N, 0.5), c: new Float32Array(M * N), M, N, K },
+    divisor: 16,
+  });
+}
+
+/** Rows of a matrix, each a program instance. */
+export function softmaxCase(): BlockCase {
+  return blockCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
+    body: ({ x, out, n, BLOCK }, tl) => {
+      const row = tl.programId(0) * n;
+      const offs = tl.arange(0, BLOCK);
+      const values = tl.load(x + row + offs, offs < n, -Infinity);
+      const numerator = tl.exp(values - tl.max(values, { axis: 0 }));
+      tl.store(out + row + offs, numerator / tl.sum(numerator, { axis: 0 }), offs < n);
+    },
+    constants: { BLOCK: 256 },
+    grid: [3, 1, 1],
+    args: { x: floats(600), out: new Float32Array(600), n: 200 },
+  }); // prettier-ignore
+}
+
+export function addCase(n: number, divisor = 1): BlockCase {
+  return blockCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
+    body: ({ x, y, out, n: count, BLOCK }, tl) => {
+      const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
+      const mask = offs < count;
+      tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
+    },
+    constants: { BLOCK: 512 },
+    grid: [Math.ceil(n / 512), 1, 1],
+    args: { x: floats(n), y: floats(n, 3), out: new Float32Array(n), n },
+    divisor,
+  }); // prettier-ignore
+}
+
+const tilesCase = (): BlockCase =>
+  blockCase('tiles', { x: ptr('f32'), out: ptr('f32'), places: ptr('i32'), n: 'i32' }, {
+    body: ({ x, out, places, n }, tl) => {
+      const r = tl.expandDims(tl.arange(0, 8), 1);
+      const c = tl.expandDims(tl.arange(0, 32), 0);
+      const mask = r < 7 && c < n;
+      const block = tl.load(x + r * n + c, mask, 1);
+      const scaled = block * tl.max(block, { axis: 1, keepDims: true }) - tl.sum(block, { axis: 0, keepDims: true });
+      tl.store(out + r * n + c, scaled + tl.trans(tl.trans(scaled)), mask);
+      tl.store(out + 7 * n + tl.arange(0, 256), tl.ravel(tl.trans(scaled)));
+      tl.store(places + tl.arange(0, 8), tl.argmax(scaled, { axis: 1 }));
+    },
+    args: { x: floats(240), out: new Float32Array(500), places: new Int32Array(8), n: 29 },
+  }); // prettier-ignore
+
+const scansCase = (): BlockCase =>
+  blockCase('scans', { x: ptr('f32'), y: ptr('i32'), out: ptr('f32'), sums: ptr('i32') }, {
+    body: ({ x, y, out, sums }, tl) => {
+      const offs = tl.arange(0, 128);
+      const values = tl.load(x + offs);
+      tl.store(out + offs, tl.cumsum(values, 0));
+      const down = tl.associativeScan(tl.reshape(values, [16, 8]), 0, (a, b) => (a > b ? a : b), { reverse: true });
+      tl.store(out + 128 + tl.expandDims(tl.arange(0, 16), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0), down);
+      const picked = tl.gather(tl.load(y + offs), tl.load(y + offs) & 127, 0);
+      tl.store(sums + offs, tl.cumsum(picked, 0));
+      tl.store(sums + 128 + offs, tl.cumsum(picked, 0, { reverse: true }));
+    },
+    args: { x: floats(128), y: integers(128), out: new Float32Array(256), sums: new Int32Array(256) },
+  }); // prettier-ignore
+
+const controlCase = (): BlockCase =>
+  blockCase('control', { out: ptr('i32'), n: 'i32', scale: 'i32' }, {
+    body: ({ out, n, scale }, tl) => {
+      const pid = tl.programId(0);
+      if (pid >= n) return;
+      let steps = 0;
+      let value = pid + 1;
+      while (value !== 1) {
+        value = value % 2 === 0 ? value >> 1 : value * 3 + 1;
+        steps += 1;
+      }
+      let total = tl.zeros([8], tl.f32);
+      for (let i = n; i > 0; i -= 2) total += tl.cast(i * scale, tl.f32);
+      if (pid > 2) {
+        total = total * 2;
+        steps += 100;
+      }
+      tl.store(out + pid, steps + tl.cast(tl.sum(total), tl.i32));
+    },
+    grid: [5, 1, 1],
+    args: { out: new Int32Array(5), n: 4, scale: 3 },
+  }); // prettier-ignore
+
+const atomicsCase = (): BlockCase =>
+  blockCase('atomics', { x: ptr('i32'), counts: ptr('i32'), best: ptr('f32'), swapped: ptr('i32') }, {
+    body: ({ x, counts, best, swapped }, tl) => {
+      const offs = tl.programId(0) * 32 + tl.arange(0, 32);
+      const values = tl.load(x + offs);
+      tl.atomicAdd(counts + ((values + 50) & 15), 1, values > -40);
+      tl.atomicMax(best, tl.cast(tl.max(values), tl.f32));
+      tl.atomicCas(swapped, 0, 7);
+      tl.store(swapped + 2 + offs, tl.atomicXchg(swapped + 130 + offs, values));
+    },
+    grid: [2, 1, 1],
+    args: { x: integers(64), counts: new Int32Array(16), best: Float32Array.of(-1e30), swapped: integers(200).fill(0, 0, 1) },
+  }); // prettier-ignore
+
+/** Two uses of one buffer that threads must not confuse: read by one, written by another. */
+export const reversedCase = (): BlockCase =>
+  blockCase('reversed', { x: ptr('f32') }, {
+    body: ({ x }, tl) => {
+      const offs = tl.arange(0, 64);
+      tl.store(x + 63 - offs, tl.load(x + offs));
+      tl.store(x + offs, tl.load(x + (offs ^ 1)) + 1);
+    },
+    args: { x: floats(64) },
+  }); // prettier-ignore
+
+/** One of each kind, whose results are the definition's to the bit. */
+export const exactCases = (): readonly BlockCase[] => [
+  addCase(700),
+  addCase(704, 16),
+  softmaxCase(),
+  tilesCase(),
+  scansCase(),
+  controlCase(),
+  atomicsCase(),
+  reversedCase(),
+  productCase('f32', 'ieee', [24, 32, 20]),
+];

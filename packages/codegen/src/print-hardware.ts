@@ -1,0 +1,37 @@
+// Statements that stand for instructions of a machine: copies that are under way while threads go on, matrices by the threads
+// of a warp. Every spelling is the dialect's answer.
+import type { HardwareStmt, MemoryPlace } from '@tsinductor/ir';
+import type { Expression } from './dialect.ts';
+import { safeName } from './names.ts';
+import { printScalarIndex, printValue } from './print-value.ts';
+import type { ValueContext } from './print-value.ts';
+
+export function spellHardware(statement: HardwareStmt, context: ValueContext): Expression {
+  const { dialect } = context;
+  const address = ({ buffer, at }: MemoryPlace): string => {
+    const place = printScalarIndex(at, context);
+    const base = safeName(buffer, dialect.reserved);
+    return place === '0' ? base : `${base} + ${place}`;
+  };
+  switch (statement.kind) {
+    case 'copyAsync': {
+      const { dtype, lanes, from, to, mask } = statement;
+      const test = mask === undefined ? undefined : printValue(mask, context).text;
+      return dialect.copyAsync({ type: { dtype, lanes }, from: address(from), to: address(to), mask: test });
+    }
+    case 'copies':
+      return dialect.copies(statement);
+    case 'matrixLoad': {
+      const { names, from, transposed } = statement;
+      const safe = names.map((name) => safeName(name, dialect.reserved));
+      return dialect.matrixLoad({ names: safe, address: address(from), transposed });
+    }
+    case 'matrixMultiply': {
+      const { dtype, sum } = statement;
+      const [left, right] = [statement.left, statement.right].map((words) =>
+        words.map((word) => printValue(word, context).text),
+      );
+      return dialect.matrixMultiply({ dtype, sum: address(sum), left: left ?? [], right: right ?? [] });
+    }
+  }
+}

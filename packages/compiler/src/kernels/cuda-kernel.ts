@@ -1,0 +1,126 @@
+// A specialised program as CUDA: its source, what nvcc makes of it where it is installed, and the executor that runs it on the
+// host, in the emulation of CUDA. In: a verified program and the options of its launch. Out: values; what is missing is a
+// reason.
+import { readFileSync } from 'node:fs';
+import { at, isFloat, isTsInductorError, stableHash } from '@tsinductor/base';
+import { emulatedUnit, generateCudaBlocks } from '@tsinductor/codegen-cuda';
+import type { Architecture, BlockTarget } from '@tsinductor/codegen-cuda';
+import { printKernelIr } from '@tsinductor/ir';
+import type { BlockProgram } from '@tsinductor/ir';
+import { cudaEmulationHeader } from '@tsinductor/runtime';
+import type { KernelFacts } from '@tsinductor/runtime';
+import { placeOf } from '@tsinductor/tensor/internal';
+import { emulationMessage } from '../batch-backend.ts';
+import type { NativeMachine } from '../machine.ts';
+import type { Session } from '../session.ts';
+import type { BoundArgument } from './bind-arguments.ts';
+import { emulationFault } from './kernel-errors.ts';
+
+/** A scalar as an entry takes it: integers as i64, floats as the bits of an f64. */
+export function wordOf({ dtype, value }: BoundArgument & { readonly kind: 'scalar' }): bigint {
+  return isFloat(dtype) ? at(new BigInt64Array(Float64Array.of(Number(value)).buffer), 0) : BigInt(value);
+}
+
+export interface CudaOptions {
+  readonly numWarps?: number | undefined;
+  readonly numStages?: number | undefined;
+  readonly mayAlias: boolean;
+  readonly session: Session;
+}
+
+/** What the settings of the session, or else the oldest architecture that there is code for, make of the options. */
+export function blockTarget({ numWarps = 4, numStages = 3, mayAlias, session }: CudaOptions): BlockTarget {
+  const architecture: Architecture = session.config.cuda.arch === '90a' ? 'sm_90a' : 'sm_80';
+  return { architecture, warps: numWarps, stages: numStages, mayAlias };
+}
+
+/** What a launch is on a GPU. */
+export type CudaInspection =
+  | { readonly kind: 'absent'; readonly reason: string }
+  | {
+      readonly kind: 'source';
+      readonly architecture: Architecture;
+      /** How blocks were bound to threads. */
+      readonly notes: readonly string[];
+      /** The bound kernel. */
+      readonly kernelIr: string;
+      readonly source: string;
+      readonly threads: number;
+      /** Dynamic shared memory of a block. */
+      readonly sharedBytes: number;
+      /** What nvcc makes of it, or why it is not known. */
+      readonly machine:
+        | { readonly kind: 'absent'; readonly reason: string }
+        | { readonly kind: 'compiled'; readonly ptx: string; readonly facts: KernelFacts };
+    };
+
+export function inspectCuda(program: BlockProgram, options: CudaOptions): CudaInspection {
+  const target = blockTarget(options);
+  let blocks: ReturnType<typeof generateCudaBlocks>;
+  try {
+    blocks = generateCudaBlocks([program], target);
+  } catch (error) {
+    if (!isTsInductorError(error) || error.code !== 'KERNEL_NOT_COMPILED') throw error;
+    return { kind: 'absent', reason: error.message };
+  }
+  const { source, programs, kernels } = blocks;
+  const { notes, threads, sharedBytes } = at(at(programs, 0).kernels, 0);
+  const { architecture } = target;
+  const kernelIr = printKernelIr(at(kernels, 0));
+  const machine = compiled(program.name, { source, architecture }, options.session);
+  return { kind: 'source', architecture, notes, kernelIr, source, threads, sharedBytes, machine };
+}
+
+type MachineCode = (CudaInspection & { readonly kind: 'source' })['machine'];
+
+function compiled(name: string, source: { source: string; architecture: Architecture }, session: Session): MachineCode {
+  const { toolkit, searched } = session.cuda.toolkitReport(session.config);
+  if (toolkit === undefined)
+    return { kind: 'absent', reason: `there is no CUDA toolkit in ${searched.map(({ place }) => place).join(', ')}` };
+  const { ptx, facts } = session.buildCudaNow({ name, source, toolkit });
+  return { kind: 'compiled', ptx: readFileSync(ptx, 'utf8'), facts: at(facts, 0) };
+}
+
+export interface EmulatedKernel {
+  readonly runsOn: string;
+  readonly run: (grid: readonly number[], args: readonly BoundArgument[]) => void;
+}
+
+/**
+ * Builds the unchanged CUDA source behind the emulation of CUDA. Each launch runs in both orders of threads and blocks, and
+ * throws UserError KERNEL_EMULATION for what the emulation finds.
+ */
+export function emulatedKernel(program: BlockProgram, machine: NativeMachine, options: CudaOptions): EmulatedKernel {
+  if (options.mayAlias) throw emulationFault(program, 'two of its buffers share memory, and it gives each its own');
+  const { toolchain, bridge } = machine;
+  const target = blockTarget(options);
+  const batch = generateCudaBlocks([program], target);
+  const unit = emulatedUnit(batch, { header: cudaEmulationHeader(), name: 'emulated' });
+  const units = [{ name: unit.name, source: unit.source }];
+  const { entry } = at(unit.programs, 0);
+  const key = stableHash({
+    kind: 'emulated kernel',
+    units,
+    compiler: toolchain.fingerprint,
+    cpu: machine.isaReport.cpu,
+  });
+  const library = options.session.buildKernel({ key, name: program.name, units, plan: { entry }, toolchain });
+  const loaded = bridge.load(library, entry);
+  return {
+    runsOn: `emulated CUDA for ${target.architecture}, ${String(target.warps * 32)} threads a block`,
+    run: (grid, args) => {
+      const words = args.flatMap((argument) => (argument.kind === 'scalar' ? [wordOf(argument)] : []));
+      const table = BigInt64Array.from([...words, 0n]);
+      const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
+      const bytes = tensors.map((tensor) => {
+        const { storage, layout } = placeOf(tensor, 'launch');
+        return storage.elements(tensor.dtype, layout.offset).byteLength;
+      });
+      const addresses = [...tensors.map(({ address }) => address), bridge.addressOf(table)];
+      const sizes = [...grid, ...bytes];
+      const counts = { buffers: addresses.length, sizes: sizes.length };
+      const status = bridge.bind(loaded, Float64Array.from([...addresses, ...sizes]), counts)();
+      if (status !== 0) throw emulationFault(program, emulationMessage(bridge, library));
+    },
+  };
+}
