@@ -5,7 +5,7 @@ import type { Executable } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import { GraphBuilder } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
-import { arange, full } from 'tsinductor';
+import { arange, defineOp, full } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { compiledWith, forGraphs, freshDirectory, reportOf, wrappedCompiler } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
@@ -41,6 +41,19 @@ export const executionEffects = {
     expect(checked.run([input.contiguous()])[0]?.toArray()).toEqual(input.neg().toArray());
     const unchecked = await rawArtifact({ sizeAsserts: false });
     expect(unchecked.run([input])[0]?.shape).toEqual([2, 3]);
+  },
+  implicitFallbacks: () => {
+    using twice = defineOp({
+      name: 'test::twice',
+      schema: '(Tensor x) -> Tensor',
+      meta: ({ x }) => x,
+      eager: ({ x }) => x.mul(2),
+    });
+    const fn = (x: Tensor): Tensor => twice(x).add(1);
+    expect(compiledWith(fn, {})(one).item()).toBe(3);
+    expect(() => compiledWith(fn, { implicitFallbacks: false })(one)).toThrow(
+      expect.objectContaining({ code: 'NO_LOWERING', message: expect.stringContaining('test::twice') }),
+    );
   },
   suppressErrors: () => {
     const cpp = { cxx: [wrappedCompiler(forGraphs('echo "no such luck" >&2; exit 3'))] };

@@ -1,8 +1,8 @@
 // The effects of the settings of lowering and scheduling, seen in the loops and decisions of a graph.
 import { expect } from '@jest/globals';
-import { cat, randn } from 'tsinductor';
-import type { Tensor } from 'tsinductor';
-import { compiledWith, reportOf } from './effect.ts';
+import { cat, randn, tensor } from 'tsinductor';
+import type { GraphReport, Tensor } from 'tsinductor';
+import { compiledWith, reportOf, sourceOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 
 const vectors = (count: number): Tensor[] => Array.from({ length: count }, () => randn([8]));
@@ -17,6 +17,16 @@ function inlinesShared(options: Options): boolean {
     (it) => it.kind === 'inlined' && it.producer.startsWith('add'),
   );
 }
+
+/** What decisions say of times. */
+const measuredIn = ({ decisions }: GraphReport): readonly string[] =>
+  decisions.flatMap(({ reason }) =>
+    /measured [\d.e-]+ ms as one kernel, [\d.e-]+ ms apart/.test(reason) ? [reason] : [],
+  );
+
+/** Whether a long sum is computed in pieces. */
+const inChunks = (options: Options): boolean =>
+  reportOf((x: Tensor): Tensor => x.sum(), [tensor(new Float32Array(1 << 18))], options).kernels.some(({ description }) => description.includes('in chunks, merged in order')); // prettier-ignore
 
 export const loweringEffects = {
   realizeReadsThreshold: () => {
@@ -39,6 +49,51 @@ export const loweringEffects = {
     const nodes = (count: number, options: Options): number => reportOf(joined, vectors(count), options).loopNodes;
     expect([nodes(8, {}), nodes(9, {})]).toEqual([1, 6]);
     expect(nodes(9, { maxPointwiseCatInputs: 9 })).toBe(1);
+  },
+  forcePointwiseCat: () => {
+    const joined = (...xs: Tensor[]): Tensor => cat(xs);
+    const nodes = (options: Options): number => reportOf(joined, vectors(20), options).loopNodes;
+    expect(nodes({})).toBeGreaterThan(1);
+    expect(nodes({ forcePointwiseCat: true })).toBe(1);
+  },
+  unrollReductionsThreshold: () => {
+    // A reduction that is written out is a map, which its reader can take in.
+    const x = randn([3, 4]);
+    const scaled = (given: Tensor): Tensor => given.sum(-1).mul(0.5);
+    const inlined = (options: Options): boolean =>
+      reportOf(scaled, [x], options).decisions.some((it) => it.kind === 'inlined' && it.producer.startsWith('sum'));
+    expect([{}, { unrollReductionsThreshold: 1 }, { unrollReductionsThreshold: 4 }].map(inlined)).toEqual([true, false, false]); // prettier-ignore
+    expect(compiledWith(scaled, {})(x).toArray()).toEqual(scaled(x).toArray());
+  },
+  benchmarkFusion: () => {
+    const softmax = (x: Tensor): Tensor => x.softmax(-1);
+    const x = randn([8, 16]);
+    const report = reportOf(softmax, [x], { benchmarkFusion: true });
+    expect(measuredIn(report)).not.toEqual([]);
+    expect(compiledWith(softmax, { benchmarkFusion: true })(x).toArray()).toEqual(
+      compiledWith(softmax, {})(x).toArray(),
+    );
+    expect(measuredIn(reportOf(softmax, [x], {}))).toEqual([]);
+  },
+  benchmarkComboKernel: () => {
+    const updates = (x: Tensor, y: Tensor): Tensor[] => [x.mul(0.5), y.mul(0.5)];
+    const inputs = [randn([10]), randn([15])];
+    expect(measuredIn(reportOf(updates, inputs, {}))).toEqual([]);
+    expect(measuredIn(reportOf(updates, inputs, { benchmarkComboKernel: true }))).toHaveLength(1);
+  },
+  splitReductions: () => {
+    expect([{}, { splitReductions: false }].map(inChunks)).toEqual([true, false]);
+  },
+  minNumSplit: () => {
+    expect([2, 1000].map((minNumSplit) => inChunks({ minNumSplit }))).toEqual([true, false]);
+  },
+  alwaysKeepTensorConstants: () => {
+    const scaled = (x: Tensor): Tensor => x.mul(tensor([0.71875]));
+    const source = (options: Options): string => sourceOf(scaled, [randn([8])], options);
+    expect(source({})).toContain('0.71875');
+    expect(source({ alwaysKeepTensorConstants: true })).not.toContain('0.71875');
+    const x = randn([8]);
+    expect(compiledWith(scaled, { alwaysKeepTensorConstants: true })(x).toArray()).toEqual(scaled(x).toArray());
   },
   emulatePrecisionCasts: () => {
     const chain = (x: Tensor): Tensor => x.add(0.1).mul(3).sub(0.3);

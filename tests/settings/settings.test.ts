@@ -15,6 +15,7 @@ import { freshDirectory, reportOf, temporaryTop } from './effect.ts';
 import type { Effect } from './effect.ts';
 import { executionEffects } from './execution-effects.ts';
 import { loweringEffects } from './lowering-effects.ts';
+import { memoryEffects } from './memory-effects.ts';
 
 const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...cachingEffects,
@@ -22,6 +23,7 @@ const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...diagnosticsEffects,
   ...executionEffects,
   ...loweringEffects,
+  ...memoryEffects,
 };
 
 afterAll(() => {
@@ -67,10 +69,18 @@ describe('the cache key', () => {
   const others: Partial<Record<SettingName, SettingValue>> = {
     cacheDir: freshDirectory(),
     'cpp.cxx': ['/usr/bin/c++'],
+    'cuda.cudaCxx': '/opt/nvcc',
+    'cuda.driver': 'libcuda.so',
+    'cuda.home': '/opt/cuda',
+    'cuda.installed': '/opt',
+    'cuda.path': '/opt/cuda',
     'cpp.searchPath': '/bin:/usr/bin',
     'cpp.simdlen': 1,
     'cpp.threads': 1,
     dynamic: false,
+    inductorChoicesClass: { key: 'same', run: (choices: unknown) => choices },
+    postFusionCustomPass: { key: 'same', run: (groups: unknown) => groups },
+    preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },
     'trace.debugDir': freshDirectory(),
     torchLogs: ['guards'],
   };

@@ -33,6 +33,8 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
       const value = setting.values.find((candidate) => candidate !== present) ?? '';
       return { value, text: value };
     }
+    case 'hook':
+      return { value: { key: 'identity', run: (argument: unknown) => argument }, text: '' };
   }
 }
 
@@ -43,6 +45,7 @@ const illegal: Readonly<Record<Setting['type'], { value: unknown; text: string |
   string: { value: 7, text: undefined },
   stringList: { value: [''], text: undefined },
   choice: { value: 'no such choice', text: 'no such choice' },
+  hook: { value: { key: '', run: 1 }, text: undefined },
 };
 
 const patchOf = (name: SettingName, value: unknown): ConfigPatch => ({ [name]: value });

@@ -38,10 +38,19 @@ export type Setting =
   | (Row & { readonly type: 'string'; readonly default: string | null })
   /** `pattern` is a regular expression that each item must match; in an environment variable the items are separated by commas. */
   | (Row & { readonly type: 'stringList'; readonly default: readonly string[]; readonly pattern?: string })
-  | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] });
+  | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] })
+  /** Code of the program; only a program can set it. */
+  | (Row & { readonly type: 'hook'; readonly default: null; readonly nullable: true });
+
+/** A function that a program gives. What it takes and gives is said by the setting. */
+export interface Hook {
+  /** Stands for the function in cache keys: one that does something else needs another. */
+  readonly key: string;
+  readonly run: (argument: never) => unknown;
+}
 
 /** A value that some setting may have. */
-export type SettingValue = boolean | number | string | readonly string[] | null;
+export type SettingValue = boolean | number | string | readonly string[] | Hook | null;
 
 interface ValueByType {
   readonly bool: boolean;
@@ -49,6 +58,7 @@ interface ValueByType {
   readonly float: number;
   readonly string: string;
   readonly stringList: readonly string[];
+  readonly hook: Hook;
 }
 
 /** The type of a setting's value, from its row. */

@@ -3,6 +3,7 @@
 import type { Setting, ValueOf } from './setting.ts';
 import { caching } from './settings/caching.ts';
 import { cpp } from './settings/cpp.ts';
+import { cuda } from './settings/cuda.ts';
 import { diagnostics } from './settings/diagnostics.ts';
 import { execution } from './settings/execution.ts';
 import { lowering } from './settings/lowering.ts';
@@ -14,6 +15,7 @@ export type Settings = typeof caching &
   typeof scheduling &
   typeof memory &
   typeof cpp &
+  typeof cuda &
   typeof execution &
   typeof diagnostics;
 
@@ -26,6 +28,7 @@ export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...scheduling,
   ...memory,
   ...cpp,
+  ...cuda,
   ...execution,
   ...diagnostics,
 };

@@ -1,5 +1,5 @@
 // From text or an unchecked value to a setting's value, and the sentence that says what is allowed.
-import type { Setting, SettingValue } from './setting.ts';
+import type { Hook, Setting, SettingValue } from './setting.ts';
 
 /** Whether a value was acceptable. */
 export type Checked =
@@ -9,10 +9,15 @@ export type Checked =
 export function checkValue(setting: Setting, value: unknown): Checked {
   const accepted = value === null ? setting.nullable === true : accepts(setting, value);
   if (!accepted) return { kind: 'rejected', allowed: allowedValues(setting) };
-  return {
-    kind: 'value',
-    value: Array.isArray(value) ? Object.freeze(value.map(String)) : (value as SettingValue),
-  };
+  return { kind: 'value', value: copyOf(setting, value as SettingValue) };
+}
+
+/** Frozen, and apart from what the program keeps. */
+function copyOf(setting: Setting, value: SettingValue): SettingValue {
+  if (Array.isArray(value)) return Object.freeze(value.map(String));
+  if (setting.type !== 'hook' || value === null) return value;
+  const { key, run } = value as Hook;
+  return Object.freeze({ key, run });
 }
 
 /** Reads and checks the text of an environment variable. Of booleans only 0 and 1 are values, as for PyTorch. */
@@ -39,6 +44,8 @@ function parseAs(setting: Setting, text: string): SettingValue | undefined {
         .split(',')
         .map((item) => item.trim())
         .filter((item) => item !== '');
+    case 'hook':
+      return undefined;
   }
 }
 
@@ -56,8 +63,16 @@ function accepts(setting: Setting, value: unknown): boolean {
       return Array.isArray(value) && value.every((item) => isListItem(item, setting.pattern));
     case 'choice':
       return typeof value === 'string' && setting.values.includes(value);
+    case 'hook':
+      return isHook(value);
   }
 }
+
+const isHook = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { key, run } = value as { readonly key?: unknown; readonly run?: unknown };
+  return typeof key === 'string' && key !== '' && typeof run === 'function';
+};
 
 const isListItem = (item: unknown, pattern: string | undefined): boolean =>
   typeof item === 'string' &&
@@ -83,6 +98,8 @@ function allowedValues(setting: Setting): string {
       return `an array of strings${matching(setting.pattern)}`;
     case 'choice':
       return `one of ${setting.values.join(', ')}${orNull}`;
+    case 'hook':
+      return `{ key, run }, where run is the function and key stands for it in cache keys${orNull}`;
   }
 }
 

@@ -8,6 +8,12 @@ export const execution = {
     affects: 'runtime',
     doc: 'Check sizes and strides of the buffers that a compiled graph is given before it runs.',
   },
+  implicitFallbacks: {
+    type: 'bool',
+    default: true,
+    affects: 'runtime',
+    doc: 'Run ops without a lowering by their own functions, between kernels; otherwise compiling them is an error.',
+  },
   suppressErrors: {
     type: 'bool',
     default: false,
