@@ -34,6 +34,8 @@ export interface StructureCase {
   readonly inputs: readonly Given[];
   readonly structure: Structure;
   readonly patch?: ConfigPatch;
+  /** Inputs of the native run, where quarters of the extents would give another structure. */
+  readonly small?: readonly Given[];
 }
 
 const config = resolveConfig({ env: {} });

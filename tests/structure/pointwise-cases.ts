@@ -88,7 +88,7 @@ export const pointwiseCases: Readonly<Record<string, Case>> = {
     structure: once,
   },
   'permutation of rank four, scaled': {
-    run: (x) => x.permute(0, 2, 1, 3).mul(0.5).reshape([4, 128, 512]),
+    run: (x) => x.permute(0, 2, 1, 3).mul(0.5).flatten(2),
     inputs: [[4, 8, 128, 64]],
     structure: once,
   },
@@ -127,7 +127,7 @@ export const pointwiseCases: Readonly<Record<string, Case>> = {
   },
   'split, and joined again': {
     run: (x) => {
-      const [a, b, c] = x.split(128, 1) as [Tensor, Tensor, Tensor];
+      const [a, b, c] = x.chunk(3, 1) as [Tensor, Tensor, Tensor];
       return a.mul(b).add(c);
     },
     inputs: [[256, 384]],
@@ -201,8 +201,8 @@ export const pointwiseCases: Readonly<Record<string, Case>> = {
   },
   'causal mask': {
     run: (scores) => {
-      const rows = arange(128).unsqueeze(1);
-      return where(rows.ge(arange(128)), scores.mul(0.125), -Infinity);
+      const columns = arange(scores.size(-1));
+      return where(columns.unsqueeze(1).ge(columns), scores.mul(0.125), -Infinity);
     },
     inputs: [[8, 128, 128]],
     structure: once,
@@ -237,7 +237,7 @@ export const pointwiseCases: Readonly<Record<string, Case>> = {
   },
   'flip and roll': { run: (x) => x.flip([1]).add(x.roll(3, 0)), inputs: [[128, 128]], structure: once },
   'strided slices': {
-    run: (x) => x.slice(1, 0, 512, 2).mul(x.slice(1, 1, 512, 2)),
+    run: (x) => x.slice(1, 0, x.size(1), 2).mul(x.slice(1, 1, x.size(1), 2)),
     inputs: [[64, 512]],
     structure: once,
   },

@@ -31,7 +31,11 @@ export const reductionCases: Readonly<Record<string, Case>> = {
     ],
     structure: once,
   },
-  'layer norm': { run: (x, w, b) => F.layerNorm(x, [512], w, b), inputs: [[256, 512], [512], [512]], structure: once },
+  'layer norm': {
+    run: (x, w, b) => F.layerNorm(x, [x.size(-1)], w, b),
+    inputs: [[256, 512], [512], [512]],
+    structure: once,
+  },
   'RMS norm': { run: rmsNorm, inputs: [[256, 512], [512]], structure: once },
   'residual, norm and cast': {
     run: residualNorm,

@@ -1,7 +1,7 @@
-// Primitives with indices that are loaded: gather, indexSelect, index, scatter, indexPut. Every index passes a check
-// that names the user's line; the checked value is in range, so what it addresses is safe.
+// Primitives that check what they load: gather, indexSelect, index, scatter, indexPut, and require. Every index passes a
+// check that names the user's line; the checked value is in range, so what it addresses is safe.
 import { at, get } from '@tsinductor/base';
-import { BodyBuilder, freeIndirects, indirect, substitute } from '@tsinductor/ir';
+import { BodyBuilder, freeIndirects, indirect, int, substitute } from '@tsinductor/ir';
 import type { Index, ScalarId, ScatterNode } from '@tsinductor/ir';
 import { flagAttr, numberAttr, numbersAttr, stringAttr, valuesArg } from './attributes.ts';
 import type { CallNode } from './attributes.ts';
@@ -211,4 +211,18 @@ const indexPut: Rule = (lowering, node) => {
   return scatterInto(lowering, node, { mode: flagAttr(node, 'accumulate') ? 'add' : 'set', shape, element });
 };
 
-export const indexedRules: Readonly<Record<string, Rule>> = { gather, indexSelect, index, scatter, indexPut };
+/** A condition is checked as an index into an axis of size 1: 0 where it holds. */
+const require: Rule = (lowering, node) => {
+  const [source, holds] = [lowering.argument(node, 0), lowering.argument(node, 1)];
+  const remedy = stringAttr(node, 'remedy');
+  const named = typeof node.attrs['by'] === 'string' ? { op: node.attrs['by'] } : {};
+  const site = lowering.site(node, stringAttr(node, 'what'), { remedy, ...named });
+  const target = lowering.target(node);
+  return lowering.program.map(target, (body, coordinates) => {
+    const { id } = load(body, holds, { at: locateBroadcast(holds, target.shape, coordinates) });
+    const check = body.check(body.cast(body.apply('logicalNot', [id]), 'i64'), int(1), site);
+    return guardedLoad(body, source, { at: locate(source, coordinates), checks: [check] });
+  });
+};
+
+export const indexedRules: Readonly<Record<string, Rule>> = { gather, indexSelect, index, scatter, indexPut, require };

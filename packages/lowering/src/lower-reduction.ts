@@ -1,8 +1,8 @@
 // Reductions and scans over the table of @tsinductor/ops: its terms become the four bodies of a node.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { BodyBuilder } from '@tsinductor/ir';
-import type { Body, Index, ReduceNode, ScalarId } from '@tsinductor/ir';
+import { BodyBuilder, int, substitute } from '@tsinductor/ir';
+import type { Axis, Body, Index, ReduceNode, ScalarId } from '@tsinductor/ir';
 import { reductions } from '@tsinductor/ops';
 import type { ReductionOp, Term } from '@tsinductor/ops';
 import { numberAttr, numbersAttr } from './attributes.ts';
@@ -13,12 +13,16 @@ import type { View } from './view.ts';
 
 type Bodies = Pick<ReduceNode, 'state' | 'init' | 'step' | 'merge' | 'finish'>;
 
-/** The element that joins, and its position. */
-interface Joining {
-  readonly op: ReductionOp;
-  readonly source: View;
+/** Where the element that joins is in memory, and its position in the order of the reduction. */
+interface Place {
   readonly at: Index;
   readonly position: Index;
+}
+
+/** The element that joins at a point of the loops. */
+interface Joining extends Place {
+  readonly op: ReductionOp;
+  readonly source: View;
   /** Of the result's buffer. */
   readonly dtype: DType;
 }
@@ -39,9 +43,10 @@ class Automaton {
     return this.#inline(body, this.#joining.op.init(this.#joining.source.dtype), {});
   }
 
-  step(body: BodyBuilder, states: States): States {
-    const { op, source, position } = this.#joining;
-    const element = convert(body, load(body, source, { at: this.#joining.at }), op.accumulate(source.dtype));
+  step(body: BodyBuilder, states: States, place: Place = this.#joining): States {
+    const { op, source } = this.#joining;
+    const { at: index, position } = place;
+    const element = convert(body, load(body, source, { at: index }), op.accumulate(source.dtype));
     const bindings = { ...named('s', states), x: element.id, i: body.index(position) };
     return this.#inline(body, op.step(source.dtype), bindings);
   }
@@ -84,7 +89,20 @@ function bodiesOf(joining: Joining): Bodies {
   };
 }
 
-/** A reduction over the axes `dims`. Over axes of size 1 it is a map of the one element that there is. */
+/** The points of `axes` in order, where there are fewer than `limit`. */
+function fewPoints(axes: readonly Axis[], limit: number): readonly ReadonlyMap<string, Index>[] | undefined {
+  let points: readonly ReadonlyMap<string, Index>[] = [new Map()];
+  for (const { name, extent } of axes) {
+    if (extent.kind !== 'int' || points.length * extent.value >= limit) return undefined;
+    const { value } = extent;
+    points = points.flatMap((point) =>
+      Array.from({ length: value }, (_, step) => new Map([...point, [name, int(step)]])),
+    );
+  }
+  return points;
+}
+
+/** A reduction over the axes `dims`; over few elements, as over axes of size 1, it is a map that takes them in order. */
 export const reductionRule =
   (op: ReductionOp): Rule =>
   (lowering, node) => {
@@ -101,12 +119,17 @@ export const reductionRule =
     const kept = coordinates.filter((_, dim) => !dims.includes(dim));
     const shape = shapeOf(source).filter((_, dim) => !dims.includes(dim));
     const write = linearize(shape, kept);
-    if (over.length > 0) {
+    const points = fewPoints(over, lowering.options.unrollBelow);
+    if (points === undefined) {
       return lowering.program.append(target, { kind: 'reduce', axes, over, write, ...bodiesOf(joining) }, kept);
     }
     const [automaton, body] = [new Automaton(joining), new BodyBuilder()];
-    const result = automaton.finish(body, automaton.step(body, automaton.init(body)));
-    return lowering.program.append(target, { kind: 'map', axes, write, body: body.finish([result]) }, kept);
+    const states = points.reduce<States>((before, point) => {
+      const place = { at: substitute(joining.at, point), position: substitute(position, point) };
+      return automaton.step(body, before, place);
+    }, automaton.init(body));
+    const map = { kind: 'map', axes, write, body: body.finish([automaton.finish(body, states)]) } as const;
+    return lowering.program.append(target, map, kept);
   };
 
 /** A running reduction along one axis. Along an axis of size 1 it is a map. */

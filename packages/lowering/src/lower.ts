@@ -38,8 +38,10 @@ function ruleOf({ target }: CallNode): Rule {
   throw unknownPrimitive(target);
 }
 
+const plain: LoweringOptions = { catInputs: 8, unrollBelow: 0 };
+
 /** The loop program of a graph in which only primitives are left. */
-export function lowerGraph(graph: Graph, options: LoweringOptions = { catInputs: 8 }): LoopProgram {
+export function lowerGraph(graph: Graph, options: LoweringOptions = plain): LoopProgram {
   const lowering = new Lowering(new ProgramBuilder(), options);
   const inputs: BufferId[] = [];
   for (const node of graph.nodes) {
@@ -61,5 +63,7 @@ function lowerNode(lowering: Lowering, node: GraphNode): View {
       return lowering.program.constant({ name: 'constant', origin, shape, dtype }, node.data);
     case 'call':
       return ruleOf(node)(lowering, node);
+    case 'host':
+      throw unknownPrimitive(node.target);
   }
 }

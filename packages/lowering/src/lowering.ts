@@ -13,6 +13,8 @@ export type Rule = (lowering: Lowering, node: CallNode) => View;
 export interface LoweringOptions {
   /** The most tensors of which one node of a concatenation selects. */
   readonly catInputs: number;
+  /** Reductions over fewer elements than this are maps that take them one after another. */
+  readonly unrollBelow: number;
 }
 
 export class Lowering {
@@ -53,8 +55,8 @@ export class Lowering {
     return { op: origin.from[0] ?? target, ...(location === undefined ? {} : { location }) };
   }
 
-  site(node: CallNode, what: string): number {
-    const site: CheckSite = { ...this.origin(node), what };
+  site(node: CallNode, what: string, more: Partial<CheckSite> = {}): number {
+    const site: CheckSite = { ...this.origin(node), what, ...more };
     return this.program.site(site);
   }
 }

@@ -45,7 +45,8 @@ export const defaultChoices = (config: Config): Choices => ({
       gatheredReads: config.realizeAccReadsThreshold,
       gatheredBytes: config.realizeAccReadsSizeThreshold ?? Infinity,
     }),
-  refuseGroup: unprofitable,
+  refuseGroup: (cluster, stages) =>
+    unprofitable(cluster, stages, { mayWalkColumns: !config.triton.tilingPreventsReductionFusion }),
   refuseSiblings: ({ nodes, sharedBytes }) => {
     const { maxHorizontalFusionSize } = config.cpp;
     if (nodes > maxHorizontalFusionSize)

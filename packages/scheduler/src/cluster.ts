@@ -124,7 +124,8 @@ function refuseSplits({ nodes }: Cluster, splits: Splits, { maySplit }: Joining)
   return isProduct ? 'the loops of a matrix product cannot be split' : undefined;
 }
 
-function splitCluster(cluster: Cluster, splits: Splits): Cluster {
+/** The cluster with some of its loops in pieces. */
+export function splitCluster(cluster: Cluster, splits: Splits): Cluster {
   const map = splitMap(splits);
   if (map.size === 0) return cluster;
   const nodes = cluster.nodes.map(({ node, position }) => ({
@@ -172,7 +173,7 @@ function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>)
     if (left.has(position)) continue;
     for (const read of bodyReads(node)) {
       const maker = makers.get(read.buffer);
-      if (maker === undefined) continue;
+      if (maker === undefined || isSameElement(maker, read)) continue;
       const point = pointOf(maker, read);
       const isHere = point !== undefined && outer.every((axis) => isAxis(point, axis));
       if (!isHere) return 'it is read in another iteration of the outer loops than that which makes it';
@@ -187,6 +188,10 @@ export type Point = ReturnType<typeof producingPoint>;
 /** The point at which `maker` writes the element that is read. */
 export const pointOf = (maker: LoopNode, read: Pick<Read, 'buffer' | 'at'>): Point =>
   producingPoint({ axes: resultAxes(maker), write: at(maker.writes, maker.outs.indexOf(read.buffer)) }, read.at);
+
+/** Whether what is read at a point is what `maker` writes there, by the same expression: a write is injective. */
+export const isSameElement = (maker: LoopNode, read: Pick<Read, 'buffer' | 'at'>): boolean =>
+  equal(at(maker.writes, maker.outs.indexOf(read.buffer)), read.at);
 
 /** Whether a point's coordinate along `axis` is the loop's own. */
 export function isAxis(point: NonNullable<Point>, axis: Axis): boolean {

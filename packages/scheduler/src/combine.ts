@@ -11,6 +11,8 @@ import type { Choices } from './choices.ts';
 import type { Cluster } from './cluster.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import type { Facts } from './facts.ts';
+import { describeTimes } from './fusion-trial.ts';
+import type { FusionTrial } from './fusion-trial.ts';
 import { bodiesOf, buffersRead, loopsOf } from './node-access.ts';
 import { makersOf } from './order-groups.ts';
 
@@ -37,16 +39,38 @@ interface Combination {
   readonly buffers: Set<BufferId>;
 }
 
-export function combineClusters(clusters: readonly Cluster[], facts: Facts, choices: Choices): Combined {
+export interface CombineOptions {
+  readonly choices: Choices;
+  /** Times what would be combined; what is slower together stays apart. */
+  readonly trial: FusionTrial | undefined;
+}
+
+export function combineClusters(
+  clusters: readonly Cluster[],
+  facts: Facts,
+  { choices, trial }: CombineOptions,
+): Combined {
+  const measured = new Map<Combination, string>();
+  const rejected: Decision[] = [];
+  const isFaster = (combination: Combination, { cluster }: Candidate): boolean => {
+    const before = clustersOf(combination);
+    const times = trial?.compare([[...before, cluster]], [before, [cluster]]);
+    if (times === undefined) return true;
+    const reason = describeTimes(times);
+    if (times.together <= times.apart) measured.set(combination, `; ${reason}`);
+    else rejected.push({ kind: 'rejected', nodes: [...before, cluster].map(({ nodes }) => facts.nameOf(at(nodes, 0).node)), reason }); // prettier-ignore
+    return times.together <= times.apart;
+  };
   const levels = levelsOf(clusters, facts);
   const open = new Map<string, Combination[]>();
   const combinations: Combination[] = [];
   for (const [position, cluster] of clusters.entries()) {
     const candidate = candidateOf(cluster, at(levels, position));
     const keys = mayCombine(candidate, facts) ? [`${String(candidate.level)} ${candidate.signature}`, String(candidate.level)] : []; // prettier-ignore
-    const joined = keys
-      .flatMap((key) => open.get(key) ?? [])
-      .find((combination) => choices.refuseCombination(describe(combination, candidate)) === undefined);
+    const joined = [...new Set(keys.flatMap((key) => open.get(key) ?? []))].find(
+      (combination) =>
+        choices.refuseCombination(describe(combination, candidate)) === undefined && isFaster(combination, candidate),
+    );
     const combination = joined ?? { members: [], buffers: new Set<BufferId>() };
     combination.members.push(candidate);
     for (const buffer of candidate.buffers) combination.buffers.add(buffer);
@@ -54,20 +78,31 @@ export function combineClusters(clusters: readonly Cluster[], facts: Facts, choi
     combinations.push(combination);
     for (const key of keys) open.set(key, [combination, ...(open.get(key) ?? [])].slice(0, OPEN));
   }
-  const inOrder = combinations.map(({ members }) => members.map(({ cluster }) => cluster));
+  const combined = combinations.filter(({ members }) => members.length > 1);
   return {
-    combinations: inOrder,
-    decisions: inOrder.filter((all) => all.length > 1).map((all) => decision(all, facts)),
+    combinations: combinations.map(clustersOf),
+    decisions: [
+      ...combined.map((all) => decision(clustersOf(all), { facts, note: measured.get(all) ?? '' })),
+      ...rejected,
+    ],
   };
 }
 
 /** Combinations that are tried for a cluster: full ones are behind them. */
 const OPEN = 4;
 
-const decision = (clusters: readonly Cluster[], facts: Facts): Decision => ({
+const clustersOf = ({ members }: Combination): readonly Cluster[] => members.map(({ cluster }) => cluster);
+
+interface Telling {
+  readonly facts: Facts;
+  /** What was measured. */
+  readonly note: string;
+}
+
+const decision = (clusters: readonly Cluster[], { facts, note }: Telling): Decision => ({
   kind: 'fused',
   nodes: clusters.map(({ nodes }) => facts.nameOf(at(nodes, 0).node)),
-  reason: 'they are independent, and one kernel runs them one after another',
+  reason: `they are independent, and one kernel runs them one after another${note}`,
 });
 
 /** How many clusters have to run before each one, along the longest way. */

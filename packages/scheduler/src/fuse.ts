@@ -12,6 +12,8 @@ import type { Cluster, Link, Outcome } from './cluster.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
+import { describeTimes } from './fusion-trial.ts';
+import type { FusionTrial } from './fusion-trial.ts';
 import { bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 
@@ -25,10 +27,13 @@ export interface Fused {
 export interface FusionOptions {
   readonly config: Config;
   readonly choices: Choices;
+  /** Times what would be joined; a join that makes it slower is not made. */
+  readonly trial: FusionTrial | undefined;
 }
 
 export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: FusionOptions): Fused {
   const fusion = new Fusion(nodes, facts, options);
+  if (options.config.epilogueFusionFirst) fusion.joinEpilogues();
   nodes.forEach((node, position) => {
     fusion.joinMakers(node, position);
   });
@@ -47,6 +52,7 @@ class Fusion {
   readonly #facts: Facts;
   readonly #config: Config;
   readonly #choices: Choices;
+  readonly #trial: FusionTrial | undefined;
   readonly #clusters: Cluster[];
   /** By pairs of positions: the last reason why they were not joined. */
   readonly #refusals = new Map<string, Pair & { readonly reason: string }>();
@@ -54,11 +60,12 @@ class Fusion {
   #axes = 0;
   #pairs = 0;
 
-  constructor(nodes: readonly LoopNode[], facts: Facts, { config, choices }: FusionOptions) {
+  constructor(nodes: readonly LoopNode[], facts: Facts, { config, choices, trial }: FusionOptions) {
     this.#nodes = nodes;
     this.#facts = facts;
     this.#config = config;
     this.#choices = choices;
+    this.#trial = trial;
     this.#clusters = nodes.map(singleCluster);
   }
 
@@ -68,6 +75,15 @@ class Fusion {
     for (const buffer of this.#bySize(made)) {
       for (const left of this.#facts.writers(buffer)) this.#tryFlow({ left, right: position }, buffer);
     }
+  }
+
+  /** Joins what reads a matrix product to it. */
+  joinEpilogues(): void {
+    this.#nodes.forEach((node, left) => {
+      if (node.kind !== 'contract') return;
+      for (const buffer of node.outs)
+        for (const right of this.#facts.readers(buffer)) this.#tryFlow({ left, right }, buffer);
+    });
   }
 
   /** Joins clusters that read a buffer in the same way, or have the same loops. */
@@ -119,9 +135,11 @@ class Fusion {
     if (a === b) return;
     const joined = this.#join(a, b, { kind: 'flow', buffer });
     const { name } = this.#facts.decl(buffer);
-    if (joined.ok)
-      this.#take(joined.value, right, { reason: `${name} is used where it is made`, bytes: this.#bytes(buffer) });
-    else this.#refusals.set(`${String(left)} ${String(right)}`, { left, right, reason: `${name}: ${joined.reason}` });
+    const tried = joined.ok ? this.#try(joined.value, a, b) : joined;
+    if (tried.ok) {
+      const { joined: cluster, note } = tried.value;
+      this.#take(cluster, right, { reason: `${name} is used where it is made${note}`, bytes: this.#bytes(buffer) });
+    } else this.#refusals.set(`${String(left)} ${String(right)}`, { left, right, reason: `${name}: ${tried.reason}` });
   }
 
   /** Whether the two are one cluster now. What siblings could not share is not worth a line. */
@@ -135,9 +153,22 @@ class Fusion {
     if (!joined.ok) return false;
     const shared = this.#sharedReads(joined.value, a);
     if (this.#choices.refuseSiblings({ nodes, sharedBytes: numberOf(shared) }) !== undefined) return false;
+    const tried = this.#try(joined.value, a, b);
+    if (!tried.ok) {
+      this.#refusals.set(`${String(left)} ${String(right)}`, { left, right, reason: tried.reason });
+      return false;
+    }
     const reason = link.kind === 'share' ? `${this.#facts.decl(link.buffer).name} is read once for both` : 'their loops are the same'; // prettier-ignore
-    this.#take(joined.value, right, { reason, bytes: shared });
+    this.#take(tried.value.joined, right, { reason: `${reason}${tried.value.note}`, bytes: shared });
     return true;
+  }
+
+  /** The joined cluster with what was measured of it, where measuring is asked for and finds it no slower. */
+  #try(joined: Cluster, a: Cluster, b: Cluster): Outcome<{ readonly joined: Cluster; readonly note: string }> {
+    const times = this.#trial?.compare([[joined]], [[a], [b]]);
+    if (times === undefined) return success({ joined, note: '' });
+    const note = describeTimes(times);
+    return times.together <= times.apart ? success({ joined, note: `; ${note}` }) : refusal(note);
   }
 
   #take(joined: Cluster, position: number, why: { readonly reason: string; readonly bytes: Index }): void {

@@ -14,8 +14,17 @@ const SMALL_LOOP = 32 * 1024;
 /** Columns up to this long stay in the cache while they are walked again. */
 const SHORT_COLUMN = 512;
 
+export interface Taste {
+  /** Whether pointwise work in the loops of a reduction may step across its rows of memory. */
+  readonly mayWalkColumns: boolean;
+}
+
 /** Why the stages had better not be one kernel; undefined: they may. */
-export function unprofitable(cluster: Cluster, stages: readonly Stage[]): string | undefined {
+export function unprofitable(
+  cluster: Cluster,
+  stages: readonly Stage[],
+  { mayWalkColumns }: Taste,
+): string | undefined {
   const nests = stages.filter((stage) => stage.loops.length > 0);
   if (points(cluster.outer) < FEW_ITERATIONS && stages.some(hasHeavyBesideScan))
     return 'it is expensive, and would run in the loop of a scan, one element at a time';
@@ -24,6 +33,7 @@ export function unprofitable(cluster: Cluster, stages: readonly Stage[]): string
   if (nests.length > 1 && points(cluster.outer) < FEW_ITERATIONS && longest > SMALL_LOOP) {
     return 'there are too few outer iterations to share among threads';
   }
+  if (mayWalkColumns) return undefined;
   const isColumn = cluster.nodes.some(({ node }) => walksColumns(node, cluster.outer));
   return isColumn && (nests.length === 1 || longest > SHORT_COLUMN)
     ? 'it would walk down columns where memory lies in rows'

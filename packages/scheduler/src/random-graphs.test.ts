@@ -144,6 +144,14 @@ const ways: readonly ConfigPatch[] = [
   { inplaceBuffers: false, reorderForPeakMemory: false, pickLoopOrders: false, loopIndexInversionInFusion: false },
   { maxFusionSize: 1, sizeThresholdForSuccBasedStrategy: 1, realizeOpcountThreshold: 0, realizeReadsThreshold: 0 },
   { loopOrderingAfterFusion: false, realizeAccReadsThreshold: 1, allowBufferReuse: false },
+  { disablePaddingCpu: false, paddingStrideThreshold: 1, paddingAlignmentBytes: 40, padDynamicShapes: true },
+  { disablePaddingCpu: false, paddingStrideThreshold: 0, padDynamicShapes: true, maxFusionSize: 1 },
+  {
+    benchmarkFusion: true,
+    benchmarkComboKernel: true,
+    epilogueFusionFirst: true,
+    'triton.tilingPreventsReductionFusion': false,
+  },
 ];
 
 describe.each(['default', 'another way'])('random graphs, %s', (way) => {
@@ -152,7 +160,8 @@ describe.each(['default', 'another way'])('random graphs, %s', (way) => {
     const config = withConfig(resolveConfig({ env: {} }), patch);
     const { program, sizes } = randomProgram(seed);
     verifyProgram(program);
-    const planned = schedule(program, { config });
+    // Every trial of measured fusion is a schedule as any other.
+    const planned = schedule(program, { config, measure: (trial) => { verifySchedule(trial); return 1; } }); // prettier-ignore
     verifySchedule(planned);
     const expected = outputsOf(program, sizes, (memory) => interpretProgram(program, memory));
     const actual = outputsOf(program, sizes, (memory) => interpretSchedule(planned, memory));
@@ -163,7 +172,7 @@ describe.each(['default', 'another way'])('random graphs, %s', (way) => {
         expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(wanted)));
     });
     expectNoOverlap(planned, sizes);
-    expect(schedule(program, { config })).toEqual(planned);
+    expect(schedule(program, { config, measure: () => 1 })).toEqual(planned);
   });
 });
 

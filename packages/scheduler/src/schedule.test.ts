@@ -55,6 +55,15 @@ describe('one kernel', () => {
     expect(sketches(plan)).toEqual(['16 8(add)']);
   });
 
+  test('factors of the rows and of the columns of a sum over both: their loops are of one size, and not the same', () => {
+    const plan = scheduled((b) => {
+      const [rows, columns] = [b.call('log', [input(b, [16])]), b.call('exp', [input(b, [16])])];
+      const scaled = b.call('mul', [input(b, [16, 16]), b.call('unsqueeze', [rows], { dim: 1 })]);
+      return [b.call('sum', [b.call('mul', [scaled, columns])]), rows, columns];
+    });
+    expect(sketches(plan)).toEqual(['(16(log) 16(exp) 16r 16r(sum))']);
+  });
+
   test('a chain of permutations and reshapes has no divisions left', () => {
     const plan = scheduled((b) => {
       const turned = b.call('exp', [b.call('permute', [b.call('sin', [input(b, [4, 8, 6])])], { dims: [2, 0, 1] })]);

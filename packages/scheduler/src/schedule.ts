@@ -3,12 +3,14 @@
 // `schedule`, each in a file of its own.
 import type { Config } from '@tsinductor/config';
 import type { LoopProgram, Schedule } from '@tsinductor/ir';
-import { defaultChoices } from './choices.ts';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
+import { choicesOf, passedGroups, passedNodes } from './custom-passes.ts';
 import { resolveEmptyNodes } from './empty-nodes.ts';
 import { factsOf } from './facts.ts';
 import { fuseNodes } from './fuse.ts';
+import { FusionTrial } from './fusion-trial.ts';
+import type { Measure } from './fusion-trial.ts';
 import { GroupNames } from './group-names.ts';
 import { inlineProducers } from './inline.ts';
 import { makeGroup } from './make-group.ts';
@@ -16,44 +18,50 @@ import { planMemory } from './memory-plan.ts';
 import { normalizeAxes, separateAxes } from './normalize-axes.ts';
 import { orderCombinations } from './order-groups.ts';
 import { orderForPeak } from './peak-order.ts';
+import { padStrides } from './pad-strides.ts';
 import { countGroups } from './statistics.ts';
 
 export interface ScheduleOptions {
   readonly config: Config;
   /** What to prefer where several schedules are legal; by default what the configuration says. */
   readonly choices?: Choices;
+  /** What times schedules where `benchmarkFusion` or `benchmarkComboKernel` ask for it; without it nothing is measured. */
+  readonly measure?: Measure | undefined;
 }
 
 export function schedule(
   program: LoopProgram,
-  { config, choices = defaultChoices(config) }: ScheduleOptions,
+  { config, choices = choicesOf(config), measure }: ScheduleOptions,
 ): Schedule {
   const simple = resolveEmptyNodes(program, { dropUnread: config.dce }).map(separateAxes);
   const inlined = inlineProducers(simple, factsOf(program, simple), {
     choices,
     keepRounding: config.emulatePrecisionCasts,
   });
-  const nodes = inlined.nodes.map(normalizeAxes);
-  const facts = factsOf(program, nodes);
-  const fused = fuseNodes(nodes, facts, { config, choices });
+  const nodes = passedNodes(inlined.nodes.map(normalizeAxes), program, config);
+  const dense = factsOf(program, nodes);
+  const trial = measure === undefined ? undefined : new FusionTrial(dense, config, measure);
+  const fused = fuseNodes(nodes, dense, { config, choices, trial: config.benchmarkFusion ? trial : undefined });
   const clusters = orderCombinations(
     fused.clusters.map((cluster) => [cluster]),
-    facts,
+    dense,
   ).flat();
-  const combined = combineClusters(clusters, facts, choices);
+  const combined = combineClusters(clusters, dense, {
+    choices,
+    trial: config.benchmarkComboKernel ? trial : undefined,
+  });
+  const padded = padStrides(orderCombinations(combined.combinations, dense), { facts: dense, config });
+  const facts = factsOf(padded.program, nodes);
   const names = new GroupNames(config.kernelNameMaxOps);
-  const before = orderCombinations(combined.combinations, facts).map((all, id) =>
+  const before = padded.combinations.map((all, id) =>
     makeGroup(all, { facts, id, names, pickOrder: config.pickLoopOrders }),
   );
-  const groups = config.reorderForPeakMemory
-    ? orderForPeak(before, program, { successorThreshold: config.sizeThresholdForSuccBasedStrategy })
+  const ordered = config.reorderForPeakMemory
+    ? orderForPeak(before, facts.program, { successorThreshold: config.sizeThresholdForSuccBasedStrategy })
     : before;
-  const memory = planMemory(program, groups, { config, before });
-  const decisions = [...inlined.decisions, ...fused.decisions, ...combined.decisions, ...memory.decisions];
-  const statistics = {
-    groups: countGroups(groups, facts),
-    memory: memory.statistics,
-    pairs: fused.pairs,
-  };
-  return { program, groups, buffers: memory.buffers, workspaceBytes: memory.workspaceBytes, decisions, statistics };
+  const groups = passedGroups(ordered, config);
+  const { buffers, workspaceBytes, ...memory } = planMemory(facts.program, groups, { config, before });
+  const decisions = [inlined, fused, combined, padded, memory].flatMap((step) => step.decisions);
+  const statistics = { groups: countGroups(groups, facts), memory: memory.statistics, pairs: fused.pairs };
+  return { program: facts.program, groups, buffers, workspaceBytes, decisions, statistics };
 }

@@ -1,13 +1,14 @@
 // What each setting of the scheduler does, seen in the schedule.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import type { ConfigPatch } from '@tsinductor/config';
-import { GraphBuilder, optimize, scalar } from '@tsinductor/graph';
+import type { ConfigPatch, Hook } from '@tsinductor/config';
+import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
 import type { ValueRef } from '@tsinductor/graph';
-import { printSchedule } from '@tsinductor/ir';
-import type { LoopProgram, Schedule } from '@tsinductor/ir';
+import { int, printSchedule, verifySchedule } from '@tsinductor/ir';
+import type { Group, LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { defaultChoices, schedule } from './index.ts';
+import type { Choices } from './index.ts';
 import { configOf, input, scheduled, sketches } from './test-support/scheduled.ts';
 import type { Build } from './test-support/scheduled.ts';
 
@@ -123,6 +124,16 @@ const rows = (
       { epilogueFusion: false },
       2,
     ],
+    [
+      'triton.tilingPreventsReductionFusion: maps that would walk down columns',
+      (b) => {
+        const x = input(b, [600, 64]);
+        return b.call('sub', [x, b.call('mean', [x], { dim: [0], keepdim: true })]);
+      },
+      2,
+      { 'triton.tilingPreventsReductionFusion': false },
+      1,
+    ],
   ] as readonly Cells[]
 ).map(([name, build, byDefault, patch, patched]): Row => ({ name, build, kernels: byDefault, patch, patched }));
 
@@ -193,6 +204,135 @@ test('dce: a loop that nobody reads makes no kernel', () => {
   };
   const count = (dce: boolean): number => schedule(unread, { config: configOf({ dce }) }).groups.length;
   expect([count(false), count(true)]).toEqual([2, 1]);
+});
+
+test('epilogueFusionFirst: what follows a product goes to it, and not to what else it reads', () => {
+  const both: Build = (b) => {
+    const product = b.call('matmul', [input(b, [16, 8]), input(b, [8, 24])]);
+    const wide = b.call('exp', [input(b, [16, 24], 'f64')]);
+    const total = b.call('sum', [wide], { dim: [1], keepdim: false });
+    return [b.call('add', [product, b.call('cast', [wide], { dtype: { dtype: 'f32' } })]), wide, total];
+  };
+  expect(sketches(scheduled(both))).toEqual(['16 24 8r(bmm)', '16 24r(exp sum add)']);
+  expect(sketches(scheduled(both, { epilogueFusionFirst: true }))).toEqual(['16 24r(exp sum)', '16 24(8r(bmm) add)']);
+});
+
+describe('custom passes', () => {
+  const pair: Build = (b) => [unary(b, 'exp', input(b, [64])), unary(b, 'sin', input(b, [32]))];
+  const hook = (run: (given: never) => unknown): Hook => ({ key: 'test', run });
+  const refused = (patch: ConfigPatch): unknown => {
+    try {
+      return scheduled(pair, patch);
+    } catch (error) {
+      return error;
+    }
+  };
+
+  test('preFusionCustomPass reorders what is fused, and edits it', () => {
+    const seen: number[] = [];
+    const turned = hook((nodes: readonly LoopNode[]) => {
+      seen.push(nodes.length);
+      return nodes.toReversed();
+    });
+    expect(sketches(scheduled(pair))).toEqual(['64(exp)', '32(sin)']);
+    expect(sketches(scheduled(pair, { preFusionCustomPass: turned }))).toEqual(['32(sin)', '64(exp)']);
+    expect(seen).toEqual([2]);
+  });
+
+  test('postFusionCustomPass sees groups, and says in which order they run', () => {
+    const softmax: Build = (b) => [
+      b.call('softmax', [input(b, [8, 16])], { dim: -1 }),
+      unary(b, 'sin', input(b, [32])),
+    ];
+    const sizes: number[] = [];
+    const turned = hook((groups: readonly Group[]) => {
+      sizes.push(...groups.map(({ nodes }) => nodes.length));
+      return groups.toReversed();
+    });
+    const plan = scheduled(softmax, { postFusionCustomPass: turned });
+    expect(plan.groups.map(({ id, nodes }) => [id, nodes.length])).toEqual([[0, 1], [1, at(sizes, 0)]]); // prettier-ignore
+    expect(at(sizes, 0)).toBeGreaterThan(1);
+  });
+
+  test('inductorChoicesClass replaces some of the choices', () => {
+    const shared: Build = (b) => {
+      const x = input(b, [64]);
+      return [unary(b, 'exp', x), unary(b, 'sin', x)];
+    };
+    const choices = hook((defaults: Choices): Partial<Choices> => ({
+      ...defaults,
+      refuseSiblings: () => 'never',
+      refuseCombination: () => 'never',
+    }));
+    expect([kernels(shared), kernels(shared, { inductorChoicesClass: choices })]).toEqual([1, 2]);
+  });
+
+  test('an order that breaks dependences, and what is no list or no choices, is refused by name', () => {
+    const chained: Build = (b) => {
+      const x = unary(b, 'exp', input(b, [64]));
+      return [x, b.call('sum', [x], { dim: [0], keepdim: false }), unary(b, 'sin', input(b, [32]))];
+    };
+    const backwards = hook((nodes: readonly LoopNode[]) => nodes.toReversed());
+    expect(() => scheduled(chained, { preFusionCustomPass: backwards })).toThrow(expect.objectContaining({ code: 'CUSTOM_PASS' })); // prettier-ignore
+    expect(() => scheduled(chained, { maxFusionSize: 1, postFusionCustomPass: backwards })).toThrow(/_post_fusion_custom_pass: sum would run before/); // prettier-ignore
+    const bad = [
+      { preFusionCustomPass: hook(() => undefined) },
+      { preFusionCustomPass: hook((nodes: readonly LoopNode[]) => nodes.slice(1)) },
+      { postFusionCustomPass: hook((groups: readonly Group[]) => groups.slice(1)) },
+      { inductorChoicesClass: hook(() => 1) },
+      { inductorChoicesClass: hook(() => ({ refuseAll: () => 'never' })) },
+    ];
+    expect(bad.map((patch) => (refused(patch) as { code?: string }).code)).toEqual(['CUSTOM_PASS', 'CUSTOM_PASS', 'CUSTOM_PASS', 'CUSTOM_CHOICES', 'CUSTOM_CHOICES']); // prettier-ignore
+  });
+});
+
+describe('measured fusion', () => {
+  /** A schedule of a build, where what is one kernel takes `one`, and several take 1 each; and how often it was asked. */
+  const measured = (build: Build, patch: ConfigPatch, one: number): { plan: Schedule; trials: number } => {
+    let trials = 0;
+    const b = new GraphBuilder({ expand: true });
+    const results = build(b);
+    b.output(...('kind' in results ? [results] : results));
+    const measure = (trial: Schedule): number => {
+      verifySchedule(trial);
+      trials += 1;
+      return trial.groups.length === 1 ? one : trial.groups.length;
+    };
+    const plan = schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch), measure });
+    verifySchedule(plan);
+    return { plan, trials };
+  };
+  const said = ({ decisions }: Schedule, kind: 'fused' | 'rejected'): readonly string[] =>
+    decisions.flatMap((it) => (it.kind === kind && it.reason.includes('measured') ? [it.reason] : []));
+  const softmax: Build = (b) => b.call('softmax', [input(b, [8, 16])], { dim: -1 });
+
+  test('benchmarkFusion keeps what is no slower as one kernel, and says both times', () => {
+    const fast = measured(softmax, { benchmarkFusion: true }, 1).plan;
+    expect(fast.groups).toHaveLength(1);
+    expect(said(fast, 'fused')[0]).toMatch(/; measured 1\.00 ms as one kernel, 2\.00 ms apart$/);
+    const slow = measured(softmax, { benchmarkFusion: true }, 3).plan;
+    expect(slow.groups.length).toBeGreaterThan(1);
+    expect(said(slow, 'rejected')[0]).toMatch(/measured 3\.00 ms as one kernel, 2\.00 ms apart$/);
+  });
+
+  test('benchmarkComboKernel does so for what is combined', () => {
+    const patch = { benchmarkComboKernel: true };
+    const fast = measured(updates(1000, 1500), patch, 1).plan;
+    expect([fast.groups.length, said(fast, 'fused').length]).toEqual([1, 1]);
+    const slow = measured(updates(1000, 1500), patch, 3).plan;
+    expect([slow.groups.length, said(slow, 'rejected').length]).toEqual([2, 1]);
+  });
+
+  test('nothing is measured unless a setting asks, nor where sizes are known at calls only', () => {
+    const plain = measured(softmax, {}, 3);
+    expect([plain.trials, plain.plan.groups.length]).toEqual([0, 1]);
+    const symbolic: Build = (b) => {
+      const x = b.placeholder('x', contiguousMeta([b.sizes.declare('s0', 8), int(16)], 'f32'));
+      return b.call('softmax', [x], { dim: -1 });
+    };
+    const open = measured(symbolic, { benchmarkFusion: true }, 3);
+    expect([open.trials, open.plan.groups.length]).toEqual([0, 1]);
+  });
 });
 
 test('other choices make other schedules, and never wrong ones', () => {

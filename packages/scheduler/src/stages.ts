@@ -4,7 +4,7 @@
 import { at, get } from '@tsinductor/base';
 import { equal } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
-import { isAxis, pointOf } from './cluster.ts';
+import { isAxis, isSameElement, pointOf } from './cluster.ts';
 import type { Cluster, Member } from './cluster.ts';
 import { bodyReads, loopsOf, namesOf, overOf, reindex, renaming, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
@@ -33,7 +33,11 @@ export function placeStages(cluster: Cluster): readonly Stage[] {
     const isFree = (open: OpenStage, index: number): boolean => index >= earliest && agreesOnReductions(open, node);
     let stage = stages.findIndex((open, index) => isFree(open, index) && sameNames(open.loops, loops));
     if (stage === -1 && loops.length > 0) {
-      stage = stages.findIndex((open, index) => isFree(open, index) && canShare(open, loops, stages));
+      const mayBecome = (targets: readonly Axis[]): boolean =>
+        cluster.nodes.every((each) => staysApart(currentNames(each.node, renamed), loops, targets));
+      stage = stages.findIndex(
+        (open, index) => isFree(open, index) && canShare(open, loops, stages) && mayBecome(open.loops),
+      );
       if (stage !== -1) {
         const target = at(stages, stage).loops;
         loops.forEach((axis, position) => renamed.set(axis.name, at(target, position)));
@@ -72,6 +76,7 @@ function earliestStage(node: LoopNode, { placed, outer }: Placement): number {
 
 /** Whether the element that is read is the one that `maker` writes at the very point of the loops. */
 function isWrittenHere(maker: LoopNode, read: Read): boolean {
+  if (isSameElement(maker, read)) return true;
   const point = pointOf(maker, read);
   return point !== undefined && resultAxes(maker).every((axis) => isAxis(point, axis));
 }
@@ -105,6 +110,13 @@ function canShare(open: OpenStage, loops: readonly Axis[], stages: readonly Open
   const used = new Set(stages.flatMap((stage) => stage.loops.map((axis) => axis.name)));
   return loops.every((axis) => !used.has(axis.name));
 }
+
+const currentNames = (node: LoopNode, renamed: ReadonlyMap<string, Axis>): ReadonlySet<string> =>
+  namesOf(loopsOf(node).map((axis) => renamed.get(axis.name) ?? axis));
+
+/** Whether a node with these loops still has as many when `loops` become `targets`: it may run through one of each. */
+const staysApart = (own: ReadonlySet<string>, loops: readonly Axis[], targets: readonly Axis[]): boolean =>
+  loops.every(({ name }, position) => !own.has(name) || !own.has(at(targets, position).name));
 
 function renameAxes(node: LoopNode, renamed: ReadonlyMap<string, Axis>): LoopNode {
   const affected = loopsOf(node).filter((axis) => renamed.has(axis.name));

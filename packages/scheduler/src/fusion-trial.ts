@@ -1,0 +1,85 @@
+// Measured fusion: clusters that could be one kernel are timed as one and apart, each as a small program of their own whose
+// inputs are what they read and whose results are what others need of them. The clock is not here: `Measure` comes from
+// whoever can build and run a schedule, and only where the settings ask for it.
+import type { Config } from '@tsinductor/config';
+import type { BufferDecl, BufferId, LoopProgram, Schedule } from '@tsinductor/ir';
+import type { Cluster } from './cluster.ts';
+import { factsOf } from './facts.ts';
+import type { Facts } from './facts.ts';
+import { GroupNames } from './group-names.ts';
+import { makeGroup } from './make-group.ts';
+import { planMemory } from './memory-plan.ts';
+import { buffersRead } from './node-access.ts';
+
+/** Milliseconds that one run of a schedule takes, which has no symbolic sizes. */
+export type Measure = (plan: Schedule) => number;
+
+/** Milliseconds of two ways to run the same clusters. */
+export interface Times {
+  readonly together: number;
+  readonly apart: number;
+}
+
+type Combinations = readonly (readonly Cluster[])[];
+
+export class FusionTrial {
+  readonly #facts: Facts;
+  readonly #config: Config;
+  readonly #measure: Measure;
+
+  constructor(facts: Facts, config: Config, measure: Measure) {
+    this.#facts = facts;
+    this.#config = config;
+    this.#measure = measure;
+  }
+
+  /** Both times; undefined where sizes are only known at a call. */
+  compare(together: Combinations, apart: Combinations): Times | undefined {
+    if (this.#facts.program.sizes.length > 0) return undefined;
+    return { together: this.#measure(this.#planOf(together)), apart: this.#measure(this.#planOf(apart)) };
+  }
+
+  #planOf(combinations: Combinations): Schedule {
+    const { clusters, program } = this.#alone(combinations);
+    const facts = factsOf(program, program.nodes);
+    const names = new GroupNames(this.#config.kernelNameMaxOps);
+    const making = { facts, names, pickOrder: this.#config.pickLoopOrders };
+    const groups = clusters.map((all, id) => makeGroup(all, { ...making, id }));
+    const { buffers, workspaceBytes } = planMemory(program, groups, { config: this.#config, before: groups });
+    return { program, groups, buffers, workspaceBytes, decisions: [] };
+  }
+
+  /** The clusters as all of a program. */
+  #alone(combinations: Combinations): { readonly clusters: Combinations; readonly program: LoopProgram } {
+    const members = combinations.flat().flatMap(({ nodes }) => nodes);
+    const order = members.map(({ position }) => position).sort((a, b) => a - b);
+    const inside = new Set(order);
+    const clusters = combinations.map((all) =>
+      all.map((cluster) => ({
+        ...cluster,
+        nodes: cluster.nodes.map(({ node, position }) => ({ node, position: order.indexOf(position) })),
+      })),
+    );
+    const nodes = clusters.flat().flatMap((cluster) => cluster.nodes).sort((a, b) => a.position - b.position).map(({ node }) => node); // prettier-ignore
+    const used = new Set<BufferId>(nodes.flatMap((node) => [...node.outs, ...buffersRead(node)]));
+    const buffers = this.#facts.program.buffers
+      .filter(({ id }) => used.has(id))
+      .map((decl) => ({ ...decl, role: this.#roleOf(decl, inside) }));
+    const idsOf = (role: BufferDecl['role']): readonly BufferId[] =>
+      buffers.filter((decl) => decl.role === role).map(({ id }) => id);
+    return { clusters, program: { ...this.#facts.program, nodes, buffers, inputs: idsOf('input'), outputs: idsOf('output') } }; // prettier-ignore
+  }
+
+  /** What a buffer is to these nodes alone. */
+  #roleOf({ id, role }: BufferDecl, inside: ReadonlySet<number>): BufferDecl['role'] {
+    if (role === 'constant') return role;
+    if (!this.#facts.writers(id).some((position) => inside.has(position))) return 'input';
+    return role === 'output' || !this.#facts.readers(id).every((position) => inside.has(position)) ? 'output' : role;
+  }
+}
+
+const milliseconds = (time: number): string => `${time.toPrecision(3)} ms`;
+
+/** What was measured, as decisions say it. */
+export const describeTimes = ({ together, apart }: Times): string =>
+  `measured ${milliseconds(together)} as one kernel, ${milliseconds(apart)} apart`;
