@@ -26,7 +26,7 @@ export const isList = (arg: Arg | undefined): arg is readonly ValueRef[] => Arra
 export const valuesOf = (args: readonly Arg[]): readonly ValueRef[] =>
   args.flatMap((arg) => (isList(arg) ? arg.filter(isValue) : isValue(arg) ? [arg] : []));
 
-const isAttrList = (attr: Attr): attr is readonly Attr[] => Array.isArray(attr);
+export const isAttrList = (attr: Attr): attr is readonly Attr[] => Array.isArray(attr);
 
 const NON_FINITE: Readonly<Record<string, number>> = { NaN, Infinity, '-Infinity': -Infinity, '-0': -0 };
 

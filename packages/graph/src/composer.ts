@@ -183,6 +183,10 @@ export class Composer {
   gather(x: ValueRef, dim: number, index: ValueRef): ValueRef {
     return this.builder.call('gather', [x, index], { dim: this.dim(x, dim) });
   }
+  /** x, of which `holds` must be true everywhere: `what` is wrong where it is not, and what to do. */
+  require(x: ValueRef, holds: ValueRef, error: { readonly what: string; readonly remedy: string }): ValueRef {
+    return this.builder.call('require', [x, holds], { ...error, by: null });
+  }
   indexSelect(x: ValueRef, dim: number, index: ValueRef): ValueRef {
     return this.builder.call('indexSelect', [x, index], { dim: this.dim(x, dim) });
   }

@@ -100,6 +100,24 @@ export const layoutUnknown = (operator: string, strides: readonly Index[]): User
 export const unknownOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${name}`, { hint: 'see the list of operators' });
 
+/** A stretch of a schema's text, and what is wrong there. */
+export interface SchemaFault {
+  readonly text: string;
+  readonly from: number;
+  readonly length: number;
+  readonly what: string;
+}
+
+export function badOpSchema(op: string, { text, from, length, what }: SchemaFault, hint: string): UserError {
+  // One line around the place, however the text was written.
+  const flat = text.replace(/\s/g, ' ');
+  const start = Math.max(0, from - 60);
+  const shown = flat.slice(start, start + 120);
+  const carets = '^'.repeat(Math.max(1, Math.min(length, shown.length - (from - start))));
+  const place = `\n\n    ${shown}\n    ${' '.repeat(from - start)}${carets}\n`;
+  return new UserError('CUSTOM_OP_SCHEMA', `the schema of custom op ${op}: ${what}${place}`, { hint });
+}
+
 export function invalidReference(value: { readonly node: number; readonly result: number }): never {
   throw brokenGraph(`no value %${String(value.node)}.${String(value.result)}`);
 }

@@ -70,6 +70,14 @@ export class GraphBuilder implements Builder, InferContext {
     );
   }
 
+  /** A function of the host, whose results are said to be `metas`. */
+  host({ target, args, attrs }: Call, metas: readonly Meta[]): readonly ValueRef[] {
+    const location = this.#options.locate?.();
+    return this.withOrigin({ from: [], ...(location === undefined ? {} : { location }) }, () =>
+      this.#add(metas, { kind: 'host', target, args, attrs }),
+    );
+  }
+
   /** What `build` adds comes from `origin`; errors get its location. */
   withOrigin<T>(origin: NodeOrigin, build: () => T): T {
     const outer = this.#origin;
@@ -121,7 +129,8 @@ export class GraphBuilder implements Builder, InferContext {
 
   #add(
     results: readonly Meta[],
-    node: { kind: 'placeholder'; name: string } | { kind: 'constant'; data: string } | ({ kind: 'call' } & Call),
+    node:
+      { kind: 'placeholder'; name: string } | { kind: 'constant'; data: string } | ({ kind: 'call' | 'host' } & Call),
   ): readonly ValueRef[] {
     const id: NodeId = this.#nodes.length;
     this.#nodes.push({ id, results, origin: this.#origin ?? { from: [] }, ...node });

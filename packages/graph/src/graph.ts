@@ -58,6 +58,11 @@ export type GraphNode = { readonly id: NodeId; readonly results: readonly Meta[]
   | { readonly kind: 'constant'; readonly data: string }
   /** `args` in the order of the operator's tensor parameters; everything else in `attrs`, by parameter name. */
   | { readonly kind: 'call'; readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs }
+  /**
+   * A function of the host that no operator says: a custom op without a lowering. Only in graphs as traced: `splitAtHosts`
+   * takes them out before anything is decomposed.
+   */
+  | { readonly kind: 'host'; readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs }
 );
 
 export interface Graph {

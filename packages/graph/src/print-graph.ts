@@ -28,9 +28,11 @@ export function printNode(node: GraphNode): string {
       return `${head} = placeholder(${node.name})${tail}`;
     case 'constant':
       return `${head} = constant(${String(Math.floor((node.data.length * 3) / 4))} bytes)${tail}`;
-    case 'call': {
+    case 'call':
+    case 'host': {
       const attrs = Object.entries(node.attrs).map(([name, attr]) => `${name}=${printAttr(attr)}`);
-      return `${head} = ${node.target}(${[...node.args.map(printArg), ...attrs].join(', ')})${tail}`;
+      const caller = node.kind === 'host' ? 'host ' : '';
+      return `${head} = ${caller}${node.target}(${[...node.args.map(printArg), ...attrs].join(', ')})${tail}`;
     }
   }
 }

@@ -28,9 +28,31 @@ describe('SizeEnvironment', () => {
     expect([sizes.same(s0, s1), sizes.same(s0, s1)]).toEqual([true, true]);
     expect(sizes.same(s0, int(7))).toBe(false);
     expect(sizes.toNumber(s1)).toBe(5);
-    expect(guardsOf(sizes)).toEqual(['s0 == s1', 's0 != 7', 's1 == 5']);
+    expect(guardsOf(sizes)).toEqual(['s0 == s1', 's0 != 7', 's0 == 5']);
     const actual = new Map([['s0', 6], ['s1', 6]]); // prettier-ignore
     expect(sizes.guards().map((guard) => SizeEnvironment.holds(guard, actual))).toEqual([true, true, false]);
+  });
+
+  test('sizes that a guard makes equal are one, and what that decides is not asked again', () => {
+    const sizes = new SizeEnvironment();
+    const [s0, s1, s2] = [sizes.declare('s0', 6), sizes.declare('s1', 6), sizes.declare('s2', 6)];
+    expect(sizes.same(s2, s1)).toBe(true);
+    expect(printIndex(sizes.resolve(multiply(s2, int(2))))).toBe('s1 * 2');
+    expect(sizes.same(s1, s0)).toBe(true);
+    expect([s0, s1, s2].map((size) => printIndex(sizes.resolve(size)))).toEqual(['s0', 's0', 's0']);
+    expect([sizes.same(s2, s0), sizes.same(add(s1, s2), multiply(int(2), s0)), sizes.atMost(s2, s1)]).toEqual([true, true, true]); // prettier-ignore
+    expect(guardsOf(sizes)).toEqual(['s2 == s1', 's1 == s0']);
+  });
+
+  test('a size that is fixed is a number for all that are equal to it, even before', () => {
+    const sizes = new SizeEnvironment();
+    const [s0, s1] = [sizes.declare('s0', 6), sizes.declare('s1', 6)];
+    sizes.same(s0, s1);
+    expect([sizes.toNumber(s1), sizes.toNumber(s0)]).toEqual([6, 6]);
+    expect(sizes.same(multiply(s0, int(2)), int(12))).toBe(true);
+    expect(sizes.broadcast(s0, int(7))).toBeUndefined();
+    expect(sizes.broadcast(s1, s0)).toEqual(int(6));
+    expect(guardsOf(sizes)).toEqual(['s0 == s1', 's0 == 6']);
   });
 
   test('broadcasting keeps the size that is known best', () => {

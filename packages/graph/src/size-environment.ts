@@ -1,9 +1,10 @@
 // Symbolic sizes with hints. Every question about sizes that has no canonical answer is answered for the hints, and
-// the answer is recorded as a guard, to be checked against the actual sizes at call time.
+// the answer is recorded as a guard, to be checked against the actual sizes at call time. A size that a guard makes equal
+// to a number or to an earlier size is that from then on (`resolve`), so that what it decides is not asked again.
 //
 // Invariants: two environments that are asked the same questions in the same order record the same guards; a guard is
-// recorded once; questions about sizes that are known record nothing.
-import { equal, evaluateIndex, freeSizes, int, printIndex, rangeOf, sizeSymbol } from '@tsinductor/ir';
+// recorded once; questions about sizes that are known record nothing; what a size resolves to needs no resolving.
+import { equal, evaluateIndex, freeSizes, int, printIndex, rangeOf, sizeSymbol, substitute } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { argumentValue } from './errors.ts';
 
@@ -17,6 +18,8 @@ export interface SizeGuard {
 export class SizeEnvironment {
   readonly #hints = new Map<string, number>();
   readonly #guards = new Map<string, SizeGuard>();
+  /** What sizes are by the guards: a number, or the size of theirs that was declared first. */
+  readonly #known = new Map<string, Index>();
 
   /** A symbolic size. Sizes 0 and 1 change what operators do, so that a symbol is at least 2 unless told otherwise. */
   declare(name: string, hint: number, range: { readonly min?: number; readonly max?: number | null } = {}): Index {
@@ -34,7 +37,18 @@ export class SizeEnvironment {
     return evaluateIndex(index, { sizes: this.#hints });
   }
 
-  same(left: Index, right: Index): boolean {
+  /** `index` with every size that a guard has made a number, or another size, replaced by that. */
+  resolve(index: Index): Index {
+    return substitute(index, this.#known);
+  }
+
+  /** Whether the size stands for itself: no guard made it a number, or another size. */
+  isFree(name: string): boolean {
+    return !this.#known.has(name);
+  }
+
+  same(one: Index, other: Index): boolean {
+    const [left, right] = [this.resolve(one), this.resolve(other)];
     if (equal(left, right)) return true;
     if (isStatic(left) && isStatic(right)) return this.hint(left) === this.hint(right);
     if (apart(left, right)) return false;
@@ -44,7 +58,8 @@ export class SizeEnvironment {
   }
 
   /** left <= right. */
-  atMost(left: Index, right: Index): boolean {
+  atMost(one: Index, other: Index): boolean {
+    const [left, right] = [this.resolve(one), this.resolve(other)];
     const [low, high] = [rangeOf(left), rangeOf(right)];
     if (low.max !== null && high.min !== null && low.max <= high.min) return true;
     if (low.min !== null && high.max !== null && low.min > high.max) return false;
@@ -63,17 +78,17 @@ export class SizeEnvironment {
   }
 
   /** The size two axes have together when broadcast, or undefined where they do not fit. */
-  broadcast(left: Index, right: Index): Index | undefined {
+  broadcast(one: Index, other: Index): Index | undefined {
+    const [left, right] = [this.resolve(one), this.resolve(other)];
     if (equal(left, right) || this.isOne(right)) return left;
     if (this.isOne(left)) return right;
-    if (!this.same(left, right)) return undefined;
-    return left.kind === 'int' ? left : right.kind === 'int' ? right : left;
+    return this.same(left, right) ? this.resolve(left) : undefined;
   }
 
   /** Specialises: the size becomes the number it is now, and the guard says so. */
   toNumber(index: Index): number {
     const value = this.hint(index);
-    if (!isStatic(index)) this.#record({ relation: '==', left: index, right: int(value) });
+    this.same(index, int(value));
     return value;
   }
 
@@ -103,6 +118,23 @@ export class SizeEnvironment {
     }
     const key = `${printIndex(guard.left)} ${guard.relation} ${printIndex(guard.right)}`;
     if (!this.#guards.has(key)) this.#guards.set(key, guard);
+    if (guard.relation === '==') this.#unify(guard);
+  }
+
+  /** Of two sizes the one that was declared later becomes the other; a size becomes a number. */
+  #unify({ left, right }: SizeGuard): void {
+    const [one, other] = left.kind === 'size' ? [left, right] : [right, left];
+    if (one.kind !== 'size' || (other.kind !== 'size' && other.kind !== 'int')) return;
+    const isLater = other.kind === 'int' || this.#order(one.name) > this.#order(other.name);
+    const [name, value] = isLater ? [one.name, other] : [other.name, one];
+    const step = new Map([[name, value]]);
+    for (const [known, index] of this.#known) this.#known.set(known, substitute(index, step));
+    this.#known.set(name, value);
+  }
+
+  /** When a size was declared, among all. */
+  #order(name: string): number {
+    return [...this.#hints.keys()].indexOf(name);
   }
 }
 

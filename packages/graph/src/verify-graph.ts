@@ -19,6 +19,7 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
   graph.nodes.forEach((node, position) => {
     if (node.id !== position) throw broken(node, `it stands at position ${String(position)}`);
     if (node.kind === 'call') verifyCall(graph, node, { ...options, sizes });
+    else if (node.kind === 'host') verifyHost(graph, node, options);
     else if (node.results.length !== 1) throw broken(node, 'it must have one result');
   });
   graph.outputs.forEach((value) => {
@@ -33,6 +34,11 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
     if (placeholder >= inputs)
       throw brokenGraph(`size ${name} is bound to input ${String(placeholder)}, which is not there`);
   }
+}
+
+function verifyHost(graph: Graph, node: GraphNode & { readonly kind: 'host' }, options: VerifyOptions): void {
+  if (options.primitivesOnly === true) throw broken(node, 'only primitives may be left');
+  for (const value of valuesOf(node.args)) requireValue(graph, value, { before: node.id, where: printNode(node) });
 }
 
 type Call = GraphNode & { readonly kind: 'call' };

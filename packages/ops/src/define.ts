@@ -24,6 +24,8 @@ export interface Traits {
   readonly identity?: number;
   /** x op x = x, bit for bit. */
   readonly idempotent?: boolean;
+  /** The last operand's sign bit decides the sign of the result (or, at bool, the result), that of a NaN as well. */
+  readonly readsSign?: boolean;
   /** For the scheduler's cost model: about how many machine operations at f32 (1 for add; about 12 for exp). */
   readonly cost?: number;
 }
@@ -78,6 +80,13 @@ export interface PointwiseOp {
   readonly absoluteError?: number;
   /** Partial derivatives times g, in x, y, z order; undefined where not differentiable. */
   readonly gradient?: readonly (Term | undefined)[];
+  /** Why an op on floats has no gradient, or not in every operand. */
+  readonly noGradient?: string;
+  /**
+   * Of an op that is smooth in pieces only (it has kinks, jumps or poles): a number that is the same throughout each piece,
+   * and another one between pieces, where a gradient is a convention. Absent: smooth wherever it is finite.
+   */
+  readonly piece?: (...x: number[]) => number;
 }
 
 export type NumberFunction = (...args: number[]) => number;

@@ -85,6 +85,16 @@ describe.each(ops.map((op) => [op.name, op] as const))('%s', (name, op) => {
   });
 });
 
+test('ops that claim to read a sign do, and those are the ones that a NaN of another sign changes', () => {
+  const readers = ops.filter(({ traits }) => traits.readsSign === true);
+  expect(readers.map(({ name }) => name).sort()).toEqual(['copysign', 'signbit']);
+  for (const op of readers) {
+    const evaluate = evaluator(op, 'f32');
+    const results = [0, -0].map((last) => evaluate(...[3, last].slice(-op.arity)));
+    expect(Object.is(results[0], results[1])).toBe(false);
+  }
+});
+
 test('every prelude function is used', () => {
   const used = new Set(ops.flatMap(({ c }) => (c?.kind === 'call' ? [c.name] : [])));
   expect([...used].sort()).toEqual(Object.keys(preludeFunctions).sort());

@@ -2,6 +2,8 @@
 // which are positions in `tensors`, so that a call can be put into a graph whose placeholders come first as it is.
 import { bindArguments, isScalar, operators } from '@tsinductor/graph';
 import type { Arg, Attr, Attrs, BindingEnvironment, Operator, ScalarRef, ValueRef } from '@tsinductor/graph';
+import { deviceOf } from './device.ts';
+import type { Device } from './device.ts';
 import { disposedTensor, unsupportedOperator } from './errors.ts';
 import { symbolicSizes } from './symbolic-shape.ts';
 import { isTensor } from './tensor.ts';
@@ -12,6 +14,8 @@ export interface BoundCall {
   readonly args: readonly Arg[];
   readonly attrs: Attrs;
   readonly tensors: readonly Tensor[];
+  /** Where its results are. */
+  readonly device: Device;
 }
 
 export type Named = Readonly<Record<string, unknown>>;
@@ -26,7 +30,8 @@ export function operatorNamed(name: string): Operator {
 export function bindCall(operator: Operator, positional: readonly unknown[], named: Named): BoundCall {
   const environment = new Binding();
   const call = bindArguments(operator, positional.map(withSizes), { named: mapValues(named, withSizes), environment });
-  return { ...call, tensors: environment.tensors };
+  const { tensors } = environment;
+  return { ...call, tensors, device: deviceOf(operator.name, tensors) };
 }
 
 /** Tensors become references in the order in which they are met, each once. */

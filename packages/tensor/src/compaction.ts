@@ -3,11 +3,12 @@
 // tensors of that size. Eager execution, the interpreter and compiled segments all do the same.
 import { at } from '@tsinductor/base';
 import { dispatch, dispatchOne } from './dispatch.ts';
+import { ambientDevice } from './device.ts';
 import { byteSize } from './element-array.ts';
 import { rowMajorLayout } from './layout.ts';
-import { allocate } from './storage.ts';
 import { placedTensor, readPlace } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
+import { storageOn } from './transfer.ts';
 
 export const op = (name: string, ...given: readonly unknown[]): Tensor => dispatchOne(name, given);
 
@@ -15,7 +16,7 @@ export const op = (name: string, ...given: readonly unknown[]): Tensor => dispat
 export function readNumbers(operation: string, values: readonly Tensor[]): readonly number[] {
   const list = op('stack', values.map((value) => op('to', value, 'i64'))); // prettier-ignore
   const { storage, layout } = readPlace(list, operation);
-  const elements = storage.elements('i64', layout.offset);
+  const elements = storage.read('i64', layout.offset, layout.offset + values.length);
   const numbers = values.map((_, position) => Number(elements[position]));
   list.dispose();
   return numbers;
@@ -29,7 +30,7 @@ export function firstOf(vector: Tensor, count: number, operation: string): Tenso
 
 /** A vector of a size that was read, whose elements mean nothing: further tensors take their size from it. */
 const ofSize = (count: number): Tensor =>
-  placedTensor('u8', allocate(byteSize('u8', count), 'durable'), rowMajorLayout([count]));
+  placedTensor('u8', storageOn(ambientDevice(), byteSize('u8', count)), rowMajorLayout([count]));
 
 /** Zeros of a size that was read: one that changes does not make another segment. */
 export const zerosOfSize = (count: number, dtype: Tensor['dtype']): Tensor =>

@@ -75,7 +75,7 @@ describe('tensor()', () => {
     expect(codeOf(() => tensor(['1'] as never))).toBe('ELEMENT_TYPE');
     expect(codeOf(() => tensor(undefined as never))).toBe('ELEMENT_TYPE');
     expect(codeOf(() => tensor([null] as never))).toBe('ELEMENT_TYPE');
-    expect(codeOf(() => tensor(() => 1))).toBe('ELEMENT_TYPE');
+    expect(codeOf(() => tensor((() => 1) as never))).toBe('ELEMENT_TYPE');
   });
 
   test('refuses numbers that the dtype cannot hold', () => {

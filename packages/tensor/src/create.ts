@@ -3,7 +3,9 @@
 // recorded as constants of its graph.
 import { types } from 'node:util';
 import type { DType } from '@tsinductor/base';
-import { byteSize, convertElement, makeElements } from './element-array.ts';
+import { ambientDevice, onDevice, parseDevice } from './device.ts';
+import type { DeviceName } from './device.ts';
+import { convertElement, makeElements } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { badArgument, cannotShare, elementCount, foreignArray } from './errors.ts';
 import { checkOptions, requireAttached } from './given-options.ts';
@@ -11,9 +13,10 @@ import { checkShape, elementsOf, rowMajorLayout } from './layout.ts';
 import { flattenNested } from './nested.ts';
 import type { TensorData } from './nested.ts';
 import { processState } from './process-state.ts';
-import { allocate, shareMemory } from './storage.ts';
+import { shareMemory } from './storage.ts';
 import { isTensor, placedTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
+import { placedElements } from './transfer.ts';
 
 export interface TensorOptions {
   /** Default: that of a typed array; else i64 for whole numbers, f32 for others, bool for booleans. */
@@ -22,6 +25,8 @@ export interface TensorOptions {
   readonly shape?: readonly number[];
   /** Use the memory of a typed array instead of copying it: both see each other's writes. */
   readonly share?: boolean;
+  /** Where it is to be: `cpu` by default. */
+  readonly device?: DeviceName;
 }
 
 const typedArrays: Readonly<Record<string, DType>> = {
@@ -50,8 +55,9 @@ const remedies: Readonly<Record<string, string>> = {
  * @example tensor(new Float32Array(6), { shape: [2, 3] })
  */
 export function tensor(data: TensorData | Tensor, options: TensorOptions = {}): Tensor {
-  checkOptions('tensor', options, ['dtype', 'shape', 'share']);
-  const { dtype, shape, share } = options;
+  checkOptions('tensor', options, ['dtype', 'shape', 'share', 'device']);
+  const { dtype, shape, share, device } = options;
+  if (device !== undefined && parseDevice(device) !== ambientDevice()) return onDevice(parseDevice(device), () => tensor(data, options)); // prettier-ignore
   if (isTensor(data)) throw badArgument('tensor', 'the data is a tensor already', 'use x.clone() or x.to(dtype)');
   if (types.isAnyArrayBuffer(data)) throw foreignArray('ArrayBuffer', 'use fromBuffer(buffer, { dtype })');
   if (ArrayBuffer.isView(data)) return fromView(data, options);
@@ -89,6 +95,7 @@ function fromView(view: ArrayBufferView, { dtype, shape, share }: TensorOptions)
   const { elements, own } = source;
   const sizes = fitShape(shape ?? [elements.length], elements.length);
   const target = dtype ?? own;
+  if (share === true && ambientDevice() !== 'cpu') throw cannotShare(`${ambientDevice()} has memory of its own`);
   if (share === true) return shared(view, source, { dtype: target, shape: sizes });
   const isReady = source.liesAsOwn && own === target;
   return made(isReady ? elements : convert(elements, source.liesAsOwn ? own : 'f32', target), target, sizes);
@@ -125,9 +132,7 @@ function made(elements: ElementArray, dtype: DType, shape: readonly number[]): T
     const bytes = new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength);
     return recorder.literal(Uint8Array.from(bytes), { dtype, shape });
   }
-  const storage = allocate(byteSize(dtype, elements.length), 'durable');
-  storage.elements(dtype).set(elements as never);
-  return placedTensor(dtype, storage, rowMajorLayout(shape));
+  return placedElements(elements, { dtype, shape }, ambientDevice());
 }
 
 /** A tensor of the given elements, copied; for files and random numbers. */

@@ -4,6 +4,7 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import { extremesOf, op, placesOf, positionsOf, readNumbers, zerosOfSize } from './compaction.ts';
 import { dispatch, dispatchOne } from './dispatch.ts';
+import { besideOperands } from './device.ts';
 import { badArgument, notATensor } from './errors.ts';
 import { located } from './location.ts';
 import { isTensor, placedTensor, readPlace } from './tensor.ts';
@@ -41,7 +42,7 @@ export interface DataDependentMethods {
 function on<T>(name: string, input: unknown, work: (input: Tensor) => T): T {
   try {
     if (!isTensor(input)) throw notATensor(name, input);
-    return work(input);
+    return besideOperands([input], () => work(input));
   } catch (error) {
     throw located(error);
   }

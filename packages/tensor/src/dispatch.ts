@@ -1,10 +1,13 @@
 // Calling operators by name. In: what a user passed. Out: tensors; computed at once, or recorded while a function is
 // traced. Every method and function ends here, so here errors get the user's line.
 import { at } from '@tsinductor/base';
+import { isTensorParameter } from '@tsinductor/graph';
 import { bindCall, operatorNamed } from './bound-call.ts';
 import type { BoundCall, Named } from './bound-call.ts';
+import { besideOperands, onDevice, parseDevice } from './device.ts';
+import type { Device } from './device.ts';
 import { EagerExecutor } from './eager/executor.ts';
-import { badArgument, notATensor } from './errors.ts';
+import { badArgument, notATensor, unknownOption } from './errors.ts';
 import { randomResult } from './random-calls.ts';
 import { readOperands } from './read-operands.ts';
 import type { GivenCall } from './read-operands.ts';
@@ -21,15 +24,26 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 /** The results of an operator: one tensor, or a list where the operator has several. */
 export function dispatch(name: string, positional: readonly unknown[], named: Named = {}): Tensor | Tensor[] {
   try {
-    const { out, ...rest } = named;
-    if (out === undefined) return callOperator({ name, positional, named });
-    return writeOut(name, callOperator({ name, positional, named: rest }), out);
+    const { out, device, ...rest } = named;
+    if (out === undefined && device === undefined) return callOperator({ name, positional, named });
+    const call = (): Tensor | Tensor[] => callOperator({ name, positional, named: rest });
+    const result = device === undefined ? call() : onDevice(deviceFor(name, device), call);
+    return out === undefined ? result : writeOut(name, result, out);
   } catch (error) {
     throw located(error);
   }
 }
 
-function callOperator(given: GivenCall): Tensor | Tensor[] {
+/** The option of that name, which what makes tensors of no others has. */
+function deviceFor(name: string, device: unknown): Device {
+  const { parameters } = operatorNamed(name);
+  if (parameters.some(isTensorParameter)) throw unknownOption(name, 'device', parameters.map((parameter) => parameter.name)); // prettier-ignore
+  return parseDevice(device);
+}
+
+const callOperator = (given: GivenCall): Tensor | Tensor[] => besideOperands(given.positional, () => callBeside(given));
+
+function callBeside(given: GivenCall): Tensor | Tensor[] {
   const { name, positional, named } = readOperands(given);
   const call = bindCall(operatorNamed(name), positional, named);
   const drawn = randomResult(call);

@@ -39,6 +39,37 @@ function printSizes(shape: unknown): string {
   return `[${shown.join(', ')}${shape.length > 8 ? ', ...' : ''}]`;
 }
 
+export const invalidDevice = (name: unknown): UserError =>
+  new UserError('DEVICE_NAME', `${describe(name)} is not a device`, {
+    hint: "use 'cpu', 'cuda' or 'cuda:1'; tsinductor doctor says which there are",
+  });
+
+/** Nobody has said how devices are opened. */
+export const noDevices = (device: string): UserError =>
+  new UserError('DEVICE_UNAVAILABLE', `there is nothing here that opens ${device}`, {
+    hint: "import from 'tsinductor', whose compiler opens devices",
+  });
+
+export const deviceMismatch = (operation: string, first: string, second: string): UserError =>
+  new UserError('DEVICE_MISMATCH', `${operation}: its tensors are on different devices: ${first}, and ${second}`, {
+    hint: 'send one of them to the other’s device with to(), as in x.to(y.device)',
+  });
+
+export const graphDevices = (devices: readonly string[]): UserError =>
+  new UserError(
+    'GRAPH_DEVICES',
+    `a compiled function works on ${devices.join(' and ')}, and a graph runs on one device`,
+    {
+      hint: 'compile what runs on each device as a function of its own, and send tensors between them outside',
+    },
+  );
+
+/** The elements of a device's memory were asked for as if they lay in this process's. */
+export const deviceMemory = (device: string): InternalError =>
+  new InternalError('DEVICE_MEMORY', `memory of ${device} was to be written to as if it were the host's`, {
+    hint: 'this is a bug: please report it',
+  });
+
 export const invalidDType = (dtype: unknown): UserError =>
   new UserError('INVALID_DTYPE', `${describe(dtype)} is not a dtype`, {
     hint: 'use one of f64, f32, f16, bf16, i64, i32, i16, i8, u8, bool',
@@ -140,6 +171,10 @@ export const dataDependent = (operation: string, location: SourceLocation | unde
     location,
     hint: 'compute with tensors (where, gather), or move the read out of the compiled function',
   });
+
+/** A call that cannot be part of a graph, for a reason that is a clause of its own. */
+export const leavesGraph = (reason: string, location: SourceLocation | undefined): UserError =>
+  new UserError('GRAPH_LEFT', reason, { location, hint: 'call it before or after the compiled function' });
 
 export const escapedTensor = (): UserError =>
   new UserError('TRACED_ESCAPED', 'this tensor was made while a function was traced, and has no value of its own', {

@@ -2,19 +2,33 @@
 // recorded, how graphs are interpreted. Re-exports only; imported as `@tsinductor/tensor/internal`. No promise is made
 // to anyone outside, and nothing here reaches `tsinductor`.
 export type { Block } from '@tsinductor/runtime';
+export { openDevice, parseDevice, setDeviceProvider } from './device.ts';
+export type { Device, DeviceName, DeviceProvider, OtherDevice, TensorDevice } from './device.ts';
+export { bindCall, splitOptions } from './bound-call.ts';
+export type { BoundCall } from './bound-call.ts';
+export { findAlias, mutatedPositions, namedArguments, rawResults } from './custom-op/custom-op.ts';
+export type { AnyOpDefinition, CustomOpCode, HostCall } from './custom-op/custom-op.ts';
+export { readDefinition } from './custom-op/define-op.ts';
+export { badOpMeta } from './custom-op/op-errors.ts';
 export { dispatch, dispatchInPlace } from './dispatch.ts';
 export { EagerExecutor } from './eager/executor.ts';
 export { GraphProgram } from './eager/graph-program.ts';
 export type { ElementArray, ElementValue } from './element-array.ts';
+export { reachOf } from './layout.ts';
 export { userLocation } from './location.ts';
-export { isRecording } from './process-state.ts';
+export { dynamicAxesOf, printRange } from './mark-dynamic.ts';
+export type { SizeRange } from './mark-dynamic.ts';
+export { isRecording, recorderInUse, unrecorded } from './process-state.ts';
 export type { Placed, Recorded, Recorder } from './recorder.ts';
-export { acquireBlock, adoptBlock, allocate, releaseBlock, setStorageProvider } from './storage.ts';
+export { acquireBlock, adoptBlock, allocate, allocateOn, releaseBlock, setStorageProvider } from './storage.ts';
 export type { Storage, StorageProvider } from './storage.ts';
 export { fulfil, placedTensor, placeOf, sharesMemory, tensorFromBlock, writesAreShared } from './tensor.ts';
+export { sendTo } from './transfer.ts';
+export type { Placement } from './trace/placement.ts';
 export { LazyRecorder } from './trace/lazy-recorder.ts';
 export type { NewSegment, SegmentCause, SegmentHost, SegmentPlan } from './trace/segment.ts';
-export { TraceSession, unrecorded } from './trace/session.ts';
-export type { DynamicAxis, OutputAlias, TracedInput, TraceOptions, TraceResult } from './trace/session.ts';
+export { TraceSession } from './trace/session.ts';
+export type { DynamicAxis, TraceOptions } from './trace/session.ts';
+export type { OutputAlias, TracedInput, TraceResult } from './trace/trace-result.ts';
 export { trace } from './trace/trace.ts';
 export type { TracedFunction, TraceFunctionOptions } from './trace/trace.ts';

@@ -81,6 +81,10 @@ export function reach({ shape, strides, offset }: Layout): number {
   return last + 1;
 }
 
+/** Elements from a tensor's first to one past its last in memory. */
+export const reachOf = ({ shape, strides }: Pick<Layout, 'shape' | 'strides'>): number =>
+  reach({ shape, strides, offset: 0 });
+
 /** Whether two positions are one element: known to be false if, sorted by stride, each axis steps over the inner ones. */
 export function overlapsItself({ shape, strides }: Pick<Layout, 'shape' | 'strides'>): boolean {
   const axes = shape

@@ -1,12 +1,19 @@
-// Tensor with all its methods: the class, the operators of the table, subscripts, what depends on values, random fills. The package's index exports the
+// Tensor with all its methods: the class, the operators of the table, subscripts, what depends on values, random
+// fills, devices. The package's index exports the
 // class from here, so that whoever has a Tensor has its methods.
 import { dataDependentMethods } from './data-dependent.ts';
+import { deviceMethods } from './transfer.ts';
 import { installMethods } from './install-methods.ts';
 import { randomMethods } from './random.ts';
 import { subscriptMethods } from './subscript.ts';
 import { Tensor } from './tensor.ts';
 
-for (const [name, value] of Object.entries({ ...subscriptMethods, ...dataDependentMethods, ...randomMethods })) {
+for (const [name, value] of Object.entries({
+  ...subscriptMethods,
+  ...dataDependentMethods,
+  ...randomMethods,
+  ...deviceMethods,
+})) {
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 }
 installMethods(Tensor.prototype);

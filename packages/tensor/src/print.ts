@@ -2,6 +2,7 @@
 // three elements at either end of each dim, then shape and dtype.
 import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import type { Device } from './device.ts';
 import { elementReader } from './element-array.ts';
 import type { ElementArray, ElementValue } from './element-array.ts';
 import { elementsOf, rowMajor } from './layout.ts';
@@ -12,8 +13,15 @@ const threshold = 1000;
 const edgeItems = 3;
 const opening = 'tensor(';
 
+/** What of a tensor is printed beside its elements; the CPU is not mentioned. */
+export interface Printable {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly device: Device;
+}
+
 /** Text of contiguous elements. */
-export function formatTensor(dtype: DType, shape: readonly number[], elements: ElementArray): string {
+export function formatTensor({ dtype, shape, device }: Printable, elements: ElementArray): string {
   const read = elementReader(dtype, elements);
   const summarise = elementsOf(shape) > threshold;
   const printer = new Printer({
@@ -23,7 +31,7 @@ export function formatTensor(dtype: DType, shape: readonly number[], elements: E
     format: formatterFor(dtype, visible(shape, summarise).map(read)),
   });
   const body = printer.print(0, 0, opening.length);
-  const suffix = `shape=[${shape.join(', ')}], dtype=${dtype})`;
+  const suffix = `shape=[${shape.join(', ')}], dtype=${dtype}${device === 'cpu' ? '' : `, device=${device}`})`;
   const lastLine = body.slice(body.lastIndexOf('\n') + 1);
   const start = body.includes('\n') ? lastLine.length : opening.length + body.length;
   const separator = start + suffix.length + 2 > lineWidth ? `,\n${' '.repeat(opening.length)}` : ', ';

@@ -4,6 +4,7 @@
 //
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
 import type { Scope } from './scope.ts';
@@ -14,22 +15,45 @@ export interface ProcessState {
   /** Where memory comes from; plain ArrayBuffers while nobody set one. */
   storageProvider: StorageProvider | undefined;
   storageRegistry: StorageRegistry | undefined;
+  /** Who opens devices that are not the CPU. */
+  deviceProvider: DeviceProvider | undefined;
+  /** Where operators without operands put their results; another than the CPU only while one on that device is made of them. */
+  device: Device;
   /** Set for the synchronous extent of a trace. */
   recorder: Recorder | undefined;
   executor: EagerExecutor | undefined;
   scopes: AsyncLocalStorage<Scope> | undefined;
   /** Seed and number of calls so far of the default random generator. */
   randomState: Tensor | undefined;
+  /** Names of the custom ops that were defined: each is one op. */
+  customOps: Set<string> | undefined;
 }
 
 export const processState: ProcessState = {
   storageProvider: undefined,
   storageRegistry: undefined,
+  deviceProvider: undefined,
+  device: 'cpu',
   recorder: undefined,
   executor: undefined,
   scopes: undefined,
   randomState: undefined,
+  customOps: undefined,
 };
+
+/** Who records what is called now. */
+export const recorderInUse = (): Recorder | undefined => processState.recorder;
 
 /** Whether a trace is under way. */
 export const isRecording = (): boolean => processState.recorder !== undefined;
+
+/** Runs `work` as if nothing were traced. */
+export function unrecorded<T>(work: () => T): T {
+  const { recorder } = processState;
+  processState.recorder = undefined;
+  try {
+    return work();
+  } finally {
+    processState.recorder = recorder;
+  }
+}

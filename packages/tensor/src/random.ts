@@ -13,22 +13,26 @@ import { at, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { convertElement, makeElements } from './element-array.ts';
 import { tensorOfElements } from './create.ts';
+import { ambientDevice, onDevice, parseDevice } from './device.ts';
+import type { DeviceName } from './device.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, invalidDType } from './errors.ts';
 import { checkShape, elementsOf } from './layout.ts';
 import { leadingBits, philox } from './philox.ts';
 import type { Words } from './philox.ts';
-import { processState } from './process-state.ts';
+import { processState, unrecorded } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
 import { float } from './scalars.ts';
 import { outsideScopes } from './scope.ts';
 import { placeOf } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
-import { unrecorded } from './trace/session.ts';
+import { sendTo } from './transfer.ts';
 import { copyInto } from './write.ts';
 
 export interface RandomOptions {
   readonly dtype?: DType;
+  /** Where the numbers are to be: `cpu` by default. They are the same everywhere. */
+  readonly device?: DeviceName;
 }
 
 /** Restarts the random numbers: the same seed gives the same numbers. */
@@ -41,9 +45,17 @@ export function manualSeed(seed: number | bigint): void {
 
 /** Seed and number of calls so far, as they are: a program may save a copy and write it back. */
 export function randomState(): Tensor {
-  const make = (): Tensor => unrecorded(() => tensorOfElements(new BigInt64Array(2), 'i64', [2]));
+  const make = (): Tensor =>
+    unrecorded(() => onDevice('cpu', () => tensorOfElements(new BigInt64Array(2), 'i64', [2])));
   // Outside of any scope: it lives as long as the process.
   return (processState.randomState ??= outsideScopes(make));
+}
+
+/** Numbers are drawn on the host, and in a graph where they are used. */
+function drawnOn(device: DeviceName | undefined, draw: () => Tensor): Tensor {
+  const target = device === undefined ? ambientDevice() : parseDevice(device);
+  if (processState.recorder !== undefined) return onDevice(target, draw);
+  return sendTo(onDevice('cpu', draw), target);
 }
 
 interface Draw {
@@ -54,12 +66,16 @@ interface Draw {
 /** Uniform numbers in [0, 1). */
 export function rand(shape: readonly number[], options: RandomOptions = {}): Tensor {
   const draw = checkDraw('rand', shape, options.dtype ?? 'f32');
-  return drawn(draw, uniformOf(draw.dtype), (state) => tracedUniform(state, draw));
+  return drawnOn(options.device, () => drawn(draw, uniformOf(draw.dtype), (state) => tracedUniform(state, draw)));
 }
 
 /** Numbers with the standard normal distribution. */
 export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
   const draw = checkDraw('randn', shape, options.dtype ?? 'f32');
+  return drawnOn(options.device, () => drawnNormal(draw));
+}
+
+function drawnNormal(draw: Draw): Tensor {
   if (processState.recorder !== undefined) return tracedNormal(randomState(), draw);
   const compute = draw.dtype === 'f64' ? 'f64' : 'f32';
   const [u, v] = drawTensors(draw.shape, compute, compute === 'f64' ? doublePair : singlePair) as [Tensor, Tensor];
@@ -80,13 +96,15 @@ export function randint(low: number, high: number, shape: readonly number[], opt
     const word = (BigInt(w0 & 0x7fffffff) << 32n) | BigInt(w1);
     return convertElement(BigInt(low) + (word % range), 'i64', dtype);
   };
-  return drawn({ shape: sizes, dtype }, sample, (state) =>
-    tracedInteger(state, { shape: sizes, dtype }, { low, high }),
-  );
+  const draw = { shape: sizes, dtype };
+  return drawnOn(options.device, () => drawn(draw, sample, (state) => tracedInteger(state, draw, { low, high })));
 }
 
 /** A random order of 0 .. n - 1. */
-export function randperm(n: number, options: RandomOptions = {}): Tensor {
+export const randperm = (n: number, options: RandomOptions = {}): Tensor =>
+  drawnOn(options.device, () => drawnOrder(n, options));
+
+function drawnOrder(n: number, options: RandomOptions): Tensor {
   const { shape, dtype } = { shape: checkShape([n]), dtype: options.dtype ?? 'i64' };
   const drawnKeys = rand(shape, { dtype: 'f64' });
   // The same order, as operators.
@@ -109,7 +127,7 @@ const like =
   (input: Tensor, options: RandomOptions = {}): Tensor => {
     const dtype = options.dtype ?? input.dtype;
     if (!isFloat(dtype)) throw badArgument(name, `the tensor is ${dtype}`, "give { dtype: 'f32' }");
-    return draw(input.shape, { dtype });
+    return draw(input.shape, { dtype, device: options.device ?? input.device });
   };
 
 /** Uniform numbers in the shape and dtype of a tensor. */
@@ -119,7 +137,10 @@ export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = lik
 
 /** True with the probability that the tensor says, element by element; in the tensor's dtype. */
 export const bernoulli = (probability: Tensor): Tensor =>
-  dispatchOne('to', [dispatchOne('lt', [rand(probability.shape), probability]), probability.dtype]);
+  dispatchOne('to', [
+    dispatchOne('lt', [rand(probability.shape, { device: probability.device }), probability]),
+    probability.dtype,
+  ]);
 
 /** Methods of Tensor that fill it with random numbers. */
 export interface RandomMethods {

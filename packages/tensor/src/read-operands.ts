@@ -6,8 +6,7 @@ import { extremesOf, op, placesOf, rangeOfSize, readNumbers, zerosOfSize } from 
 import { tensor } from './create.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument } from './errors.ts';
-import { isRecording } from './process-state.ts';
-import { isTensor, rawElements } from './tensor.ts';
+import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
 export interface GivenCall {
@@ -23,7 +22,6 @@ const rows: Readonly<Record<string, Row>> = {
   repeatInterleave: repeatByTensor,
   indexPut: withoutIndexMasks,
   tensorSplit: splitAtTensor,
-  cov: checkWeights,
   ctcLoss: padTargets,
 };
 
@@ -131,16 +129,4 @@ const lengthsOf = (value: unknown): unknown =>
 
 function withoutNamed({ named, ...given }: GivenCall, name: string): GivenCall {
   return { ...given, named: Object.fromEntries(Object.entries(named).filter(([key]) => key !== name)) };
-}
-
-/** Weights are counts or masses. A trace does not know them; there the user's data is taken at its word. */
-function checkWeights(given: GivenCall): undefined {
-  if (isRecording()) return undefined;
-  for (const name of ['fweights', 'aweights']) {
-    const weights = given.named[name];
-    if (isTensor(weights) && Array.from(rawElements(weights, 'cov'), Number).some((weight) => weight < 0)) {
-      throw badArgument('cov', `${name} has a negative weight`, 'weights are 0 or more');
-    }
-  }
-  return undefined;
 }

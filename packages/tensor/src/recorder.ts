@@ -2,7 +2,9 @@
 // trace), every operator, creation and write goes to it; tensors that it makes belong to it and have no memory yet.
 import type { DType } from '@tsinductor/base';
 import type { SizeEnvironment } from '@tsinductor/graph';
+import type { Device } from './device.ts';
 import type { BoundCall } from './bound-call.ts';
+import type { HostCall } from './custom-op/custom-op.ts';
 import type { Layout } from './layout.ts';
 import type { Storage } from './storage.ts';
 import type { Tensor } from './tensor.ts';
@@ -19,6 +21,7 @@ export interface Recorded {
   readonly kind: 'recorded';
   readonly recorder: Recorder;
   readonly handle: object;
+  readonly device: Device;
 }
 
 export interface Recorder {
@@ -28,10 +31,16 @@ export interface Recorder {
   readonly sizes: SizeEnvironment;
   /** Results of an operator. */
   call(call: BoundCall): readonly Tensor[];
-  /** A literal: contiguous elements that do not depend on inputs. */
+  /** The new results of a custom op that has no lowering; what it writes to is written. */
+  host(call: HostCall): readonly Tensor[];
+  /** A literal: contiguous elements that do not depend on inputs, on the device where things are made. */
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
   /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */
   write(target: Tensor, value: Tensor, operation: string): void;
   /** The program needs the values of a tensor, recorded or placed: gives their place, or throws. */
   read(tensor: Tensor, operation: string): Placed;
+  /** Runs `work` at once and outside of what is recorded; refused, with `reason`, where all must be one graph. */
+  suspend<T>(work: () => T, reason: string): T;
+  /** Runs `work` as part of what is recorded, whatever it reads and writes beside tensors. */
+  trust<T>(work: () => T): T;
 }

@@ -43,6 +43,21 @@ describe('dispose', () => {
     second.dispose();
   });
 
+  test('a provider may be for large storage only, and is not opened before', () => {
+    let pool: ReturnType<typeof createStoragePool> | undefined;
+    setStorageProvider({
+      get pool() {
+        return (pool ??= createStoragePool(undefined));
+      },
+      isOpen: () => pool !== undefined,
+      least: 4096,
+    });
+    using small = tensor(new Float32Array(1023));
+    expect([small.numel, memoryStats().pool]).toEqual([1023, undefined]);
+    using large = tensor(new Float32Array(1024));
+    expect([large.numel, memoryStats().pool?.inUse]).toEqual([1024, 4096]);
+  });
+
   test('memory that nobody holds comes back by itself', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;

@@ -4,22 +4,41 @@
 //
 // Memory comes from the pool of the storage provider, which the compiler sets when it has native memory. The results of
 // eager operators, and everything beyond half the memory the pool should hold, are plain ArrayBuffers, which V8 frees by
-// itself: a long synchronous loop must not outgrow memory because finalizers only run between tasks.
+// itself: a long synchronous loop must not outgrow memory because finalizers only run between tasks. Memory of a device
+// has an address and no buffer here: it is read by copying, and written to by programs of its device.
 import { invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { hostResources } from '@tsinductor/runtime';
 import type { Block, StoragePool } from '@tsinductor/runtime';
-import { byteSize, viewElements } from './element-array.ts';
+import { openDevice } from './device.ts';
+import type { Device, OtherDevice } from './device.ts';
+import { byteSize, makeElements, viewElements } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
-import { badArgument, detachedBuffer, outOfMemory } from './errors.ts';
+import { badArgument, detachedBuffer, deviceMemory, outOfMemory } from './errors.ts';
 import { processState } from './process-state.ts';
 
 export interface StorageProvider {
+  /** May be opened by the first who asks. */
   readonly pool: StoragePool;
+  /** Whether the pool is there without being opened; it is unless this says no. */
+  isOpen?(): boolean;
+  /** Storage below this many bytes is left to the collector; none is by default. */
+  readonly least?: number;
   /** Where an array of the JavaScript heap lies, for native code. */
   addressOf?(array: NodeJS.TypedArray): number;
   /** Bytes in use beyond which new storage is left to the collector; half the memory by default. */
   readonly softLimit?: number;
+  /** Bytes of the temporaries of compiled graphs: all, and the most at a time before and after planning. */
+  temporaries?(): TemporaryStats | undefined;
+}
+
+/** Bytes that the compiled graphs of this process take for temporaries while they run, added up. */
+export interface TemporaryStats {
+  /** Each at a place of its own. */
+  readonly total: number;
+  /** The most that live at a time: in the order of the program, and as kernels and places were chosen. */
+  readonly peakBefore: number;
+  readonly peakAfter: number;
 }
 
 export interface TensorMemoryStats {
@@ -27,26 +46,30 @@ export interface TensorMemoryStats {
   readonly pooled: number;
   readonly heap: number;
   readonly shared: number;
+  /** On devices, all together. */
+  readonly device: number;
   /** Storages in use. */
   readonly storages: number;
   /** What the pool itself holds, in use and waiting for reuse. */
   readonly pool: ReturnType<StoragePool['memoryStats']> | undefined;
+  /** Of compiled graphs; undefined before the first one. */
+  readonly temporaries: TemporaryStats | undefined;
 }
 
-type Kind = 'pooled' | 'heap' | 'shared';
+type Kind = 'pooled' | 'heap' | 'shared' | 'device';
 
 /** What is given back once, by whoever comes first: dispose or the collector. Must not reach the Storage. */
 interface Holding {
   readonly kind: Kind;
   readonly bytes: number;
   readonly block: Block | undefined;
-  readonly pool: StoragePool | undefined;
+  readonly pool: Pick<StoragePool, 'release'> | undefined;
   returned: boolean;
 }
 
 /** Counts what is in use, and gives back what the collector found. */
 export class StorageRegistry {
-  readonly bytes: Record<Kind, number> = { pooled: 0, heap: 0, shared: 0 };
+  readonly bytes: Record<Kind, number> = { pooled: 0, heap: 0, shared: 0, device: 0 };
   readonly halfOfMemory: number = hostResources().totalMemory / 2;
   count = 0;
   readonly #collected = new FinalizationRegistry<Holding>((holding) => {
@@ -71,16 +94,26 @@ export class StorageRegistry {
 
 const registryOf = (): StorageRegistry => (processState.storageRegistry ??= new StorageRegistry());
 
-export class Storage {
+interface StorageMemory {
   readonly buffer: ArrayBuffer;
   readonly byteOffset: number;
   readonly byteLength: number;
+  readonly device?: Device;
+}
+
+export class Storage {
+  /** Where its bytes are; on a device, an empty buffer that no other storage has. */
+  readonly buffer: ArrayBuffer;
+  readonly byteOffset: number;
+  readonly byteLength: number;
+  readonly device: Device;
   readonly #holding: Holding;
   readonly #registry: StorageRegistry;
   #owners = 0;
   #writes = 0;
 
-  constructor(memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }, holding: Holding) {
+  constructor(memory: StorageMemory, holding: Holding) {
+    this.device = memory.device ?? 'cpu';
     this.buffer = memory.buffer;
     this.byteOffset = memory.byteOffset;
     this.byteLength = memory.byteLength;
@@ -126,8 +159,18 @@ export class Storage {
     if (this.#owners === 0) this.#registry.giveBack(this.#holding);
   }
 
+  /** Elements from `offset` to before `end`, for reading: where they lie, or a copy of what a device holds now. */
+  read(dtype: DType, offset: number, end: number): ElementArray {
+    if (this.device === 'cpu') return this.elements(dtype, offset);
+    const elements = makeElements(dtype, Math.max(0, end - offset));
+    const bytes = new Uint8Array(elements.buffer);
+    if (bytes.length > 0) openDevice(this.device).download(this.address + byteSize(dtype, offset), bytes);
+    return elements;
+  }
+
   /** Elements from the start of the storage, or from `offset` on. */
   elements(dtype: DType, offset = 0): ElementArray {
+    if (this.device !== 'cpu') throw deviceMemory(this.device);
     // An empty view may begin behind the last element.
     const start = Math.min(byteSize(dtype, offset), this.byteLength);
     const length = Math.floor((this.byteLength - start) / byteSize(dtype, 1));
@@ -164,7 +207,7 @@ export function setStorageProvider(provider: StorageProvider | undefined): void 
 /** Memory of any content. `durable` results go to the pool, the others are left to the collector. */
 export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storage {
   const provider = processState.storageProvider;
-  if (use === 'durable' && provider !== undefined && bytes > 0) {
+  if (use === 'durable' && provider !== undefined && bytes > 0 && bytes >= (provider.least ?? 0)) {
     const limit = provider.softLimit ?? registryOf().halfOfMemory;
     if (provider.pool.memoryStats().inUse + bytes <= limit)
       return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
@@ -195,6 +238,14 @@ export function adoptBlock(block: Block, bytes: number): Storage {
   return storageOf(block, bytes, provider.pool);
 }
 
+/** Memory of a device, of any content. */
+export function allocateOn(device: OtherDevice, bytes: number): Storage {
+  const pool = openDevice(device);
+  const block = pool.acquire(bytes);
+  const memory = { buffer: block.buffer, byteOffset: 0, byteLength: bytes, device };
+  return new Storage(memory, { ...hold('device', bytes), block, pool });
+}
+
 /** The user's own memory. */
 export const shareMemory = (memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }): Storage =>
   new Storage(memory, hold('shared', memory.byteLength));
@@ -213,12 +264,12 @@ export function releaseBlock(block: Block): void {
 /** What tensors hold now. */
 export function memoryStats(): TensorMemoryStats {
   const registry = processState.storageRegistry;
-  const { pooled, heap, shared } = registry?.bytes ?? { pooled: 0, heap: 0, shared: 0 };
+  const bytes = registry?.bytes ?? { pooled: 0, heap: 0, shared: 0, device: 0 };
   return {
-    pooled,
-    heap,
-    shared,
+    ...bytes,
     storages: registry?.count ?? 0,
-    pool: processState.storageProvider?.pool.memoryStats(),
+    pool:
+      processState.storageProvider?.isOpen?.() === false ? undefined : processState.storageProvider?.pool.memoryStats(),
+    temporaries: processState.storageProvider?.temporaries?.(),
   };
 }

@@ -4,6 +4,7 @@
 import type { DType } from '@tsinductor/base';
 import type { DataDependentMethods } from './data-dependent.ts';
 import type { Block } from '@tsinductor/runtime';
+import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
 import type { ElementArray, ElementValue } from './element-array.ts';
 import { ambiguousPrimitive, disposedTensor, notOneElement } from './errors.ts';
@@ -16,6 +17,7 @@ import type { RandomMethods } from './random.ts';
 import type { Placed, Recorded } from './recorder.ts';
 import { adoptBlock } from './storage.ts';
 import type { Storage } from './storage.ts';
+import type { DeviceMethods } from './transfer.ts';
 import type { SubscriptMethods } from './subscript.ts';
 
 /** Elements in nested arrays, one level for each dim; a number, bigint or boolean alone for a 0-d tensor. */
@@ -37,6 +39,8 @@ export class Tensor {
   readonly shape: readonly number[];
   /** Steps between neighbours along each dim, in elements. */
   readonly strides: readonly number[];
+  /** Where elements live: `cpu`, `cuda:0`. */
+  readonly device: Device;
   /** What stands behind the tensor: memory, or a recorder's value. For this package and the compiler. */
   backing: TensorValue;
 
@@ -46,6 +50,7 @@ export class Tensor {
     this.shape = layout.shape;
     this.strides = layout.strides;
     this.backing = value;
+    this.device = value.kind === 'placed' ? value.storage.device : value.device;
     if (value.kind === 'placed') value.storage.retain();
     processState.scopes?.getStore()?.add(this);
   }
@@ -59,9 +64,6 @@ export class Tensor {
   get numel(): number {
     return elementsOf(this.shape);
   }
-
-  /** Where elements live. */
-  readonly device: 'cpu' = 'cpu' as const;
 
   get isDisposed(): boolean {
     return this.backing.kind === 'disposed';
@@ -152,7 +154,7 @@ export class Tensor {
     const { recorder } = processState;
     // Printing is no reason to break a trace, which does it once with what is there.
     const elements = recorder?.isLazy === false ? elementsAt(this, placeOf(this, 'toString()')) : undefined;
-    return formatTensor(this.dtype, this.shape, elements ?? rawElements(this, 'toString()'));
+    return formatTensor(this, elements ?? rawElements(this, 'toString()'));
   }
 
   /** Tensors do not turn into primitives silently: `x + 1` and `if (x < y)` are mistakes. */
@@ -163,7 +165,9 @@ export class Tensor {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
-export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods {}
+export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods, DeviceMethods {
+  to: DeviceMethods['to'] & TensorMethods['to'];
+}
 
 Object.defineProperty(Tensor.prototype, brand, { value: true });
 Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
@@ -229,7 +233,9 @@ export const rawElements = (tensor: Tensor, operation: string): ElementArray =>
 
 function elementsAt({ dtype }: Tensor, { storage, layout }: Placed): ElementArray {
   const elements = makeElements(dtype, elementsOf(layout.shape));
-  copyElements(storage.elements(dtype), layout, { elements, layout: rowMajorLayout(layout.shape) });
+  const { offset } = layout;
+  const source = storage.read(dtype, offset, reach(layout));
+  copyElements(source, { ...layout, offset: 0 }, { elements, layout: rowMajorLayout(layout.shape) });
   return elements;
 }
 

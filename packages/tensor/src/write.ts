@@ -4,10 +4,15 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { dispatchOne } from './dispatch.ts';
 import { notATensor, writeDType, writeOverlap, writeShape } from './errors.ts';
-import { copyElements, overlapsItself, rowMajorLayout } from './layout.ts';
+import { openDevice } from './device.ts';
+import type { TensorDevice } from './device.ts';
+import { byteSize } from './element-array.ts';
+import { copyElements, isRowMajor, overlapsItself, reach, rowMajorLayout } from './layout.ts';
 import { processState } from './process-state.ts';
-import { isTensor, placeOf, rawElements } from './tensor.ts';
+import type { Placed } from './recorder.ts';
+import { isTensor, placedTensor, placeOf, rawElements } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
+import { sendTo } from './transfer.ts';
 
 const rank = { bool: 0, integer: 1, float: 2 } as const;
 
@@ -38,18 +43,23 @@ export function copyInto(target: Tensor, source: unknown, operation: string): Te
 
 function store(target: Tensor, value: Tensor, operation: string): void {
   const cast = value.dtype === target.dtype ? value : dispatchOne('to', [value, target.dtype]);
+  const there = sendTo(cast, target.device);
   const { recorder } = processState;
-  if (recorder === undefined) writeElements(target, cast, operation);
-  else recorder.write(target, cast, operation);
+  if (recorder === undefined) writeElements(target, there, operation);
+  else recorder.write(target, there, operation);
 }
 
-/** Writes elements of equal shape and dtype into the target's memory. */
+/** Writes elements of equal shape, dtype and device into the target's memory. */
 export function writeElements(target: Tensor, value: Tensor, operation: string): void {
   const to = placeOf(target, operation);
-  const from = placeOf(value, operation);
   // Elements that are the same memory can only take one value: as fill_ gives them.
   if (overlapsItself(to.layout) && !isUniform(value, operation)) throw writeOverlap(operation);
   to.storage.noteWrite();
+  if (target.device !== 'cpu') {
+    writeOnDevice(openDevice(target.device), { target, value, to });
+    return;
+  }
+  const from = placeOf(value, operation);
   const elements = to.storage.elements(target.dtype);
   if (from.storage === to.storage) {
     const copy = rawElements(value, operation);
@@ -57,6 +67,24 @@ export function writeElements(target: Tensor, value: Tensor, operation: string):
   } else {
     copyElements(from.storage.elements(value.dtype), from.layout, { elements, layout: to.layout });
   }
+}
+
+/** Writes through a device's own programs: elements apart from each other by one that makes their stretch of memory anew. */
+function writeOnDevice(
+  device: TensorDevice,
+  { target, value, to: { storage, layout } }: { target: Tensor; value: Tensor; to: Placed },
+): void {
+  if (target.numel === 0) return;
+  const { offset, shape, strides } = layout;
+  const count = reach(layout) - offset;
+  const stretch = placedTensor(target.dtype, storage, { shape: [count], strides: [1], offset });
+  const size = { size: [...shape], stride: [...strides], storageOffset: 0 };
+  const whole = isRowMajor(layout)
+    ? dispatchOne('contiguous', [value])
+    : dispatchOne('asStridedScatter', [stretch, value], size);
+  device.copy(whole.address, stretch.address, byteSize(target.dtype, count));
+  stretch.dispose();
+  if (whole !== value) whole.dispose();
 }
 
 function isUniform(value: Tensor, operation: string): boolean {

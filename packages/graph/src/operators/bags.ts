@@ -98,6 +98,8 @@ function embeddingBag(c: Composer, a: ArgumentReader): ValueRef {
   const scale = a.optionalTensor('perSampleWeights');
   if (scale !== undefined && mode !== 'sum')
     throw argumentValue('embeddingBag', 'perSampleWeights', "only mode 'sum' has weights");
+  if (c.rank(weight) !== 2)
+    throw shapeMismatch('embeddingBag: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
   const table =
     limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
   const flat = c.flatten(asIndex(c, 'embeddingBag', index));

@@ -207,7 +207,7 @@ const indexSelect = primitive(
 function indexedShape(context: InferContext, a: ArgumentReader): Shape {
   const { shape } = inputMeta(context, a);
   const indices = a.tensors('indices').map((value) => context.metaOf(value).shape);
-  const dims = a.ints('dims');
+  const dims = normalizeDims(a.ints('dims'), shape.length);
   return [
     ...broadcastShapes(context.sizes, indices),
     ...range(shape.length)
@@ -351,6 +351,25 @@ const scans: readonly Entry[] = Object.entries(SCANS).map(([name, reduction]) =>
   ),
 );
 
+/** Values that only a running program knows: eager, interpreted and compiled code refuse the same ones. */
+const require = primitive(
+  'require',
+  {
+    signature: 'input: tensor, holds: tensor, what: string, remedy: string, by: string? = null',
+    doc: 'The input; where `holds`, which broadcasts to it, is false, an error of `by` that says `what` is wrong and its `remedy`.',
+    torch: [],
+    forms: [],
+  },
+  {
+    infer: (context, a) => {
+      const [{ shape, dtype }, condition] = [inputMeta(context, a), context.metaOf(a.tensor('holds'))];
+      if (condition.dtype !== 'bool') throw dtypeMismatch('require', `the condition is ${condition.dtype}, not bool`);
+      expandedShape(context.sizes, condition.shape, shape);
+      return contiguousMeta(shape, dtype);
+    },
+  },
+);
+
 export const dataPrimitives: readonly Entry[] = [
   cast,
   flip,
@@ -364,5 +383,6 @@ export const dataPrimitives: readonly Entry[] = [
   full,
   iota,
   bmm,
+  require,
   ...scans,
 ];

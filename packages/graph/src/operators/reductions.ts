@@ -2,7 +2,7 @@
 // are built on those. f16 and bf16 are summed in f32 and rounded once, as PyTorch's kernels do.
 import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { int, subtract } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
 import { reductions } from '@tsinductor/ops';
 import type { ReductionOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
@@ -72,12 +72,19 @@ export function wideVariance(
   const mean = wideMean(c, x, { dims, keepdim: true });
   const centred = c.op('sub', x, mean);
   const squares = c.reduce('sum', c.op('mul', centred, centred), { dims, keepdim });
-  const count = c.count(x, dims);
-  const divisor =
-    count.kind === 'int'
-      ? float(Math.max(count.value - correction, 0))
-      : c.sizeOperand(subtract(count, int(correction)), c.dtype(x));
+  const divisor = degreesOfFreedom(c, c.count(x, dims), { correction, dtype: c.dtype(x) });
   return { mean: keepdim ? mean : c.squeeze(mean, ...dims), variance: c.op('div', squares, divisor) };
+}
+
+/** How many samples, less the correction (any number), but not below 0; rounded once, whether the size is known or not. */
+function degreesOfFreedom(
+  c: Composer,
+  count: Index,
+  { correction, dtype }: { correction: number; dtype: DType },
+): OperandLike {
+  if (count.kind === 'int') return float(Math.max(count.value - correction, 0));
+  if (correction === 0) return c.sizeOperand(count, dtype);
+  return c.cast(c.op('maximum', c.op('sub', c.sizeOperand(count, 'f64'), float(correction)), float(0)), dtype);
 }
 
 function correctionOf(a: ArgumentReader): number {

@@ -33,6 +33,12 @@ function checkWeights(c: Composer, samples: ValueRef, { frequency, importance }:
     throw dtypeMismatch('cov', `aweights is ${c.dtype(importance)}, it must be a float dtype`);
 }
 
+const notNegative = (c: Composer, weights: ValueRef): ValueRef =>
+  c.require(weights, c.op('logicalNot', c.op('lt', weights, 0)), {
+    what: 'a weight is negative',
+    remedy: 'weights are 0 or more',
+  });
+
 /** Covariances of the rows. */
 function covariance(c: Composer, input: ValueRef, weights: Weights): ValueRef {
   if (c.rank(input) > 2)
@@ -44,7 +50,7 @@ function covariance(c: Composer, input: ValueRef, weights: Weights): ValueRef {
   const base = isFloat(c.dtype(input)) ? c.dtype(input) : 'f32';
   const dtype = importance === undefined ? base : promoteTypes(base, c.dtype(importance));
   const x = c.widen(c.cast(samples, dtype));
-  const wide = (v: ValueRef): ValueRef => c.cast(c.flatten(v), c.dtype(x));
+  const wide = (v: ValueRef): ValueRef => c.cast(c.flatten(notNegative(c, v)), c.dtype(x));
   const both = [frequency, importance].filter((v) => v !== undefined).map(wide);
   const weight = both.length === 0 ? undefined : c.fold('mul', both);
   const total = weight === undefined ? c.full(c.sizes.toNumber(c.size(x, 1)), [], c.dtype(x)) : c.reduce('sum', weight);

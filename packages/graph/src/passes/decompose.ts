@@ -1,6 +1,7 @@
 // Composites become primitives, recursively. In: a graph as traced; out: one whose calls are all primitives. Origins
 // keep the user's line, and the composites that a node comes from, outermost first.
 import { at, get } from '@tsinductor/base';
+import { brokenGraph } from '../errors.ts';
 import type { Graph, ValueRef } from '../graph.ts';
 import { GraphBuilder } from '../graph-builder.ts';
 import type { SizeEnvironment } from '../size-environment.ts';
@@ -19,6 +20,8 @@ export function decompose(graph: Graph, sizes?: SizeEnvironment): Graph {
           return [builder.constant(node.data, at(node.results, 0))];
         case 'call':
           return builder.callAll(node.target, renameArgs(node.args, rename), node.attrs);
+        case 'host':
+          throw brokenGraph(`${node.target} runs on the host: splitAtHosts comes before decompose`);
       }
     });
     results.forEach((value, result) => renamed.set(key({ kind: 'value', node: node.id, result }), value));

@@ -46,9 +46,12 @@ function foldedPointwise(node: CallNode, name: keyof typeof pointwise, list: Nod
   if (!values.every((value) => value !== undefined)) return undefined;
   const { operands: dtypes, compute, result } = resolveDTypes(op, operands);
   const wide = dtypes.map((dtype) => (dtype === 'bool' && op.rule === 'select' ? 'bool' : dtypeInfo[dtype].compute));
-  const cast = values.map((value, i) =>
-    castValue(castValue(value, at(operands, i).dtype, at(dtypes, i)), at(dtypes, i), at(wide, i)),
-  );
+  // As lowering reads operands: those with axes are rounded to the op's dtype first, numbers and 0-d tensors are not.
+  const cast = values.map((value, i) => {
+    const [arg, { dtype, rank }] = [at(node.args, i), at(operands, i)];
+    if (rank === 'tensor') return castValue(castValue(value, dtype, at(dtypes, i)), at(dtypes, i), at(wide, i));
+    return castValue(value, isScalar(arg) ? SCALAR_DTYPE[arg.category] : dtype, at(wide, i));
+  });
   const answer = (evaluator(op, compute) as (...args: Value[]) => Value | boolean)(...cast);
   const plain = typeof answer === 'boolean' ? Number(answer) : answer;
   return castValue(

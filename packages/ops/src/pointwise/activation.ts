@@ -22,6 +22,7 @@ export const relu: Unary = unary('relu', {
   accepts: numbers,
   traits: { cost: 1 },
   decompose: ({ x }, dtype) => (floats.includes(dtype) ? atLeast(x, 0) : maximum(x, 0)),
+  piece: (x = 0) => Math.sign(x),
   gradient: ({ g, out }) => [where(gt(out, 0), g, 0)],
 });
 
@@ -34,6 +35,7 @@ export const relu6: Unary = unary('relu6', {
   accepts: numbers,
   traits: { cost: 2 },
   decompose: ({ x }, dtype) => (floats.includes(dtype) ? atMost(atLeast(x, 0), 6) : minimum(maximum(x, 0), 6)),
+  piece: (x = 0) => (x > 0 && x < 6 ? 0.5 : Math.sign(x) + Math.sign(x - 6)),
   gradient: ({ g, x }) => [where(logicalAnd(gt(x, 0), lt(x, 6)), g, 0)],
 });
 
@@ -186,6 +188,7 @@ export const hardsigmoid: Unary = unary('hardsigmoid', {
   accepts: floats,
   traits: { cost: 4 },
   decompose: ({ x }) => mul(atMost(atLeast(add(x, 3), 0), 6), 1 / 6),
+  piece: (x = 0) => (Math.abs(x) < 3 ? 0 : Math.sign(x)),
   gradient: ({ g, x }) => [where(logicalAnd(gt(x, -3), lt(x, 3)), mul(g, 1 / 6), 0)],
 });
 
@@ -200,6 +203,7 @@ export const hardswish: Unary = unary('hardswish', {
   accepts: floats,
   traits: { cost: 5 },
   decompose: ({ x }) => mul(mul(x, atMost(atLeast(add(x, 3), 0), 6)), 1 / 6),
+  piece: (x = 0) => (Math.abs(x) < 3 ? 0 : Math.sign(x)),
   gradient: ({ g, x }) => [where(lt(x, -3), 0, where(le(x, 3), mul(g, add(div(x, 3), 0.5)), g))],
 });
 
@@ -214,5 +218,6 @@ export const selu: Unary = unary('selu', {
   accepts: floats,
   traits: { cost: 20 },
   decompose: ({ x }) => where(gt(x, 0), mul(seluScale, x), mul(seluScale * seluAlpha, expm1(x))),
+  piece: (x = 0) => Math.sign(x),
   gradient: ({ g, x, out }) => [where(gt(x, 0), mul(g, seluScale), mul(g, add(out, seluScale * seluAlpha)))],
 });

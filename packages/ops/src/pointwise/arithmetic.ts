@@ -74,6 +74,7 @@ export const divTrunc: Binary = binary('divTrunc', {
     bigint: (x = 0n, y = 0n) => (y === 0n ? 0n : x / y),
   },
   decompose: ({ x, y }, dtype) => (isFloat(dtype) ? trunc(div(x, y)) : undefined),
+  piece: (x = 0, y = 0) => Math.trunc(x / y),
   gradient: () => [0, 0],
 });
 
@@ -95,6 +96,7 @@ export const divFloor: Binary = binary('divFloor', {
     const signedZero = copysign(0, div(x, y));
     return where(eq(y, 0), div(x, y), where(eq(quotient, 0), signedZero, corrected));
   },
+  piece: (x = 0, y = 0) => Math.floor(x / y),
   gradient: () => [0, 0],
 });
 
@@ -112,6 +114,7 @@ export const fmod: Binary = binary('fmod', {
     int: (x = 0, y = 0) => (y === 0 ? 0 : x % y),
     bigint: (x = 0n, y = 0n) => (y === 0n ? 0n : x % y),
   },
+  piece: (x = 0, y = 0) => Math.trunc(x / y),
   gradient: ({ g, x, y }) => [g, mul(neg(g), divTrunc(x, y))],
 });
 
@@ -128,6 +131,7 @@ export const remainder: Binary = binary('remainder', {
     const adjust = logicalAnd(ne(remains, 0), ne(lt(remains, 0), lt(y, 0)));
     return where(adjust, add(remains, y), remains);
   },
+  piece: (x = 0, y = 0) => Math.floor(x / y),
   gradient: ({ g, x, y }) => [g, mul(neg(g), divFloor(x, y))],
 });
 
@@ -181,6 +185,7 @@ export const abs: Unary = unary('abs', {
   c: prelude('abs_'),
   evaluate: { float: Math.abs, int: Math.abs, bigint: (x = 0n) => (x < 0n ? -x : x) },
   decompose: ({ x }, dtype) => (dtype === 'u8' ? x : undefined),
+  piece: (x = 0) => Math.sign(x),
   gradient: ({ g, x }) => [mul(g, sign(x))],
 });
 
@@ -191,6 +196,7 @@ export const sign: Unary = unary('sign', {
   ulp: 0,
   traits: { cost: 3 },
   decompose: ({ x }, dtype) => (dtype === 'bool' ? x : where(gt(x, 0), 1, dtype === 'u8' ? 0 : where(lt(x, 0), -1, 0))),
+  piece: (x = 0) => Math.sign(x),
   gradient: () => [0],
 });
 
@@ -201,6 +207,7 @@ export const sgn: Unary = unary('sgn', {
   ulp: 0,
   traits: { cost: 3 },
   decompose: ({ x }) => sign(x),
+  piece: (x = 0) => Math.sign(x),
   gradient: () => [0],
 });
 
@@ -209,7 +216,7 @@ export const copysign: Binary = binary('copysign', {
   rule: 'promoteToFloat',
   reference: (x = 0, y = 0) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x)),
   ulp: 0,
-  traits: { cost: 1 },
+  traits: { cost: 1, readsSign: true },
   c: prelude('copysign_'),
   evaluate: {
     float: (x = 0, y = 0) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x)),
@@ -278,6 +285,7 @@ export const maximum: Binary = binary('maximum', {
     bigint: (x = 0n, y = 0n) => (y > x ? y : x),
   },
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, y) : undefined),
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => [shareOfTies(g, gt(x, y), eq(x, y)), shareOfTies(g, gt(y, x), eq(x, y))],
 });
 
@@ -294,6 +302,7 @@ export const minimum: Binary = binary('minimum', {
     bigint: (x = 0n, y = 0n) => (y < x ? y : x),
   },
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(x, y) : undefined),
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => [shareOfTies(g, lt(x, y), eq(x, y)), shareOfTies(g, lt(y, x), eq(x, y))],
 });
 
@@ -304,6 +313,7 @@ export const fmax: Binary = binary('fmax', {
   ulp: 0,
   traits: { associative: true, idempotent: true, cost: 4 },
   decompose: ({ x, y }, dtype) => (isFloat(dtype) ? where(logicalOr(gt(y, x), isnan(x)), y, x) : maximum(x, y)),
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => {
     const first = logicalOr(ge(x, y), isnan(y));
     return [where(first, g, 0), where(first, 0, g)];
@@ -317,6 +327,7 @@ export const fmin: Binary = binary('fmin', {
   ulp: 0,
   traits: { associative: true, idempotent: true, cost: 4 },
   decompose: ({ x, y }, dtype) => (isFloat(dtype) ? where(logicalOr(lt(y, x), isnan(x)), y, x) : minimum(x, y)),
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => {
     const first = logicalOr(le(x, y), isnan(y));
     return [where(first, g, 0), where(first, 0, g)];
@@ -333,6 +344,7 @@ export const atLeast: Binary = binary('atLeast', {
   traits: { idempotent: true, cost: 1 },
   c: prelude('atleast_'),
   evaluate: { float: (x = 0, y = 0) => (y > x ? y : x) },
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => [where(gt(y, x), 0, g), where(gt(y, x), g, 0)],
 });
 
@@ -346,6 +358,7 @@ export const atMost: Binary = binary('atMost', {
   traits: { idempotent: true, cost: 1 },
   c: prelude('atmost_'),
   evaluate: { float: (x = 0, y = 0) => (y < x ? y : x) },
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => [where(lt(y, x), 0, g), where(lt(y, x), g, 0)],
 });
 
@@ -356,6 +369,7 @@ export const clampMin: Binary = binary('clampMin', {
   ulp: 0,
   traits: { idempotent: true, cost: 2 },
   decompose: ({ x, y }) => maximum(x, y),
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => [where(ge(x, y), g, 0), where(lt(x, y), g, 0)],
 });
 
@@ -366,6 +380,7 @@ export const clampMax: Binary = binary('clampMax', {
   ulp: 0,
   traits: { idempotent: true, cost: 2 },
   decompose: ({ x, y }) => minimum(x, y),
+  piece: (x = 0, y = 0) => Math.sign(x - y),
   gradient: ({ g, x, y }) => [where(le(x, y), g, 0), where(gt(x, y), g, 0)],
 });
 
@@ -390,6 +405,7 @@ export const heaviside: Binary = binary('heaviside', {
   ulp: 0,
   traits: { cost: 4 },
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, y) : where(eq(x, 0), y, where(gt(x, 0), 1, 0))),
+  noGradient: 'it is constant but for its jump at 0',
 });
 
 export const gcd: Binary = binary('gcd', {

@@ -192,7 +192,7 @@ export const signbit: Unary = unary('signbit', {
   doc: 'Whether the sign bit is set: also of -0 and NaN.',
   rule: 'predicate',
   exact: 'a bit of the operand',
-  traits: { cost: 1 },
+  traits: { cost: 1, readsSign: true },
   decompose: ({ x }, dtype) => {
     if (!isFloat(dtype)) return dtype === 'bool' || dtype === 'u8' ? ne(x, x) : lt(x, 0);
     return lt(bitcast(dtype === 'f64' ? 'i64' : 'i32', x), 0);

@@ -187,6 +187,7 @@ export const xlogy: Binary = binary('xlogy', {
   ulp: 3,
   traits: { cost: 25 },
   decompose: ({ x, y }) => where(isnan(y), NaN, where(eq(x, 0), 0, mul(x, log(y)))),
+  piece: (_, y = 0) => Math.sign(y),
   gradient: ({ g, x, y }) => [where(logicalAnd(eq(x, 0), le(y, 0)), 0, mul(g, log(y))), mul(g, div(x, y))],
 });
 
@@ -198,6 +199,7 @@ export const xlog1py: Binary = binary('xlog1py', {
   ulp: 4,
   traits: { cost: 40 },
   decompose: ({ x, y }) => where(isnan(y), NaN, where(eq(x, 0), 0, mul(x, log1p(y)))),
+  piece: (_, y = 0) => Math.sign(y + 1),
   gradient: ({ g, x, y }) => [mul(g, log1p(y)), mul(g, div(x, add(y, 1)))],
 });
 

@@ -138,6 +138,7 @@ export const igamma: Binary = binary('igamma', {
     const lower = (a: Term, b: Term): Term => halves(a, b).lower;
     return dtype === 'f32' ? throughF64(lower, x, y) : lower(x, y);
   },
+  noGradient: 'the derivative in a has no closed form; PyTorch has none either',
   gradient: ({ g, x, y }) => [undefined, mul(g, slope(x, y))],
 });
 
@@ -153,5 +154,6 @@ export const igammac: Binary = binary('igammac', {
     const upper = (a: Term, b: Term): Term => halves(a, b).upper;
     return dtype === 'f32' ? throughF64(upper, x, y) : upper(x, y);
   },
+  noGradient: 'the derivative in a has no closed form; PyTorch has none either',
   gradient: ({ g, x, y }) => [undefined, neg(mul(g, slope(x, y)))],
 });

@@ -29,6 +29,7 @@ export const nextafter: Binary = binary('nextafter', {
   standIns: { bf16: 'nextafterBfloat16' },
   traits: { cost: 10 },
   decompose: ({ x, y }, dtype) => step(x, y, bits(dtype, dtype === 'f64' ? '0000000000000001' : '00000001')),
+  noGradient: 'it is a step of the format, not of a function',
 });
 
 export const nextafterBfloat16: Binary = binary('nextafterBfloat16', {

@@ -162,5 +162,6 @@ export const hypot: Binary = binary('hypot', {
     where(logicalOr(isinf(x), isinf(y)), Infinity, dtype === 'f32' ? length32(x, y) : length64(x, y)),
   reference: Math.hypot,
   ulp: 2,
+  piece: (x, y) => (x === 0 && y === 0 ? 0 : 1),
   gradient: ({ g, x, y, out }) => [mul(g, div(x, out)), mul(g, div(y, out))],
 });

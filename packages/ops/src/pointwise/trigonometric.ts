@@ -128,6 +128,7 @@ export const tan: Unary = unary('tan', {
   },
   reference: Math.tan,
   ulp: 4,
+  piece: (x = 0) => Math.floor(x / Math.PI + 0.5),
   gradient: ({ g, out }) => [mul(g, add(1, mul(out, out)))],
 });
 

@@ -71,5 +71,6 @@ export const zeta: Binary = binary('zeta', {
   traits: { cost: 1000 },
   decompose: ({ x, y }, dtype) =>
     dtype === 'f32' ? cast('f32', zetaWithPoles(cast('f64', x), cast('f64', y), dtype)) : zetaWithPoles(x, y, dtype),
+  noGradient: 'the derivative in s has no closed form; PyTorch has none either',
   gradient: ({ g, x, y }) => [undefined, neg(mul(g, mul(x, zeta(add(x, 1), y))))],
 });

@@ -1,6 +1,6 @@
 // Eager execution: an operator on tensors that exist. The call becomes a graph of one operator, which is expanded,
 // optimised, lowered and interpreted; views only make a new layout. So eager results are what the loop interpreter says,
-// and need no compiler.
+// and need no compiler. On another device than the CPU, the graph is compiled for it.
 //
 // Plans are memoised by operator, attributes and metas of the arguments: a repeated call only interprets.
 import { at } from '@tsinductor/base';
@@ -10,9 +10,12 @@ import { int } from '@tsinductor/ir';
 import { LRUCache } from 'lru-cache';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
+import { deviceOf, openDevice } from '../device.ts';
+import type { Device } from '../device.ts';
 import type { Layout } from '../layout.ts';
 import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
+import { transferred } from '../transfer.ts';
 import { GraphProgram } from './graph-program.ts';
 
 /** How one result comes about. */
@@ -23,7 +26,14 @@ type PlannedResult =
 interface Plan {
   readonly results: readonly PlannedResult[];
   /** Makes the computed results; undefined where all are views. */
-  readonly program: GraphProgram | undefined;
+  readonly program: Program | undefined;
+}
+
+/** A graph made ready to run on a device. */
+interface Program {
+  /** How much memory it keeps between runs, about, in elements. */
+  readonly weight: number;
+  run(inputs: readonly Tensor[]): readonly Tensor[];
 }
 
 /** What plans may keep in memory, in elements: about a hundred megabytes at worst. */
@@ -44,7 +54,8 @@ export class EagerExecutor {
       plan = makePlan(call);
       this.#plans.set(key, plan);
     }
-    return execute(plan, call.tensors);
+    const results = execute(plan, call.tensors);
+    return results.map((result) => (result.device === call.device ? result : moved(result, call.device)));
   }
 
   /**
@@ -56,9 +67,17 @@ export class EagerExecutor {
   }
 }
 
+/** What was made where its operands are, or on the host for want of any, goes where it belongs. */
+function moved(result: Tensor, device: Device): Tensor {
+  const there = transferred(result, device);
+  result.dispose();
+  return there;
+}
+
 function keyOf({ operator, args, attrs, tensors }: BoundCall): string {
   let key = `${operator.name} ${JSON.stringify(args)} ${JSON.stringify(attrs)}`;
-  for (const { dtype, shape, strides } of tensors) key += ` ${dtype}[${shape.join()}][${strides.join()}]`;
+  for (const { dtype, shape, strides, device } of tensors)
+    key += ` ${dtype}[${shape.join()}][${strides.join()}]${device}`;
   return key;
 }
 
@@ -80,7 +99,14 @@ function makePlan(call: BoundCall): Plan {
   });
   if (computed.length === 0) return { results, program: undefined };
   const wanted = { ...graph, outputs: computed.map((position) => at(graph.outputs, position)) };
-  return { results, program: new GraphProgram(wanted) };
+  return { results, program: programFor(wanted, call) };
+}
+
+/** On a device, an operator is a compiled graph of its own. */
+function programFor(graph: Graph, { operator, tensors }: BoundCall): Program {
+  const device = tensors.length === 0 ? 'cpu' : deviceOf(operator.name, tensors);
+  if (device === 'cpu') return new GraphProgram(graph);
+  return { weight: 64, run: openDevice(device).compile(graph, operator.name) };
 }
 
 const numbers = (sizes: Meta['shape']): readonly number[] => {

@@ -9,7 +9,7 @@ import type { BufferId, Index, LoopNode, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { byteSize } from '../element-array.ts';
 import type { ElementArray } from '../element-array.ts';
-import { elementsOf, rowMajorLayout } from '../layout.ts';
+import { elementsOf, reach, rowMajorLayout } from '../layout.ts';
 import { allocate } from '../storage.ts';
 import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
@@ -54,7 +54,7 @@ export class GraphProgram {
     this.#inputs.forEach((id, position) => {
       const tensor = at(inputs, position);
       const { storage, layout } = placeOf(tensor, 'an operator');
-      buffers.set(id, storage.elements(tensor.dtype, layout.offset));
+      buffers.set(id, storage.read(tensor.dtype, layout.offset, reach(layout)));
     });
     const places = this.#outputs.map(({ buffer, dtype, shape }) => {
       const extents = shape.map((size) => (size.kind === 'int' ? size.value : evaluateIndex(size, { sizes })));

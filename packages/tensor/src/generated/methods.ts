@@ -80,18 +80,25 @@ export interface TensorMethods {
   addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /** Whether no element is 0. */
   all(options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
+  all(dim: number | readonly number[] | null, options?: { keepdim?: boolean }): Tensor;
   all(dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
   /** Whether all elements are within a tolerance. */
   allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+  allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
   allclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
   /** Zeroes elements at random, in training. */
   alphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+  alphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  alphaDropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   alphaDropout(p?: number, training?: boolean, inplace?: boolean): Tensor;
   /** The largest element; NaN if there is one. */
   amax(options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
+  amax(dim: number | readonly number[] | null, options?: { keepdim?: boolean }): Tensor;
   amax(dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
   /** The smallest element; NaN if there is one. */
   amin(options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
+  amin(dim: number | readonly number[] | null, options?: { keepdim?: boolean }): Tensor;
   amin(dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
   /** The smallest and the largest element. */
   aminmax(options?: { dim?: number | null; keepdim?: boolean }): [Tensor, Tensor];
@@ -101,6 +108,7 @@ export interface TensorMethods {
   angle_(): this;
   /** Whether an element is not 0. */
   any(options?: { dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor;
+  any(dim: number | readonly number[] | null, options?: { keepdim?: boolean }): Tensor;
   any(dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
   /** Alias of acos. */
   arccos(): Tensor;
@@ -132,12 +140,15 @@ export interface TensorMethods {
   arctanh_(): this;
   /** The index of the maximum, in the flattened tensor or along a dim. */
   argmax(options?: { dim?: number | null; keepdim?: boolean }): Tensor;
+  argmax(dim: number | null, options?: { keepdim?: boolean }): Tensor;
   argmax(dim?: number | null, keepdim?: boolean): Tensor;
   /** The index of the minimum, in the flattened tensor or along a dim. */
   argmin(options?: { dim?: number | null; keepdim?: boolean }): Tensor;
+  argmin(dim: number | null, options?: { keepdim?: boolean }): Tensor;
   argmin(dim?: number | null, keepdim?: boolean): Tensor;
   /** The indices that sort along a dim. */
   argsort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): Tensor;
+  argsort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): Tensor;
   argsort(dim?: number, descending?: boolean, options?: { stable?: boolean | null }): Tensor;
   /** Any layout over the tensor's storage. */
   asStrided(
@@ -195,6 +206,24 @@ export interface TensorMethods {
   ): Tensor;
   avgPool1d(
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; ceilMode?: boolean; countIncludePad?: boolean },
+  ): Tensor;
+  avgPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { ceilMode?: boolean; countIncludePad?: boolean },
+  ): Tensor;
+  avgPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    options?: { countIncludePad?: boolean },
+  ): Tensor;
+  avgPool1d(
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     ceilMode?: boolean,
@@ -210,6 +239,37 @@ export interface TensorMethods {
       countIncludePad?: boolean;
       divisorOverride?: number | null;
     },
+  ): Tensor;
+  avgPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      ceilMode?: boolean;
+      countIncludePad?: boolean;
+      divisorOverride?: number | null;
+    },
+  ): Tensor;
+  avgPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null },
+  ): Tensor;
+  avgPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    options?: { countIncludePad?: boolean; divisorOverride?: number | null },
+  ): Tensor;
+  avgPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    countIncludePad: boolean,
+    options?: { divisorOverride?: number | null },
   ): Tensor;
   avgPool2d(
     kernelSize: number | readonly number[],
@@ -232,6 +292,37 @@ export interface TensorMethods {
   ): Tensor;
   avgPool3d(
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      ceilMode?: boolean;
+      countIncludePad?: boolean;
+      divisorOverride?: number | null;
+    },
+  ): Tensor;
+  avgPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null },
+  ): Tensor;
+  avgPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    options?: { countIncludePad?: boolean; divisorOverride?: number | null },
+  ): Tensor;
+  avgPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    countIncludePad: boolean,
+    options?: { divisorOverride?: number | null },
+  ): Tensor;
+  avgPool3d(
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     ceilMode?: boolean,
@@ -247,6 +338,36 @@ export interface TensorMethods {
     runningMean: Tensor | null,
     runningVar: Tensor | null,
     options?: { weight?: Tensor | null; bias?: Tensor | null; training?: boolean; momentum?: number; eps?: number },
+  ): Tensor;
+  batchNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; training?: boolean; momentum?: number; eps?: number },
+  ): Tensor;
+  batchNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { training?: boolean; momentum?: number; eps?: number },
+  ): Tensor;
+  batchNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    training: boolean,
+    options?: { momentum?: number; eps?: number },
+  ): Tensor;
+  batchNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    training: boolean,
+    momentum: number,
+    options?: { eps?: number },
   ): Tensor;
   batchNorm(
     runningMean: Tensor | null,
@@ -269,6 +390,24 @@ export interface TensorMethods {
   ): Tensor;
   binaryCrossEntropy(
     target: Tensor,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  binaryCrossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  binaryCrossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  binaryCrossEntropy(
+    target: Tensor,
     weight?: Tensor | null,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -284,6 +423,32 @@ export interface TensorMethods {
       reduction?: string;
       posWeight?: Tensor | null;
     },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    target: Tensor,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; posWeight?: Tensor | null },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; posWeight?: Tensor | null },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; posWeight?: Tensor | null },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { posWeight?: Tensor | null },
   ): Tensor;
   binaryCrossEntropyWithLogits(
     target: Tensor,
@@ -334,9 +499,11 @@ export interface TensorMethods {
   ceil_(): this;
   /** elu, continuously differentiable. */
   celu(options?: { alpha?: number; inplace?: boolean }): Tensor;
+  celu(alpha: number, options?: { inplace?: boolean }): Tensor;
   celu(alpha?: number, inplace?: boolean): Tensor;
   /** elu, continuously differentiable. */
   celu_(options?: { alpha?: number; inplace?: boolean }): this;
+  celu_(alpha: number, options?: { inplace?: boolean }): this;
   celu_(alpha?: number, inplace?: boolean): this;
   /** The elements as i8. */
   char(options?: { memoryFormat?: Plain }): Tensor;
@@ -348,9 +515,11 @@ export interface TensorMethods {
   chunk(chunks: number, dim?: number): Tensor[];
   /** Held between min and max. */
   clamp(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): Tensor;
+  clamp(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): Tensor;
   clamp(min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): Tensor;
   /** Held between min and max. */
   clamp_(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): this;
+  clamp_(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): this;
   clamp_(min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): this;
   /** Held at or below max. */
   clampMax(max: Tensor | Scalar): Tensor;
@@ -362,14 +531,17 @@ export interface TensorMethods {
   clampMin_(min: Tensor | Scalar): this;
   /** Alias of clamp. */
   clip(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): Tensor;
+  clip(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): Tensor;
   clip(min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): Tensor;
   /** Alias of clamp. */
   clip_(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): this;
+  clip_(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): this;
   clip_(min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): this;
   /** A copy. */
   clone(options?: { memoryFormat?: Plain }): Tensor;
   /** All choices of r elements of a vector. */
   combinations(options?: { r?: number; withReplacement?: boolean }): Tensor;
+  combinations(r: number, options?: { withReplacement?: boolean }): Tensor;
   combinations(r?: number, withReplacement?: boolean): Tensor;
   /** Adds constant borders. */
   constantPadNd(pad: number | readonly number[], options?: { value?: Scalar }): Tensor;
@@ -386,6 +558,37 @@ export interface TensorMethods {
       dilation?: number | readonly number[];
       groups?: number;
     },
+  ): Tensor;
+  conv1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+    },
+  ): Tensor;
+  conv1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number },
+  ): Tensor;
+  conv1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number },
+  ): Tensor;
+  conv1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number },
   ): Tensor;
   conv1d(
     weight: Tensor,
@@ -408,6 +611,37 @@ export interface TensorMethods {
   ): Tensor;
   conv2d(
     weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+    },
+  ): Tensor;
+  conv2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number },
+  ): Tensor;
+  conv2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number },
+  ): Tensor;
+  conv2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number },
+  ): Tensor;
+  conv2d(
+    weight: Tensor,
     bias?: Tensor | null,
     stride?: number | readonly number[],
     padding?: Plain,
@@ -424,6 +658,37 @@ export interface TensorMethods {
       dilation?: number | readonly number[];
       groups?: number;
     },
+  ): Tensor;
+  conv3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+    },
+  ): Tensor;
+  conv3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number },
+  ): Tensor;
+  conv3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number },
+  ): Tensor;
+  conv3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number },
   ): Tensor;
   conv3d(
     weight: Tensor,
@@ -444,6 +709,52 @@ export interface TensorMethods {
       groups?: number;
       dilation?: number | readonly number[];
     },
+  ): Tensor;
+  convTranspose1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+    },
+  ): Tensor;
+  convTranspose1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+    },
+  ): Tensor;
+  convTranspose1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: { outputPadding?: number | readonly number[]; groups?: number; dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose1d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[] },
   ): Tensor;
   convTranspose1d(
     weight: Tensor,
@@ -468,6 +779,52 @@ export interface TensorMethods {
   ): Tensor;
   convTranspose2d(
     weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+    },
+  ): Tensor;
+  convTranspose2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+    },
+  ): Tensor;
+  convTranspose2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: { outputPadding?: number | readonly number[]; groups?: number; dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose2d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose2d(
+    weight: Tensor,
     bias?: Tensor | null,
     stride?: number | readonly number[],
     padding?: number | readonly number[],
@@ -486,6 +843,52 @@ export interface TensorMethods {
       groups?: number;
       dilation?: number | readonly number[];
     },
+  ): Tensor;
+  convTranspose3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+    },
+  ): Tensor;
+  convTranspose3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+    },
+  ): Tensor;
+  convTranspose3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: { outputPadding?: number | readonly number[]; groups?: number; dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[] },
+  ): Tensor;
+  convTranspose3d(
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[] },
   ): Tensor;
   convTranspose3d(
     weight: Tensor,
@@ -519,6 +922,27 @@ export interface TensorMethods {
   cosineEmbeddingLoss(
     input2: Tensor,
     target: Tensor,
+    margin: number,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input2: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input2: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input2: Tensor,
+    target: Tensor,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -526,6 +950,7 @@ export interface TensorMethods {
   ): Tensor;
   /** The cosine of the angle between slices. */
   cosineSimilarity(x2: Tensor, options?: { dim?: number; eps?: number }): Tensor;
+  cosineSimilarity(x2: Tensor, dim: number, options?: { eps?: number }): Tensor;
   cosineSimilarity(x2: Tensor, dim?: number, eps?: number): Tensor;
   /** The number of elements that are not 0. */
   countNonzero(options?: { dim?: number | readonly number[] | null }): Tensor;
@@ -546,6 +971,47 @@ export interface TensorMethods {
       reduction?: string;
       labelSmoothing?: number;
     },
+  ): Tensor;
+  crossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    options?: {
+      sizeAverage?: boolean | null;
+      ignoreIndex?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+      labelSmoothing?: number;
+    },
+  ): Tensor;
+  crossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { ignoreIndex?: number; reduce?: boolean | null; reduction?: string; labelSmoothing?: number },
+  ): Tensor;
+  crossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    options?: { reduce?: boolean | null; reduction?: string; labelSmoothing?: number },
+  ): Tensor;
+  crossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    reduce: boolean | null,
+    options?: { reduction?: string; labelSmoothing?: number },
+  ): Tensor;
+  crossEntropy(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { labelSmoothing?: number },
   ): Tensor;
   crossEntropy(
     target: Tensor,
@@ -579,18 +1045,27 @@ export interface TensorMethods {
   diag(diagonal?: number): Tensor;
   /** Vectors as diagonals of matrices. */
   diagEmbed(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
+  diagEmbed(offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
+  diagEmbed(offset: number, dim1: number, options?: { dim2?: number }): Tensor;
   diagEmbed(offset?: number, dim1?: number, dim2?: number): Tensor;
   /** The flattened tensor as a diagonal. */
   diagflat(options?: { offset?: number }): Tensor;
   diagflat(offset?: number): Tensor;
   /** The diagonals of two axes, as a new last axis. */
   diagonal(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
+  diagonal(offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
+  diagonal(offset: number, dim1: number, options?: { dim2?: number }): Tensor;
   diagonal(offset?: number, dim1?: number, dim2?: number): Tensor;
   /** The input with src in a diagonal. */
   diagonalScatter(src: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
+  diagonalScatter(src: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
+  diagonalScatter(src: Tensor, offset: number, dim1: number, options?: { dim2?: number }): Tensor;
   diagonalScatter(src: Tensor, offset?: number, dim1?: number, dim2?: number): Tensor;
   /** Differences of neighbours, n times. */
   diff(options?: { n?: number; dim?: number; prepend?: Tensor | null; append?: Tensor | null }): Tensor;
+  diff(n: number, options?: { dim?: number; prepend?: Tensor | null; append?: Tensor | null }): Tensor;
+  diff(n: number, dim: number, options?: { prepend?: Tensor | null; append?: Tensor | null }): Tensor;
+  diff(n: number, dim: number, prepend: Tensor | null, options?: { append?: Tensor | null }): Tensor;
   diff(n?: number, dim?: number, prepend?: Tensor | null, append?: Tensor | null): Tensor;
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
   digamma(): Tensor;
@@ -621,23 +1096,33 @@ export interface TensorMethods {
   double(options?: { memoryFormat?: Plain }): Tensor;
   /** Zeroes elements at random, in training. */
   dropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+  dropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  dropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   dropout(p?: number, training?: boolean, inplace?: boolean): Tensor;
   /** Zeroes elements at random, in training. */
   dropout1d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+  dropout1d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  dropout1d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   dropout1d(p?: number, training?: boolean, inplace?: boolean): Tensor;
   /** Zeroes elements at random, in training. */
   dropout2d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+  dropout2d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  dropout2d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   dropout2d(p?: number, training?: boolean, inplace?: boolean): Tensor;
   /** Zeroes elements at random, in training. */
   dropout3d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+  dropout3d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  dropout3d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   dropout3d(p?: number, training?: boolean, inplace?: boolean): Tensor;
   /** Splits along a fixed dim: see tensorSplit. */
   dsplit(indicesOrSections: Plain): Tensor[];
   /** x, exponential below 0. */
   elu(options?: { alpha?: number; inplace?: boolean }): Tensor;
+  elu(alpha: number, options?: { inplace?: boolean }): Tensor;
   elu(alpha?: number, inplace?: boolean): Tensor;
   /** x, exponential below 0. */
   elu_(options?: { alpha?: number; inplace?: boolean }): this;
+  elu_(alpha: number, options?: { inplace?: boolean }): this;
   elu_(alpha?: number, inplace?: boolean): this;
   /** Zeros: memory is never handed out with old contents. In the shape and dtype of a tensor. */
   emptyLike(options?: { dtype?: DType | null; memoryFormat?: Plain }): Tensor;
@@ -688,6 +1173,8 @@ export interface TensorMethods {
   exponent_(): this;
   /** Zeroes elements at random, in training. */
   featureAlphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
+  featureAlphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  featureAlphaDropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   featureAlphaDropout(p?: number, training?: boolean, inplace?: boolean): Tensor;
   /** One value everywhere; fill_ writes it. */
   fill(value: Tensor | Scalar): Tensor;
@@ -699,6 +1186,7 @@ export interface TensorMethods {
   fix_(): this;
   /** Joins a run of axes into one. */
   flatten(options?: { startDim?: number; endDim?: number }): Tensor;
+  flatten(startDim: number, options?: { endDim?: number }): Tensor;
   flatten(startDim?: number, endDim?: number): Tensor;
   /** Reverses axes. */
   flip(dims: number | readonly number[]): Tensor;
@@ -757,6 +1245,19 @@ export interface TensorMethods {
     variance: Tensor,
     options?: { full?: boolean; eps?: number; reduction?: string },
   ): Tensor;
+  gaussianNllLoss(
+    target: Tensor,
+    variance: Tensor,
+    full: boolean,
+    options?: { eps?: number; reduction?: string },
+  ): Tensor;
+  gaussianNllLoss(
+    target: Tensor,
+    variance: Tensor,
+    full: boolean,
+    eps: number,
+    options?: { reduction?: string },
+  ): Tensor;
   gaussianNllLoss(target: Tensor, variance: Tensor, full?: boolean, eps?: number, reduction?: string): Tensor;
   /** Greatest common divisor. */
   gcd(other: Tensor | Scalar): Tensor;
@@ -789,9 +1290,13 @@ export interface TensorMethods {
   greaterEqual_(other: Tensor | Scalar): this;
   /** Pixels at the places of a grid. */
   gridSample(grid: Tensor, options?: { mode?: string; paddingMode?: string; alignCorners?: boolean | null }): Tensor;
+  gridSample(grid: Tensor, mode: string, options?: { paddingMode?: string; alignCorners?: boolean | null }): Tensor;
+  gridSample(grid: Tensor, mode: string, paddingMode: string, options?: { alignCorners?: boolean | null }): Tensor;
   gridSample(grid: Tensor, mode?: string, paddingMode?: string, alignCorners?: boolean | null): Tensor;
   /** Normalises groups of channels. */
   groupNorm(numGroups: number, options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
+  groupNorm(numGroups: number, weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
+  groupNorm(numGroups: number, weight: Tensor | null, bias: Tensor | null, options?: { eps?: number }): Tensor;
   groupNorm(numGroups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number): Tensor;
   /** Whether x is greater than y. */
   gt(other: Tensor | Scalar): Tensor;
@@ -801,9 +1306,11 @@ export interface TensorMethods {
   half(options?: { memoryFormat?: Plain }): Tensor;
   /** x, 0 near 0. */
   hardshrink(options?: { lambd?: number; inplace?: boolean }): Tensor;
+  hardshrink(lambd: number, options?: { inplace?: boolean }): Tensor;
   hardshrink(lambd?: number, inplace?: boolean): Tensor;
   /** x, 0 near 0. */
   hardshrink_(options?: { lambd?: number; inplace?: boolean }): this;
+  hardshrink_(lambd: number, options?: { inplace?: boolean }): this;
   hardshrink_(lambd?: number, inplace?: boolean): this;
   /** Piecewise linear sigmoid. */
   hardsigmoid(options?: { inplace?: boolean }): Tensor;
@@ -819,9 +1326,13 @@ export interface TensorMethods {
   hardswish_(inplace?: boolean): this;
   /** x held between minVal and maxVal. */
   hardtanh(options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): Tensor;
+  hardtanh(minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean }): Tensor;
+  hardtanh(minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean }): Tensor;
   hardtanh(minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): Tensor;
   /** x held between minVal and maxVal. */
   hardtanh_(options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): this;
+  hardtanh_(minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean }): this;
+  hardtanh_(minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean }): this;
   hardtanh_(minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): this;
   /** 0 where x is negative, y where x is 0, else 1; 0 for NaN. */
   heaviside(other: Tensor | Scalar): Tensor;
@@ -834,6 +1345,24 @@ export interface TensorMethods {
   ): Tensor;
   hingeEmbeddingLoss(
     target: Tensor,
+    margin: number,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    target: Tensor,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -841,6 +1370,8 @@ export interface TensorMethods {
   ): Tensor;
   /** Counts in bins of one width. */
   histc(options?: { bins?: number; min?: number; max?: number }): Tensor;
+  histc(bins: number, options?: { min?: number; max?: number }): Tensor;
+  histc(bins: number, min: number, options?: { max?: number }): Tensor;
   histc(bins?: number, min?: number, max?: number): Tensor;
   /** Counts in bins, and the ends of the bins. */
   histogram(bins: number, options?: { range?: Plain; weight?: Tensor | null; density?: boolean }): [Tensor, Tensor];
@@ -850,6 +1381,7 @@ export interface TensorMethods {
   hsplit(indicesOrSections: Plain): Tensor[];
   /** Huber's loss. */
   huberLoss(target: Tensor, options?: { reduction?: string; delta?: number }): Tensor;
+  huberLoss(target: Tensor, reduction: string, options?: { delta?: number }): Tensor;
   huberLoss(target: Tensor, reduction?: string, delta?: number): Tensor;
   /** Length of the vector (x, y), without undue overflow; infinite if either is, whatever the other. */
   hypot(other: Tensor | Scalar): Tensor;
@@ -916,6 +1448,58 @@ export interface TensorMethods {
     eps?: number;
   }): Tensor;
   instanceNorm(
+    runningMean: Tensor | null,
+    options?: {
+      runningVar?: Tensor | null;
+      weight?: Tensor | null;
+      bias?: Tensor | null;
+      useInputStats?: boolean;
+      momentum?: number;
+      eps?: number;
+    },
+  ): Tensor;
+  instanceNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    options?: {
+      weight?: Tensor | null;
+      bias?: Tensor | null;
+      useInputStats?: boolean;
+      momentum?: number;
+      eps?: number;
+    },
+  ): Tensor;
+  instanceNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; useInputStats?: boolean; momentum?: number; eps?: number },
+  ): Tensor;
+  instanceNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { useInputStats?: boolean; momentum?: number; eps?: number },
+  ): Tensor;
+  instanceNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    useInputStats: boolean,
+    options?: { momentum?: number; eps?: number },
+  ): Tensor;
+  instanceNorm(
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    useInputStats: boolean,
+    momentum: number,
+    options?: { eps?: number },
+  ): Tensor;
+  instanceNorm(
     runningMean?: Tensor | null,
     runningVar?: Tensor | null,
     weight?: Tensor | null,
@@ -936,6 +1520,47 @@ export interface TensorMethods {
     antialias?: boolean;
   }): Tensor;
   interpolate(
+    size: number | readonly number[] | null,
+    options?: {
+      scaleFactor?: Plain;
+      mode?: string;
+      alignCorners?: boolean | null;
+      recomputeScaleFactor?: boolean | null;
+      antialias?: boolean;
+    },
+  ): Tensor;
+  interpolate(
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    options?: {
+      mode?: string;
+      alignCorners?: boolean | null;
+      recomputeScaleFactor?: boolean | null;
+      antialias?: boolean;
+    },
+  ): Tensor;
+  interpolate(
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    mode: string,
+    options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean },
+  ): Tensor;
+  interpolate(
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    mode: string,
+    alignCorners: boolean | null,
+    options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean },
+  ): Tensor;
+  interpolate(
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    mode: string,
+    alignCorners: boolean | null,
+    recomputeScaleFactor: boolean | null,
+    options?: { antialias?: boolean },
+  ): Tensor;
+  interpolate(
     size?: number | readonly number[] | null,
     scaleFactor?: Plain,
     mode?: string,
@@ -947,6 +1572,8 @@ export interface TensorMethods {
   inv(): Tensor;
   /** Whether elements are within a tolerance. */
   isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
   isclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
   /** Whether x is neither NaN nor infinite. */
   isfinite(): Tensor;
@@ -979,6 +1606,24 @@ export interface TensorMethods {
   ): Tensor;
   klDiv(
     target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; logTarget?: boolean },
+  ): Tensor;
+  klDiv(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; logTarget?: boolean },
+  ): Tensor;
+  klDiv(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { logTarget?: boolean },
+  ): Tensor;
+  klDiv(
+    target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -988,12 +1633,19 @@ export interface TensorMethods {
   kron(other: Tensor): Tensor;
   /** The k-th smallest, with its index. */
   kthvalue(k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  kthvalue(k: number, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   kthvalue(k: number, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Absolute differences. */
   l1Loss(
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
+  l1Loss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  l1Loss(target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string }): Tensor;
   l1Loss(target: Tensor, sizeAverage?: boolean | null, reduce?: boolean | null, reduction?: string): Tensor;
   /** For |x| from 2^16 (at f64: 2^47) on, which multiple of pi/2 is nearest to |x|, modulo 4 in [-2, 2]; else 0. */
   largeQuadrant_(): this;
@@ -1003,6 +1655,17 @@ export interface TensorMethods {
   layerNorm(
     normalizedShape: number | readonly number[],
     options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number },
+  ): Tensor;
+  layerNorm(
+    normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; eps?: number },
+  ): Tensor;
+  layerNorm(
+    normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { eps?: number },
   ): Tensor;
   layerNorm(
     normalizedShape: number | readonly number[],
@@ -1024,9 +1687,11 @@ export interface TensorMethods {
   le_(other: Tensor | Scalar): this;
   /** x, with a slope below 0. */
   leakyRelu(options?: { negativeSlope?: number; inplace?: boolean }): Tensor;
+  leakyRelu(negativeSlope: number, options?: { inplace?: boolean }): Tensor;
   leakyRelu(negativeSlope?: number, inplace?: boolean): Tensor;
   /** x, with a slope below 0. */
   leakyRelu_(options?: { negativeSlope?: number; inplace?: boolean }): this;
+  leakyRelu_(negativeSlope: number, options?: { inplace?: boolean }): this;
   leakyRelu_(negativeSlope?: number, inplace?: boolean): this;
   /** Between input and end, by weight. */
   lerp(end: Tensor, weight: Tensor | Scalar): Tensor;
@@ -1049,6 +1714,8 @@ export interface TensorMethods {
   linear(weight: Tensor, bias?: Tensor | null): Tensor;
   /** Divides by the energy of neighbouring channels. */
   localResponseNorm(size: number, options?: { alpha?: number; beta?: number; k?: number }): Tensor;
+  localResponseNorm(size: number, alpha: number, options?: { beta?: number; k?: number }): Tensor;
+  localResponseNorm(size: number, alpha: number, beta: number, options?: { k?: number }): Tensor;
   localResponseNorm(size: number, alpha?: number, beta?: number, k?: number): Tensor;
   /** Natural logarithm. */
   log(): Tensor;
@@ -1133,6 +1800,27 @@ export interface TensorMethods {
   marginRankingLoss(
     input2: Tensor,
     target: Tensor,
+    margin: Scalar,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  marginRankingLoss(
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  marginRankingLoss(
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  marginRankingLoss(
+    input2: Tensor,
+    target: Tensor,
     margin?: Scalar,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -1170,6 +1858,37 @@ export interface TensorMethods {
   ): Tensor;
   maxPool1d(
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): Tensor;
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): Tensor;
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): Tensor;
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): Tensor;
+  maxPool1d(
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -1186,6 +1905,37 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices?: boolean;
     },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
   ): [Tensor, Tensor];
   maxPool1d(
     kernelSize: number | readonly number[],
@@ -1208,6 +1958,37 @@ export interface TensorMethods {
   ): Tensor;
   maxPool2d(
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): Tensor;
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): Tensor;
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): Tensor;
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): Tensor;
+  maxPool2d(
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -1224,6 +2005,37 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices?: boolean;
     },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
   ): [Tensor, Tensor];
   maxPool2d(
     kernelSize: number | readonly number[],
@@ -1246,6 +2058,37 @@ export interface TensorMethods {
   ): Tensor;
   maxPool3d(
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): Tensor;
+  maxPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): Tensor;
+  maxPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): Tensor;
+  maxPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): Tensor;
+  maxPool3d(
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -1265,6 +2108,37 @@ export interface TensorMethods {
   ): [Tensor, Tensor];
   maxPool3d(
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -1284,6 +2158,19 @@ export interface TensorMethods {
   maxUnpool1d(
     indices: Tensor,
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; outputSize?: number | readonly number[] | null },
+  ): Tensor;
+  maxUnpool1d(
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { outputSize?: number | readonly number[] | null },
+  ): Tensor;
+  maxUnpool1d(
+    indices: Tensor,
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     outputSize?: number | readonly number[] | null,
@@ -1297,6 +2184,19 @@ export interface TensorMethods {
       padding?: number | readonly number[];
       outputSize?: number | readonly number[] | null;
     },
+  ): Tensor;
+  maxUnpool2d(
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; outputSize?: number | readonly number[] | null },
+  ): Tensor;
+  maxUnpool2d(
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { outputSize?: number | readonly number[] | null },
   ): Tensor;
   maxUnpool2d(
     indices: Tensor,
@@ -1314,6 +2214,19 @@ export interface TensorMethods {
       padding?: number | readonly number[];
       outputSize?: number | readonly number[] | null;
     },
+  ): Tensor;
+  maxUnpool3d(
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; outputSize?: number | readonly number[] | null },
+  ): Tensor;
+  maxUnpool3d(
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { outputSize?: number | readonly number[] | null },
   ): Tensor;
   maxUnpool3d(
     indices: Tensor,
@@ -1328,11 +2241,13 @@ export interface TensorMethods {
   maximum_(other: Tensor | Scalar): this;
   /** Mean of the elements. */
   mean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
+  mean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
   mean(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
   /** The lower median; with dim, along it and with its indices. */
   median(): Tensor;
   /** The lower median; with dim, along it and with its indices. */
   median(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  median(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   median(dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** The minimum of all elements; with dim, along it and with its indices; with another tensor, elementwise. */
   min(): Tensor;
@@ -1355,6 +2270,7 @@ export interface TensorMethods {
   mm(mat2: Tensor): Tensor;
   /** The most frequent element, with its index. */
   mode(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  mode(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   mode(dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Alias of movedim. */
   moveaxis(source: number | readonly number[], destination: number | readonly number[]): Tensor;
@@ -1364,6 +2280,17 @@ export interface TensorMethods {
   mseLoss(
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  mseLoss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  mseLoss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
   ): Tensor;
   mseLoss(target: Tensor, sizeAverage?: boolean | null, reduce?: boolean | null, reduction?: string): Tensor;
   /** Sorted along the first dim. */
@@ -1386,6 +2313,47 @@ export interface TensorMethods {
   ): Tensor;
   multiMarginLoss(
     target: Tensor,
+    p: number,
+    options?: {
+      margin?: number;
+      weight?: Tensor | null;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+    },
+  ): Tensor;
+  multiMarginLoss(
+    target: Tensor,
+    p: number,
+    margin: number,
+    options?: { weight?: Tensor | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multiMarginLoss(
+    target: Tensor,
+    p: number,
+    margin: number,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multiMarginLoss(
+    target: Tensor,
+    p: number,
+    margin: number,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multiMarginLoss(
+    target: Tensor,
+    p: number,
+    margin: number,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  multiMarginLoss(
+    target: Tensor,
     p?: number,
     margin?: number,
     weight?: Tensor | null,
@@ -1400,6 +2368,17 @@ export interface TensorMethods {
   ): Tensor;
   multilabelMarginLoss(
     target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multilabelMarginLoss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  multilabelMarginLoss(
+    target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -1408,6 +2387,24 @@ export interface TensorMethods {
   multilabelSoftMarginLoss(
     target: Tensor,
     options?: { weight?: Tensor | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multilabelSoftMarginLoss(
+    target: Tensor,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multilabelSoftMarginLoss(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  multilabelSoftMarginLoss(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
   ): Tensor;
   multilabelSoftMarginLoss(
     target: Tensor,
@@ -1428,23 +2425,31 @@ export interface TensorMethods {
   mvlgamma_(p: number): this;
   /** Numbers in place of NaN and infinities. */
   nanToNum(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
+  nanToNum(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): Tensor;
+  nanToNum(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): Tensor;
   nanToNum(nan?: number | null, posinf?: number | null, neginf?: number | null): Tensor;
   /** Numbers in place of NaN and infinities. */
   nanToNum_(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): this;
+  nanToNum_(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): this;
+  nanToNum_(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): this;
   nanToNum_(nan?: number | null, posinf?: number | null, neginf?: number | null): this;
   /** Mean of the elements that are not NaN. */
   nanmean(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
+  nanmean(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
   nanmean(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
   nanmedian(): Tensor;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
   nanmedian(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  nanmedian(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   nanmedian(dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Quantiles of what is not NaN. */
   nanquantile(q: Tensor | Scalar, options?: { dim?: number | null; keepdim?: boolean; interpolation?: string }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: number | null, options?: { keepdim?: boolean; interpolation?: string }): Tensor;
   nanquantile(q: Tensor | Scalar, dim?: number | null, keepdim?: boolean, options?: { interpolation?: string }): Tensor;
   /** Sum, NaN counting as 0. */
   nansum(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
+  nansum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
   nansum(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
   /** A run of indices of one axis. */
   narrow(dim: number, start: number, length: number): Tensor;
@@ -1502,6 +2507,32 @@ export interface TensorMethods {
   ): Tensor;
   nllLoss(
     target: Tensor,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; ignoreIndex?: number; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  nllLoss(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { ignoreIndex?: number; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  nllLoss(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  nllLoss(
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  nllLoss(
+    target: Tensor,
     weight?: Tensor | null,
     sizeAverage?: boolean | null,
     ignoreIndex?: number,
@@ -1515,9 +2546,17 @@ export interface TensorMethods {
     keepdim?: boolean;
     dtype?: DType | null;
   }): Tensor;
+  norm(
+    p: Plain,
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null },
+  ): Tensor;
+  norm(p: Plain, dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
+  norm(p: Plain, dim: number | readonly number[] | null, keepdim: boolean, options?: { dtype?: DType | null }): Tensor;
   norm(p?: Plain, dim?: number | readonly number[] | null, keepdim?: boolean, dtype?: DType | null): Tensor;
   /** Scales slices to norm 1. */
   normalize(options?: { p?: number; dim?: number | readonly number[]; eps?: number }): Tensor;
+  normalize(p: number, options?: { dim?: number | readonly number[]; eps?: number }): Tensor;
+  normalize(p: number, dim: number | readonly number[], options?: { eps?: number }): Tensor;
   normalize(p?: number, dim?: number | readonly number[], eps?: number): Tensor;
   /** Alias of ne. */
   notEqual(other: Tensor | Scalar): Tensor;
@@ -1532,9 +2571,12 @@ export interface TensorMethods {
   outer(vec2: Tensor): Tensor;
   /** Adds borders, last dim first. */
   pad(pad: number | readonly number[], options?: { mode?: string; value?: Scalar | null }): Tensor;
+  pad(pad: number | readonly number[], mode: string, options?: { value?: Scalar | null }): Tensor;
   pad(pad: number | readonly number[], mode?: string, value?: Scalar | null): Tensor;
   /** Distances of rows. */
   pairwiseDistance(x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
+  pairwiseDistance(x2: Tensor, p: number, options?: { eps?: number; keepdim?: boolean }): Tensor;
+  pairwiseDistance(x2: Tensor, p: number, eps: number, options?: { keepdim?: boolean }): Tensor;
   pairwiseDistance(x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
   /** Distances of all pairs of rows. */
   pdist(options?: { p?: number }): Tensor;
@@ -1560,6 +2602,47 @@ export interface TensorMethods {
   ): Tensor;
   poissonNllLoss(
     target: Tensor,
+    logInput: boolean,
+    options?: {
+      full?: boolean;
+      sizeAverage?: boolean | null;
+      eps?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+    },
+  ): Tensor;
+  poissonNllLoss(
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    options?: { sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  poissonNllLoss(
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    options?: { eps?: number; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  poissonNllLoss(
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    eps: number,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  poissonNllLoss(
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    eps: number,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
+  poissonNllLoss(
+    target: Tensor,
     logInput?: boolean,
     full?: boolean,
     sizeAverage?: boolean | null,
@@ -1579,6 +2662,7 @@ export interface TensorMethods {
   prelu(weight: Tensor): Tensor;
   /** Product of the elements; of integers in i64. */
   prod(options?: { dim?: number | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
+  prod(dim: number | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
   prod(dim?: number | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
   /** Elements of the flattened tensor replaced. */
   put(index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
@@ -1588,6 +2672,7 @@ export interface TensorMethods {
   put_(index: Tensor, source: Tensor, accumulate?: boolean): this;
   /** Quantiles, between neighbours. */
   quantile(q: Tensor | Scalar, options?: { dim?: number | null; keepdim?: boolean; interpolation?: string }): Tensor;
+  quantile(q: Tensor | Scalar, dim: number | null, options?: { keepdim?: boolean; interpolation?: string }): Tensor;
   quantile(q: Tensor | Scalar, dim?: number | null, keepdim?: boolean, options?: { interpolation?: string }): Tensor;
   /** Radians to degrees. */
   rad2deg(): Tensor;
@@ -1635,12 +2720,18 @@ export interface TensorMethods {
     normalizedShape: number | readonly number[],
     options?: { weight?: Tensor | null; eps?: number | null },
   ): Tensor;
+  rmsNorm(
+    normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    options?: { eps?: number | null },
+  ): Tensor;
   rmsNorm(normalizedShape: number | readonly number[], weight?: Tensor | null, eps?: number | null): Tensor;
   /** Shifts axes around their ends. */
   roll(shifts: number | readonly number[], options?: { dims?: number | readonly number[] | null }): Tensor;
   roll(shifts: number | readonly number[], dims?: number | readonly number[] | null): Tensor;
   /** Rotates a plane by 90 degrees, k times. */
   rot90(options?: { k?: number; dims?: number | readonly number[] | null }): Tensor;
+  rot90(k: number, options?: { dims?: number | readonly number[] | null }): Tensor;
   rot90(k?: number, dims?: number | readonly number[] | null): Tensor;
   /** The nearest integer, ties to even; or to decimals. */
   round(options?: { decimals?: number }): Tensor;
@@ -1648,6 +2739,9 @@ export interface TensorMethods {
   round_(options?: { decimals?: number }): this;
   /** leakyRelu with the mean of two slopes. */
   rrelu(options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean }): Tensor;
+  rrelu(lower: number, options?: { upper?: number; training?: boolean; inplace?: boolean }): Tensor;
+  rrelu(lower: number, upper: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
+  rrelu(lower: number, upper: number, training: boolean, options?: { inplace?: boolean }): Tensor;
   rrelu(lower?: number, upper?: number, training?: boolean, inplace?: boolean): Tensor;
   /** Reciprocal of the square root. */
   rsqrt(): Tensor;
@@ -1662,6 +2756,19 @@ export interface TensorMethods {
     key: Tensor,
     value: Tensor,
     options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number | null },
+  ): Tensor;
+  scaledDotProductAttention(
+    key: Tensor,
+    value: Tensor,
+    attnMask: Tensor | null,
+    options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null },
+  ): Tensor;
+  scaledDotProductAttention(
+    key: Tensor,
+    value: Tensor,
+    attnMask: Tensor | null,
+    dropoutP: number,
+    options?: { isCausal?: boolean; scale?: number | null },
   ): Tensor;
   scaledDotProductAttention(
     key: Tensor,
@@ -1733,12 +2840,27 @@ export interface TensorMethods {
   sinh_(): this;
   /** Every step-th index of one axis, from start to before end. */
   slice(options?: { dim?: number; start?: Plain; end?: Plain; step?: number }): Tensor;
+  slice(dim: number, options?: { start?: Plain; end?: Plain; step?: number }): Tensor;
+  slice(dim: number, start: Plain, options?: { end?: Plain; step?: number }): Tensor;
+  slice(dim: number, start: Plain, end: Plain, options?: { step?: number }): Tensor;
   slice(dim?: number, start?: Plain, end?: Plain, step?: number): Tensor;
   /** The input with src in a slice. */
   sliceScatter(
     src: Tensor,
     options?: { dim?: number; start?: number | null; end?: number | null; step?: number },
   ): Tensor;
+  sliceScatter(
+    src: Tensor,
+    dim: number,
+    options?: { start?: number | null; end?: number | null; step?: number },
+  ): Tensor;
+  sliceScatter(
+    src: Tensor,
+    dim: number,
+    start: number | null,
+    options?: { end?: number | null; step?: number },
+  ): Tensor;
+  sliceScatter(src: Tensor, dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor;
   sliceScatter(src: Tensor, dim?: number, start?: number | null, end?: number | null, step?: number): Tensor;
   /** Signs of determinants, and logarithms of their magnitudes. */
   slogdet(): [Tensor, Tensor];
@@ -1746,6 +2868,24 @@ export interface TensorMethods {
   smoothL1Loss(
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; beta?: number },
+  ): Tensor;
+  smoothL1Loss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; beta?: number },
+  ): Tensor;
+  smoothL1Loss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; beta?: number },
+  ): Tensor;
+  smoothL1Loss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { beta?: number },
   ): Tensor;
   smoothL1Loss(
     target: Tensor,
@@ -1759,6 +2899,17 @@ export interface TensorMethods {
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
   ): Tensor;
+  softMarginLoss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  softMarginLoss(
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
+  ): Tensor;
   softMarginLoss(target: Tensor, sizeAverage?: boolean | null, reduce?: boolean | null, reduction?: string): Tensor;
   /** softmax along a dim. */
   softmax(options?: { dim?: number | null; dtype?: DType | null }): Tensor;
@@ -1768,20 +2919,28 @@ export interface TensorMethods {
   softmin(dim?: number | null, options?: { dtype?: DType | null }): Tensor;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
   softplus(options?: { beta?: number; threshold?: number; inplace?: boolean }): Tensor;
+  softplus(beta: number, options?: { threshold?: number; inplace?: boolean }): Tensor;
+  softplus(beta: number, threshold: number, options?: { inplace?: boolean }): Tensor;
   softplus(beta?: number, threshold?: number, inplace?: boolean): Tensor;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
   softplus_(options?: { beta?: number; threshold?: number; inplace?: boolean }): this;
+  softplus_(beta: number, options?: { threshold?: number; inplace?: boolean }): this;
+  softplus_(beta: number, threshold: number, options?: { inplace?: boolean }): this;
   softplus_(beta?: number, threshold?: number, inplace?: boolean): this;
   /** x moved towards 0 by lambd. */
   softshrink(options?: { lambd?: number; inplace?: boolean }): Tensor;
+  softshrink(lambd: number, options?: { inplace?: boolean }): Tensor;
   softshrink(lambd?: number, inplace?: boolean): Tensor;
   /** x moved towards 0 by lambd. */
   softshrink_(options?: { lambd?: number; inplace?: boolean }): this;
+  softshrink_(lambd: number, options?: { inplace?: boolean }): this;
   softshrink_(lambd?: number, inplace?: boolean): this;
   /** x divided by one more than its magnitude. */
   softsign(): Tensor;
   /** Sorted along a dim, stably, with the indices. */
   sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
+  sort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
+  sort(dim: number, descending: boolean, options?: { stable?: boolean | null }): [Tensor, Tensor];
   sort(dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
   /** Pieces of a size, or of several sizes. */
   split(splitSizeOrSections: Plain, options?: { dim?: number }): Tensor[];
@@ -1808,6 +2967,15 @@ export interface TensorMethods {
     correction?: number | null;
   }): Tensor;
   std(
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
+  ): Tensor;
+  std(
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null },
+  ): Tensor;
+  std(
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
@@ -1822,6 +2990,15 @@ export interface TensorMethods {
     keepdim?: boolean;
     correction?: number | null;
   }): [Tensor, Tensor];
+  stdMean(
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
+  stdMean(
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
   stdMean(
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
@@ -1840,6 +3017,7 @@ export interface TensorMethods {
   subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /** Sum of the elements; of integers in i64. */
   sum(options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
+  sum(dim: number | readonly number[] | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
   sum(dim?: number | readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
   /** Sums the axes that broadcasting from `size` would have made. */
   sumToSize(size: number | readonly number[]): Tensor;
@@ -1887,12 +3065,16 @@ export interface TensorMethods {
   tile(...dims: number[]): Tensor;
   /** The elements in another dtype. */
   to(dtype: DType, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: Plain }): Tensor;
+  to(dtype: DType, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: Plain }): Tensor;
   to(dtype: DType, nonBlocking?: boolean, copy?: boolean, options?: { memoryFormat?: Plain }): Tensor;
   /** The elements in the dtype of another tensor. */
   to(other: Tensor, options?: { nonBlocking?: boolean; copy?: boolean; memoryFormat?: Plain }): Tensor;
+  to(other: Tensor, nonBlocking: boolean, options?: { copy?: boolean; memoryFormat?: Plain }): Tensor;
   to(other: Tensor, nonBlocking?: boolean, copy?: boolean, options?: { memoryFormat?: Plain }): Tensor;
   /** The k largest or smallest, with their indices. */
   topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
+  topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
+  topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean }): [Tensor, Tensor];
   topk(k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
   /** Sum of the diagonal of a matrix. */
   trace(): Tensor;
@@ -1919,6 +3101,70 @@ export interface TensorMethods {
       reduce?: boolean | null;
       reduction?: string;
     },
+  ): Tensor;
+  tripletMarginLoss(
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    options?: {
+      p?: number;
+      eps?: number;
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    options?: {
+      eps?: number;
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    options?: { swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  tripletMarginLoss(
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  tripletMarginLoss(
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string },
+  ): Tensor;
+  tripletMarginLoss(
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string },
   ): Tensor;
   tripletMarginLoss(
     positive: Tensor,
@@ -1956,9 +3202,11 @@ export interface TensorMethods {
   unsqueeze(dim: number): Tensor;
   /** interpolate bilinearly, corners aligned. */
   upsampleBilinear(options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
+  upsampleBilinear(size: number | readonly number[] | null, options?: { scaleFactor?: Plain }): Tensor;
   upsampleBilinear(size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
   /** interpolate by nearest elements. */
   upsampleNearest(options?: { size?: number | readonly number[] | null; scaleFactor?: Plain }): Tensor;
+  upsampleNearest(size: number | readonly number[] | null, options?: { scaleFactor?: Plain }): Tensor;
   upsampleNearest(size?: number | readonly number[] | null, scaleFactor?: Plain): Tensor;
   /** Variance, with n - 1 in the denominator unless told otherwise. */
   var(options?: {
@@ -1967,6 +3215,15 @@ export interface TensorMethods {
     keepdim?: boolean;
     correction?: number | null;
   }): Tensor;
+  var(
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
+  ): Tensor;
+  var(
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null },
+  ): Tensor;
   var(
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
@@ -1982,6 +3239,15 @@ export interface TensorMethods {
     keepdim?: boolean;
     correction?: number | null;
   }): [Tensor, Tensor];
+  varMean(
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
+  varMean(
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
   varMean(
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,

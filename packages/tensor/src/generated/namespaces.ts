@@ -2,6 +2,7 @@
 
 import type { DType } from '@tsinductor/base';
 import type { Plain, Scalar } from '../scalars.ts';
+import type { DeviceName } from '../device.ts';
 import type { Tensor } from '../tensor.ts';
 
 export interface TopLevelFunctions {
@@ -34,12 +35,26 @@ export interface TopLevelFunctions {
   addr(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor }): Tensor;
   /** Whether no element is 0. */
   all(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  all(input: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   all(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** Whether all elements are within a tolerance. */
   allclose(
     input: Tensor,
     other: Tensor,
     options?: { rtol?: number; atol?: number; equalNan?: boolean; out?: Tensor },
+  ): Tensor;
+  allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: number,
+    options?: { atol?: number; equalNan?: boolean; out?: Tensor },
+  ): Tensor;
+  allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: number,
+    atol: number,
+    options?: { equalNan?: boolean; out?: Tensor },
   ): Tensor;
   allclose(
     input: Tensor,
@@ -51,9 +66,11 @@ export interface TopLevelFunctions {
   ): Tensor;
   /** The largest element; NaN if there is one. */
   amax(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  amax(input: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   amax(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The smallest element; NaN if there is one. */
   amin(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  amin(input: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   amin(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The smallest and the largest element. */
   aminmax(input: Tensor, options?: { dim?: number | null; keepdim?: boolean }): [Tensor, Tensor];
@@ -61,6 +78,7 @@ export interface TopLevelFunctions {
   angle(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Whether an element is not 0. */
   any(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  any(input: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   any(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** start, start + step ... before end. One bound alone is the end. */
   arange(options?: {
@@ -69,12 +87,22 @@ export interface TopLevelFunctions {
     step?: Scalar;
     dtype?: DType | null;
     out?: Tensor;
+    device?: DeviceName;
   }): Tensor;
+  arange(
+    start: Scalar | null,
+    options?: { end?: Scalar | null; step?: Scalar; dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
+  arange(
+    start: Scalar | null,
+    end: Scalar | null,
+    options?: { step?: Scalar; dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   arange(
     start?: Scalar | null,
     end?: Scalar | null,
     step?: Scalar,
-    options?: { dtype?: DType | null; out?: Tensor },
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
   ): Tensor;
   /** Alias of acos. */
   arccos(input: Tensor, options?: { out?: Tensor }): Tensor;
@@ -92,14 +120,21 @@ export interface TopLevelFunctions {
   arctanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The index of the maximum, in the flattened tensor or along a dim. */
   argmax(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  argmax(input: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   argmax(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The index of the minimum, in the flattened tensor or along a dim. */
   argmin(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; out?: Tensor }): Tensor;
+  argmin(input: Tensor, dim: number | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   argmin(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** The indices that sort along a dim. */
   argsort(
     input: Tensor,
     options?: { dim?: number; descending?: boolean; stable?: boolean | null; out?: Tensor },
+  ): Tensor;
+  argsort(
+    input: Tensor,
+    dim: number,
+    options?: { descending?: boolean; stable?: boolean | null; out?: Tensor },
   ): Tensor;
   argsort(
     input: Tensor,
@@ -184,6 +219,42 @@ export interface TopLevelFunctions {
   binaryCrossEntropyWithLogits(
     input: Tensor,
     target: Tensor,
+    weight: Tensor | null,
+    options?: {
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      posWeight?: Tensor | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; posWeight?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; posWeight?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { posWeight?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
     weight?: Tensor | null,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -224,6 +295,7 @@ export interface TopLevelFunctions {
   cat(tensors: readonly Tensor[], dim?: number, options?: { out?: Tensor }): Tensor;
   /** Distances of all pairs of rows. */
   cdist(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string; out?: Tensor }): Tensor;
+  cdist(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: string; out?: Tensor }): Tensor;
   cdist(x1: Tensor, x2: Tensor, p?: number, computeMode?: string, options?: { out?: Tensor }): Tensor;
   /** Smallest integral value not below x. */
   ceil(input: Tensor, options?: { out?: Tensor }): Tensor;
@@ -235,6 +307,7 @@ export interface TopLevelFunctions {
   chunk(input: Tensor, chunks: number, dim?: number): Tensor[];
   /** Held between min and max. */
   clamp(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
+  clamp(input: Tensor, min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
   clamp(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null, options?: { out?: Tensor }): Tensor;
   /** Held at or below max. */
   clampMax(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
@@ -242,6 +315,7 @@ export interface TopLevelFunctions {
   clampMin(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of clamp. */
   clip(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
+  clip(input: Tensor, min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
   clip(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null, options?: { out?: Tensor }): Tensor;
   /** A copy. */
   clone(input: Tensor, options?: { memoryFormat?: Plain; out?: Tensor }): Tensor;
@@ -249,6 +323,7 @@ export interface TopLevelFunctions {
   columnStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** All choices of r elements of a vector. */
   combinations(input: Tensor, options?: { r?: number; withReplacement?: boolean; out?: Tensor }): Tensor;
+  combinations(input: Tensor, r: number, options?: { withReplacement?: boolean; out?: Tensor }): Tensor;
   combinations(input: Tensor, r?: number, withReplacement?: boolean, options?: { out?: Tensor }): Tensor;
   /** Alias of cat. */
   concat(tensors: readonly Tensor[], options?: { dim?: number; out?: Tensor }): Tensor;
@@ -271,6 +346,42 @@ export interface TopLevelFunctions {
       groups?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number; out?: Tensor },
   ): Tensor;
   conv1d(
     input: Tensor,
@@ -298,6 +409,42 @@ export interface TopLevelFunctions {
   conv2d(
     input: Tensor,
     weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number; out?: Tensor },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
     bias?: Tensor | null,
     stride?: number | readonly number[],
     padding?: Plain,
@@ -317,6 +464,42 @@ export interface TopLevelFunctions {
       groups?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number; out?: Tensor },
   ): Tensor;
   conv3d(
     input: Tensor,
@@ -341,6 +524,64 @@ export interface TopLevelFunctions {
       dilation?: number | readonly number[];
       out?: Tensor;
     },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: {
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[]; out?: Tensor },
   ): Tensor;
   convTranspose1d(
     input: Tensor,
@@ -370,6 +611,64 @@ export interface TopLevelFunctions {
   convTranspose2d(
     input: Tensor,
     weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: {
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
     bias?: Tensor | null,
     stride?: number | readonly number[],
     padding?: number | readonly number[],
@@ -391,6 +690,64 @@ export interface TopLevelFunctions {
       dilation?: number | readonly number[];
       out?: Tensor;
     },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: {
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[]; out?: Tensor },
   ): Tensor;
   convTranspose3d(
     input: Tensor,
@@ -428,6 +785,30 @@ export interface TopLevelFunctions {
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
+    margin: number,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -436,6 +817,7 @@ export interface TopLevelFunctions {
   ): Tensor;
   /** The cosine of the angle between slices. */
   cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number; out?: Tensor }): Tensor;
+  cosineSimilarity(x1: Tensor, x2: Tensor, dim: number, options?: { eps?: number; out?: Tensor }): Tensor;
   cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number, options?: { out?: Tensor }): Tensor;
   /** The number of elements that are not 0. */
   countNonzero(input: Tensor, options?: { dim?: number | readonly number[] | null; out?: Tensor }): Tensor;
@@ -455,6 +837,23 @@ export interface TopLevelFunctions {
     inputLengths: Tensor,
     targetLengths: Tensor,
     options?: { blank?: number; reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    blank: number,
+    options?: { reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    blank: number,
+    reduction: string,
+    options?: { zeroInfinity?: boolean; out?: Tensor },
   ): Tensor;
   ctcLoss(
     logProbs: Tensor,
@@ -486,18 +885,35 @@ export interface TopLevelFunctions {
   diag(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Vectors as diagonals of matrices. */
   diagEmbed(input: Tensor, options?: { offset?: number; dim1?: number; dim2?: number; out?: Tensor }): Tensor;
+  diagEmbed(input: Tensor, offset: number, options?: { dim1?: number; dim2?: number; out?: Tensor }): Tensor;
+  diagEmbed(input: Tensor, offset: number, dim1: number, options?: { dim2?: number; out?: Tensor }): Tensor;
   diagEmbed(input: Tensor, offset?: number, dim1?: number, dim2?: number, options?: { out?: Tensor }): Tensor;
   /** The flattened tensor as a diagonal. */
   diagflat(input: Tensor, options?: { offset?: number; out?: Tensor }): Tensor;
   diagflat(input: Tensor, offset?: number, options?: { out?: Tensor }): Tensor;
   /** The diagonals of two axes, as a new last axis. */
   diagonal(input: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
+  diagonal(input: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
+  diagonal(input: Tensor, offset: number, dim1: number, options?: { dim2?: number }): Tensor;
   diagonal(input: Tensor, offset?: number, dim1?: number, dim2?: number): Tensor;
   /** The input with src in a diagonal. */
   diagonalScatter(
     input: Tensor,
     src: Tensor,
     options?: { offset?: number; dim1?: number; dim2?: number; out?: Tensor },
+  ): Tensor;
+  diagonalScatter(
+    input: Tensor,
+    src: Tensor,
+    offset: number,
+    options?: { dim1?: number; dim2?: number; out?: Tensor },
+  ): Tensor;
+  diagonalScatter(
+    input: Tensor,
+    src: Tensor,
+    offset: number,
+    dim1: number,
+    options?: { dim2?: number; out?: Tensor },
   ): Tensor;
   diagonalScatter(
     input: Tensor,
@@ -511,6 +927,24 @@ export interface TopLevelFunctions {
   diff(
     input: Tensor,
     options?: { n?: number; dim?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  diff(
+    input: Tensor,
+    n: number,
+    options?: { dim?: number; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  diff(
+    input: Tensor,
+    n: number,
+    dim: number,
+    options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  diff(
+    input: Tensor,
+    n: number,
+    dim: number,
+    prepend: Tensor | null,
+    options?: { append?: Tensor | null; out?: Tensor },
   ): Tensor;
   diff(
     input: Tensor,
@@ -547,7 +981,10 @@ export interface TopLevelFunctions {
   einsum(equation: string, operands: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   einsum(equation: string, ...operands: Tensor[]): Tensor;
   /** Zeros: memory is never handed out with old contents. */
-  empty(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  empty(
+    size: number | readonly number[],
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   empty(...size: number[]): Tensor;
   /** Zeros: memory is never handed out with old contents. In the shape and dtype of a tensor. */
   emptyLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor }): Tensor;
@@ -572,14 +1009,15 @@ export interface TopLevelFunctions {
   /** exp(x) - 1, accurate near 0. */
   expm1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Ones on the diagonal. */
-  eye(n: number, options?: { m?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
-  eye(n: number, m?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  eye(n: number, options?: { m?: number | null; dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
+  eye(n: number, m?: number | null, options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
   /** One value everywhere; fill_ writes it. */
   fill(input: Tensor, value: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of trunc. */
   fix(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Joins a run of axes into one. */
   flatten(input: Tensor, options?: { startDim?: number; endDim?: number }): Tensor;
+  flatten(input: Tensor, startDim: number, options?: { endDim?: number }): Tensor;
   flatten(input: Tensor, startDim?: number, endDim?: number): Tensor;
   /** Reverses axes. */
   flip(input: Tensor, dims: number | readonly number[], options?: { out?: Tensor }): Tensor;
@@ -607,7 +1045,11 @@ export interface TopLevelFunctions {
   /** Mantissa and exponent. */
   frexp(input: Tensor): [Tensor, Tensor];
   /** One value. */
-  full(size: number | readonly number[], fillValue: Scalar, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  full(
+    size: number | readonly number[],
+    fillValue: Scalar,
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   /** One value, in the shape and dtype of a tensor. */
   fullLike(
     input: Tensor,
@@ -647,6 +1089,19 @@ export interface TopLevelFunctions {
   groupNorm(
     input: Tensor,
     numGroups: number,
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; eps?: number; out?: Tensor },
+  ): Tensor;
+  groupNorm(
+    input: Tensor,
+    numGroups: number,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { eps?: number; out?: Tensor },
+  ): Tensor;
+  groupNorm(
+    input: Tensor,
+    numGroups: number,
     weight?: Tensor | null,
     bias?: Tensor | null,
     eps?: number,
@@ -656,6 +1111,7 @@ export interface TopLevelFunctions {
   gt(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x, 0 near 0. */
   hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  hardshrink(input: Tensor, lambd: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   hardshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** 0 where x is negative, y where x is 0, else 1; 0 for NaN. */
   heaviside(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
@@ -674,6 +1130,27 @@ export interface TopLevelFunctions {
   hingeEmbeddingLoss(
     input: Tensor,
     target: Tensor,
+    margin: number,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    input: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    input: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    input: Tensor,
+    target: Tensor,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -682,6 +1159,8 @@ export interface TopLevelFunctions {
   ): Tensor;
   /** Counts in bins of one width. */
   histc(input: Tensor, options?: { bins?: number; min?: number; max?: number; out?: Tensor }): Tensor;
+  histc(input: Tensor, bins: number, options?: { min?: number; max?: number; out?: Tensor }): Tensor;
+  histc(input: Tensor, bins: number, min: number, options?: { max?: number; out?: Tensor }): Tensor;
   histc(input: Tensor, bins?: number, min?: number, max?: number, options?: { out?: Tensor }): Tensor;
   /** Counts in bins, and the ends of the bins. */
   histogram(
@@ -759,6 +1238,19 @@ export interface TopLevelFunctions {
   isclose(
     input: Tensor,
     other: Tensor,
+    rtol: number,
+    options?: { atol?: number; equalNan?: boolean; out?: Tensor },
+  ): Tensor;
+  isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: number,
+    atol: number,
+    options?: { equalNan?: boolean; out?: Tensor },
+  ): Tensor;
+  isclose(
+    input: Tensor,
+    other: Tensor,
     rtol?: number,
     atol?: number,
     equalNan?: boolean,
@@ -797,6 +1289,27 @@ export interface TopLevelFunctions {
   klDiv(
     input: Tensor,
     target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; logTarget?: boolean; out?: Tensor },
+  ): Tensor;
+  klDiv(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; logTarget?: boolean; out?: Tensor },
+  ): Tensor;
+  klDiv(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { logTarget?: boolean; out?: Tensor },
+  ): Tensor;
+  klDiv(
+    input: Tensor,
+    target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -807,12 +1320,26 @@ export interface TopLevelFunctions {
   kron(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** The k-th smallest, with its index. */
   kthvalue(input: Tensor, k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  kthvalue(input: Tensor, k: number, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   kthvalue(input: Tensor, k: number, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Normalises the last dims to mean 0 and variance 1. */
   layerNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
     options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
+  ): Tensor;
+  layerNorm(
+    input: Tensor,
+    normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; eps?: number; out?: Tensor },
+  ): Tensor;
+  layerNorm(
+    input: Tensor,
+    normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { eps?: number; out?: Tensor },
   ): Tensor;
   layerNorm(
     input: Tensor,
@@ -837,7 +1364,12 @@ export interface TopLevelFunctions {
   /** Logarithm of the absolute value of the gamma function. */
   lgamma(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Evenly spaced values, both ends included. */
-  linspace(start: Scalar, end: Scalar, steps: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: number,
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   /** Natural logarithm. */
   log(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm to base 10. */
@@ -875,14 +1407,14 @@ export interface TopLevelFunctions {
     start: Scalar,
     end: Scalar,
     steps: number,
-    options?: { base?: number; dtype?: DType | null; out?: Tensor },
+    options?: { base?: number; dtype?: DType | null; out?: Tensor; device?: DeviceName },
   ): Tensor;
   logspace(
     start: Scalar,
     end: Scalar,
     steps: number,
     base?: number,
-    options?: { dtype?: DType | null; out?: Tensor },
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
   ): Tensor;
   /** log of the sum of exp, without overflow. */
   logsumexp(input: Tensor, dim: number | readonly number[], options?: { keepdim?: boolean; out?: Tensor }): Tensor;
@@ -901,6 +1433,30 @@ export interface TopLevelFunctions {
       reduction?: string;
       out?: Tensor;
     },
+  ): Tensor;
+  marginRankingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  marginRankingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  marginRankingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   marginRankingLoss(
     input1: Tensor,
@@ -936,6 +1492,11 @@ export interface TopLevelFunctions {
   ): Tensor;
   mean(
     input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  mean(
+    input: Tensor,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
     options?: { dtype?: DType | null; out?: Tensor },
@@ -944,6 +1505,7 @@ export interface TopLevelFunctions {
   median(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The lower median; with dim, along it and with its indices. */
   median(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  median(input: Tensor, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   median(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Coordinate grids of vectors. */
   meshgrid(tensors: readonly Tensor[], options?: { indexing?: 'ij' | 'xy' }): Tensor[];
@@ -961,6 +1523,7 @@ export interface TopLevelFunctions {
   mm(input: Tensor, mat2: Tensor, options?: { out?: Tensor }): Tensor;
   /** The most frequent element, with its index. */
   mode(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  mode(input: Tensor, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   mode(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Alias of movedim. */
   moveaxis(input: Tensor, source: number | readonly number[], destination: number | readonly number[]): Tensor;
@@ -983,6 +1546,17 @@ export interface TopLevelFunctions {
   ): Tensor;
   nanToNum(
     input: Tensor,
+    nan: number | null,
+    options?: { posinf?: number | null; neginf?: number | null; out?: Tensor },
+  ): Tensor;
+  nanToNum(
+    input: Tensor,
+    nan: number | null,
+    posinf: number | null,
+    options?: { neginf?: number | null; out?: Tensor },
+  ): Tensor;
+  nanToNum(
+    input: Tensor,
     nan?: number | null,
     posinf?: number | null,
     neginf?: number | null,
@@ -995,6 +1569,11 @@ export interface TopLevelFunctions {
   ): Tensor;
   nanmean(
     input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  nanmean(
+    input: Tensor,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
     options?: { dtype?: DType | null; out?: Tensor },
@@ -1003,12 +1582,19 @@ export interface TopLevelFunctions {
   nanmedian(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
   nanmedian(input: Tensor, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
+  nanmedian(input: Tensor, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
   nanmedian(input: Tensor, dim?: number, keepdim?: boolean): [Tensor, Tensor];
   /** Quantiles of what is not NaN. */
   nanquantile(
     input: Tensor,
     q: Tensor | Scalar,
     options?: { dim?: number | null; keepdim?: boolean; interpolation?: string; out?: Tensor },
+  ): Tensor;
+  nanquantile(
+    input: Tensor,
+    q: Tensor | Scalar,
+    dim: number | null,
+    options?: { keepdim?: boolean; interpolation?: string; out?: Tensor },
   ): Tensor;
   nanquantile(
     input: Tensor,
@@ -1021,6 +1607,11 @@ export interface TopLevelFunctions {
   nansum(
     input: Tensor,
     options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  nansum(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   nansum(
     input: Tensor,
@@ -1078,6 +1669,24 @@ export interface TopLevelFunctions {
   ): Tensor;
   norm(
     input: Tensor,
+    p: Plain,
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  norm(
+    input: Tensor,
+    p: Plain,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  norm(
+    input: Tensor,
+    p: Plain,
+    dim: number | readonly number[] | null,
+    keepdim: boolean,
+    options?: { dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  norm(
+    input: Tensor,
     p?: Plain,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
@@ -1087,7 +1696,7 @@ export interface TopLevelFunctions {
   /** Alias of ne. */
   notEqual(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Ones. */
-  ones(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  ones(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
   ones(...size: number[]): Tensor;
   /** Ones. In the shape and dtype of a tensor. */
   onesLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor }): Tensor;
@@ -1098,6 +1707,19 @@ export interface TopLevelFunctions {
     x1: Tensor,
     x2: Tensor,
     options?: { p?: number; eps?: number; keepdim?: boolean; out?: Tensor },
+  ): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    p: number,
+    options?: { eps?: number; keepdim?: boolean; out?: Tensor },
+  ): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    p: number,
+    eps: number,
+    options?: { keepdim?: boolean; out?: Tensor },
   ): Tensor;
   pairwiseDistance(
     x1: Tensor,
@@ -1134,6 +1756,53 @@ export interface TopLevelFunctions {
   poissonNllLoss(
     input: Tensor,
     target: Tensor,
+    logInput: boolean,
+    options?: {
+      full?: boolean;
+      sizeAverage?: boolean | null;
+      eps?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    options?: { sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    options?: { eps?: number; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    eps: number,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    eps: number,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
     logInput?: boolean,
     full?: boolean,
     sizeAverage?: boolean | null,
@@ -1152,6 +1821,7 @@ export interface TopLevelFunctions {
   prelu(input: Tensor, weight: Tensor, options?: { out?: Tensor }): Tensor;
   /** Product of the elements; of integers in i64. */
   prod(input: Tensor, options?: { dim?: number | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor }): Tensor;
+  prod(input: Tensor, dim: number | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor }): Tensor;
   prod(input: Tensor, dim?: number | null, keepdim?: boolean, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Elements of the flattened tensor replaced. */
   put(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean; out?: Tensor }): Tensor;
@@ -1161,6 +1831,12 @@ export interface TopLevelFunctions {
     input: Tensor,
     q: Tensor | Scalar,
     options?: { dim?: number | null; keepdim?: boolean; interpolation?: string; out?: Tensor },
+  ): Tensor;
+  quantile(
+    input: Tensor,
+    q: Tensor | Scalar,
+    dim: number | null,
+    options?: { keepdim?: boolean; interpolation?: string; out?: Tensor },
   ): Tensor;
   quantile(
     input: Tensor,
@@ -1211,6 +1887,7 @@ export interface TopLevelFunctions {
   ): Tensor;
   /** Rotates a plane by 90 degrees, k times. */
   rot90(input: Tensor, options?: { k?: number; dims?: number | readonly number[] | null; out?: Tensor }): Tensor;
+  rot90(input: Tensor, k: number, options?: { dims?: number | readonly number[] | null; out?: Tensor }): Tensor;
   rot90(input: Tensor, k?: number, dims?: number | readonly number[] | null, options?: { out?: Tensor }): Tensor;
   /** The nearest integer, ties to even; or to decimals. */
   round(input: Tensor, options?: { decimals?: number; out?: Tensor }): Tensor;
@@ -1220,6 +1897,24 @@ export interface TopLevelFunctions {
   rrelu(
     input: Tensor,
     options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower: number,
+    options?: { upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower: number,
+    upper: number,
+    options?: { training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower: number,
+    upper: number,
+    training: boolean,
+    options?: { inplace?: boolean; out?: Tensor },
   ): Tensor;
   rrelu(
     input: Tensor,
@@ -1302,6 +1997,27 @@ export interface TopLevelFunctions {
   sliceScatter(
     input: Tensor,
     src: Tensor,
+    dim: number,
+    options?: { start?: number | null; end?: number | null; step?: number; out?: Tensor },
+  ): Tensor;
+  sliceScatter(
+    input: Tensor,
+    src: Tensor,
+    dim: number,
+    start: number | null,
+    options?: { end?: number | null; step?: number; out?: Tensor },
+  ): Tensor;
+  sliceScatter(
+    input: Tensor,
+    src: Tensor,
+    dim: number,
+    start: number | null,
+    end: number | null,
+    options?: { step?: number; out?: Tensor },
+  ): Tensor;
+  sliceScatter(
+    input: Tensor,
+    src: Tensor,
     dim?: number,
     start?: number | null,
     end?: number | null,
@@ -1315,6 +2031,8 @@ export interface TopLevelFunctions {
   softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Sorted along a dim, stably, with the indices. */
   sort(input: Tensor, options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
+  sort(input: Tensor, dim: number, options?: { descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
+  sort(input: Tensor, dim: number, descending: boolean, options?: { stable?: boolean | null }): [Tensor, Tensor];
   sort(input: Tensor, dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
   /** Pieces of a size, or of several sizes. */
   split(input: Tensor, splitSizeOrSections: Plain, options?: { dim?: number }): Tensor[];
@@ -1345,6 +2063,17 @@ export interface TopLevelFunctions {
   ): Tensor;
   std(
     input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null; out?: Tensor },
+  ): Tensor;
+  std(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null; out?: Tensor },
+  ): Tensor;
+  std(
+    input: Tensor,
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
@@ -1364,6 +2093,17 @@ export interface TopLevelFunctions {
   ): [Tensor, Tensor];
   stdMean(
     input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
+  stdMean(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
+  stdMean(
+    input: Tensor,
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
@@ -1379,6 +2119,11 @@ export interface TopLevelFunctions {
   sum(
     input: Tensor,
     options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  sum(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   sum(
     input: Tensor,
@@ -1415,6 +2160,8 @@ export interface TopLevelFunctions {
   tile(input: Tensor, ...dims: number[]): Tensor;
   /** The k largest or smallest, with their indices. */
   topk(input: Tensor, k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
+  topk(input: Tensor, k: number, dim: number, options?: { largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
+  topk(input: Tensor, k: number, dim: number, largest: boolean, options?: { sorted?: boolean }): [Tensor, Tensor];
   topk(input: Tensor, k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
   /** Sum of the diagonal of a matrix. */
   trace(input: Tensor, options?: { out?: Tensor }): Tensor;
@@ -1430,8 +2177,17 @@ export interface TopLevelFunctions {
   tril(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
   tril(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Row and column numbers of the lower triangle. */
-  trilIndices(row: number, col: number, options?: { offset?: number; dtype?: DType | null; out?: Tensor }): Tensor;
-  trilIndices(row: number, col: number, offset?: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  trilIndices(
+    row: number,
+    col: number,
+    options?: { offset?: number; dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
+  trilIndices(
+    row: number,
+    col: number,
+    offset?: number,
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   /** Distance to the positive less that to the negative, plus a margin. */
   tripletMarginLoss(
     anchor: Tensor,
@@ -1452,6 +2208,84 @@ export interface TopLevelFunctions {
     anchor: Tensor,
     positive: Tensor,
     negative: Tensor,
+    margin: number,
+    options?: {
+      p?: number;
+      eps?: number;
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    options?: {
+      eps?: number;
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    options?: {
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin?: number,
     p?: number,
     eps?: number,
@@ -1465,8 +2299,17 @@ export interface TopLevelFunctions {
   triu(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
   triu(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Row and column numbers of the upper triangle. */
-  triuIndices(row: number, col: number, options?: { offset?: number; dtype?: DType | null; out?: Tensor }): Tensor;
-  triuIndices(row: number, col: number, offset?: number, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  triuIndices(
+    row: number,
+    col: number,
+    options?: { offset?: number; dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
+  triuIndices(
+    row: number,
+    col: number,
+    offset?: number,
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   /** Alias of div. */
   trueDivide(
     input: Tensor | Scalar,
@@ -1495,6 +2338,17 @@ export interface TopLevelFunctions {
   ): Tensor;
   var(
     input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null; out?: Tensor },
+  ): Tensor;
+  var(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null; out?: Tensor },
+  ): Tensor;
+  var(
+    input: Tensor,
     dim?: number | readonly number[] | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
@@ -1511,6 +2365,17 @@ export interface TopLevelFunctions {
       keepdim?: boolean;
       correction?: number | null;
     },
+  ): [Tensor, Tensor];
+  varMean(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
+  ): [Tensor, Tensor];
+  varMean(
+    input: Tensor,
+    dim: number | readonly number[] | null,
+    unbiased: boolean | null,
+    options?: { keepdim?: boolean; correction?: number | null },
   ): [Tensor, Tensor];
   varMean(
     input: Tensor,
@@ -1534,7 +2399,10 @@ export interface TopLevelFunctions {
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
   xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Zeros. */
-  zeros(size: number | readonly number[], options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  zeros(
+    size: number | readonly number[],
+    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
+  ): Tensor;
   zeros(...size: number[]): Tensor;
   /** Zeros. In the shape and dtype of a tensor. */
   zerosLike(input: Tensor, options?: { dtype?: DType | null; memoryFormat?: Plain; out?: Tensor }): Tensor;
@@ -1568,6 +2436,8 @@ export interface FunctionalFunctions {
   adaptiveMaxPool3d(input: Tensor, outputSize: Plain, returnIndices?: boolean): [Tensor, Tensor];
   /** Zeroes elements at random, in training. */
   alphaDropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  alphaDropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  alphaDropout(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   alphaDropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Means of windows over 1 dims. */
   avgPool1d(
@@ -1580,6 +2450,27 @@ export interface FunctionalFunctions {
       countIncludePad?: boolean;
       out?: Tensor;
     },
+  ): Tensor;
+  avgPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor },
+  ): Tensor;
+  avgPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor },
+  ): Tensor;
+  avgPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    options?: { countIncludePad?: boolean; out?: Tensor },
   ): Tensor;
   avgPool1d(
     input: Tensor,
@@ -1602,6 +2493,42 @@ export interface FunctionalFunctions {
       divisorOverride?: number | null;
       out?: Tensor;
     },
+  ): Tensor;
+  avgPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      ceilMode?: boolean;
+      countIncludePad?: boolean;
+      divisorOverride?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  avgPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null; out?: Tensor },
+  ): Tensor;
+  avgPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    options?: { countIncludePad?: boolean; divisorOverride?: number | null; out?: Tensor },
+  ): Tensor;
+  avgPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    countIncludePad: boolean,
+    options?: { divisorOverride?: number | null; out?: Tensor },
   ): Tensor;
   avgPool2d(
     input: Tensor,
@@ -1629,6 +2556,42 @@ export interface FunctionalFunctions {
   avgPool3d(
     input: Tensor,
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      ceilMode?: boolean;
+      countIncludePad?: boolean;
+      divisorOverride?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  avgPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null; out?: Tensor },
+  ): Tensor;
+  avgPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    options?: { countIncludePad?: boolean; divisorOverride?: number | null; out?: Tensor },
+  ): Tensor;
+  avgPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    ceilMode: boolean,
+    countIncludePad: boolean,
+    options?: { divisorOverride?: number | null; out?: Tensor },
+  ): Tensor;
+  avgPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     ceilMode?: boolean,
@@ -1649,6 +2612,40 @@ export interface FunctionalFunctions {
       eps?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  batchNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; training?: boolean; momentum?: number; eps?: number; out?: Tensor },
+  ): Tensor;
+  batchNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { training?: boolean; momentum?: number; eps?: number; out?: Tensor },
+  ): Tensor;
+  batchNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    training: boolean,
+    options?: { momentum?: number; eps?: number; out?: Tensor },
+  ): Tensor;
+  batchNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    training: boolean,
+    momentum: number,
+    options?: { eps?: number; out?: Tensor },
   ): Tensor;
   batchNorm(
     input: Tensor,
@@ -1679,6 +2676,27 @@ export interface FunctionalFunctions {
   binaryCrossEntropy(
     input: Tensor,
     target: Tensor,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropy(
+    input: Tensor,
+    target: Tensor,
     weight?: Tensor | null,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -1701,6 +2719,42 @@ export interface FunctionalFunctions {
   binaryCrossEntropyWithLogits(
     input: Tensor,
     target: Tensor,
+    weight: Tensor | null,
+    options?: {
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      posWeight?: Tensor | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; posWeight?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; posWeight?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { posWeight?: Tensor | null; out?: Tensor },
+  ): Tensor;
+  binaryCrossEntropyWithLogits(
+    input: Tensor,
+    target: Tensor,
     weight?: Tensor | null,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -1710,6 +2764,7 @@ export interface FunctionalFunctions {
   ): Tensor;
   /** elu, continuously differentiable. */
   celu(input: Tensor, options?: { alpha?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  celu(input: Tensor, alpha: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   celu(input: Tensor, alpha?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Convolution over 1 dims. */
   conv1d(
@@ -1723,6 +2778,42 @@ export interface FunctionalFunctions {
       groups?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number; out?: Tensor },
   ): Tensor;
   conv1d(
     input: Tensor,
@@ -1750,6 +2841,42 @@ export interface FunctionalFunctions {
   conv2d(
     input: Tensor,
     weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number; out?: Tensor },
+  ): Tensor;
+  conv2d(
+    input: Tensor,
+    weight: Tensor,
     bias?: Tensor | null,
     stride?: number | readonly number[],
     padding?: Plain,
@@ -1769,6 +2896,42 @@ export interface FunctionalFunctions {
       groups?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: Plain;
+      dilation?: number | readonly number[];
+      groups?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: { padding?: Plain; dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    options?: { dilation?: number | readonly number[]; groups?: number; out?: Tensor },
+  ): Tensor;
+  conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: Plain,
+    dilation: number | readonly number[],
+    options?: { groups?: number; out?: Tensor },
   ): Tensor;
   conv3d(
     input: Tensor,
@@ -1793,6 +2956,64 @@ export interface FunctionalFunctions {
       dilation?: number | readonly number[];
       out?: Tensor;
     },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: {
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[]; out?: Tensor },
   ): Tensor;
   convTranspose1d(
     input: Tensor,
@@ -1822,6 +3043,64 @@ export interface FunctionalFunctions {
   convTranspose2d(
     input: Tensor,
     weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: {
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose2d(
+    input: Tensor,
+    weight: Tensor,
     bias?: Tensor | null,
     stride?: number | readonly number[],
     padding?: number | readonly number[],
@@ -1843,6 +3122,64 @@ export interface FunctionalFunctions {
       dilation?: number | readonly number[];
       out?: Tensor;
     },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    options?: {
+      stride?: number | readonly number[];
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    options?: {
+      padding?: number | readonly number[];
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    options?: {
+      outputPadding?: number | readonly number[];
+      groups?: number;
+      dilation?: number | readonly number[];
+      out?: Tensor;
+    },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    options?: { groups?: number; dilation?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  convTranspose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | null,
+    stride: number | readonly number[],
+    padding: number | readonly number[],
+    outputPadding: number | readonly number[],
+    groups: number,
+    options?: { dilation?: number | readonly number[]; out?: Tensor },
   ): Tensor;
   convTranspose3d(
     input: Tensor,
@@ -1872,6 +3209,30 @@ export interface FunctionalFunctions {
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
+    margin: number,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  cosineEmbeddingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -1880,6 +3241,7 @@ export interface FunctionalFunctions {
   ): Tensor;
   /** The cosine of the angle between slices. */
   cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number; out?: Tensor }): Tensor;
+  cosineSimilarity(x1: Tensor, x2: Tensor, dim: number, options?: { eps?: number; out?: Tensor }): Tensor;
   cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number, options?: { out?: Tensor }): Tensor;
   /** Log softmax and negative log likelihood; the target has classes or probabilities. */
   crossEntropy(
@@ -1894,6 +3256,59 @@ export interface FunctionalFunctions {
       labelSmoothing?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  crossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    options?: {
+      sizeAverage?: boolean | null;
+      ignoreIndex?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+      labelSmoothing?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  crossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: {
+      ignoreIndex?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+      labelSmoothing?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  crossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    options?: { reduce?: boolean | null; reduction?: string; labelSmoothing?: number; out?: Tensor },
+  ): Tensor;
+  crossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    reduce: boolean | null,
+    options?: { reduction?: string; labelSmoothing?: number; out?: Tensor },
+  ): Tensor;
+  crossEntropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { labelSmoothing?: number; out?: Tensor },
   ): Tensor;
   crossEntropy(
     input: Tensor,
@@ -1919,6 +3334,23 @@ export interface FunctionalFunctions {
     targets: Tensor,
     inputLengths: Tensor,
     targetLengths: Tensor,
+    blank: number,
+    options?: { reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
+    blank: number,
+    reduction: string,
+    options?: { zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: Tensor,
+    targetLengths: Tensor,
     blank?: number,
     reduction?: string,
     zeroInfinity?: boolean,
@@ -1926,18 +3358,27 @@ export interface FunctionalFunctions {
   ): Tensor;
   /** Zeroes elements at random, in training. */
   dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   dropout(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Zeroes elements at random, in training. */
   dropout1d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout1d(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout1d(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   dropout1d(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Zeroes elements at random, in training. */
   dropout2d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout2d(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout2d(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   dropout2d(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Zeroes elements at random, in training. */
   dropout3d(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout3d(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
+  dropout3d(input: Tensor, p: number, training: boolean, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   dropout3d(input: Tensor, p?: number, training?: boolean, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x, exponential below 0. */
   elu(input: Tensor, options?: { alpha?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  elu(input: Tensor, alpha: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   elu(input: Tensor, alpha?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Rows of a table. The table is not changed by maxNorm. */
   embedding(
@@ -1951,6 +3392,36 @@ export interface FunctionalFunctions {
       sparse?: boolean;
       out?: Tensor;
     },
+  ): Tensor;
+  embedding(
+    input: Tensor,
+    weight: Tensor,
+    paddingIdx: number | null,
+    options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; out?: Tensor },
+  ): Tensor;
+  embedding(
+    input: Tensor,
+    weight: Tensor,
+    paddingIdx: number | null,
+    maxNorm: number | null,
+    options?: { normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; out?: Tensor },
+  ): Tensor;
+  embedding(
+    input: Tensor,
+    weight: Tensor,
+    paddingIdx: number | null,
+    maxNorm: number | null,
+    normType: number,
+    options?: { scaleGradByFreq?: boolean; sparse?: boolean; out?: Tensor },
+  ): Tensor;
+  embedding(
+    input: Tensor,
+    weight: Tensor,
+    paddingIdx: number | null,
+    maxNorm: number | null,
+    normType: number,
+    scaleGradByFreq: boolean,
+    options?: { sparse?: boolean; out?: Tensor },
   ): Tensor;
   embedding(
     input: Tensor,
@@ -1982,6 +3453,127 @@ export interface FunctionalFunctions {
   embeddingBag(
     input: Tensor,
     weight: Tensor,
+    offsets: Tensor | null,
+    options?: {
+      maxNorm?: number | null;
+      normType?: number;
+      scaleGradByFreq?: boolean;
+      mode?: string;
+      sparse?: boolean;
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    options?: {
+      normType?: number;
+      scaleGradByFreq?: boolean;
+      mode?: string;
+      sparse?: boolean;
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    normType: number,
+    options?: {
+      scaleGradByFreq?: boolean;
+      mode?: string;
+      sparse?: boolean;
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    normType: number,
+    scaleGradByFreq: boolean,
+    options?: {
+      mode?: string;
+      sparse?: boolean;
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    normType: number,
+    scaleGradByFreq: boolean,
+    mode: string,
+    options?: {
+      sparse?: boolean;
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    normType: number,
+    scaleGradByFreq: boolean,
+    mode: string,
+    sparse: boolean,
+    options?: {
+      perSampleWeights?: Tensor | null;
+      includeLastOffset?: boolean;
+      paddingIdx?: number | null;
+      out?: Tensor;
+    },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    normType: number,
+    scaleGradByFreq: boolean,
+    mode: string,
+    sparse: boolean,
+    perSampleWeights: Tensor | null,
+    options?: { includeLastOffset?: boolean; paddingIdx?: number | null; out?: Tensor },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | null,
+    maxNorm: number | null,
+    normType: number,
+    scaleGradByFreq: boolean,
+    mode: string,
+    sparse: boolean,
+    perSampleWeights: Tensor | null,
+    includeLastOffset: boolean,
+    options?: { paddingIdx?: number | null; out?: Tensor },
+  ): Tensor;
+  embeddingBag(
+    input: Tensor,
+    weight: Tensor,
     offsets?: Tensor | null,
     maxNorm?: number | null,
     normType?: number,
@@ -2000,6 +3592,17 @@ export interface FunctionalFunctions {
   ): Tensor;
   featureAlphaDropout(
     input: Tensor,
+    p: number,
+    options?: { training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  featureAlphaDropout(
+    input: Tensor,
+    p: number,
+    training: boolean,
+    options?: { inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  featureAlphaDropout(
+    input: Tensor,
     p?: number,
     training?: boolean,
     inplace?: boolean,
@@ -2011,6 +3614,21 @@ export interface FunctionalFunctions {
     target: Tensor,
     variance: Tensor,
     options?: { full?: boolean; eps?: number; reduction?: string; out?: Tensor },
+  ): Tensor;
+  gaussianNllLoss(
+    input: Tensor,
+    target: Tensor,
+    variance: Tensor,
+    full: boolean,
+    options?: { eps?: number; reduction?: string; out?: Tensor },
+  ): Tensor;
+  gaussianNllLoss(
+    input: Tensor,
+    target: Tensor,
+    variance: Tensor,
+    full: boolean,
+    eps: number,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   gaussianNllLoss(
     input: Tensor,
@@ -2035,6 +3653,19 @@ export interface FunctionalFunctions {
   gridSample(
     input: Tensor,
     grid: Tensor,
+    mode: string,
+    options?: { paddingMode?: string; alignCorners?: boolean | null; out?: Tensor },
+  ): Tensor;
+  gridSample(
+    input: Tensor,
+    grid: Tensor,
+    mode: string,
+    paddingMode: string,
+    options?: { alignCorners?: boolean | null; out?: Tensor },
+  ): Tensor;
+  gridSample(
+    input: Tensor,
+    grid: Tensor,
     mode?: string,
     paddingMode?: string,
     alignCorners?: boolean | null,
@@ -2049,6 +3680,19 @@ export interface FunctionalFunctions {
   groupNorm(
     input: Tensor,
     numGroups: number,
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; eps?: number; out?: Tensor },
+  ): Tensor;
+  groupNorm(
+    input: Tensor,
+    numGroups: number,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { eps?: number; out?: Tensor },
+  ): Tensor;
+  groupNorm(
+    input: Tensor,
+    numGroups: number,
     weight?: Tensor | null,
     bias?: Tensor | null,
     eps?: number,
@@ -2056,6 +3700,7 @@ export interface FunctionalFunctions {
   ): Tensor;
   /** x, 0 near 0. */
   hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  hardshrink(input: Tensor, lambd: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   hardshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Piecewise linear sigmoid. */
   hardsigmoid(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
@@ -2065,6 +3710,8 @@ export interface FunctionalFunctions {
   hardswish(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x held between minVal and maxVal. */
   hardtanh(input: Tensor, options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean; out?: Tensor }): Tensor;
+  hardtanh(input: Tensor, minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean; out?: Tensor }): Tensor;
+  hardtanh(input: Tensor, minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   hardtanh(input: Tensor, minVal?: Scalar, maxVal?: Scalar, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x where the target is 1, max(0, margin - x) where it is -1. */
   hingeEmbeddingLoss(
@@ -2081,6 +3728,27 @@ export interface FunctionalFunctions {
   hingeEmbeddingLoss(
     input: Tensor,
     target: Tensor,
+    margin: number,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    input: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    input: Tensor,
+    target: Tensor,
+    margin: number,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  hingeEmbeddingLoss(
+    input: Tensor,
+    target: Tensor,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -2089,6 +3757,7 @@ export interface FunctionalFunctions {
   ): Tensor;
   /** Huber's loss. */
   huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; out?: Tensor }): Tensor;
+  huberLoss(input: Tensor, target: Tensor, reduction: string, options?: { delta?: number; out?: Tensor }): Tensor;
   huberLoss(input: Tensor, target: Tensor, reduction?: string, delta?: number, options?: { out?: Tensor }): Tensor;
   /** Normalises each channel of each sample. The running statistics are not updated. */
   instanceNorm(
@@ -2103,6 +3772,66 @@ export interface FunctionalFunctions {
       eps?: number;
       out?: Tensor;
     },
+  ): Tensor;
+  instanceNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    options?: {
+      runningVar?: Tensor | null;
+      weight?: Tensor | null;
+      bias?: Tensor | null;
+      useInputStats?: boolean;
+      momentum?: number;
+      eps?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  instanceNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    options?: {
+      weight?: Tensor | null;
+      bias?: Tensor | null;
+      useInputStats?: boolean;
+      momentum?: number;
+      eps?: number;
+      out?: Tensor;
+    },
+  ): Tensor;
+  instanceNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; useInputStats?: boolean; momentum?: number; eps?: number; out?: Tensor },
+  ): Tensor;
+  instanceNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { useInputStats?: boolean; momentum?: number; eps?: number; out?: Tensor },
+  ): Tensor;
+  instanceNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    useInputStats: boolean,
+    options?: { momentum?: number; eps?: number; out?: Tensor },
+  ): Tensor;
+  instanceNorm(
+    input: Tensor,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    weight: Tensor | null,
+    bias: Tensor | null,
+    useInputStats: boolean,
+    momentum: number,
+    options?: { eps?: number; out?: Tensor },
   ): Tensor;
   instanceNorm(
     input: Tensor,
@@ -2130,6 +3859,59 @@ export interface FunctionalFunctions {
   ): Tensor;
   interpolate(
     input: Tensor,
+    size: number | readonly number[] | null,
+    options?: {
+      scaleFactor?: Plain;
+      mode?: string;
+      alignCorners?: boolean | null;
+      recomputeScaleFactor?: boolean | null;
+      antialias?: boolean;
+      out?: Tensor;
+    },
+  ): Tensor;
+  interpolate(
+    input: Tensor,
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    options?: {
+      mode?: string;
+      alignCorners?: boolean | null;
+      recomputeScaleFactor?: boolean | null;
+      antialias?: boolean;
+      out?: Tensor;
+    },
+  ): Tensor;
+  interpolate(
+    input: Tensor,
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    mode: string,
+    options?: {
+      alignCorners?: boolean | null;
+      recomputeScaleFactor?: boolean | null;
+      antialias?: boolean;
+      out?: Tensor;
+    },
+  ): Tensor;
+  interpolate(
+    input: Tensor,
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    mode: string,
+    alignCorners: boolean | null,
+    options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean; out?: Tensor },
+  ): Tensor;
+  interpolate(
+    input: Tensor,
+    size: number | readonly number[] | null,
+    scaleFactor: Plain,
+    mode: string,
+    alignCorners: boolean | null,
+    recomputeScaleFactor: boolean | null,
+    options?: { antialias?: boolean; out?: Tensor },
+  ): Tensor;
+  interpolate(
+    input: Tensor,
     size?: number | readonly number[] | null,
     scaleFactor?: Plain,
     mode?: string,
@@ -2153,6 +3935,27 @@ export interface FunctionalFunctions {
   klDiv(
     input: Tensor,
     target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; logTarget?: boolean; out?: Tensor },
+  ): Tensor;
+  klDiv(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; logTarget?: boolean; out?: Tensor },
+  ): Tensor;
+  klDiv(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { logTarget?: boolean; out?: Tensor },
+  ): Tensor;
+  klDiv(
+    input: Tensor,
+    target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -2164,6 +3967,19 @@ export interface FunctionalFunctions {
     input: Tensor,
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  l1Loss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  l1Loss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   l1Loss(
     input: Tensor,
@@ -2182,6 +3998,19 @@ export interface FunctionalFunctions {
   layerNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    options?: { bias?: Tensor | null; eps?: number; out?: Tensor },
+  ): Tensor;
+  layerNorm(
+    input: Tensor,
+    normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    bias: Tensor | null,
+    options?: { eps?: number; out?: Tensor },
+  ): Tensor;
+  layerNorm(
+    input: Tensor,
+    normalizedShape: number | readonly number[],
     weight?: Tensor | null,
     bias?: Tensor | null,
     eps?: number,
@@ -2189,6 +4018,7 @@ export interface FunctionalFunctions {
   ): Tensor;
   /** x, with a slope below 0. */
   leakyRelu(input: Tensor, options?: { negativeSlope?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  leakyRelu(input: Tensor, negativeSlope: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   leakyRelu(input: Tensor, negativeSlope?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x times the transposed weight, plus bias. */
   linear(input: Tensor, weight: Tensor, options?: { bias?: Tensor | null; out?: Tensor }): Tensor;
@@ -2198,6 +4028,19 @@ export interface FunctionalFunctions {
     input: Tensor,
     size: number,
     options?: { alpha?: number; beta?: number; k?: number; out?: Tensor },
+  ): Tensor;
+  localResponseNorm(
+    input: Tensor,
+    size: number,
+    alpha: number,
+    options?: { beta?: number; k?: number; out?: Tensor },
+  ): Tensor;
+  localResponseNorm(
+    input: Tensor,
+    size: number,
+    alpha: number,
+    beta: number,
+    options?: { k?: number; out?: Tensor },
   ): Tensor;
   localResponseNorm(
     input: Tensor,
@@ -2229,6 +4072,30 @@ export interface FunctionalFunctions {
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
+    margin: Scalar,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  marginRankingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  marginRankingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: Scalar,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  marginRankingLoss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin?: Scalar,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
@@ -2247,6 +4114,42 @@ export interface FunctionalFunctions {
       returnIndices?: boolean;
       out?: Tensor;
     },
+  ): Tensor;
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+      out?: Tensor;
+    },
+  ): Tensor;
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean; out?: Tensor },
+  ): Tensor;
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean; out?: Tensor },
+  ): Tensor;
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean; out?: Tensor },
   ): Tensor;
   maxPool1d(
     input: Tensor,
@@ -2273,6 +4176,41 @@ export interface FunctionalFunctions {
   maxPool1d(
     input: Tensor,
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool1d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -2291,6 +4229,42 @@ export interface FunctionalFunctions {
       returnIndices?: boolean;
       out?: Tensor;
     },
+  ): Tensor;
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+      out?: Tensor;
+    },
+  ): Tensor;
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean; out?: Tensor },
+  ): Tensor;
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean; out?: Tensor },
+  ): Tensor;
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean; out?: Tensor },
   ): Tensor;
   maxPool2d(
     input: Tensor,
@@ -2317,6 +4291,41 @@ export interface FunctionalFunctions {
   maxPool2d(
     input: Tensor,
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool2d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -2335,6 +4344,42 @@ export interface FunctionalFunctions {
       returnIndices?: boolean;
       out?: Tensor;
     },
+  ): Tensor;
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+      out?: Tensor;
+    },
+  ): Tensor;
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean; out?: Tensor },
+  ): Tensor;
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean; out?: Tensor },
+  ): Tensor;
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean; out?: Tensor },
   ): Tensor;
   maxPool3d(
     input: Tensor,
@@ -2361,6 +4406,41 @@ export interface FunctionalFunctions {
   maxPool3d(
     input: Tensor,
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: {
+      padding?: number | readonly number[];
+      dilation?: number | readonly number[];
+      ceilMode?: boolean;
+      returnIndices?: boolean;
+    },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { dilation?: number | readonly number[]; ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { ceilMode?: boolean; returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    dilation: number | readonly number[],
+    ceilMode: boolean,
+    options?: { returnIndices?: boolean },
+  ): [Tensor, Tensor];
+  maxPool3d(
+    input: Tensor,
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     dilation?: number | readonly number[],
@@ -2383,6 +4463,21 @@ export interface FunctionalFunctions {
     input: Tensor,
     indices: Tensor,
     kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; outputSize?: number | readonly number[] | null; out?: Tensor },
+  ): Tensor;
+  maxUnpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { outputSize?: number | readonly number[] | null; out?: Tensor },
+  ): Tensor;
+  maxUnpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernelSize: number | readonly number[],
     stride?: number | readonly number[] | null,
     padding?: number | readonly number[],
     outputSize?: number | readonly number[] | null,
@@ -2399,6 +4494,21 @@ export interface FunctionalFunctions {
       outputSize?: number | readonly number[] | null;
       out?: Tensor;
     },
+  ): Tensor;
+  maxUnpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; outputSize?: number | readonly number[] | null; out?: Tensor },
+  ): Tensor;
+  maxUnpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { outputSize?: number | readonly number[] | null; out?: Tensor },
   ): Tensor;
   maxUnpool2d(
     input: Tensor,
@@ -2420,6 +4530,21 @@ export interface FunctionalFunctions {
       outputSize?: number | readonly number[] | null;
       out?: Tensor;
     },
+  ): Tensor;
+  maxUnpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    options?: { padding?: number | readonly number[]; outputSize?: number | readonly number[] | null; out?: Tensor },
+  ): Tensor;
+  maxUnpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernelSize: number | readonly number[],
+    stride: number | readonly number[] | null,
+    padding: number | readonly number[],
+    options?: { outputSize?: number | readonly number[] | null; out?: Tensor },
   ): Tensor;
   maxUnpool3d(
     input: Tensor,
@@ -2438,6 +4563,19 @@ export interface FunctionalFunctions {
     input: Tensor,
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  mseLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  mseLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   mseLoss(
     input: Tensor,
@@ -2464,6 +4602,59 @@ export interface FunctionalFunctions {
   multiMarginLoss(
     input: Tensor,
     target: Tensor,
+    p: number,
+    options?: {
+      margin?: number;
+      weight?: Tensor | null;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  multiMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    p: number,
+    margin: number,
+    options?: {
+      weight?: Tensor | null;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  multiMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    p: number,
+    margin: number,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multiMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    p: number,
+    margin: number,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multiMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    p: number,
+    margin: number,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  multiMarginLoss(
+    input: Tensor,
+    target: Tensor,
     p?: number,
     margin?: number,
     weight?: Tensor | null,
@@ -2477,6 +4668,19 @@ export interface FunctionalFunctions {
     input: Tensor,
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multilabelMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multilabelMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   multilabelMarginLoss(
     input: Tensor,
@@ -2497,6 +4701,27 @@ export interface FunctionalFunctions {
       reduction?: string;
       out?: Tensor;
     },
+  ): Tensor;
+  multilabelSoftMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multilabelSoftMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  multilabelSoftMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   multilabelSoftMarginLoss(
     input: Tensor,
@@ -2523,6 +4748,42 @@ export interface FunctionalFunctions {
   nllLoss(
     input: Tensor,
     target: Tensor,
+    weight: Tensor | null,
+    options?: {
+      sizeAverage?: boolean | null;
+      ignoreIndex?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  nllLoss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    options?: { ignoreIndex?: number; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  nllLoss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  nllLoss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | null,
+    sizeAverage: boolean | null,
+    ignoreIndex: number,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  nllLoss(
+    input: Tensor,
+    target: Tensor,
     weight?: Tensor | null,
     sizeAverage?: boolean | null,
     ignoreIndex?: number,
@@ -2534,6 +4795,17 @@ export interface FunctionalFunctions {
   normalize(
     input: Tensor,
     options?: { p?: number; dim?: number | readonly number[]; eps?: number; out?: Tensor },
+  ): Tensor;
+  normalize(
+    input: Tensor,
+    p: number,
+    options?: { dim?: number | readonly number[]; eps?: number; out?: Tensor },
+  ): Tensor;
+  normalize(
+    input: Tensor,
+    p: number,
+    dim: number | readonly number[],
+    options?: { eps?: number; out?: Tensor },
   ): Tensor;
   normalize(
     input: Tensor,
@@ -2554,6 +4826,12 @@ export interface FunctionalFunctions {
   pad(
     input: Tensor,
     pad: number | readonly number[],
+    mode: string,
+    options?: { value?: Scalar | null; out?: Tensor },
+  ): Tensor;
+  pad(
+    input: Tensor,
+    pad: number | readonly number[],
     mode?: string,
     value?: Scalar | null,
     options?: { out?: Tensor },
@@ -2563,6 +4841,19 @@ export interface FunctionalFunctions {
     x1: Tensor,
     x2: Tensor,
     options?: { p?: number; eps?: number; keepdim?: boolean; out?: Tensor },
+  ): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    p: number,
+    options?: { eps?: number; keepdim?: boolean; out?: Tensor },
+  ): Tensor;
+  pairwiseDistance(
+    x1: Tensor,
+    x2: Tensor,
+    p: number,
+    eps: number,
+    options?: { keepdim?: boolean; out?: Tensor },
   ): Tensor;
   pairwiseDistance(
     x1: Tensor,
@@ -2596,6 +4887,53 @@ export interface FunctionalFunctions {
   poissonNllLoss(
     input: Tensor,
     target: Tensor,
+    logInput: boolean,
+    options?: {
+      full?: boolean;
+      sizeAverage?: boolean | null;
+      eps?: number;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    options?: { sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    options?: { eps?: number; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    eps: number,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
+    logInput: boolean,
+    full: boolean,
+    sizeAverage: boolean | null,
+    eps: number,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  poissonNllLoss(
+    input: Tensor,
+    target: Tensor,
     logInput?: boolean,
     full?: boolean,
     sizeAverage?: boolean | null,
@@ -2621,6 +4959,12 @@ export interface FunctionalFunctions {
   rmsNorm(
     input: Tensor,
     normalizedShape: number | readonly number[],
+    weight: Tensor | null,
+    options?: { eps?: number | null; out?: Tensor },
+  ): Tensor;
+  rmsNorm(
+    input: Tensor,
+    normalizedShape: number | readonly number[],
     weight?: Tensor | null,
     eps?: number | null,
     options?: { out?: Tensor },
@@ -2629,6 +4973,24 @@ export interface FunctionalFunctions {
   rrelu(
     input: Tensor,
     options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower: number,
+    options?: { upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower: number,
+    upper: number,
+    options?: { training?: boolean; inplace?: boolean; out?: Tensor },
+  ): Tensor;
+  rrelu(
+    input: Tensor,
+    lower: number,
+    upper: number,
+    training: boolean,
+    options?: { inplace?: boolean; out?: Tensor },
   ): Tensor;
   rrelu(
     input: Tensor,
@@ -2644,6 +5006,21 @@ export interface FunctionalFunctions {
     key: Tensor,
     value: Tensor,
     options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; out?: Tensor },
+  ): Tensor;
+  scaledDotProductAttention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attnMask: Tensor | null,
+    options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; out?: Tensor },
+  ): Tensor;
+  scaledDotProductAttention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attnMask: Tensor | null,
+    dropoutP: number,
+    options?: { isCausal?: boolean; scale?: number | null; out?: Tensor },
   ): Tensor;
   scaledDotProductAttention(
     query: Tensor,
@@ -2677,6 +5054,27 @@ export interface FunctionalFunctions {
   smoothL1Loss(
     input: Tensor,
     target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; beta?: number; out?: Tensor },
+  ): Tensor;
+  smoothL1Loss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; beta?: number; out?: Tensor },
+  ): Tensor;
+  smoothL1Loss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    reduction: string,
+    options?: { beta?: number; out?: Tensor },
+  ): Tensor;
+  smoothL1Loss(
+    input: Tensor,
+    target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: string,
@@ -2688,6 +5086,19 @@ export interface FunctionalFunctions {
     input: Tensor,
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  softMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  softMarginLoss(
+    input: Tensor,
+    target: Tensor,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
   ): Tensor;
   softMarginLoss(
     input: Tensor,
@@ -2705,9 +5116,12 @@ export interface FunctionalFunctions {
   softmin(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
   softplus(input: Tensor, options?: { beta?: number; threshold?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  softplus(input: Tensor, beta: number, options?: { threshold?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  softplus(input: Tensor, beta: number, threshold: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   softplus(input: Tensor, beta?: number, threshold?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x moved towards 0 by lambd. */
   softshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
+  softshrink(input: Tensor, lambd: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   softshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x divided by one more than its magnitude. */
   softsign(input: Tensor, options?: { out?: Tensor }): Tensor;
@@ -2738,6 +5152,84 @@ export interface FunctionalFunctions {
     anchor: Tensor,
     positive: Tensor,
     negative: Tensor,
+    margin: number,
+    options?: {
+      p?: number;
+      eps?: number;
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    options?: {
+      eps?: number;
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    options?: {
+      swap?: boolean;
+      sizeAverage?: boolean | null;
+      reduce?: boolean | null;
+      reduction?: string;
+      out?: Tensor;
+    },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    sizeAverage: boolean | null,
+    options?: { reduce?: boolean | null; reduction?: string; out?: Tensor },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: number,
+    p: number,
+    eps: number,
+    swap: boolean,
+    sizeAverage: boolean | null,
+    reduce: boolean | null,
+    options?: { reduction?: string; out?: Tensor },
+  ): Tensor;
+  tripletMarginLoss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin?: number,
     p?: number,
     eps?: number,
@@ -2761,6 +5253,19 @@ export interface FunctionalFunctions {
   unfold(
     input: Tensor,
     kernelSize: number | readonly number[],
+    dilation: number | readonly number[],
+    options?: { padding?: number | readonly number[]; stride?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  unfold(
+    input: Tensor,
+    kernelSize: number | readonly number[],
+    dilation: number | readonly number[],
+    padding: number | readonly number[],
+    options?: { stride?: number | readonly number[]; out?: Tensor },
+  ): Tensor;
+  unfold(
+    input: Tensor,
+    kernelSize: number | readonly number[],
     dilation?: number | readonly number[],
     padding?: number | readonly number[],
     stride?: number | readonly number[],
@@ -2773,6 +5278,11 @@ export interface FunctionalFunctions {
   ): Tensor;
   upsampleBilinear(
     input: Tensor,
+    size: number | readonly number[] | null,
+    options?: { scaleFactor?: Plain; out?: Tensor },
+  ): Tensor;
+  upsampleBilinear(
+    input: Tensor,
     size?: number | readonly number[] | null,
     scaleFactor?: Plain,
     options?: { out?: Tensor },
@@ -2781,6 +5291,11 @@ export interface FunctionalFunctions {
   upsampleNearest(
     input: Tensor,
     options?: { size?: number | readonly number[] | null; scaleFactor?: Plain; out?: Tensor },
+  ): Tensor;
+  upsampleNearest(
+    input: Tensor,
+    size: number | readonly number[] | null,
+    options?: { scaleFactor?: Plain; out?: Tensor },
   ): Tensor;
   upsampleNearest(
     input: Tensor,
@@ -2813,6 +5328,17 @@ export interface LinalgFunctions {
   ): Tensor;
   matrixNorm(
     input: Tensor,
+    ord: Plain,
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  matrixNorm(
+    input: Tensor,
+    ord: Plain,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  matrixNorm(
+    input: Tensor,
     ord?: Plain,
     dim?: number | readonly number[] | null,
     keepdim?: boolean,
@@ -2832,6 +5358,17 @@ export interface LinalgFunctions {
       dtype?: DType | null;
       out?: Tensor;
     },
+  ): Tensor;
+  norm(
+    input: Tensor,
+    ord: Plain,
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  norm(
+    input: Tensor,
+    ord: Plain,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   norm(
     input: Tensor,
@@ -2864,6 +5401,17 @@ export interface LinalgFunctions {
       dtype?: DType | null;
       out?: Tensor;
     },
+  ): Tensor;
+  vectorNorm(
+    input: Tensor,
+    ord: Plain,
+    options?: { dim?: number | readonly number[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor },
+  ): Tensor;
+  vectorNorm(
+    input: Tensor,
+    ord: Plain,
+    dim: number | readonly number[] | null,
+    options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor },
   ): Tensor;
   vectorNorm(
     input: Tensor,

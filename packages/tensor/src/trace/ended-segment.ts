@@ -9,7 +9,7 @@ import { isList, isValue } from '@tsinductor/graph';
 import type { Arg, Attr, Attrs, Graph, GraphNode, ValueRef, ViewLayout } from '@tsinductor/graph';
 import { substitute } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { leftBehind } from '../errors.ts';
+import { brokenTrace, leftBehind } from '../errors.ts';
 import type { Source } from './source.ts';
 import type { TraceSession } from './session.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
@@ -89,6 +89,8 @@ export class EndedSegment {
           node.args.map((arg) => renamed(arg, refs)),
           inSizes(node.attrs, sizes),
         );
+      case 'host':
+        throw brokenTrace(`${node.target} runs on the host, and is part of no segment`);
     }
   }
 

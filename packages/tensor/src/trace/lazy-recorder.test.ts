@@ -99,7 +99,7 @@ describe('a function that reads', () => {
   test('branches on a value', () => {
     const host = expectLikeEager((x) => (read(x) > 3 ? x.mul(2) : x.sub(1)), pair);
     expect(host.segments).toHaveLength(2);
-    expect(host.segments[0]?.cause?.operation).toBe('item()');
+    expect(host.segments[0]?.cause?.reason).toBe('item() needs the values of a tensor');
     expect(host.segments[0]?.cause?.location.file).toMatch(/lazy-recorder\.test\.ts$/);
     lazily(host, (x) => (read(x) > 3 ? x.mul(2) : x.sub(1)), [floats(0, 0, 0, 0)]);
     expect(host.segments).toHaveLength(3);

@@ -8,8 +8,9 @@
 import { nestedTrace } from '../errors.ts';
 import type { SizeEnvironment } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
+import type { HostCall } from '../custom-op/custom-op.ts';
 import { deferredLocation } from '../location.ts';
-import { processState } from '../process-state.ts';
+import { processState, unrecorded } from '../process-state.ts';
 import type { Placed, Recorder } from '../recorder.ts';
 import { placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
@@ -18,7 +19,7 @@ import { Segment } from './segment.ts';
 import type { SegmentCause, SegmentHost } from './segment.ts';
 import { SegmentInputs } from './segment-inputs.ts';
 import { SourceIndex } from './source.ts';
-import { TraceSession, unrecorded } from './session.ts';
+import { TraceSession } from './session.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
 export class LazyRecorder implements Recorder {
@@ -69,6 +70,12 @@ export class LazyRecorder implements Recorder {
     return results;
   }
 
+  host({ name, call, runInPlace }: HostCall): readonly Tensor[] {
+    const reason = `custom op ${name} has no lowering, and runs eagerly`;
+    this.#place(call.tensors, reason);
+    return this.suspend(runInPlace, reason);
+  }
+
   literal(bytes: Uint8Array, meta: Parameters<Recorder['literal']>[1]): Tensor {
     return this.#current().session.literal(bytes, meta);
   }
@@ -82,7 +89,7 @@ export class LazyRecorder implements Recorder {
       segment.session.write(target, value, operation);
       return;
     }
-    this.#place([value, target], `${operation} into memory that several tensors share`);
+    this.#place([value, target], `${operation} writes into memory that several tensors share`);
     this.#sources.protect(placeOf(target, operation).storage);
     unrecorded(() => {
       writeElements(target, value, operation);
@@ -90,10 +97,22 @@ export class LazyRecorder implements Recorder {
   }
 
   read(tensor: Tensor, operation: string): Placed {
-    this.#place([tensor], operation);
+    this.#place([tensor], `${operation} needs the values of a tensor`);
     const place = placeOf(tensor, operation);
     this.#inputs.noteRead(tensor, place);
     return place;
+  }
+
+  suspend<T>(work: () => T, reason: string): T {
+    // The work may read whatever is recorded, and write to whatever the rest is made of.
+    const alive = this.#segment?.session.memories.fresh.filter(({ tensors }) => tensors.some((it) => !it.isDisposed));
+    this.#end(alive ?? [], { reason, location: deferredLocation() });
+    this.#sources.protectAll();
+    return unrecorded(work);
+  }
+
+  trust<T>(work: () => T): T {
+    return work();
   }
 
   #current(): Segment {
@@ -119,15 +138,15 @@ export class LazyRecorder implements Recorder {
   #admit(tensors: readonly Tensor[]): void {
     const session = this.#segment?.session;
     if (session === undefined || !tensors.some((tensor) => session.conflicts(tensor, 'read'))) return;
-    this.#end([], { operation: 'using memory that was written to under another name', location: deferredLocation() });
+    this.#end([], { reason: 'it uses memory that was written to under another name', location: deferredLocation() });
   }
 
   /** Gives tensors their memory, with everything in it that was written. */
-  #place(tensors: readonly Tensor[], operation: string): void {
+  #place(tensors: readonly Tensor[], reason: string): void {
     const wanted = this.#wanted(tensors);
     const isWaiting = wanted.length > 0 || tensors.some((tensor) => this.#segment?.session.isWritten(tensor) ?? false);
     // A segment of views alone is over as well: so a loop that reads element by element stays linear.
-    if (isWaiting) this.#end(wanted, { operation, location: deferredLocation() });
+    if (isWaiting) this.#end(wanted, { reason, location: deferredLocation() });
     else if (this.#segment?.leave() === true) this.#segment = undefined;
     else this.#segment?.settleViews(tensors);
   }

@@ -7,13 +7,14 @@ import { isScalar } from '@tsinductor/graph';
 import type { Arg, ScalarRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
+import { onDevice } from '../device.ts';
 import { convertElement, elementReader, makeElements } from '../element-array.ts';
 import { elementsOf } from '../layout.ts';
+import { unrecorded } from '../process-state.ts';
 import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './session.ts';
-import { unrecorded } from './session.ts';
 
 /** Remembers what was seen where. */
 export interface InputMemory {
@@ -47,7 +48,7 @@ export class SegmentInputs {
 
   noteRead({ dtype }: Tensor, { storage, layout }: Placed): void {
     if (elementsOf(layout.shape) !== 1) return;
-    const value = elementReader(dtype, storage.elements(dtype, layout.offset))(0);
+    const value = elementReader(dtype, storage.read(dtype, layout.offset, layout.offset + 1))(0);
     if (typeof value === 'number') this.#read.add(value);
   }
 
@@ -76,7 +77,7 @@ export class SegmentInputs {
       dtypeInfo[dtype].category === 'float'
         ? convertElement(value, 'f64', dtype)
         : convertElement(BigInt(value), 'i64', dtype);
-    return unrecorded(() => outsideScopes(() => tensorOfElements(elements, dtype, [])));
+    return unrecorded(() => outsideScopes(() => onDevice('cpu', () => tensorOfElements(elements, dtype, []))));
   }
 }
 

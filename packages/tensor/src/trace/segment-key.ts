@@ -20,12 +20,16 @@ function nodeText(node: GraphNode): string {
     case 'constant':
       return `constant ${node.data} ${JSON.stringify(node.results)}`;
     case 'call':
+    case 'host':
       return `${node.target} ${JSON.stringify(node.args)} ${JSON.stringify(node.attrs)}`;
   }
 }
 
-const sizesText = (sizes: readonly Index[]): string =>
-  sizes.map((size) => (size.kind === 'int' ? size.value : printIndex(size))).join();
+const sizesText = (sizes: readonly Index[]): string => sizes.map(sizeText).join();
+
+/** The range of a symbol as well: code may rely on it. */
+const sizeText = (size: Index): string | number =>
+  size.kind === 'int' ? size.value : `${printIndex(size)}${size.kind === 'size' ? `:${size.min}:${size.max}` : ''}`;
 
 const guardText = ({ left, relation, right }: SizeGuard): string =>
   `${printIndex(left)}${relation}${printIndex(right)}`;

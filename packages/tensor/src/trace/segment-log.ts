@@ -12,6 +12,7 @@ import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import { fulfil, placedTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
+import { sendTo } from '../transfer.ts';
 import { writeElements } from '../write.ts';
 import type { EndedSegment } from './ended-segment.ts';
 import type { TraceSession } from './session.ts';
@@ -122,7 +123,8 @@ function carried(
   const session = newSession();
   session.builder.output(ended.express(ref, session));
   const program = new GraphProgram(decompose(session.graph(), session.sizes));
-  const root = placeIn(at(program.run(session.placeholders.map(({ tensor }) => tensor)), 0));
+  const made = at(program.run(session.placeholders.map(({ tensor }) => tensor)), 0);
+  const root = placeIn(sendTo(made, memory.device));
   const handles = memory.tensors.map(({ backing }) => handleOf(backing));
   settle(memory, root, sizeOf);
   memory.tensors.forEach(({ backing }, position) => {

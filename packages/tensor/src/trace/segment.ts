@@ -1,28 +1,31 @@
 // One segment of a function that is run lazily: the session that records it, the log of what was done, and its end. In:
 // the memories that the program needs. Out: every tensor that was recorded over a computed memory, or over memory that
 // exists, has its place; the others wait in an EndedSegment.
-import { at, isTsInductorError } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import type { Graph, SizeEnvironment } from '@tsinductor/graph';
+import { isCheckFailure } from '@tsinductor/ir';
 import { defaultExecutor } from '../dispatch.ts';
 import { leftBehind } from '../errors.ts';
+import { unrecorded } from '../process-state.ts';
 import { placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { EndedSegment } from './ended-segment.ts';
 import type { InputMemory } from './segment-inputs.ts';
 import { segmentKey } from './segment-key.ts';
+import { placementOf } from './placement.ts';
+import type { Placement } from './placement.ts';
 import { SegmentLog, settle } from './segment-log.ts';
 import { chooseOutputs } from './segment-plan.ts';
 import type { SegmentChoice, SegmentParts } from './segment-plan.ts';
-import { unrecorded } from './session.ts';
 import type { TraceSession } from './session.ts';
 import { Source } from './source.ts';
 import type { SourceIndex } from './source.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
-/** Why a segment ends: what the program asked for, and where. */
+/** Why a segment ends, as a clause ("item() needs the values of a tensor"), and where. */
 export interface SegmentCause {
-  readonly operation: string;
+  readonly reason: string;
   readonly location: SourceLocation;
 }
 
@@ -34,6 +37,7 @@ export interface NewSegment {
   readonly sizes: SizeEnvironment;
   readonly inputs: readonly Tensor[];
   readonly choice: SegmentChoice;
+  readonly placement: Placement;
   /** Undefined for the one that ends with the function. */
   readonly cause: SegmentCause | undefined;
 }
@@ -144,7 +148,9 @@ export class Segment {
   ): SegmentPlan {
     const { session } = this;
     const writes = written.map(({ placeholder, current: { node, result } }) => `${placeholder}=${node}.${result}`);
-    const key = segmentKey(parts, writes.join());
+    const { inputs: existing, fresh } = session.memories;
+    const memories = [...existing, ...fresh];
+    const key = segmentKey(parts, `${writes.join()} ${memories.map(({ device }) => device).join()}`);
     const known = host.find(key, session.sizes);
     if (known !== undefined) return known;
     const choice = chooseOutputs(parts);
@@ -152,7 +158,8 @@ export class Segment {
     for (const { placeholder = 0, current } of written)
       session.builder.mutate(placeholder, session.builder.output(current));
     const inputs = session.placeholders.map(({ tensor }) => tensor);
-    return host.add({ key, graph: session.graph(), sizes: session.sizes, inputs, choice, cause });
+    const placement = placementOf(memories, [...choice.outputs.map((position) => at(fresh, position)), ...written]);
+    return host.add({ key, graph: session.graph(), sizes: session.sizes, inputs, choice, placement, cause });
   }
 
   /** The results; undefined where everything was done operator by operator. */
@@ -162,7 +169,7 @@ export class Segment {
       if (run !== undefined) return unrecorded(() => run(inputs));
       this.#replay();
     } catch (error) {
-      if (run === undefined || !isTsInductorError(error) || error.code !== 'INDEX_OUT_OF_RANGE') throw error;
+      if (run === undefined || !isCheckFailure(error)) throw error;
       this.#failed(error);
     }
     for (const input of inputs) input.dispose();

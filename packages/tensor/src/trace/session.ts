@@ -8,24 +8,38 @@
 import { Buffer } from 'node:buffer';
 import { at } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
-import { contiguousStrides, GraphBuilder, isList, isValue, scalar, SizeEnvironment } from '@tsinductor/graph';
-import type { Arg, Graph, Meta, SizeGuard, ValueRef, ViewLayout } from '@tsinductor/graph';
+import { contiguousStrides, GraphBuilder, scalar, SizeEnvironment } from '@tsinductor/graph';
+import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
 import { add, int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { Alias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
+import type { HostCall } from '../custom-op/custom-op.ts';
+import { ambientDevice } from '../device.ts';
+import type { Device } from '../device.ts';
 import { metaOf } from '../eager/executor.ts';
 import { elementReader, viewElements } from '../element-array.ts';
-import { aliasedMutation, badArgument, dataDependent, disposedTensor, escapedTensor, nestedTrace } from '../errors.ts';
+import {
+  aliasedMutation,
+  badArgument,
+  dataDependent,
+  disposedTensor,
+  escapedTensor,
+  leavesGraph,
+  nestedTrace,
+} from '../errors.ts';
 import { elementsOf, isRowMajor } from '../layout.ts';
 import { deferredLocation, userLocation } from '../location.ts';
-import { processState } from '../process-state.ts';
+import { processState, unrecorded } from '../process-state.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Placed, Recorded, Recorder } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
 import { placedTensor, placeOf, sharesMemory, Tensor } from '../tensor.ts';
+import type { TracedInput, TraceResult } from './trace-result.ts';
+import { recordHost, withRefs } from './record-host.ts';
+import { placementOf } from './placement.ts';
 import { valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
@@ -47,31 +61,10 @@ export interface SegmentOwner {
 export interface TraceOptions {
   /** Literals of more bytes are inputs of the graph, not constants in it. */
   readonly maximumConstantBytes?: number;
+  /** Whether tensors of one element are constants as all others, and not numbers in the graph. */
+  readonly keepScalars?: boolean;
   /** Set: the session records a segment, and its tensors belong to that recorder. */
   readonly owner?: SegmentOwner;
-}
-
-/** An input of the traced graph, in the order of its placeholders. */
-export interface TracedInput {
-  readonly tensor: Tensor;
-  /** Announced with `input`, or met while tracing. */
-  readonly kind: 'input' | 'capture';
-}
-
-/** A result that is, in eager mode, the memory of an input: the input itself, or a view of it. */
-export interface OutputAlias {
-  readonly placeholder: number;
-  readonly layout: ViewLayout;
-  readonly isWhole: boolean;
-}
-
-export interface TraceResult {
-  /** Its outputs: one for each tensor given to `finish`, then the new values of mutated inputs. */
-  readonly graph: Graph;
-  readonly placeholders: readonly TracedInput[];
-  readonly aliases: readonly (OutputAlias | undefined)[];
-  /** What was assumed of symbolic sizes. */
-  readonly guards: readonly SizeGuard[];
 }
 
 const defaultConstantBytes = 1024;
@@ -87,9 +80,11 @@ export class TraceSession implements Recorder {
   readonly #captured = new Map<Tensor, TracedView>();
   readonly #inputs: Memory[] = [];
   readonly #fresh: Memory[] = [];
+  readonly #hosts: HostCall[] = [];
   readonly #snapshots = new Map<object, ValueRef>();
   #symbols = 0;
   #isOpen = true;
+  isTrusted = false; // what runs now may do more than a graph repeats
 
   constructor(options: TraceOptions = {}) {
     const { owner } = options;
@@ -127,7 +122,9 @@ export class TraceSession implements Recorder {
       }
     }
     this.#isOpen = false;
+    const written = this.#inputs.filter(({ version, placeholder }) => version > 0 && placeholder !== undefined);
     return {
+      placement: placementOf([...this.#inputs, ...this.#fresh], [...views.map(({ memory }) => memory), ...written]),
       graph: this.#builder.finish(),
       placeholders: this.#placeholders,
       aliases: views.map(({ memory, layout, steps }) =>
@@ -136,6 +133,7 @@ export class TraceSession implements Recorder {
           : { placeholder: memory.placeholder, layout, isWhole: steps.length === 0 },
       ),
       guards: this.sizes.guards(),
+      hosts: this.#hosts,
     };
   }
 
@@ -202,7 +200,13 @@ export class TraceSession implements Recorder {
       call.attrs,
     );
     const aliases = this.#aliases(call, views);
-    return results.map((ref, position) => this.#result(ref, aliases[position], views));
+    return results.map((ref, position) => this.#result({ ref, device: call.device }, aliases[position], views));
+  }
+
+  host(call: HostCall): readonly Tensor[] {
+    const views = call.call.tensors.map((tensor) => this.#viewOf(tensor));
+    this.#hosts.push(call);
+    return recordHost(this, call, { views, made: (ref) => this.#made(ref, call.call.device) });
   }
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
@@ -211,13 +215,17 @@ export class TraceSession implements Recorder {
     const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length });
     // The next call may bring other values to the same segment.
     if (this.#options.owner !== undefined) return unrecorded(() => tensorOfElements(elements, dtype, shape));
-    const known = length === 1 ? elementReader(dtype, elements)(0) : undefined;
+    const isNumber = length === 1 && this.#options.keepScalars !== true;
+    const known = isNumber ? elementReader(dtype, elements)(0) : undefined;
     const full: Meta = { dtype, shape: shape.map(int), strides: contiguousStrides(shape.map(int)) };
     if (known !== undefined && typeof known !== 'bigint') {
-      return this.#made(this.#builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } }));
+      return this.#made(
+        this.#builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } }),
+        ambientDevice(),
+      );
     }
     if (bytes.length <= (this.#options.maximumConstantBytes ?? defaultConstantBytes)) {
-      return this.#made(this.#builder.constant(Buffer.from(bytes).toString('base64'), full));
+      return this.#made(this.#builder.constant(Buffer.from(bytes).toString('base64'), full), ambientDevice());
     }
     return unrecorded(() => tensorOfElements(elements, dtype, shape));
   }
@@ -225,6 +233,8 @@ export class TraceSession implements Recorder {
   write(target: Tensor, value: Tensor, operation: string): void {
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
+    // Nothing is written to no elements, whatever memory they would be in.
+    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
     if (this.#sharing(view.memory).length > 0) throw aliasedMutation(operation);
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
@@ -235,6 +245,21 @@ export class TraceSession implements Recorder {
   read(_: Tensor, operation: string): Placed {
     if (!this.#isOpen || processState.recorder !== this) throw escapedTensor();
     throw dataDependent(operation, userLocation());
+  }
+
+  suspend<T>(work: () => T, reason: string): T {
+    if (this.isTrusted) return work();
+    throw leavesGraph(reason, userLocation());
+  }
+
+  trust<T>(work: () => T): T {
+    const outer = this.isTrusted;
+    this.isTrusted = true;
+    try {
+      return work();
+    } finally {
+      this.isTrusted = outer;
+    }
   }
 
   /** The traced view that a tensor stands for; one that exists already is captured. */
@@ -275,7 +300,7 @@ export class TraceSession implements Recorder {
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
     const placeholder = this.#placeholders.length;
     const ref = this.#announce(tensor, kind, meta);
-    const memory: Memory = { current: ref, version: 0, placeholder, home: this, tensors: [] };
+    const memory: Memory = { current: ref, version: 0, placeholder, home: this, device: tensor.device, tensors: [] };
     this.#inputs.push(memory);
     if (this.#sharing(memory).some(({ version }) => version > 0)) throw aliasedMutation('an earlier operation');
     const view: TracedView = {
@@ -323,8 +348,8 @@ export class TraceSession implements Recorder {
     return findAliases(expandCall(call, metas, this.sizes), this.sizes);
   }
 
-  #result(ref: ValueRef, alias: Alias | undefined, views: readonly TracedView[]): Tensor {
-    if (alias === undefined) return this.#made(ref);
+  #result({ ref, device }: Made, alias: Alias | undefined, views: readonly TracedView[]): Tensor {
+    if (alias === undefined) return this.#made(ref, device);
     const { memory, steps, layout } = at(views, alias.input);
     const offset = { ...alias.layout, offset: add(layout.offset, alias.layout.offset) };
     const view: TracedView = {
@@ -337,10 +362,10 @@ export class TraceSession implements Recorder {
     return this.#tensor(this.#builder.meta(ref).dtype, alias.layout, view);
   }
 
-  #made(ref: ValueRef): Tensor {
+  #made(ref: ValueRef, device: Device): Tensor {
     const { shape, dtype } = this.#builder.meta(ref);
     const strides = contiguousStrides(shape);
-    const memory: Memory = { current: ref, version: 0, placeholder: undefined, home: this, tensors: [] };
+    const memory: Memory = { current: ref, version: 0, placeholder: undefined, home: this, device, tensors: [] };
     this.#fresh.push(memory);
     return this.#tensor(
       dtype,
@@ -351,30 +376,25 @@ export class TraceSession implements Recorder {
 
   #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
     const layout = { shape: guardedShape(shape, this.sizes), strides: guardedShape(strides, this.sizes) };
-    const tensor = new Tensor(dtype, layout, { kind: 'recorded', recorder: this.#recorder, handle });
+    const tensor = new Tensor(dtype, layout, {
+      kind: 'recorded',
+      recorder: this.#recorder,
+      handle,
+      device: handle.memory.device,
+    });
     handle.memory.tensors.push(tensor);
     return tensor;
   }
 }
 
-function withRefs(arg: Arg, refs: readonly ValueRef[]): Arg {
-  if (isList(arg)) return arg.map((item) => (isValue(item) ? at(refs, item.node) : item));
-  return isValue(arg) ? at(refs, arg.node) : arg;
+/** A value that an operator made, and where it is to be. */
+interface Made {
+  readonly ref: ValueRef;
+  readonly device: Device;
 }
 
 /** Another tensor over the same elements, which holds the memory for itself. */
 export function twinOf(tensor: Tensor): Tensor {
   const { storage, layout } = placeOf(tensor, 'a recorded call');
   return outsideScopes(() => placedTensor(tensor.dtype, storage, layout));
-}
-
-/** Runs `work` as if nothing were traced. */
-export function unrecorded<T>(work: () => T): T {
-  const { recorder } = processState;
-  processState.recorder = undefined;
-  try {
-    return work();
-  } finally {
-    processState.recorder = recorder;
-  }
 }

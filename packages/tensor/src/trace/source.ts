@@ -1,14 +1,17 @@
 // A tensor as it was when a segment ended, for values that may be made of it later. While the function runs it holds the
 // memory; afterwards it only looks at memory that others hold, and refuses if that was written to or given back.
+import { openDevice } from '../device.ts';
+import type { TensorDevice } from '../device.ts';
 import { leftBehind } from '../errors.ts';
 import { byteSize, makeElements } from '../element-array.ts';
-import { copyElements, elementsOf, rowMajorLayout } from '../layout.ts';
+import { copyElements, elementsOf, reach, rowMajorLayout } from '../layout.ts';
 import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import { allocate } from '../storage.ts';
 import type { Storage } from '../storage.ts';
 import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
+import { storageOn } from '../transfer.ts';
 
 export class Source {
   readonly #dtype: Tensor['dtype'];
@@ -32,16 +35,22 @@ export class Source {
   /** The elements are about to change: keeps them as they are. */
   detach(): void {
     if (this.#writes === undefined) return;
+    this.#place = this.#copy();
+    this.#holder?.dispose();
+    this.#holder = undefined;
+    this.#writes = undefined;
+  }
+
+  #copy(): Placed {
     const { storage, layout } = this.#place;
+    if (storage.device !== 'cpu')
+      return copyOnDevice(openDevice(storage.device), { dtype: this.#dtype, storage, layout });
     const elements = makeElements(this.#dtype, elementsOf(layout.shape));
     const own = rowMajorLayout(layout.shape);
     copyElements(storage.elements(this.#dtype), layout, { elements, layout: own });
     const copy = allocate(byteSize(this.#dtype, elements.length), 'intermediate');
     copy.elements(this.#dtype).set(elements as never);
-    this.#holder?.dispose();
-    this.#place = { kind: 'placed', storage: copy, layout: own };
-    this.#holder = undefined;
-    this.#writes = undefined;
+    return { kind: 'placed', storage: copy, layout: own };
   }
 
   /** The tensor. Throws UserError TRACED_ESCAPED if it no longer holds what it held. */
@@ -61,6 +70,17 @@ export class Source {
   }
 }
 
+/** The stretch of memory that a layout reaches, once more. */
+function copyOnDevice(
+  device: TensorDevice,
+  { dtype, storage, layout }: Omit<Placed, 'kind'> & Pick<Tensor, 'dtype'>,
+): Placed {
+  const bytes = byteSize(dtype, reach(layout) - layout.offset);
+  const copy = storageOn(storage.device, bytes);
+  device.copy(storage.address + byteSize(dtype, layout.offset), copy.address, bytes);
+  return { kind: 'placed', storage: copy, layout: { ...layout, offset: 0 } };
+}
+
 /** The sources that segments of a running function keep, by their storage. */
 export class SourceIndex {
   readonly #sources = new Map<Storage, Source[]>();
@@ -75,6 +95,11 @@ export class SourceIndex {
   protect(storage: Storage): void {
     for (const source of this.#sources.get(storage) ?? []) source.detach();
     this.#sources.delete(storage);
+  }
+
+  /** Any storage may be written to. */
+  protectAll(): void {
+    for (const storage of [...this.#sources.keys()]) this.protect(storage);
   }
 
   /** The function has returned. */

@@ -5,6 +5,7 @@
 // Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
 import type { Builder, ValueRef, ViewLayout } from '@tsinductor/graph';
 import type { ViewStep } from '../alias.ts';
+import type { Device } from '../device.ts';
 import type { Tensor } from '../tensor.ts';
 import { undoView } from './undo-view.ts';
 
@@ -16,6 +17,7 @@ export interface Memory {
   readonly placeholder: number | undefined;
   /** What `current` is a value of: a session, or a segment that has ended. */
   home: object;
+  readonly device: Device;
   /** Every tensor over it that was recorded. */
   readonly tensors: Tensor[];
 }

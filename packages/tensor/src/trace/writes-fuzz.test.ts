@@ -47,7 +47,7 @@ const small = fc.nat({ max: 11 });
 const steps = fc.array(fc.tuple(fc.nat({ max: 23 }), fc.nat({ max: actions.length - 1 }), small, small), {
   maxLength: 14,
 });
-const shapes = fc.constantFrom([4, 4], [3, 5], [2, 3, 2], [6], [1, 4]);
+const shapes = fc.constantFrom<(readonly number[])[]>([4, 4], [3, 5], [2, 3, 2], [6], [1, 4]);
 
 test('random views and writes', () => {
   fc.assert(

@@ -1,0 +1,158 @@
+// A graph with functions of the host in it, as parts that run one after the other: graphs of operators, each of which is
+// compiled as any other, and the host's functions between them. In: a graph as traced. Out: parts whose inputs and outputs
+// are named as values of the whole graph. Everything stands in the first part in which what it is made of is known; what
+// has no arguments (constants, full) is made anew in each part that uses it.
+//
+// Invariants: host functions run in the order of the program, each once; a value that a later part needs is an output
+// of the part that makes it, contiguous, as outputs are; a graph without host functions is one part, unchanged.
+import { at, get } from '@tsinductor/base';
+import { valuesOf } from '../argument-reader.ts';
+import { GraphBuilder } from '../graph-builder.ts';
+import type { Graph, GraphNode, Meta, ValueRef } from '../graph.ts';
+import { contiguousStrides } from '../shape.ts';
+import type { SizeEnvironment } from '../size-environment.ts';
+import { renameArgs } from './rebuild.ts';
+
+export type HostNode = GraphNode & { readonly kind: 'host' };
+
+/** Operators between two host functions. */
+export interface GraphPart {
+  readonly kind: 'graph';
+  readonly graph: Graph;
+  /** What its placeholders stand for, and what its outputs are, in the whole graph. */
+  readonly inputs: readonly ValueRef[];
+  readonly outputs: readonly ValueRef[];
+}
+
+export interface HostPart {
+  readonly kind: 'host';
+  readonly node: HostNode;
+}
+
+export type Part = GraphPart | HostPart;
+
+/** The parts of `graph`, in the order in which they run. `sizes` are those that it was traced under. */
+export function splitAtHosts(graph: Graph, sizes: SizeEnvironment): readonly Part[] {
+  const hosts = graph.nodes.filter((node) => node.kind === 'host');
+  if (hosts.length === 0)
+    return [{ kind: 'graph', graph, inputs: placeholdersOf(graph).map(firstOf), outputs: graph.outputs }];
+  const whole = new Whole(graph, sizes);
+  return [...hosts, undefined].flatMap((node, stage): readonly Part[] => {
+    const part = whole.part(stage);
+    return [...(part === undefined ? [] : [part]), ...(node === undefined ? [] : [{ kind: 'host' as const, node }])];
+  });
+}
+
+const placeholdersOf = ({ nodes }: Graph): readonly GraphNode[] => nodes.filter(({ kind }) => kind === 'placeholder');
+const firstOf = ({ id }: GraphNode): ValueRef => ({ kind: 'value', node: id, result: 0 });
+const keyOf = ({ node, result }: ValueRef): string => `${String(node)}.${String(result)}`;
+
+/** In no particular stage: it has no arguments. */
+const anywhere = -1;
+
+class Whole {
+  readonly #graph: Graph;
+  readonly #sizes: SizeEnvironment;
+  /** By node: the stage before which its arguments are not all there. */
+  readonly #stages: number[] = [];
+  /** For each value the last stage in which something is made of it. */
+  readonly #lastUse = new Map<string, number>();
+
+  constructor(graph: Graph, sizes: SizeEnvironment) {
+    this.#graph = graph;
+    this.#sizes = sizes;
+    let host = 0;
+    for (const node of graph.nodes) {
+      const args = 'args' in node ? valuesOf(node.args) : [];
+      const stage = Math.max(node.kind === 'placeholder' ? 0 : anywhere, ...args.map((arg) => this.#stageOf(arg)));
+      this.#stages.push(node.kind === 'host' ? (host += 1) : stage);
+      // A host function takes what stands before it; a value of no stage is made in the one that it ends.
+      for (const arg of args) this.#use(arg, node.kind === 'host' ? host : stage);
+    }
+    for (const output of graph.outputs) this.#use(output, host + 1);
+  }
+
+  /** What is computed after `stage` host functions have run, and before the next one; undefined: nothing. */
+  part(stage: number): GraphPart | undefined {
+    const outputs = this.#outputsOf(stage);
+    if (outputs.length === 0) return undefined;
+    const builder = new GraphBuilder({ sizes: this.#sizes });
+    const inputs: ValueRef[] = [];
+    const renamed = new Map<string, ValueRef>();
+    const enter = (value: ValueRef): void => {
+      if (renamed.has(keyOf(value))) return;
+      inputs.push(value);
+      const node = at(this.#graph.nodes, value.node);
+      const name = node.kind === 'placeholder' ? node.name : `value${keyOf(value).replace('.', '_')}`;
+      renamed.set(keyOf(value), builder.placeholder(name, this.#inputMeta(node, value)));
+    };
+    // Symbolic sizes are those of the graph's own inputs.
+    for (const { placeholder } of this.#graph.sizes) enter(firstOf(at(placeholdersOf(this.#graph), placeholder)));
+    const nodes = this.#nodesFor(stage, outputs);
+    for (const node of nodes)
+      for (const arg of 'args' in node ? valuesOf(node.args) : []) if (!this.#isMadeIn(stage, arg)) enter(arg);
+    for (const node of nodes) this.#copy(node, builder, renamed);
+    builder.output(...outputs.map((value) => get(renamed, keyOf(value))));
+    return { kind: 'graph', graph: builder.finish(), inputs, outputs };
+  }
+
+  #stageOf(value: ValueRef): number {
+    return at(this.#stages, value.node);
+  }
+
+  #use(value: ValueRef, stage: number): void {
+    this.#lastUse.set(keyOf(value), Math.max(stage, this.#lastUse.get(keyOf(value)) ?? 0));
+  }
+
+  #isMadeIn(stage: number, value: ValueRef): boolean {
+    const { kind } = at(this.#graph.nodes, value.node);
+    if (kind === 'placeholder' || kind === 'host') return false;
+    return this.#stageOf(value) === anywhere || this.#stageOf(value) === stage;
+  }
+
+  /** Values of this stage that host functions, later stages or the caller need. */
+  #outputsOf(stage: number): readonly ValueRef[] {
+    return this.#graph.nodes.flatMap((node) => {
+      if (node.kind === 'placeholder' || node.kind === 'host') return [];
+      const home = at(this.#stages, node.id);
+      return node.results.flatMap((_, result): readonly ValueRef[] => {
+        const value: ValueRef = { kind: 'value', node: node.id, result };
+        return this.#isExported(value, home, stage) ? [value] : [];
+      });
+    });
+  }
+
+  #isExported(value: ValueRef, home: number, stage: number): boolean {
+    if (home !== anywhere) return home === stage && (this.#lastUse.get(keyOf(value)) ?? 0) > stage;
+    // What is needed as a tensor itself is made once, at the start.
+    const needed = this.#graph.nodes.some((node) => node.kind === 'host' && valuesOf(node.args).some((arg) => keyOf(arg) === keyOf(value))); // prettier-ignore
+    return stage === 0 && (needed || this.#graph.outputs.some((output) => keyOf(output) === keyOf(value)));
+  }
+
+  /** The nodes that `outputs` are made of in this stage, in order. */
+  #nodesFor(stage: number, outputs: readonly ValueRef[]): readonly GraphNode[] {
+    const needed = new Set<number>();
+    const open = [...outputs];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (!this.#isMadeIn(stage, next) || needed.has(next.node)) continue;
+      needed.add(next.node);
+      const node = at(this.#graph.nodes, next.node);
+      open.push(...('args' in node ? valuesOf(node.args) : []));
+    }
+    return this.#graph.nodes.filter(({ id }) => needed.has(id));
+  }
+
+  #inputMeta(node: GraphNode, { result }: ValueRef): Meta {
+    const meta = at(node.results, result);
+    return node.kind === 'placeholder' ? meta : { ...meta, strides: contiguousStrides(meta.shape) };
+  }
+
+  #copy(node: GraphNode, builder: GraphBuilder, renamed: Map<string, ValueRef>): void {
+    const results = builder.withOrigin(node.origin, () => {
+      if (node.kind === 'constant') return [builder.constant(node.data, at(node.results, 0))];
+      if (node.kind !== 'call') return [];
+      return builder.callAll(node.target, renameArgs(node.args, (arg) => get(renamed, keyOf(arg))), node.attrs); // prettier-ignore
+    });
+    results.forEach((value, result) => renamed.set(keyOf({ kind: 'value', node: node.id, result }), value));
+  }
+}

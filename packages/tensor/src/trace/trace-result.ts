@@ -1,0 +1,32 @@
+// What a finished trace is: the graph, the tensors behind its placeholders, which results are an input's own memory, what was
+// assumed of symbolic sizes, and what its host nodes call. Plain data, read by whoever compiles or runs the graph.
+import type { Graph, SizeGuard, ViewLayout } from '@tsinductor/graph';
+import type { HostCall } from '../custom-op/custom-op.ts';
+import type { Tensor } from '../tensor.ts';
+import type { Placement } from './placement.ts';
+
+/** An input of the traced graph, in the order of its placeholders. */
+export interface TracedInput {
+  readonly tensor: Tensor;
+  /** Announced with `input`, or met while tracing. */
+  readonly kind: 'input' | 'capture';
+}
+
+/** A result that is, in eager mode, the memory of an input: the input itself, or a view of it. */
+export interface OutputAlias {
+  readonly placeholder: number;
+  readonly layout: ViewLayout;
+  readonly isWhole: boolean;
+}
+
+export interface TraceResult {
+  /** Its outputs: one for each tensor given to `finish`, then the new values of mutated inputs. */
+  readonly graph: Graph;
+  readonly placeholders: readonly TracedInput[];
+  readonly aliases: readonly (OutputAlias | undefined)[];
+  readonly placement: Placement;
+  /** What was assumed of symbolic sizes. */
+  readonly guards: readonly SizeGuard[];
+  /** What the graph's host nodes call, in their order. */
+  readonly hosts: readonly HostCall[];
+}
