@@ -43,9 +43,10 @@ function formulaOf(op) {
   return term === undefined ? 'primitive' : short(printTerm(term));
 }
 
-function gradientOf({ gradient }) {
-  if (gradient === undefined) return 'none: it is constant in steps, or of whole numbers';
-  return gradient.map((term) => (term === undefined ? '-' : short(printTerm(term)))).join(', ');
+function gradientOf({ gradient, noGradient }) {
+  if (gradient === undefined) return `none: ${noGradient ?? 'it is constant in steps, or of whole numbers'}`;
+  const terms = gradient.map((term) => (term === undefined ? '-' : short(printTerm(term)))).join(', ');
+  return noGradient === undefined ? terms : `${terms}: ${noGradient}`;
 }
 
 function accuracyOf({ reference, exact, ulp, scale, absoluteError }) {

@@ -1,4 +1,5 @@
-"""PyTorch on CPU: eager, or with the argument `jit` traced, frozen and optimised for inference."""
+"""PyTorch: eager, with the argument `jit` traced, frozen and optimised for inference, with `compile` through torch.compile;
+on the CPU, or with the argument `cuda` on the first CUDA device, where every call is waited for."""
 import sys
 
 import torch
@@ -6,7 +7,9 @@ import torch.nn.functional as F
 
 from serve import inputs_of, serve
 
-JIT = len(sys.argv) > 1 and sys.argv[1] == "jit"
+JIT = "jit" in sys.argv[1:]
+COMPILE = "compile" in sys.argv[1:]
+DEVICE = "cuda" if "cuda" in sys.argv[1:] else "cpu"
 
 
 def normalised(columns):
@@ -120,6 +123,18 @@ def traced(function, inputs):
     return torch.jit.optimize_for_inference(torch.jit.freeze(module))
 
 
+def waiting(run):
+    """A call that is over when it returns."""
+    if DEVICE == "cpu":
+        return run
+
+    def run_and_wait():
+        run()
+        torch.cuda.synchronize()
+
+    return run_and_wait
+
+
 def train_step(p, x):
     batch, inner, hidden, classes = (p[k] for k in ("batch", "inner", "hidden", "classes"))
     data, targets = x[0].reshape(batch, inner), x[1].reshape(batch, classes)
@@ -135,14 +150,14 @@ def train_step(p, x):
         with torch.no_grad():
             outputs[:] = [w.sub(g, alpha=p["rate"]) for w, g in zip(weights, gradients)]
 
-    return run, lambda index: outputs[index].numpy()
+    return waiting(run), lambda index: outputs[index].cpu().numpy()
 
 
 def prepare(request):
     torch.set_num_threads(request["threads"])
-    inputs = [torch.from_numpy(values) for values in inputs_of(request)]
+    inputs = [torch.from_numpy(values).to(DEVICE) for values in inputs_of(request)]
     if request["op"] == "trainStep":
-        return None if JIT else train_step(request["params"], inputs)
+        return None if JIT or COMPILE else train_step(request["params"], inputs)
     if request["op"] not in OPERATIONS:
         return None
     shapes, function = OPERATIONS[request["op"]](request["params"])
@@ -151,12 +166,12 @@ def prepare(request):
         inputs = CONVERSIONS[request["op"]](request["params"], inputs)
     result = [None]
     torch.set_grad_enabled(False)
-    call = traced(function, inputs) if JIT else function
+    call = traced(function, inputs) if JIT else torch.compile(function) if COMPILE else function
 
     def run():
         result[0] = call(*inputs)
 
-    return run, lambda index: result[0].float().numpy()
+    return waiting(run), lambda index: result[0].float().cpu().numpy()
 
 
 serve(torch.__version__, prepare)

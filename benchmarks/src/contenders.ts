@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import type { Command } from './child.ts';
 import type { Machine } from './machine.ts';
 
+export type BenchmarkDevice = 'cpu' | 'cuda';
+
 export interface ContenderRow {
   readonly name: string;
   readonly doc: string;
@@ -17,6 +19,7 @@ export interface Missing {
 export interface Place {
   readonly root: string;
   readonly machine: Machine;
+  readonly device: BenchmarkDevice;
   /** The first interpreter that can import a module, or nothing. */
   readonly pythonWith: (module: string) => string | undefined;
 }
@@ -146,15 +149,37 @@ export const peers: readonly ContenderRow[] = [
   { name: 'js', doc: 'plain JavaScript loops over Float32Array', command: nodePeer({ file: 'js.mjs' }) },
 ];
 
+/** Peers on the same CUDA device. */
+export const cudaPeers: readonly ContenderRow[] = [
+  {
+    name: 'torch_cuda',
+    doc: 'PyTorch eager on the device',
+    command: pythonPeer({ file: 'torch_peer.py', needs: 'torch', args: ['cuda'] }),
+  },
+  {
+    name: 'torch_compile',
+    doc: 'PyTorch, torch.compile with its default settings, on the device',
+    command: pythonPeer({ file: 'torch_peer.py', needs: 'torch', args: ['cuda', 'compile'] }),
+  },
+  {
+    name: 'triton',
+    doc: 'hand-written Triton kernels, outputs preallocated',
+    command: pythonPeer({ file: 'triton_peer.py', needs: 'triton' }),
+  },
+];
+
 /** Our own contender, with a cache directory of its own, so that cold and warm starts can be told apart. */
 export const ourCommand = (place: Place, cacheDirectory: string): Command => ({
   program: process.execPath,
-  args: [join('dist', 'tsinductor-contender.js')],
+  args: [join('dist', 'tsinductor-contender.js'), place.device],
   env: { ...cleared, TORCHINDUCTOR_CACHE_DIR: cacheDirectory },
   cwd: place.root,
 });
 
-export const limitsCommand = (place: Place): Command | Missing => nativePeer('limits', 'g++')(place);
+export const limitsCommand = (place: Place): Command | Missing =>
+  place.device === 'cpu'
+    ? nativePeer('limits', 'g++')(place)
+    : { program: process.execPath, args: [join('dist', 'cuda-limits.js')], cwd: place.root };
 
 /** The first of the usual interpreters that imports a module. */
 export function findPython(module: string): string | undefined {

@@ -3,11 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { types } from 'node:util';
+import { defaultSession, openDevices } from '@tsinductor/compiler';
+import { isTsInductorError } from 'tsinductor';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { findPython, limitsCommand, ourCommand, ours, peers } from './contenders.ts';
-import type { ContenderRow, Place } from './contenders.ts';
-import { badPattern, nothingToRun, unknownPeer, unknownSuite } from './errors.ts';
+import { cudaPeers, findPython, limitsCommand, ourCommand, ours, peers } from './contenders.ts';
+import type { BenchmarkDevice, ContenderRow, Place } from './contenders.ts';
+import { badPattern, nothingToRun, unknownDevice, unknownPeer, unknownSuite } from './errors.ts';
 import { readFileWorkloads } from './file-workloads.ts';
 import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
@@ -27,6 +29,7 @@ interface Options {
   readonly budget: number;
   readonly patience: number;
   readonly threads: number;
+  readonly device: string;
 }
 
 const root = join(import.meta.dirname, '..');
@@ -51,6 +54,11 @@ function readOptions(): Options {
       describe: 'milliseconds to wait for an idle machine before each measurement; 0 measures at once',
     })
     .option('threads', { type: 'number', default: availableParallelism(), describe: 'threads for everybody' })
+    .option('device', {
+      type: 'string',
+      default: 'cpu',
+      describe: 'where everybody runs: cpu, or cuda for the first CUDA device',
+    })
     .strict()
     .version(false)
     .parseSync();
@@ -86,14 +94,15 @@ function patternOf(text: string): RegExp {
   }
 }
 
-function pickContenders({ peers: text, workload }: Options): readonly ContenderRow[] {
+function pickContenders({ peers: text, workload, device }: Options): readonly ContenderRow[] {
+  const present = device === 'cuda' ? cudaPeers : peers;
   const own: ContenderRow = { name: ours, doc: 'this project', command: (place) => ourCommand(place, '') };
   if (workload !== undefined || text === 'none') return [own];
-  const known = peers.map(({ name }) => name);
+  const known = present.map(({ name }) => name);
   const wanted = text === undefined ? known : words(text);
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown !== undefined) throw unknownPeer(unknown, known);
-  return [own, ...peers.filter(({ name }) => wanted.includes(name))];
+  return [own, ...present.filter(({ name }) => wanted.includes(name))];
 }
 
 function openProbe(place: Place): LimitProbe | undefined {
@@ -130,7 +139,8 @@ async function measureAll(options: Options): Promise<readonly Outcome[]> {
     if (!known.has(module)) known.set(module, findPython(module));
     return known.get(module);
   };
-  const place: Place = { root, machine: describeMachine(options.threads), pythonWith };
+  const device = deviceOf(options);
+  const place: Place = { root, device, machine: describeMachine(options.threads), pythonWith };
   const progress = progressLine(workloads.length);
   using probe = openProbe(place);
   const session: Session = {
@@ -150,10 +160,44 @@ async function measureAll(options: Options): Promise<readonly Outcome[]> {
   return outcomes;
 }
 
+function deviceLine(): string {
+  const { name, architecture, multiprocessors } = openDevices().open('cuda:0').cuda.facts;
+  return `${name}, ${architecture}, ${String(multiprocessors)} multiprocessors`;
+}
+
+function deviceOf({ device }: Options): BenchmarkDevice {
+  if (device === 'cpu' || device === 'cuda') return device;
+  throw unknownDevice(device);
+}
+
+/** Why nothing can be measured on that device here; undefined where it can. */
+function missingDevice(options: Options): string | undefined {
+  if (deviceOf(options) === 'cpu') return undefined;
+  try {
+    const session = defaultSession();
+    session.cuda.requireToolkit(session.config);
+    openDevices().open('cuda:0');
+    return undefined;
+  } catch (error) {
+    if (!isTsInductorError(error)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+}
+
+/** The status of a run for which there is no device. */
+const noDevice = 3;
+
 async function main(): Promise<void> {
   const options = readOptions();
+  const missing = missingDevice(options);
+  if (missing !== undefined) {
+    process.stderr.write(`nothing was measured: ${missing}\n`);
+    process.exitCode = noDevice;
+    return;
+  }
   const outcomes = await measureAll(options);
   const machine = describeMachine(options.threads);
+  if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
   console.log(standingTable(outcomes));
   const names = pickContenders(options).map(({ name }) => name);

@@ -1,4 +1,5 @@
 // Our own contender: each operation of the suites as a user would write it, compiled.
+import { openDevices } from '@tsinductor/compiler';
 import { compile, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { importWorkloads } from './file-workloads.ts';
@@ -6,6 +7,18 @@ import { memoryBoundOperations } from './memory-bound-operations.ts';
 import type { Params, PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
+
+/** `cpu` or `cuda`: where inputs are put, and so where the function runs. */
+const device = process.argv[2] === 'cuda' ? 'cuda' : 'cpu';
+/** Calls on a device return before it is done: a call that is measured is over when it returns. */
+const wait = device === 'cuda' ? openSynchronized() : () => undefined;
+
+function openSynchronized(): () => void {
+  const { cuda } = openDevices().open('cuda:0');
+  return () => {
+    cuda.synchronize();
+  };
+}
 
 type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
 interface Operation {
@@ -79,10 +92,12 @@ function trainStep({ batch = 0, inner = 0, hidden = 0, classes = 0, rate = 0 }: 
 const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
 
 /** Compiles, calls once, and hands out a call that frees the results of the call before it. */
-function runnable(fn: TensorFunction, inputs: readonly Tensor[]): Runnable {
+function runnable(fn: TensorFunction, given: readonly Tensor[]): Runnable {
+  const inputs = given.map((input) => input.to(device));
   const compiled = compile(fn);
   const begin = performance.now();
   let results = asList(compiled(...inputs));
+  wait();
   const compileMs = performance.now() - begin;
   return {
     compileMs,
@@ -91,6 +106,7 @@ function runnable(fn: TensorFunction, inputs: readonly Tensor[]): Runnable {
     run: () => {
       for (const result of results) result.dispose();
       results = asList(compiled(...inputs));
+      wait();
     },
     output: async (index) => Array.from((await results[index]?.data()) ?? [], Number),
   };

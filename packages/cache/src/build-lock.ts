@@ -4,7 +4,9 @@
 // The lock only saves work; which result counts is decided by an atomic rename. So nothing here is fatal: where a lock
 // cannot be had, or was waited for too long, or was lost, the build goes on without one, and an event says so. A holder
 // that died is noticed when its lock has not been renewed for the stale time.
+import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type * as properLockfile from 'proper-lockfile';
 import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
 import type { FileSystem } from './file-system.ts';
@@ -24,31 +26,70 @@ export interface LockOptions<T> {
 }
 
 type Attempt = { readonly kind: 'held' } | { readonly kind: 'taken'; readonly release: () => Promise<void> };
+type AttemptNow = { readonly kind: 'held' } | { readonly kind: 'taken'; readonly release: () => void };
+type LockSettings = Parameters<typeof properLockfile.lockSync>[1] & { readonly retries: number };
 
 const firstPause = 10;
 const longestPause = 100;
 
 export async function withLock<T>(options: LockOptions<T>, build: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + options.waitMilliseconds;
-  for (let pause = firstPause; ; pause = Math.min(longestPause, pause * 1.5)) {
+  const patience = new Patience(options.waitMilliseconds);
+  for (;;) {
     const attempt = await tryLock(options);
-    const finished = options.ready();
-    if (finished !== undefined) {
+    try {
+      const finished = options.ready();
+      if (finished !== undefined) return finished;
+      if (attempt.kind === 'taken' || patience.isOver(options)) return await build();
+    } finally {
       if (attempt.kind === 'taken') await attempt.release();
-      return finished;
     }
-    if (attempt.kind === 'taken') {
-      try {
-        return await build();
-      } finally {
-        await attempt.release();
-      }
+    await sleep(patience.pause());
+  }
+}
+
+/**
+ * The same while the caller waits. The lock is not renewed meanwhile: after the stale time another process may build beside
+ * this one.
+ */
+export function withLockNow<T>(options: LockOptions<T>, build: () => T): T {
+  const patience = new Patience(options.waitMilliseconds);
+  for (;;) {
+    const attempt = tryLockNow(options);
+    try {
+      const finished = options.ready();
+      if (finished !== undefined) return finished;
+      if (attempt.kind === 'taken' || patience.isOver(options)) return build();
+    } finally {
+      if (attempt.kind === 'taken') attempt.release();
     }
-    if (performance.now() > deadline) {
-      options.report(unlocked(options.key, `its lock was held for ${String(options.waitMilliseconds)} ms`));
-      return build();
-    }
-    await sleep(pause);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, patience.pause());
+  }
+}
+
+/** How long to wait for others, in ever longer pauses. */
+class Patience {
+  readonly #deadline: number;
+  #pause = firstPause;
+
+  constructor(milliseconds: number) {
+    this.#deadline = performance.now() + milliseconds;
+  }
+
+  pause(): number {
+    const pause = this.#pause;
+    this.#pause = Math.min(longestPause, pause * 1.5);
+    return pause;
+  }
+
+  /** Whether to build without the lock, which is reported. */
+  isOver({
+    key,
+    report,
+    waitMilliseconds,
+  }: Pick<LockOptions<unknown>, 'key' | 'report' | 'waitMilliseconds'>): boolean {
+    if (performance.now() <= this.#deadline) return false;
+    report(unlocked(key, `its lock was held for ${String(waitMilliseconds)} ms`));
+    return true;
   }
 }
 
@@ -63,29 +104,45 @@ async function tryLock<T>(options: LockOptions<T>): Promise<Attempt> {
   // Loaded here, because those who only read never need it.
   const { lock } = (await import('proper-lockfile')).default;
   try {
-    const release = await lock(options.path, {
-      fs: options.fs,
-      realpath: false,
-      stale: options.staleMilliseconds,
-      update: options.staleMilliseconds / 4,
-      retries: 0,
-      onCompromised: (error) => {
-        options.report(unlocked(options.key, `its lock was lost: ${error.message}`));
-      },
-    });
-    return {
-      kind: 'taken',
-      release: async () => {
-        try {
-          await release();
-        } catch {
-          // Lost meanwhile, which was reported; or it stays and becomes stale.
-        }
-      },
-    };
+    const release = await lock(options.path, lockSettings(options));
+    // It may be lost meanwhile, which was reported; or it stays and becomes stale.
+    return { kind: 'taken', release: () => release().catch(() => undefined) };
   } catch (error) {
-    if (errorCode(error) === 'ELOCKED') return { kind: 'held' };
-    options.report(unlocked(options.key, String(error)));
-    return { kind: 'taken', release: () => Promise.resolve() };
+    return failedAttempt(options, error) ?? { kind: 'taken', release: () => Promise.resolve() };
   }
 }
+
+function tryLockNow<T>(options: LockOptions<T>): AttemptNow {
+  const { lockSync } = createRequire(import.meta.url)('proper-lockfile') as typeof properLockfile;
+  try {
+    const release = lockSync(options.path, lockSettings(options));
+    const quietly = (): void => {
+      try {
+        release();
+      } catch {
+        // As above.
+      }
+    };
+    return { kind: 'taken', release: quietly };
+  } catch (error) {
+    return failedAttempt(options, error) ?? { kind: 'taken', release: () => undefined };
+  }
+}
+
+/** Somebody has the lock; undefined, with a report, where locking itself does not work. */
+function failedAttempt<T>({ key, report }: LockOptions<T>, error: unknown): { readonly kind: 'held' } | undefined {
+  if (errorCode(error) === 'ELOCKED') return { kind: 'held' };
+  report(unlocked(key, String(error)));
+  return undefined;
+}
+
+const lockSettings = <T>({ key, fs, staleMilliseconds, report }: LockOptions<T>): LockSettings => ({
+  fs,
+  realpath: false,
+  stale: staleMilliseconds,
+  update: staleMilliseconds / 4,
+  retries: 0,
+  onCompromised: (error: Error) => {
+    report(unlocked(key, `its lock was lost: ${error.message}`));
+  },
+});

@@ -162,7 +162,7 @@ function isManifest(value: unknown): value is Manifest {
   );
 }
 
-function isFileRecord(value: unknown): value is FileRecord {
+export function isFileRecord(value: unknown): value is FileRecord {
   if (typeof value !== 'object' || value === null) return false;
   const { name, bytes, sha256 } = value as Partial<Record<keyof FileRecord, unknown>>;
   return isFileName(name) && typeof bytes === 'number' && typeof sha256 === 'string';

@@ -23,6 +23,11 @@ export const writeFailed = (what: string, cause: unknown): ToolchainError =>
     cause,
   });
 
+export const badBundle = (what: string): UserError =>
+  new UserError('CACHE_BUNDLE', `cannot use saved artifacts: ${what}`, {
+    hint: 'save them again with saveCacheArtifacts(), with the version that loads them',
+  });
+
 export const draftIncomplete = (name: string, cause: unknown): InternalError =>
   new InternalError('CACHE_DRAFT', `the build did not leave a regular file ${name}: ${String(cause)}`, {
     hint: 'this is a bug: please report it',

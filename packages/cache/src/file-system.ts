@@ -25,7 +25,9 @@ export type FileSystem = Pick<
   | 'rmdir'
   | 'rmdirSync'
   | 'stat'
+  | 'statSync'
   | 'utimes'
+  | 'utimesSync'
 >;
 
 /** The real one. A fresh object each time, because the locking library keeps notes on it. */

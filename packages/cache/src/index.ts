@@ -1,4 +1,6 @@
 // The public API of @tsinductor/cache: re-exports only.
+export { packBundle, unpackBundle } from './packed-entries.ts';
+export type { BundledEntry } from './packed-entries.ts';
 export type { Artifact, EntryInfo, FileRecord, Manifest } from './entry.ts';
 export type { CacheEvent, Report } from './events.ts';
 export type { FileSystem } from './file-system.ts';

@@ -6,7 +6,8 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { isTsInductorError } from '@tsinductor/base';
-import { withLock } from './build-lock.ts';
+import { withLock, withLockNow } from './build-lock.ts';
+import type { LockOptions } from './build-lock.ts';
 import { isUnchanged, readEntry, sealEntry } from './entry.ts';
 import type { Artifact, EntryInfo, EntryReading, VerifiedArtifact } from './entry.ts';
 import { writeFailed } from './errors.ts';
@@ -67,6 +68,8 @@ export interface ArtifactStore {
   put(key: string, files: Readonly<Record<string, string | Uint8Array>>, info: EntryInfo): Artifact;
   /** The entry; where there is none, `build` makes it in the directory it is given, in one process at a time. */
   withBuildLock(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact>;
+  /** The same while the caller waits. */
+  buildNow(key: string, build: (directory: string) => EntryDraft): Artifact;
   list(): readonly EntrySummary[];
   /** Removes all entries; returns how many. */
   clear(): number;
@@ -150,6 +153,18 @@ class DiskStore implements ArtifactStore {
     const started = this.#buildLocked(key, build).finally(() => this.#building.delete(key));
     this.#building.set(key, started);
     return started;
+  }
+
+  buildNow(key: string, build: (directory: string) => EntryDraft): Artifact {
+    checkKey(key);
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    return withLockNow(this.#lockOf(key), () =>
+      this.#staged(key, (stage) => {
+        this.#stats.builds += 1;
+        return this.#seal(key, stage, build(stage));
+      }),
+    );
   }
 
   list(): readonly EntrySummary[] {
@@ -268,9 +283,13 @@ class DiskStore implements ArtifactStore {
   async #buildLocked(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact> {
     const known = this.get(key);
     if (known !== undefined) return known;
+    return withLock(this.#lockOf(key), () => this.#build(key, build));
+  }
+
+  #lockOf(key: string): LockOptions<Artifact> {
     if (!this.#pruned) this.prune();
     this.#pruned = true;
-    const lock = {
+    return {
       key,
       path: join(this.#home, locksName, key),
       fs: this.#fs,
@@ -279,7 +298,6 @@ class DiskStore implements ArtifactStore {
       waitMilliseconds: this.#options.waitMilliseconds ?? 120_000,
       ready: () => this.#accept(key, readEntry(this.#fs, this.#place(key))),
     };
-    return withLock(lock, () => this.#build(key, build));
   }
 
   async #build(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact> {

@@ -95,7 +95,9 @@ describe('doctor', () => {
     const compiler = findings.find(({ subject }) => subject === 'C++ compiler');
     expect(compiler?.verdict).toBe('missing');
     expect(compiler?.remedy).toContain('apt install g++');
-    expect(findings.map(({ subject }) => subject)).toEqual(expect.arrayContaining(['Node.js', 'CPU', 'cache', 'GPU']));
+    expect(findings.map(({ subject }) => subject)).toEqual(
+      expect.arrayContaining(['Node.js', 'CPU', 'cache', 'CUDA driver']),
+    );
   });
 
   test('repeats unknown variables as notes', async () => {

@@ -54,12 +54,12 @@ export const emulatedCudaBackend = (architecture: Architecture): BatchBackend =>
   },
   failureOf: (site, { bridge }, library) => {
     if (site !== emulationFailed - 1) return undefined;
-    return { op: 'emulated CUDA', what: latestMessage(bridge, library) };
+    return { op: 'emulated CUDA', what: emulationMessage(bridge, library) };
   },
 });
 
 /** What the emulation said last. */
-function latestMessage(bridge: NativeMachine['bridge'], library: string): string {
+export function emulationMessage(bridge: NativeMachine['bridge'], library: string): string {
   const block = bridge.allocate(messageBytes);
   try {
     const table = Float64Array.of(block.address);

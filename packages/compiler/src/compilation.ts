@@ -8,7 +8,9 @@ import type { Graph } from '@tsinductor/graph';
 import { printDecision, printKernelIr, printProgram, printSchedule } from '@tsinductor/ir';
 import type { LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
+import type { LoweringOptions } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
+import type { Measure } from '@tsinductor/scheduler';
 import type { NativeMachine } from './machine.ts';
 import type { TracedGraph } from './session.ts';
 
@@ -25,6 +27,8 @@ export interface Compilation<Native extends Generated | undefined = Generated | 
   readonly loops: LoopProgram;
   readonly scheduled: Schedule;
   readonly native: Native;
+  /** Generated CUDA, where a graph is made for such a device. */
+  readonly cuda?: string;
 }
 
 /** What code is generated for, on a machine and under settings. */
@@ -33,18 +37,40 @@ export const targetOf = ({ isa, threads }: NativeMachine, config: Config): CpuTa
   threads,
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
+  splitReductions: config.splitReductions,
+  leastSplits: config.minNumSplit,
+});
+
+/** What the settings say of lowering. */
+const loweringOf = (config: Config): LoweringOptions => ({
+  catInputs: config.forcePointwiseCat ? Infinity : config.maxPointwiseCatInputs,
+  unrollBelow: config.unrollReductionsThreshold,
 });
 
 /** Down to the schedule: all that the interpreter's users have to read. */
-export function planStages({ graph, primitives }: TracedGraph, config: Config): Compilation<undefined> {
+export function planStages(
+  { graph, primitives }: TracedGraph,
+  config: Config,
+  measure?: Measure,
+): Compilation<undefined> {
   const optimized = optimize(primitives);
-  const loops = lowerGraph(optimized, { catInputs: config.maxPointwiseCatInputs });
-  return { graph, optimized, loops, scheduled: schedule(loops, { config }), native: undefined };
+  const loops = lowerGraph(optimized, loweringOf(config));
+  return { graph, optimized, loops, scheduled: schedule(loops, { config, measure }), native: undefined };
+}
+
+/** What code is made for, and the clock that the settings ask for. */
+export interface Making {
+  readonly target: CpuTarget;
+  readonly measure: Measure | undefined;
 }
 
 /** Down to C++ for `target`. */
-export function compileStages(traced: TracedGraph, config: Config, target: CpuTarget): Compilation<Generated> {
-  const stages = planStages(traced, config);
+export function compileStages(
+  traced: TracedGraph,
+  config: Config,
+  { target, measure }: Making,
+): Compilation<Generated> {
+  const stages = planStages(traced, config, measure);
   return { ...stages, native: { target, program: generateCpp(stages.scheduled, target) } };
 }
 
@@ -70,7 +96,7 @@ export function describeStages({ optimized, loops, scheduled, native }: Compilat
 
 /** The files of the debug folder: name and text. */
 export function stageFiles(stages: Compilation): ReadonlyMap<string, string> {
-  const { graph, optimized, loops, scheduled, native } = stages;
+  const { graph, optimized, loops, scheduled, native, cuda } = stages;
   const files = new Map([
     ['graph.txt', printGraph(graph)],
     ['decomposed.txt', printGraph(optimized)],
@@ -82,5 +108,6 @@ export function stageFiles(stages: Compilation): ReadonlyMap<string, string> {
     files.set('kernels.txt', bindSchedule(scheduled, native.target).map(printKernelIr).join('\n'));
     files.set('graph.cc', sourceText(native.program.units));
   }
+  if (cuda !== undefined) files.set('graph.cu', cuda);
   return files;
 }

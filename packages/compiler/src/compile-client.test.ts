@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { stableHash } from '@tsinductor/base';
 import { CompileClient } from './compile-client.ts';
+import { CompileClients } from './compile-clients.ts';
 import type { BuildJob } from './workers/protocol.ts';
 
 const top = mkdtempSync(join(tmpdir(), 'tsinductor-client-'));
@@ -83,5 +84,45 @@ describe('what a worker throws', () => {
     const jobs = [jobOf(writer, { name: 'one' }), jobOf(['/bin/false']), jobOf(writer, { name: 'two' })];
     const outcomes = await Promise.allSettled(jobs.map((job) => client.submit(job)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+});
+
+describe('with one thread', () => {
+  test('a job is built in the thread that asks, and an error has its stack', async () => {
+    using clients = new CompileClients();
+    const here = clients.of({ compileThreads: 1 });
+    expect(here).not.toBeInstanceOf(CompileClient);
+    expect(here.run(jobOf(writer, { name: 'here' }))).toEqual([]);
+    await expect(here.submit(jobOf(writer, { name: 'here, later' }))).resolves.toEqual([]);
+    const failing = jobOf(['/bin/sh', '-c', 'echo "line 3: no" >&2; exit 4']);
+    const needsIt = (): unknown => here.run(failing);
+    let stack = '';
+    try {
+      needsIt();
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'ToolchainError', code: 'COMPILER_FAILED', stderr: 'line 3: no\n' });
+      stack = String((error as Error).stack);
+    }
+    expect(stack).toMatch(/compileUnitsSync[^]*needsIt/);
+    await expect(here.submit(failing)).rejects.toMatchObject({ code: 'COMPILER_FAILED', stderr: 'line 3: no\n' });
+  });
+
+  test('a job is stopped at its deadline, and waits for another process no longer', () => {
+    using clients = new CompileClients();
+    const here = clients.of({ compileThreads: 1 });
+    const stopped = jobOf(sleeper, { deadlineMs: 300, timeoutMs: 300, name: 'here, slow' });
+    expect(() => here.run(stopped)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
+    const locked = jobOf(writer, { deadlineMs: 300, name: 'here, locked' });
+    holdLock(locked);
+    expect(here.run(locked)).toEqual([expect.stringContaining('without a lock: its lock was held for 300 ms')]);
+  });
+
+  test('two threads ask a client, and another one after it has ended', () => {
+    using clients = new CompileClients();
+    const first = clients.of({ compileThreads: 2 });
+    expect(first).toBeInstanceOf(CompileClient);
+    expect(clients.of({ compileThreads: 2 })).toBe(first);
+    if (first instanceof CompileClient) first[Symbol.dispose]();
+    expect(clients.of({ compileThreads: 2 })).not.toBe(first);
   });
 });

@@ -19,7 +19,15 @@ const patience = 30_000;
 /** What a worker has beyond a job's deadline to stop its compilers and to answer, in milliseconds. */
 const grace = 1500;
 
-export class CompileClient implements Disposable {
+/** Where jobs are built. */
+export interface Compiling {
+  /** Builds `job`, blocking this thread until it is done; returns the cache's events. Throws what the build threw. */
+  run(job: Job): readonly string[];
+  /** Builds `job` without blocking. */
+  submit(job: Job): Promise<readonly string[]>;
+}
+
+export class CompileClient implements Compiling, Disposable {
   readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
   readonly #worker: Worker;
   readonly #blockingPort: MessagePort;
@@ -62,7 +70,6 @@ export class CompileClient implements Disposable {
     return this.#ended;
   }
 
-  /** Builds `job`, blocking this thread until it is done; returns the cache's events. Throws what the build threw. */
   run(job: Job): readonly string[] {
     const id = this.#nextId++;
     let answers = Atomics.load(this.#shared, sharedAnswers);
@@ -86,7 +93,6 @@ export class CompileClient implements Disposable {
     }
   }
 
-  /** Builds `job` without blocking. */
   async submit(job: Job): Promise<readonly string[]> {
     const id = this.#nextId++;
     this.#worker.ref();

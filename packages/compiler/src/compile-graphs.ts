@@ -13,6 +13,7 @@ import { defaultSession, useNativeMemory } from './default-compiler.ts';
 import type { Executable } from './executable.ts';
 import type { NativeMachine } from './machine.ts';
 import { NativeExecutable } from './native-executable.ts';
+import { clockOf } from './measure-schedule.ts';
 import { isPlan, makePlan } from './plan.ts';
 import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
@@ -21,7 +22,8 @@ export type CompiledGraph =
   | { readonly kind: 'compiled'; readonly executable: Executable; readonly kernels: number }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-interface Scheduled {
+/** A graph on its way. */
+export interface ScheduledGraph {
   readonly graph: Graph;
   readonly schedule: Schedule;
 }
@@ -36,16 +38,28 @@ export async function compileGraphs(
   backend: BatchBackend = cppBackend,
 ): Promise<readonly CompiledGraph[]> {
   useNativeMemory();
-  const machine = session.requireNative();
-  const outcomes = graphs.map((graph): Scheduled | { readonly error: unknown } => {
+  const building = { machine: session.requireNative(), session, backend };
+  const measure = clockOf(session, session.config);
+  return compileTogether(graphs, {
+    scheduleOf: (graph) => planStages({ graph, primitives: graph }, session.config, measure).scheduled,
+    buildAll: (scheduled) => build(scheduled, building),
+  });
+}
+
+/** Schedules `graphs` and has them built in one piece, or where that fails in smaller ones; results are in their order. */
+export async function compileTogether(
+  graphs: readonly Graph[],
+  { scheduleOf, buildAll }: Together,
+): Promise<readonly CompiledGraph[]> {
+  const outcomes = graphs.map((graph): ScheduledGraph | { readonly error: unknown } => {
     try {
-      return { graph, schedule: planStages({ graph, primitives: graph }, session.config).scheduled };
+      return { graph, schedule: scheduleOf(graph) };
     } catch (error) {
       return { error };
     }
   });
-  const scheduled = outcomes.filter((outcome): outcome is Scheduled => 'schedule' in outcome);
-  const loaded = await buildOrSplit(scheduled, { machine, session, backend });
+  const scheduled = outcomes.filter((outcome): outcome is ScheduledGraph => 'schedule' in outcome);
+  const loaded = await buildOrSplit(scheduled, buildAll);
   let next = 0;
   return outcomes.map((outcome): CompiledGraph => {
     if (!('schedule' in outcome)) return { kind: 'failed', error: outcome.error };
@@ -59,20 +73,31 @@ interface Building {
   readonly backend: BatchBackend;
 }
 
+/** How graphs are made that share their code. */
+interface Together {
+  readonly scheduleOf: (graph: Graph) => Schedule;
+  readonly buildAll: BuildAll;
+}
+
+type BuildAll = (scheduled: readonly ScheduledGraph[]) => Promise<readonly CompiledGraph[]>;
+
 /** Builds all; where that fails, halves, until the graphs that cannot be built stand alone with their errors. */
-async function buildOrSplit(scheduled: readonly Scheduled[], building: Building): Promise<readonly CompiledGraph[]> {
+async function buildOrSplit(
+  scheduled: readonly ScheduledGraph[],
+  buildAll: BuildAll,
+): Promise<readonly CompiledGraph[]> {
   if (scheduled.length === 0) return [];
   try {
-    return await build(scheduled, building);
+    return await buildAll(scheduled);
   } catch (error) {
     if (scheduled.length === 1) return [{ kind: 'failed', error }];
     const middle = scheduled.length >> 1;
-    const left = await buildOrSplit(scheduled.slice(0, middle), building);
-    return [...left, ...(await buildOrSplit(scheduled.slice(middle), building))];
+    const left = await buildOrSplit(scheduled.slice(0, middle), buildAll);
+    return [...left, ...(await buildOrSplit(scheduled.slice(middle), buildAll))];
   }
 }
 
-async function build(scheduled: readonly Scheduled[], building: Building): Promise<readonly CompiledGraph[]> {
+async function build(scheduled: readonly ScheduledGraph[], building: Building): Promise<readonly CompiledGraph[]> {
   const { machine, session, backend } = building;
   const { toolchain } = machine;
   const schedules = scheduled.map((item) => item.schedule);
@@ -103,7 +128,7 @@ async function build(scheduled: readonly Scheduled[], building: Building): Promi
 }
 
 function loadEntry(
-  { graph, schedule: { program } }: Scheduled,
+  { graph, schedule: { program } }: ScheduledGraph,
   plan: Plan,
   { artifact, building }: { artifact: string; building: Building },
 ): Executable {

@@ -1,8 +1,9 @@
 // compile(fn): a function over tensors becomes one that runs compiled. Also a method decorator.
+import { uncompiled } from './call-marks.ts';
 import { notAFunction } from './errors.ts';
 import { CompiledCode } from './compiled-code.ts';
 import type { AnyFunction, CacheInfo } from './compiled-code.ts';
-import { defaultSession, useNativeMemory } from './default-compiler.ts';
+import { currentStance, defaultSession, useNativeMemory } from './default-compiler.ts';
 import { checkOptions } from './options.ts';
 import type { CompileOptions } from './options.ts';
 import type { Explanation, GraphReport } from './report.ts';
@@ -33,6 +34,8 @@ type MethodDecorator = <F extends AnyFunction>(method: F, context: ClassMethodDe
  * arguments meet the same guards run it directly.
  *
  * Arguments and results are any nesting of tensors, plain values, arrays, plain objects and (arguments) class instances.
+ * A function that writes to its arguments or to `this` runs segment by segment, so that every call does so; writes to
+ * #private fields and to what it closes over cannot be seen, and happen when it is traced.
  *
  * @example
  * const mlp = compile((x: Tensor, w: Tensor) => x.matmul(w).relu());
@@ -74,7 +77,7 @@ function compileMethod(
 function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
   checkOptions(options);
   useNativeMemory();
-  const code = new CompiledCode(fn, options, defaultSession);
+  const code = new CompiledCode(fn, options, { session: defaultSession, stance: currentStance });
   const call = function (this: unknown, ...args: unknown[]): unknown {
     return code.call(this, args);
   };
@@ -92,5 +95,6 @@ function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions):
   };
   Object.defineProperty(call, 'name', { value: code.name });
   Object.defineProperty(call, 'length', { value: fn.length });
+  Object.defineProperty(call, uncompiled, { value: fn });
   return Object.assign(call as unknown as F, members);
 }

@@ -1,55 +1,32 @@
 // One compiled function: its specialisations, and what happens when none of them fits.
 //
-// A call looks for an entry whose guards hold, newest first, and runs it. Otherwise the function is traced again for
-// these arguments. What cannot be one graph (a value is read while tracing, an argument's property is written to) runs
-// segment by segment from then on, with a report; a call that writes to memory which its arguments share does so alone.
-// Under `fullgraph` both are errors at the user's line.
-import { at, isTsInductorError } from '@tsinductor/base';
+// A call looks for a specialisation whose guards hold, newest first, and runs it. Otherwise the function is traced again
+// for these arguments, unless the stance says otherwise. What cannot be one graph (a value is read while tracing, an
+// argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
+// which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
+import { isTsInductorError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
-import type { Graph } from '@tsinductor/graph';
-import { isRecording, writesAreShared } from '@tsinductor/tensor/internal';
-import type { Tensor } from '@tsinductor/tensor';
+import { isRecording } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { findOuterWrites } from './closure.ts';
-import { graphBreak, reasonOf, recompileLimit } from './errors.ts';
-import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
-import type { GuardFailure, GuardNode, TensorGuard } from './guard.ts';
-import type { CompileOptions } from './options.ts';
+import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from './errors.ts';
+import { FirstCall } from './first-call.ts';
+import type { GuardFailure } from './guard.ts';
+import type { Backend, CompileOptions } from './options.ts';
 import { makeExplanation } from './report.ts';
 import type { Break, Explanation, GraphReport } from './report.ts';
-import { putTogether } from './result.ts';
-import type { ResultTemplate } from './result.ts';
-import type { Executable } from './executable.ts';
 import { SegmentedCode } from './segmented-code.ts';
-import { aliasedResult, traceCall } from './trace-call.ts';
-import type { ResultSource, SizeGuard, TracedCall } from './trace-call.ts';
 import type { Session } from './session.ts';
+import { Specialisation } from './specialisation.ts';
+import type { CallScope } from './specialisation.ts';
+import type { CurrentStance } from './stance.ts';
+import { traceCall } from './trace-call.ts';
+import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
 type Callable = (this: unknown, ...args: unknown[]) => unknown;
-
-/** A specialisation: what it requires, and what runs when that holds. */
-interface Entry {
-  /** Whose method was called; undefined for a plain function. */
-  readonly owner: WeakRef<object> | undefined;
-  readonly nodes: readonly GuardNode[];
-  /** Tensors that the function closes over, by reference, and what is required of them. */
-  readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
-  readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
-  readonly sizeGuards: readonly SizeGuard[];
-  /** Position in the graph's inputs of each leaf, or -1 where the graph does not use it; then of each capture. */
-  readonly inputs: readonly number[];
-  readonly template: ResultTemplate;
-  readonly results: readonly ResultSource[];
-  readonly graph: Graph;
-  readonly executable: Executable;
-  /** Slot 0: kept so that a call allocates nothing. */
-  readonly self: { this: unknown };
-  readonly slots: unknown[];
-  readonly leaves: Tensor[];
-}
 
 export interface CacheInfo {
   readonly entries: number;
@@ -59,19 +36,28 @@ export interface CacheInfo {
   readonly recompiles: number;
 }
 
+/** What a compiled function asks of the process that it runs in. */
+export interface Surroundings {
+  session(): Session;
+  stance(): CurrentStance;
+}
+
 export class CompiledCode {
   readonly name: string;
   readonly #fn: Callable;
   readonly #options: CompileOptions;
-  readonly #session: () => Session;
-  #entries: Entry[] = [];
-  #eager = false;
+  readonly #surroundings: Surroundings;
+  #entries: Specialisation[] = [];
+  /** It ran into the limit of recompilations. */
+  #isLimited = false;
   /** It cannot be one graph. */
   #isBroken = false;
   #segments: SegmentedCode | undefined;
   #aliased = new AliasedCalls();
   /** Objects for whom the method ran into the limit. */
   #eagerOwners = new WeakSet();
+  /** A call that was not compiled, so that the next one shows which sizes change. */
+  #first: FirstCall | undefined;
   #calls = 0;
   #misses = 0;
   #lastMissed = -1;
@@ -81,33 +67,31 @@ export class CompiledCode {
   readonly #notes: string[] = [];
   #inspected = false;
 
-  constructor(fn: AnyFunction, options: CompileOptions, session: () => Session) {
+  constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
     this.#fn = fn as unknown as Callable;
     this.#options = options;
-    this.#session = session;
+    this.#surroundings = surroundings;
     this.name = options.name ?? (fn.name === '' ? 'anonymous function' : fn.name);
-    this.#eager = options.disable === true || options.backend === 'eager';
   }
 
   call(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#calls += 1;
     // Inside another function's trace, this one is part of that graph.
-    if (this.#eager || isRecording()) return this.#fn.apply(thisArg, args as unknown[]);
-    const scope = this.#scopeOf(args);
-    for (const entry of this.#entries) {
-      if (this.#fits(entry, thisArg, scope)) return this.#run(entry, thisArg, args);
-    }
-    if (this.#isBroken || this.#aliased.has(thisArg, scope)) {
-      return this.#runSegments(thisArg, args);
-    }
-    const entry = this.#specialise(thisArg, args, scope);
+    if (isRecording() || this.#isEager()) return this.#fn.apply(thisArg, args as unknown[]);
+    const scope = this.#scopeOf(thisArg, args);
+    const entry = this.#find(scope);
     if (entry !== undefined) return this.#run(entry, thisArg, args);
+    if (this.#isBroken || this.#aliased.has(thisArg, scope.values)) return this.#runSegments(thisArg, args);
+    if (!this.#mayCompile(() => this.#missReason(scope))) return this.#fn.apply(thisArg, args as unknown[]);
+    if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
+    const made = this.#specialise(scope, args);
+    if (made !== undefined) return this.#run(made, thisArg, args);
     return this.#isEagerFor(thisArg) ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
   /** Compiles for these arguments, without running. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) this.#specialise(thisArg, args, this.#scopeOf(args));
+    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args), args);
   }
 
   /** Compiles for these arguments without blocking, and without running. */
@@ -115,20 +99,22 @@ export class CompiledCode {
     if (this.#isPrepared(thisArg, args)) return;
     const traced = this.#trace(thisArg, args);
     if (traced === undefined) return;
-    const executable = await this.#session().prepareAsync(traced, this.#request(traced));
-    this.#install(traced, executable, thisArg);
+    const backend = this.#backend();
+    const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
+    this.#entries.unshift(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
   }
 
   reset(): void {
     this.#entries = [];
+    this.#isLimited = false;
     this.#isBroken = false;
     this.#segments = undefined;
     this.#aliased = new AliasedCalls();
     this.#eagerOwners = new WeakSet();
+    this.#first = undefined;
     this.#dynamicAxes.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
-    this.#eager = this.#options.disable === true || this.#options.backend === 'eager';
   }
 
   cacheInfo(): CacheInfo {
@@ -142,7 +128,7 @@ export class CompiledCode {
   }
 
   graphs(): readonly GraphReport[] {
-    const whole = this.#entries.map((entry) => ({ ...entry.executable.report, guards: guardsOf(entry) }));
+    const whole = this.#entries.map((entry) => ({ ...entry.executable.report, guards: entry.guards() }));
     return [...whole, ...(this.#segments?.reports() ?? [])];
   }
 
@@ -157,53 +143,90 @@ export class CompiledCode {
     });
   }
 
+  #session(): Session {
+    return this.#surroundings.session();
+  }
+
+  #backend(): Backend {
+    return this.#surroundings.stance().forceBackend ?? this.#options.backend ?? 'inductor';
+  }
+
+  /** Whether every call is the function itself. */
+  #isEager(): boolean {
+    if (this.#options.disable === true || this.#isLimited) return true;
+    return this.#surroundings.stance().stance === 'force_eager' || this.#backend() === 'eager';
+  }
+
+  #isEagerFor(thisArg: unknown): boolean {
+    return this.#isEager() || (isObject(thisArg) && this.#eagerOwners.has(thisArg));
+  }
+
   /** What guards read: the arguments, and what `captures` gives now. */
-  #scopeOf(args: readonly unknown[]): readonly unknown[] {
+  #scopeOf(thisArg: unknown, args: readonly unknown[]): CallScope {
     const { captures } = this.#options;
-    return captures === undefined ? args : [...args, captures()];
+    return { thisArg, values: captures === undefined ? args : [...args, captures()] };
   }
 
-  #fits(entry: Entry, thisArg: unknown, args: readonly unknown[]): boolean {
-    entry.self.this = thisArg;
-    entry.slots[1] = args;
-    if (checkGuards(entry.nodes, entry.slots, entry.leaves) !== -1) return false;
-    for (const { tensor, guard } of entry.captured) if (!meetsTensor(tensor, guard)) return false;
-    return entry.sizeHolds === undefined || entry.sizeHolds(entry.leaves);
+  #find(scope: CallScope): Specialisation | undefined {
+    const backend = this.#backend();
+    for (const entry of this.#entries) if (entry.backend === backend && entry.fits(scope)) return entry;
+    return undefined;
   }
 
-  #run(entry: Entry, thisArg: unknown, args: readonly unknown[]): unknown {
-    const inputs: Tensor[] = [];
-    entry.inputs.forEach((position, index) => {
-      if (position < 0) return;
-      const tensor = entry.leaves[index] ?? entry.captured[index - entry.leaves.length]?.tensor;
-      if (tensor !== undefined) inputs[position] = tensor;
-    });
-    // What the graph writes to must not be the memory of another input: it was traced as if each were its own.
-    const written = entry.graph.mutations.map(({ placeholder }) => at(inputs, placeholder));
-    if (written.length > 0 && writesAreShared(written, inputs)) {
-      this.#noteBreak('it writes to memory that several of its tensors share in this call', undefined);
-      return this.#runSegments(thisArg, args);
+  /** Whether the stance lets a call that nothing fits be compiled. Throws UserError STANCE_RECOMPILE where it must not come. */
+  #mayCompile(reason: () => string): boolean {
+    const { stance } = this.#surroundings.stance();
+    if (stance === 'fail_on_recompile') throw stanceForbids(this.name, reason());
+    return stance !== 'eager_on_recompile';
+  }
+
+  #missReason(scope: CallScope): string {
+    return this.#entries[0]?.mismatch(scope).reason ?? 'nothing was compiled before';
+  }
+
+  #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
+    const inputs = entry.inputs();
+    if (!entry.writesShared(inputs)) return entry.run(inputs);
+    this.#breakGraph(sharedWrite());
+    return this.#runSegments(thisArg, args);
+  }
+
+  /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
+  #isFirst(scope: CallScope): boolean {
+    const { stance } = this.#surroundings.stance();
+    if (stance !== 'eager_then_compile' && stance !== 'aot_eager_then_compile') return false;
+    if (this.#entries.length > 0) return false;
+    if (this.#first === undefined) {
+      this.#first = new FirstCall(scope);
+      return true;
     }
-    const outputs = entry.executable.run(inputs);
-    const results = entry.results.map((source) =>
-      source.kind === 'computed'
-        ? at(outputs, source.output)
-        : aliasedResult(at(inputs, source.placeholder), source.alias, sizesOf(entry.graph, inputs)),
-    );
-    // New values of mutated inputs were written back: their own memory is free again.
-    for (const output of outputs) if (!results.includes(output)) output.dispose();
-    return putTogether(entry.template, results);
+    if (this.#dynamic() === undefined) for (const change of this.#first.changes(scope)) this.#makeDynamic(change);
+    return false;
   }
 
-  #specialise(thisArg: unknown, args: readonly unknown[], scope: readonly unknown[]): Entry | undefined {
+  #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
+    this.#countMiss();
+    const { stance } = this.#surroundings.stance();
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(thisArg, args) : undefined;
+    if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
+    const backend = 'aot_eager';
+    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
+    return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
+  }
+
+  #specialise(scope: CallScope, args: readonly unknown[]): Specialisation | undefined {
+    const { thisArg } = scope;
     this.#countMiss();
     if (this.#isEagerFor(thisArg)) return undefined;
-    this.#explainMiss(thisArg, scope);
+    this.#explainMiss(scope);
     if (this.#isEagerFor(thisArg)) return undefined;
     const traced = this.#trace(thisArg, args);
     if (traced === undefined) return undefined;
-    const executable = this.#session().prepare(traced, this.#request(traced));
-    return this.#install(traced, executable, thisArg);
+    const backend = this.#backend();
+    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
+    const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
+    this.#entries.unshift(entry);
+    return entry;
   }
 
   /** This call found nothing that fits: counted once, however much is compiled in it. */
@@ -214,12 +237,7 @@ export class CompiledCode {
 
   /** Whether nothing would be compiled for these arguments before they are called with. */
   #isPrepared(thisArg: unknown, args: readonly unknown[]): boolean {
-    const scope = this.#scopeOf(args);
-    return this.#eager || this.#isBroken || this.#entries.some((entry) => this.#fits(entry, thisArg, scope));
-  }
-
-  #isEagerFor(thisArg: unknown): boolean {
-    return this.#eager || (isObject(thisArg) && this.#eagerOwners.has(thisArg));
+    return this.#isEager() || this.#isBroken || this.#find(this.#scopeOf(thisArg, args)) !== undefined;
   }
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
@@ -228,9 +246,11 @@ export class CompiledCode {
       fn: this.#fn,
       config: () => this.#config(),
       dynamic: () => this.#dynamic(),
-      prepare: (traced, inputs) => this.#session().prepare(traced, this.#request({ inputs })),
-      noteBreak: ({ operation, location: { file, line } }) => {
-        this.#noteBreak(`${operation} needs the values of a tensor`, { file, line });
+      prepare: (traced, { examples, placement }) =>
+        this.#session().prepare(traced, this.#request({ inputs: examples, placement }, this.#backend())),
+      mayCompile: () => this.#mayCompile(() => 'it is run in segments, and meets one that was not compiled before'),
+      noteBreak: ({ reason, location: { file, line } }) => {
+        this.#noteBreak(reason, { file, line });
       },
       warn: (topic, message) => {
         this.#session().warnOnce(topic, message);
@@ -244,42 +264,32 @@ export class CompiledCode {
     }
   }
 
-  #request(traced: Pick<TracedCall, 'inputs'>): Parameters<Session['prepare']>[1] {
-    const { backend, mode, options } = this.#options;
+  #request(
+    { inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>,
+    backend: Backend,
+  ): Parameters<Session['prepare']>[1] {
+    const { mode, options } = this.#options;
     return {
       name: this.name,
-      backend: backend ?? 'inductor',
-      examples: traced.inputs,
+      backend,
+      examples: inputs,
+      placement,
       ...(options === undefined ? {} : { patch: options }),
       ...(mode === undefined ? {} : { mode }),
     };
   }
 
-  #install(traced: TracedCall, executable: Executable, thisArg: unknown): Entry {
-    const self = { this: undefined };
-    const entry: Entry = {
-      owner: isObject(thisArg) ? new WeakRef(thisArg) : undefined,
-      ...traced,
-      inputs: traced.positions,
-      executable,
-      self,
-      slots: [self],
-      leaves: [...traced.leaves],
-    };
-    this.#entries.unshift(entry);
-    return entry;
-  }
-
   /** Says which guard of the newest entry failed, makes changing sizes symbolic, and stops at the limit. */
-  #explainMiss(thisArg: unknown, scope: readonly unknown[]): void {
+  #explainMiss(scope: CallScope): void {
     const [newest] = this.#entries;
     if (newest === undefined) return;
-    const reason = this.#whyMissed(newest, thisArg, scope);
+    const { reason, failure } = newest.mismatch(scope);
+    if (failure !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
     this.#recompiles.push(reason);
     const config = this.#config();
     this.#session().log('recompiles', `${this.name}: ${reason}`, config);
-    const owner = isObject(thisArg) ? thisArg : undefined;
-    const ofOwner = this.#entries.filter((entry) => entry.owner?.deref() === owner).length;
+    const owner = ownerOf(scope.thisArg);
+    const ofOwner = this.#entries.filter((entry) => entry.isOf(owner)).length;
     const allInAll = this.#entries.length >= config.accumulatedRecompileLimit;
     if (ofOwner < config.recompileLimit && !allInAll) return;
     const error = recompileLimit(
@@ -289,7 +299,7 @@ export class CompiledCode {
     );
     if (this.#options.fullgraph === true) throw error;
     this.#session().warnOnce(error.code, error.message);
-    if (allInAll || owner === undefined) this.#eager = true;
+    if (allInAll || owner === undefined) this.#isLimited = true;
     else this.#eagerOwners.add(owner);
   }
 
@@ -298,22 +308,6 @@ export class CompiledCode {
     const { config } = this.#session();
     const { options } = this.#options;
     return options === undefined ? config : withConfig(config, options, 'options');
-  }
-
-  #whyMissed(entry: Entry, thisArg: unknown, scope: readonly unknown[]): string {
-    entry.self.this = thisArg;
-    entry.slots[1] = scope;
-    const failed = checkGuards(entry.nodes, entry.slots, entry.leaves);
-    const node = entry.nodes[failed];
-    if (node === undefined) {
-      const captured = entry.captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
-      return captured === undefined
-        ? `sizes: ${entry.sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`
-        : `a captured tensor is no longer ${printTensorGuard(captured.guard)}`;
-    }
-    const failure = explainFailure(node, entry.slots);
-    if (failure.sizes !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
-    return `${failure.path} was ${failure.found}, expected ${failure.expected}`;
   }
 
   #makeDynamic({ path, sizes }: GuardFailure): void {
@@ -327,12 +321,12 @@ export class CompiledCode {
   }
 
   #trace(thisArg: unknown, args: readonly unknown[]): TracedCall | undefined {
-    const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(args) };
+    const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(thisArg, args).values };
     const dynamic = this.#dynamic();
     const isDynamic = (path: string, axis: number): boolean =>
       dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
     try {
-      const traced = traceCall(call, isDynamic);
+      const traced = traceCall(call, { isDynamic, keepScalars: this.#config().alwaysKeepTensorConstants });
       if (!('error' in traced)) {
         this.#inspectSource();
         return traced;
@@ -349,7 +343,7 @@ export class CompiledCode {
 
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
   #breakGraph(error: TsInductorError): void {
-    if (this.#options.fullgraph === true) throw graphBreak(error.message, error.location, error);
+    if (this.#options.fullgraph === true) throw graphBreak(this.name, error);
     this.#noteBreak(reasonOf(error), error.location);
   }
 
@@ -377,17 +371,9 @@ export class CompiledCode {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** The symbolic sizes of a call. */
-const sizesOf = (graph: Graph, inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
-  new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, inputs[placeholder]?.shape[axis] ?? 0]));
+const ownerOf = (thisArg: unknown): object | undefined => (isObject(thisArg) ? thisArg : undefined);
 
-const guardsOf = (entry: Entry): string[] => [
-  ...entry.nodes.map(printGuard),
-  ...entry.captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
-  ...entry.sizeGuards.map(({ text }) => text),
-];
-
-const breaking = ['DATA_DEPENDENT', 'TRACE_WRITE', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
+const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
 
 /** Whether an error means that the function cannot be one graph, rather than that the user made one. */
 const breaksGraph = (error: unknown): error is TsInductorError =>

@@ -3,10 +3,14 @@ import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { createStoragePool } from '@tsinductor/runtime';
 import type { StoragePool } from '@tsinductor/runtime';
-import { setStorageProvider } from '@tsinductor/tensor/internal';
+import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
+import { CudaDevices } from './cuda/cuda-devices.ts';
+import { stanceInTrace } from './errors.ts';
 import type { Machine } from './machine.ts';
 import { Session } from './session.ts';
 import type { Voice } from './session.ts';
+import { checkStance, defaultStance } from './stance.ts';
+import type { CurrentStance, Stance, StanceOptions } from './stance.ts';
 
 interface DefaultCompiler {
   program: ConfigPatch;
@@ -14,15 +18,22 @@ interface DefaultCompiler {
   /** One pool for the life of the process: blocks outlive sessions. */
   memory: OpenedMemory | undefined;
   providesMemory: boolean;
+  readonly devices: CudaDevices;
+  stance: CurrentStance;
 }
 
-// Named exception to "no module state": the default compiler.
+// Named exceptions to "no module state": the default compiler, the open devices.
 const defaultCompiler: DefaultCompiler = {
   program: {},
   session: undefined,
   memory: undefined,
   providesMemory: false,
+  devices: new CudaDevices(defaultSession),
+  stance: defaultStance,
 };
+
+// A tensor may go to a device before anything is compiled. Nothing is opened until then.
+setDeviceProvider(defaultCompiler.devices);
 
 const processVoice: Voice = {
   warn: (code, message) => {
@@ -47,18 +58,36 @@ export function defaultSession(): Session {
   return defaultCompiler.session;
 }
 
+/** The devices that tensors of this process are on, and their driver. */
+export const openDevices = (): CudaDevices => defaultCompiler.devices;
+
+/**
+ * From this size on native memory is on huge pages, which makes kernels that stream it up to a quarter faster: tensors so
+ * large get it even before anything is compiled, because they are likely what compiled functions will read.
+ */
+const hugePageBytes = 4 << 20;
+
 /** From now on tensors are allocated in native memory, which is looked for when the first one is. */
 export function useNativeMemory(): void {
   if (defaultCompiler.providesMemory) return;
   defaultCompiler.providesMemory = true;
+  provideMemory(0);
+}
+
+function provideMemory(least: number): void {
   const opened = (): OpenedMemory => (defaultCompiler.memory ??= openMemory(defaultSession().machine()));
   setStorageProvider({
     get pool() {
       return opened().pool;
     },
+    isOpen: () => defaultCompiler.memory !== undefined,
+    least,
     addressOf: (array) => opened().addressOf(array),
+    temporaries: () => defaultCompiler.session?.plannedTemporaries(),
   });
 }
+
+provideMemory(hugePageBytes);
 
 interface OpenedMemory {
   readonly pool: StoragePool;
@@ -81,6 +110,43 @@ function openMemory(machine: Machine): OpenedMemory {
 export function setConfig(patch: ConfigPatch): void {
   defaultCompiler.program = { ...defaultCompiler.program, ...patch };
   reset();
+}
+
+/** What compiled functions do now. */
+export const currentStance = (): CurrentStance => defaultCompiler.stance;
+
+/**
+ * Says what every compiled function of the process does from now on, and at which calls it compiles:
+ *
+ * - `default`: what `compile` says.
+ * - `force_eager`: functions run as they are, whatever was compiled.
+ * - `eager_on_recompile`: what was compiled is used where it fits; other calls run as they are, first ones as well.
+ * - `fail_on_recompile`: what was compiled is used where it fits; any other call is an error.
+ * - `eager_then_compile`: the first call of a function runs as it is, the second is compiled, and sizes of arguments that differ
+ *   between them are symbolic at once, so that no code is made for the first size alone.
+ * - `aot_eager_then_compile`: the same, with the backend `aot_eager` for the first call.
+ *
+ * `explain` and `warmup` compile under every stance but `force_eager`.
+ *
+ * @returns What gives the stance back that was there before: `using stance = setStance(...)` sets it for a block.
+ * @throws UserError STANCE_VALUE, STANCE_OPTION for what is no stance or option; STANCE_IN_TRACE inside a compiled function;
+ *   STANCE_RECOMPILE from calls under `fail_on_recompile`
+ * @example
+ * {
+ *   using stance = setStance('fail_on_recompile'); // serving: everything was compiled in the warm-up
+ *   serve(model);
+ * }
+ * @see torch.compiler.set_stance
+ */
+export function setStance(stance: Stance, options: StanceOptions = {}): Disposable {
+  if (isRecording()) throw stanceInTrace();
+  const before = defaultCompiler.stance;
+  defaultCompiler.stance = checkStance(stance, options);
+  return {
+    [Symbol.dispose]: () => {
+      defaultCompiler.stance = before;
+    },
+  };
 }
 
 /** Closes the default session: the next compiled call opens a new one. What is on disk stays. */

@@ -2,6 +2,8 @@
 import { inspect } from 'node:util';
 import { InternalError, ToolchainError, UserError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
+import { badValues } from '@tsinductor/ir';
+import type { CheckSite } from '@tsinductor/ir';
 
 export const unknownOption = (name: string, known: readonly string[]): UserError =>
   new UserError('OPTION_UNKNOWN', `compile() has no option ${JSON.stringify(name)}`, {
@@ -14,6 +16,21 @@ export const badOption = (name: string, value: unknown, allowed: string): UserEr
 export const notAFunction = (value: unknown): UserError =>
   new UserError('COMPILE_TARGET', `compile() was given ${describe(value)}`, {
     hint: 'give it a function over tensors, or use it as a method decorator',
+  });
+
+export const notCallable = (where: string, value: unknown): UserError =>
+  new UserError('FUNCTION_EXPECTED', `${where}() was given ${describe(value)}`, {
+    hint: 'give it a function, or use it as a method decorator',
+  });
+
+export const badDisableOption = (name: string, value: unknown): UserError =>
+  new UserError('DISABLE_OPTION', `disable() was given ${describe(value)} as ${JSON.stringify(name.slice(0, 60))}`, {
+    hint: 'give it { reason }, a text',
+  });
+
+export const badBundleValue = (value: unknown): UserError =>
+  new UserError('CACHE_BUNDLE_VALUE', `loadCacheArtifacts() was given ${describe(value)}`, {
+    hint: 'give it the bytes that saveCacheArtifacts() gave, as a Uint8Array',
   });
 
 export const unsupportedArgument = (path: string, value: unknown): UserError =>
@@ -41,13 +58,57 @@ export const argumentTooDeep = (path: string): UserError =>
     hint: 'pass a flatter structure',
   });
 
-/** Under `fullgraph`: the function cannot be one graph, for the reason that the message gives. */
-export const graphBreak = (reason: string, location: SourceLocation | undefined, cause: unknown): UserError =>
-  new UserError('GRAPH_BREAK', `fullgraph: ${reason}`, {
-    location,
+/** Under `fullgraph`: the function cannot be one graph, for the reason that the cause gives. */
+export const graphBreak = (name: string, cause: TsInductorError): UserError =>
+  new UserError('GRAPH_BREAK', `${name} is not one graph, as fullgraph asks: ${reasonOf(cause)}`, {
+    location: cause.location,
     cause,
-    hint: 'compute with tensors (where, gather) instead, or drop fullgraph to run this function segment by segment',
+    hint: `${cause.hint ?? 'change that'}, or drop fullgraph to run the function segment by segment`,
   });
+
+/** A call writes to memory that several of its tensors share: what was compiled takes each as memory of its own. */
+export const sharedWrite = (): UserError =>
+  new UserError('SHARED_WRITE', 'it writes to memory that several of its tensors share in this call', {
+    hint: 'pass the tensor once and take views of it inside the function, or clone() one of them',
+  });
+
+export const unknownStance = (value: unknown, known: readonly string[]): UserError =>
+  new UserError('STANCE_VALUE', `setStance() was given ${describe(value)}`, {
+    hint: `give one of ${known.join(', ')}`,
+  });
+
+/** An option that setStance() does not have, a value that it cannot take, or one that does not go with the stance. */
+export const badStanceOption = (what: string, hint: string): UserError =>
+  new UserError('STANCE_OPTION', `setStance(): ${what}`, { hint });
+
+export const stanceInTrace = (): UserError =>
+  new UserError('STANCE_IN_TRACE', 'setStance() was called inside a compiled function', {
+    hint: 'set the stance before the function is called',
+  });
+
+/** An op has only its own function to run, which the setting `implicitFallbacks` forbids. */
+export const noLowering = (op: string, location: SourceLocation | undefined): UserError =>
+  new UserError('NO_LOWERING', `${op} has no lowering, so it would run by its own function between kernels`, {
+    hint: 'give its definition a lowering, or set implicitFallbacks to true',
+    location,
+  });
+
+/** The stance forbids to compile, and nothing that was compiled fits the call. */
+export const stanceForbids = (name: string, reason: string): UserError =>
+  new UserError(
+    'STANCE_RECOMPILE',
+    `${name} would be compiled, which the stance fail_on_recompile forbids: ${reason}`,
+    {
+      hint: 'call it as it was called when it was compiled, compile it for these arguments before, or set another stance',
+    },
+  );
+
+export const markedSizeFixed = (path: string, axis: number, value: number): UserError =>
+  new UserError(
+    'MARKED_SIZE_FIXED',
+    `axis ${String(axis)} of ${path} was marked dynamic, and the function works for size ${String(value)} only`,
+    { hint: 'do not read that size as a number or meet it with one that is fixed, or do not mark it' },
+  );
 
 /** What an error says is wrong, without where it is and what to do. */
 export function reasonOf({ message, hint, location }: TsInductorError): string {
@@ -61,7 +122,7 @@ export const recompileLimit = (name: string, limit: number, reason: string): Use
     'RECOMPILE_LIMIT',
     `${name} was compiled ${String(limit)} times; the last guard to fail was: ${reason}`,
     {
-      hint: 'mark changing sizes dynamic, pass changing numbers as tensors, or raise recompileLimit',
+      hint: 'mark changing sizes with markDynamic, pass changing numbers as tensors, or raise recompileLimit',
     },
   );
 
@@ -72,9 +133,13 @@ export const segmentLimit = (name: string, limit: number): UserError =>
     { hint: 'pass sizes and numbers that change as tensors, or raise recompileLimit' },
   );
 
-/** A check of an index that failed in native code: the message names the operator and what was out of range. */
-export const checkFailed = (what: string, location: SourceLocation | undefined): UserError =>
-  new UserError('INDEX_OUT_OF_RANGE', what, { location, hint: 'check the index tensor against the size it indexes' });
+/** A check that failed in native code: the message names the operator and what is out of range, or wrong with the values. */
+export function checkFailed(site: CheckSite | undefined): UserError {
+  if (site?.remedy !== undefined) return badValues(site, site.remedy);
+  const { op, what, location } = site ?? { op: 'an operator', what: 'index out of range', location: undefined };
+  const hint = 'check the index tensor against the size it indexes';
+  return new UserError('INDEX_OUT_OF_RANGE', `${op}: ${what}`, { location, hint });
+}
 
 export const inputLayout = (what: string, found: string, expected: string): UserError =>
   new UserError('INPUT_LAYOUT', `${what} of a compiled graph is ${found}, and the code was made for ${expected}`, {
@@ -84,6 +149,21 @@ export const inputLayout = (what: string, found: string, expected: string): User
 export const outputLayout = (output: string, elements: number): InternalError =>
   new InternalError('OUTPUT_LAYOUT', `an output is ${output}, and ${String(elements)} elements are allocated for it`, {
     hint: 'this is a bug: please report it with the output of explain()',
+  });
+
+export const architectureTooOld = (found: string): ToolchainError =>
+  new ToolchainError('CUDA_ARCHITECTURE', `this CUDA device is ${found}, and code is made for sm_80 and newer`, {
+    hint: 'use a device of compute capability 8.0 or newer, or the CPU',
+  });
+
+export const architectureUnfit = (found: string, configured: string): UserError =>
+  new UserError('CUDA_ARCHITECTURE_UNFIT', `the setting cuda.arch is ${configured}, and this device is ${found}`, {
+    hint: "set it to '80', whose code newer devices run, or leave it to the device",
+  });
+
+export const foreignDevice = (name: string): InternalError =>
+  new InternalError('DEVICE_FOREIGN', `${name} was opened by someone else than this compiler`, {
+    hint: 'leave opening devices to the compiler',
   });
 
 export const buildTimedOut = ({

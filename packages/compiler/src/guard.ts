@@ -7,11 +7,14 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
+import { dynamicAxesOf, printRange } from '@tsinductor/tensor/internal';
+import type { Device, SizeRange } from '@tsinductor/tensor/internal';
 
-/** What is required of a tensor. `null` in shape: a symbolic size of at least 2, which need not be the traced one. */
+/** What is required of a tensor. A range in shape: a symbolic size, which need not be the traced one. */
 export interface TensorGuard {
   readonly dtype: DType;
-  readonly shape: readonly (number | null)[];
+  readonly device: Device;
+  readonly shape: readonly (number | SizeRange)[];
   /** Exact strides; `contiguous` where sizes are symbolic. */
   readonly strides: readonly number[] | 'contiguous';
 }
@@ -81,16 +84,28 @@ function meets(value: unknown, expect: Expectation, leaves: Tensor[]): boolean {
 
 export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
   const { shape, strides } = tensor;
-  if (tensor.dtype !== guard.dtype || shape.length !== guard.shape.length) return false;
+  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device) return false;
+  if (shape.length !== guard.shape.length) return false;
   for (let axis = 0; axis < shape.length; axis += 1) {
     const expected = guard.shape[axis];
-    const found = shape[axis] ?? 0;
-    if (expected === null ? found < 2 : found !== expected) return false;
+    if (expected === undefined || !meetsSize(shape[axis] ?? 0, expected)) return false;
   }
+  if (!meetsMarks(tensor, guard)) return false;
   if (guard.strides === 'contiguous') return isContiguous(shape, strides);
   for (let axis = 0; axis < strides.length; axis += 1) if (strides[axis] !== guard.strides[axis]) return false;
   return true;
 }
+
+/** An axis that was marked since wants code for any size. */
+function meetsMarks(tensor: Tensor, { shape }: TensorGuard): boolean {
+  for (const axis of dynamicAxesOf(tensor).keys()) if (typeof shape[axis] === 'number') return false;
+  return true;
+}
+
+const meetsSize = (found: number, expected: number | SizeRange): boolean =>
+  typeof expected === 'number'
+    ? found === expected
+    : found >= expected.min && (expected.max === null || found <= expected.max);
 
 /** Whether strides are exactly the row-major ones. */
 export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
@@ -126,20 +141,23 @@ export function explainFailure(node: GuardNode, slots: readonly unknown[]): Guar
 
 /** The axes at which sizes differ, if nothing else keeps `tensor` from meeting the guard. */
 function differingSizes(tensor: Tensor, guard: TensorGuard): number[] | undefined {
-  if (tensor.dtype !== guard.dtype || tensor.shape.length !== guard.shape.length) return undefined;
+  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device) return undefined;
+  if (tensor.shape.length !== guard.shape.length) return undefined;
   const axes: number[] = [];
   for (const [axis, expected] of guard.shape.entries()) {
     const found = tensor.shape[axis] ?? 0;
+    if (meetsSize(found, expected)) continue;
     // 0 and 1 mean something else than other sizes do: broadcasting, empty loops. They are never made symbolic.
-    if (expected === null ? found < 2 : found !== expected && (found < 2 || expected < 2)) return undefined;
-    if (expected !== null && found !== expected) axes.push(axis);
+    if (typeof expected !== 'number' || found < 2 || expected < 2) return undefined;
+    axes.push(axis);
   }
   return axes.length > 0 ? axes : undefined;
 }
 
-export function printTensorGuard({ dtype, shape, strides }: TensorGuard): string {
-  const sizes = shape.map((size) => (size === null ? '≥2' : String(size))).join(', ');
-  return `${dtype}[${sizes}]${strides === 'contiguous' ? '' : ` strides [${strides.join(', ')}]`}`;
+export function printTensorGuard({ dtype, device, shape, strides }: TensorGuard): string {
+  const sizes = shape.map((size) => (typeof size === 'number' ? String(size) : printRange(size))).join(', ');
+  const place = device === 'cpu' ? '' : ` on ${device}`;
+  return `${dtype}[${sizes}]${place}${strides === 'contiguous' ? '' : ` strides [${strides.join(', ')}]`}`;
 }
 
 function printExpectation(expect: Expectation): string {
@@ -161,7 +179,11 @@ function printExpectation(expect: Expectation): string {
 
 function printFound(value: unknown): string {
   if (isTensor(value)) {
-    return printTensorGuard({ dtype: value.dtype, shape: value.shape, strides: value.strides });
+    const { dtype, device, shape, strides } = value;
+    const marked = [...dynamicAxesOf(value).keys()];
+    const marks =
+      marked.length === 0 ? '' : ` with ${marked.length === 1 ? 'axis' : 'axes'} ${marked.join(', ')} marked`;
+    return `${printTensorGuard({ dtype, device, shape, strides })}${marks}`;
   }
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   if (typeof value === 'function') return `function ${value.name}`;

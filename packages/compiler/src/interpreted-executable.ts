@@ -5,7 +5,8 @@ import { optimize, printGraph } from '@tsinductor/graph';
 import { evaluateIndex, interpretProgram } from '@tsinductor/ir';
 import type { BufferDecl, BufferId, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
-import { allocate, placedTensor, placeOf } from '@tsinductor/tensor/internal';
+import { allocate, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
+import type { Placement } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { TracedGraph } from './session.ts';
 import type { Executable } from './executable.ts';
@@ -14,7 +15,11 @@ type Sizes = ReadonlyMap<string, number>;
 type Elements = Parameters<typeof interpretProgram>[1]['buffers'] extends ReadonlyMap<BufferId, infer E> ? E : never;
 
 /** `runsOn` is what `explain` says of it. */
-export function interpretedExecutable({ graph, primitives }: TracedGraph, runsOn: string): Executable {
+export function interpretedExecutable(
+  { graph, primitives }: TracedGraph,
+  runsOn: string,
+  placement?: Placement,
+): Executable {
   const program = lowerGraph(optimize(primitives));
   const declared = new Map(program.buffers.map((buffer) => [buffer.id, buffer]));
   const outputs = program.outputs.map((id) => declared.get(id)).filter((buffer) => buffer !== undefined);
@@ -23,7 +28,9 @@ export function interpretedExecutable({ graph, primitives }: TracedGraph, runsOn
       const sizes: Sizes = new Map(
         graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]),
       );
-      const results = interpret(program, outputs, { inputs, sizes });
+      const results = interpret(program, outputs, { inputs, sizes }).map((result, position) =>
+        sendTo(result, placement?.outputs[position] ?? 'cpu'),
+      );
       for (const { placeholder, output } of graph.mutations) {
         at(inputs, placeholder).writeBack(at(results, output));
       }
@@ -42,7 +49,7 @@ function interpret(
   program.inputs.forEach((id, position) => {
     const tensor = at(inputs, position);
     const { storage, layout } = placeOf(tensor, 'a compiled call');
-    buffers.set(id, storage.elements(tensor.dtype, layout.offset));
+    buffers.set(id, storage.read(tensor.dtype, layout.offset, layout.offset + reachOf(tensor)));
   });
   const results = outputs.map(({ id, dtype, shape, strides, size }) => {
     const evaluate = (index: BufferDecl['size']): number => evaluateIndex(index, { sizes });

@@ -111,8 +111,7 @@ export class NativeExecutable implements Executable {
 
   #fail(status: number, outputs: readonly Tensor[]): never {
     for (const output of outputs) output.dispose();
-    const site = this.#siteOf(status - 1);
-    throw checkFailed(`${site?.op ?? 'an operator'}: ${site?.what ?? 'index out of range'}`, site?.location);
+    throw checkFailed(this.#siteOf(status - 1));
   }
 }
 

@@ -5,6 +5,9 @@
 // property that the function reads becomes a guard at its access path, and what it does not read is not guarded. A
 // class with #private fields cannot be proxied; the trace is then repeated with such instances passed as they are and
 // their own enumerable properties taken in whole (`mode: 'scan'`).
+//
+// A write to any of them is refused, as a compiled call would not repeat it. While the trace is trusted, writes are carried
+// out on the object itself, and plain values are read off class instances without a guard.
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
 import { types } from 'node:util';
@@ -21,6 +24,8 @@ export interface Observation {
   readonly nodes: readonly GuardNode[];
   /** The distinct tensors found, in the order of their leaves: grows as well. */
   readonly leaves: readonly Tensor[];
+  /** Takes back what the function wrote to objects that it saw as they are, in scan mode; gives the path of one. */
+  takeBack(): string | undefined;
 }
 
 interface Place {
@@ -34,6 +39,8 @@ export interface ObserveOptions {
   readonly mode: ObserveMode;
   guardOf(tensor: Tensor, path: string): TensorGuard;
   standIn(tensor: Tensor, path: string): Tensor;
+  /** Whether what the function does beside tensors is to happen once, when it is traced. */
+  isTrusted(): boolean;
 }
 
 const maximumDepth = 64;
@@ -49,6 +56,7 @@ class Observer {
   readonly #leafOf = new Map<Tensor, number>();
   readonly #standIns = new Map<Tensor, Tensor>();
   readonly #proxies = new Map<object, object>();
+  readonly #seen: { readonly value: object; readonly path: string; readonly members: Members }[] = [];
 
   constructor(options: ObserveOptions) {
     this.#options = options;
@@ -63,7 +71,26 @@ class Observer {
       isObservable(thisArg) || isPlainObject(thisArg)
         ? this.#read({ slot: 0, path: '', depth: 0 }, { key: 'this', path: 'this', value: thisArg })
         : thisArg;
-    return { thisArg: self, args: standIns, nodes: this.#nodes, leaves: this.#leaves };
+    return {
+      thisArg: self,
+      args: standIns,
+      nodes: this.#nodes,
+      leaves: this.#leaves,
+      takeBack: () => this.#takeBack(),
+    };
+  }
+
+  #takeBack(): string | undefined {
+    const written = this.#seen.flatMap(({ value, path, members }) =>
+      restore(value, members).map((key) => memberPath(path, key)),
+    );
+    return written[0];
+  }
+
+  /** In scan mode the function sees objects as they are: what they were shows what it wrote. */
+  #remember(value: object, path: string): void {
+    if (this.#options.mode === 'scan')
+      this.#seen.push({ value, path, members: Object.getOwnPropertyDescriptors(value) });
   }
 
   /** Guards `value`, found at `key` of the object in `parent`'s slot, and gives its stand-in. */
@@ -76,9 +103,11 @@ class Observer {
     if (isTensor(value)) return this.#tensor(value, path, guard);
     if (Array.isArray(value)) {
       const place = guard({ kind: 'array', length: value.length });
-      return value.map((item: unknown, index) =>
+      this.#remember(value, path);
+      const items = value.map((item: unknown, index) =>
         this.#read(place, { key: index, path: `${path}[${String(index)}]`, value: item }),
       );
+      return this.#watched(items, value, path);
     }
     if (isPlainObject(value)) return this.#object(value, guard({ kind: 'object', keys: Object.keys(value) }));
     if (isObservable(value)) {
@@ -106,11 +135,27 @@ class Observer {
 
   #object(value: Record<string, unknown>, place: Place): Record<string, unknown> {
     const copy: Record<string, unknown> = {};
+    this.#remember(value, place.path);
     for (const key of Object.keys(value)) {
       const member = this.#read(place, { key, path: memberPath(place.path, key), value: value[key] });
       Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true });
     }
-    return copy;
+    return this.#watched(copy, value, place.path);
+  }
+
+  /** `copy`, which stands for `original`, and through which nobody writes. */
+  #watched<T extends object>(copy: T, original: object, path: string): T {
+    const changing = <R>(key: PropertyKey, change: (target: object) => R): R => {
+      if (!this.#options.isTrusted()) throw observedWrite(memberPath(path, String(key)));
+      change(original);
+      return change(copy);
+    };
+    return new Proxy(copy, {
+      set: (_, key, value) => changing(key, (target) => Reflect.set(target, key, value)),
+      defineProperty: (_, key, descriptor) =>
+        changing(key, (target) => Reflect.defineProperty(target, key, descriptor)),
+      deleteProperty: (_, key) => changing(key, (target) => Reflect.deleteProperty(target, key)),
+    });
   }
 
   #instance(value: object, place: Place): object {
@@ -118,6 +163,7 @@ class Observer {
     if (known !== undefined) return known;
     if (this.#options.mode === 'scan') {
       this.#proxies.set(value, value);
+      this.#remember(value, place.path);
       for (const key of Object.keys(value)) this.#scanMember(value, key, place);
       return value;
     }
@@ -138,8 +184,10 @@ class Observer {
   /** The proxy's target is a bare object of the same class, so that frozen instances can be stood in for as well. */
   #proxy(value: object, place: Place): object {
     const seen = new Map<string, unknown>();
-    const write = (key: PropertyKey): never => {
-      throw observedWrite(memberPath(place.path, String(key)));
+    const changing = (key: PropertyKey, change: () => boolean): boolean => {
+      if (!this.#options.isTrusted()) throw observedWrite(memberPath(place.path, String(key)));
+      seen.delete(String(key));
+      return change();
     };
     const proxy: object = new Proxy(Object.create(prototypeOf(value)) as object, {
       get: (_, key): unknown => {
@@ -154,6 +202,7 @@ class Observer {
         if (descriptor.get !== undefined) return descriptor.get.call(proxy) as unknown;
         const inherited = !Object.hasOwn(value, key);
         if (typeof key === 'symbol' || (inherited && typeof descriptor.value === 'function')) return descriptor.value;
+        if (this.#options.isTrusted() && !seen.has(key) && isPlainValue(descriptor.value)) return descriptor.value;
         if (!seen.has(key)) {
           seen.set(key, this.#read(place, { key, path: memberPath(place.path, key), value: descriptor.value }));
         }
@@ -166,9 +215,9 @@ class Observer {
         return { value: Reflect.get(proxy, key) as unknown, enumerable: true, configurable: true, writable: true };
       },
       getPrototypeOf: () => prototypeOf(value),
-      set: (_, key) => write(key),
-      defineProperty: (_, key) => write(key),
-      deleteProperty: (_, key) => write(key),
+      set: (_, key, written) => changing(key, () => Reflect.set(value, key, written)),
+      defineProperty: (_, key, descriptor) => changing(key, () => Reflect.defineProperty(value, key, descriptor)),
+      deleteProperty: (_, key) => changing(key, () => Reflect.deleteProperty(value, key)),
     });
     return proxy;
   }
@@ -187,6 +236,21 @@ function isObservable(value: unknown): value is object {
 const isOpaque = (value: object): boolean =>
   ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value) || types.isPromise(value) || types.isProxy(value);
 
+type Members = Readonly<Record<string, PropertyDescriptor>>;
+
+/** Gives `value` the members that it had; the names of those that were not so. */
+function restore(value: object, members: Members): readonly string[] {
+  const added = Object.keys(value).filter((key) => !Object.hasOwn(members, key));
+  for (const key of added) Reflect.deleteProperty(value, key);
+  const changed = Object.entries(members).filter(
+    ([key, member]) => !Object.is(Object.getOwnPropertyDescriptor(value, key)?.value, member.value),
+  );
+  for (const [key, member] of changed) Object.defineProperty(value, key, member);
+  return [...changed.map(([key]) => key), ...added];
+}
+
+const isPlainValue = (value: unknown): boolean => typeof value !== 'object' || value === null;
+
 const isContainer = (value: object): boolean => Array.isArray(value) || isPlainObject(value) || isObservable(value);
 
 function findDescriptor(value: object, key: PropertyKey): PropertyDescriptor | undefined {
@@ -198,4 +262,4 @@ function findDescriptor(value: object, key: PropertyKey): PropertyDescriptor | u
 }
 
 const memberPath = (path: string, key: string): string =>
-  /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
+  /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${/^\d+$/.test(key) ? key : JSON.stringify(key)}]`;

@@ -10,6 +10,9 @@ export type CustomBackend = (graph: Graph, exampleInputs: readonly Tensor[]) => 
 export type Mode = 'default' | 'reduce-overhead' | 'max-autotune' | 'max-autotune-no-cudagraphs';
 const modes: readonly Mode[] = ['default', 'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'];
 
+/** What runs a traced graph: our compiler, nothing (the function runs as it is), the interpreter, or a user's own. */
+export type Backend = 'inductor' | 'eager' | 'aot_eager' | CustomBackend;
+
 export interface CompileOptions {
   /** What the compiler may spend: as torch.compile's. On the CPU the modes differ in tuning only. */
   readonly mode?: Mode;
@@ -18,7 +21,7 @@ export interface CompileOptions {
   /** true: sizes are symbolic from the start; false: never; unset: the second distinct size of an axis makes it so. */
   readonly dynamic?: boolean;
   /** `inductor` compiles; `eager` runs the function as it is; `aot_eager` runs the decomposed graph on the interpreter. */
-  readonly backend?: 'inductor' | 'eager' | 'aot_eager' | CustomBackend;
+  readonly backend?: Backend;
   /** A patch over the configuration: camelCase or torch's names. */
   readonly options?: ConfigPatch;
   /** A label for logs and `explain`. */
@@ -34,14 +37,16 @@ type Check = readonly [allowed: string, accepts: (value: unknown) => boolean];
 const isBoolean: Check = ['true or false', (value) => typeof value === 'boolean'];
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
+/** Whether `value` names a backend, or is one. */
+export const isBackend = (value: unknown): value is Backend =>
+  ['inductor', 'eager', 'aot_eager'].includes(value as string) || isFunction(value);
+export const backendForms = "'inductor', 'eager', 'aot_eager' or a function (graph, exampleInputs) => callable";
+
 const checks: Readonly<Record<keyof CompileOptions, Check>> = {
   mode: [modes.map((mode) => `'${mode}'`).join(', '), (value) => (modes as readonly unknown[]).includes(value)],
   fullgraph: isBoolean,
   dynamic: isBoolean,
-  backend: [
-    "'inductor', 'eager', 'aot_eager' or a function (graph, exampleInputs) => callable",
-    (value) => ['inductor', 'eager', 'aot_eager'].includes(value as string) || isFunction(value),
-  ],
+  backend: [backendForms, isBackend],
   options: ['an object of configuration settings', (value) => typeof value === 'object' && value !== null],
   name: ['a string', (value) => typeof value === 'string'],
   disable: isBoolean,

@@ -6,10 +6,19 @@ import type { DType } from '@tsinductor/base';
 import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
 import type { Graph } from '@tsinductor/graph';
 import { add, constantValue, evaluateIndex } from '@tsinductor/ir';
-import type { BufferDecl, Decision, GroupStatistics, Index, LoopProgram, Schedule } from '@tsinductor/ir';
+import type {
+  BufferDecl,
+  Decision,
+  GroupStatistics,
+  Index,
+  LoopProgram,
+  MemoryStatistics,
+  Schedule,
+} from '@tsinductor/ir';
+import type { TemporaryStats } from '@tsinductor/tensor';
 import type { KernelReport } from './report.ts';
 
-export const planFormat = 2;
+export const planFormat = 3;
 
 export interface PlannedTensor {
   readonly dtype: DType;
@@ -33,10 +42,14 @@ export interface Plan {
   readonly kernels: readonly KernelReport[];
   readonly decisions: readonly Decision[];
   readonly loopNodes: number;
+  readonly temporaries?: TemporaryStats;
 }
 
 export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProgram, 'units'>): Plan {
   const { program: loops } = schedule;
+  const counted = schedule.statistics?.groups;
+  // A group may be several kernels; what it moves is then no one kernel's.
+  const isKernelPerGroup = counted?.length === program.kernels.length;
   return {
     format: planFormat,
     entry: program.entry,
@@ -48,12 +61,22 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     mutations: graph.mutations,
     kernels: program.kernels.map(({ name, notes }, index) => ({
       name,
-      ...costOf(schedule.statistics?.groups[index]),
+      ...(isKernelPerGroup ? costOf(counted[index]) : {}),
       description: notes.join('; '),
     })),
     decisions: schedule.decisions,
     loopNodes: loops.nodes.length,
+    ...temporariesOf(schedule.statistics?.memory),
   };
+}
+
+function temporariesOf(counted: MemoryStatistics | undefined): Pick<Plan, 'temporaries'> {
+  if (counted === undefined) return {};
+  const total = constantValue(counted.totalBytes);
+  const [peakBefore, peakAfter] = [constantValue(counted.peakBefore), constantValue(counted.peakAfter)];
+  return total === undefined || peakBefore === undefined || peakAfter === undefined
+    ? {}
+    : { temporaries: { total, peakBefore, peakAfter } };
 }
 
 /** What a kernel moves and computes, where that does not depend on symbolic sizes. */
@@ -75,7 +98,7 @@ function bufferOf(program: LoopProgram, id: number): BufferDecl {
 const plannedTensor = ({ dtype, shape, strides, size }: BufferDecl): PlannedTensor => ({ dtype, shape, strides, size });
 
 /** The constants' bytes where the entry expects them, in base64. */
-function constantsBlock(program: LoopProgram, { offsets, bytes }: ConstantsLayout): string {
+export function constantsBlock(program: LoopProgram, { offsets, bytes }: ConstantsLayout): string {
   if (bytes === 0) return '';
   const block = Buffer.alloc(bytes);
   for (const [id, offset] of offsets) {

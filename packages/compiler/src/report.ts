@@ -3,6 +3,7 @@
 import { Lines } from '@tsinductor/base';
 import { printDecision } from '@tsinductor/ir';
 import type { Decision } from '@tsinductor/ir';
+import type { TemporaryStats } from '@tsinductor/tensor';
 
 export interface KernelReport {
   readonly name: string;
@@ -24,6 +25,8 @@ export interface GraphReport {
   readonly loopNodes: number;
   readonly kernels: readonly KernelReport[];
   readonly decisions: readonly Decision[];
+  /** Custom ops without a lowering, which run between native parts: name, place and reason. */
+  readonly hosts?: readonly string[];
   /** Gives the generated C++; undefined when it runs on the interpreter. */
   readonly source?: () => string;
   readonly cacheKey?: string;
@@ -31,6 +34,8 @@ export interface GraphReport {
   readonly origin?: 'built' | 'disk' | 'memory';
   readonly milliseconds?: number;
   readonly workspaceBytes?: number;
+  /** What one call takes for temporaries; undefined where that depends on symbolic sizes. */
+  readonly temporaries?: TemporaryStats;
 }
 
 export interface Break {
@@ -79,17 +84,35 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
   const time = graph.milliseconds === undefined ? '' : ` in ${graph.milliseconds.toFixed(1)} ms`;
   lines.line(`${count(graph.loopNodes, 'loop node')} became ${count(graph.kernels.length, 'kernel')}${source}${time}`);
   if (graph.workspaceBytes !== undefined) lines.line(`workspace: ${String(graph.workspaceBytes)} bytes`);
+  if (graph.temporaries !== undefined) lines.line(printTemporaries(graph.temporaries));
   list(
     lines,
     'kernels',
     graph.kernels.map((kernel) => `${kernel.name}${printCost(kernel)}: ${kernel.description}`),
   );
+  list(lines, 'host callbacks', graph.hosts ?? []);
   list(lines, 'guards', graph.guards);
   list(lines, 'decisions', graph.decisions.map(printDecision));
   lines.block('graph', () => {
     lines.line(graph.graph.trimEnd());
   }, ''); // prettier-ignore
 }
+
+/** What the graphs take together. */
+export const sumTemporaries = (reports: readonly Pick<GraphReport, 'temporaries'>[]): TemporaryStats =>
+  reports.reduce<TemporaryStats>(
+    (sum, { temporaries = none }) => ({
+      total: sum.total + temporaries.total,
+      peakBefore: sum.peakBefore + temporaries.peakBefore,
+      peakAfter: sum.peakAfter + temporaries.peakAfter,
+    }),
+    none,
+  );
+
+const none: TemporaryStats = { total: 0, peakBefore: 0, peakAfter: 0 };
+
+const printTemporaries = ({ total, peakBefore, peakAfter }: TemporaryStats): string =>
+  `temporaries: ${String(total)} bytes; at their peak ${String(peakBefore)} in the order of the program, ${String(peakAfter)} as planned`;
 
 function printCost({ bytes, leastBytes, operations }: KernelReport): string {
   if (bytes === undefined) return '';

@@ -3,12 +3,12 @@
 // structure. Sizes and numbers that change become inputs of a segment, as symbolic sizes of a graph do; a segment that is
 // compiled too often all the same is run operator by operator from then on, and says so.
 import type { Config } from '@tsinductor/config';
-import { decompose, SizeEnvironment } from '@tsinductor/graph';
+import { decompose, resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { SizeGuard } from '@tsinductor/graph';
 import { printIndex } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
-import { LazyRecorder } from '@tsinductor/tensor/internal';
-import type { NewSegment, SegmentCause, SegmentHost, SegmentPlan } from '@tsinductor/tensor/internal';
+import { dynamicAxesOf, LazyRecorder } from '@tsinductor/tensor/internal';
+import type { DynamicAxis, NewSegment, SegmentCause, SegmentHost, SegmentPlan } from '@tsinductor/tensor/internal';
 import { segmentLimit } from './errors.ts';
 import type { Executable } from './executable.ts';
 import { isContiguous } from './guard.ts';
@@ -22,8 +22,10 @@ export interface SegmentedFunction {
   readonly fn: (this: unknown, ...args: unknown[]) => unknown;
   config(): Config;
   dynamic(): boolean | undefined;
-  prepare(traced: TracedGraph, examples: PrepareRequest['examples']): Executable;
-  /** The program asked for values here. */
+  prepare(traced: TracedGraph, request: Pick<PrepareRequest, 'examples' | 'placement'>): Executable;
+  /** Whether a segment that was not met before may be compiled now; throws where it must not be met. */
+  mayCompile(): boolean;
+  /** The program left its graph here. */
   noteBreak(cause: SegmentCause): void;
   warn(code: string, message: string): void;
 }
@@ -71,11 +73,12 @@ export class SegmentedCode implements SegmentHost {
       ?.find(({ guards }) => guards.every((guard) => SizeEnvironment.holds(guard, sizes.hints())));
   }
 
-  add({ key, graph, sizes, inputs, choice, cause }: NewSegment): SegmentPlan {
+  add({ key, graph, sizes, inputs, choice, placement, cause }: NewSegment): SegmentPlan {
     if (cause !== undefined) this.#function.noteBreak(cause);
-    if (!this.#mayCompile(key)) return { choice, run: undefined };
+    if (!this.#function.mayCompile() || !this.#mayCompile(key)) return { choice, run: undefined };
     const primitives = decompose(graph, sizes);
-    const executable = this.#function.prepare({ graph, primitives }, inputs);
+    const resolved = { graph: resolveSizes(graph, sizes), primitives: resolveSizes(primitives, sizes) };
+    const executable = this.#function.prepare(resolved, { examples: inputs, placement });
     const segment: CompiledSegment = {
       choice,
       executable,
@@ -89,12 +92,17 @@ export class SegmentedCode implements SegmentHost {
     return segment;
   }
 
-  axesOf(slot: string, { shape, strides }: Tensor): readonly { readonly axis: number }[] {
+  axesOf(slot: string, tensor: Tensor): readonly DynamicAxis[] {
+    const { shape, strides } = tensor;
     const dynamic = this.#function.dynamic();
-    if (dynamic === false || !isContiguous(shape, strides)) return [];
+    if (!isContiguous(shape, strides)) return [];
+    const marked = dynamicAxesOf(tensor);
     return shape.flatMap((size, axis) => {
+      const range = marked.get(axis);
+      if (range !== undefined) return [{ axis, ...range }];
       // 0 and 1 mean something else than other sizes do.
-      if (size < 2 || (dynamic !== true && !this.#isChanging(`${slot} ${String(axis)}`, size))) return [];
+      if (dynamic === false || size < 2 || (dynamic !== true && !this.#isChanging(`${slot} ${String(axis)}`, size)))
+        return [];
       return [{ axis }];
     });
   }

@@ -7,21 +7,29 @@ import { optimize, printGraph } from '@tsinductor/graph';
 import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { stableHash, ToolchainError } from '@tsinductor/base';
-import type { Tensor } from '@tsinductor/tensor';
+import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
+import type { Placement } from '@tsinductor/tensor/internal';
 import { LRUCache } from 'lru-cache';
 import { Artifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
-import { compileStages, describeStages, planStages, sourceText, targetOf } from './compilation.ts';
+import { compileStages, describeStages, planStages, sourceText } from './compilation.ts';
 import type { Compilation } from './compilation.ts';
+import { CudaCompiler } from './cuda/cuda-compiler.ts';
+import type { CudaJobRequest, GeneratedCuda } from './cuda/cuda-compiler.ts';
 import { DebugFolders } from './debug-folders.ts';
 import type { Executable } from './executable.ts';
+import { graphParts } from './hosted-graph.ts';
+import type { TracedProgram } from './hosted-graph.ts';
+import { hostedExecutable } from './hosted-executable.ts';
 import { interpretedExecutable } from './interpreted-executable.ts';
 import { openMachine } from './machine.ts';
 import type { Machine, NativeMachine } from './machine.ts';
+import { makingOf } from './measure-schedule.ts';
 import { NativeExecutable } from './native-executable.ts';
-import type { CustomBackend, Mode } from './options.ts';
+import type { Backend, CustomBackend, Mode } from './options.ts';
 import { makePlan, planFormat } from './plan.ts';
-import { CompileClient } from './compile-client.ts';
+import { sumTemporaries } from './report.ts';
+import { CompileClients } from './compile-clients.ts';
 
 /** A graph as traced, and the same in primitives. */
 export interface TracedGraph {
@@ -31,10 +39,12 @@ export interface TracedGraph {
 
 export interface PrepareRequest {
   readonly name: string;
-  readonly backend: 'inductor' | 'eager' | 'aot_eager' | CustomBackend;
+  readonly backend: Backend;
   readonly examples: readonly Tensor[];
   readonly patch?: ConfigPatch;
   readonly mode?: Mode;
+  /** Where the graph runs, and where its outputs are to be. */
+  readonly placement: Placement;
 }
 
 /** Where a session says what a user should know. */
@@ -54,25 +64,45 @@ export class Session implements Disposable {
    * So that two functions with the same graph share its code. One that is dropped here stays whole for whoever holds it,
    * and its memory goes when nobody does.
    */
-  readonly #executables = new LRUCache<string, Executable>({ max: keptExecutables });
+  readonly #executables: LRUCache<string, Executable>;
   #folders: DebugFolders | undefined;
+  /** Graphs for CUDA devices. */
+  readonly cuda: CudaCompiler = new CudaCompiler({
+    build: (config, job) => this.artifacts(config).buildCudaNow(this.#clients.of(config), withLimit(job, config)),
+    buildAsync: (config, job) => this.artifacts(config).buildCuda(this.#clients.of(config), withLimit(job, config)),
+    show: (generated) => {
+      this.#showCuda(generated);
+    },
+  });
   readonly #artifacts = new Map<string, Artifacts>();
   readonly #machines = new Map<string, Machine>();
-  #client: CompileClient | undefined;
+  readonly #clients = new CompileClients();
   #uncached = 0;
 
-  constructor(config: Config, voice: Voice) {
+  constructor(config: Config, voice: Voice, kept: number = keptExecutables) {
     this.config = config;
+    this.#executables = new LRUCache({ max: kept });
     this.#voice = voice;
   }
 
   /** Makes an executable of a traced graph, blocking until it is built. */
-  prepare(traced: TracedGraph, request: PrepareRequest): Executable {
+  prepare(traced: TracedProgram, request: PrepareRequest): Executable {
+    if ('parts' in traced) {
+      return hostedExecutable(traced, graphParts(traced, request, this.config).map((part) => this.prepare(part.traced, part.request))); // prettier-ignore
+    }
+    const cuda = this.#cudaJob(traced, request);
+    if (cuda !== undefined) {
+      try {
+        return this.cuda.prepare(cuda);
+      } catch (error) {
+        return this.#interpretInstead(traced, error, cuda);
+      }
+    }
     const choice = this.#choose(traced, request);
     if (choice.kind === 'done') return choice.executable;
     try {
       const build = this.#generate(traced, request, choice);
-      const built = this.artifacts(choice.config).build(this.#compileClient(choice.config), build);
+      const built = this.artifacts(choice.config).build(this.#clients.of(choice.config), build);
       return this.#load(traced, built, { ...choice, origin: 'built' });
     } catch (error) {
       return this.#interpretInstead(traced, error, choice);
@@ -80,12 +110,21 @@ export class Session implements Disposable {
   }
 
   /** The same without blocking while the compiler runs. */
-  async prepareAsync(traced: TracedGraph, request: PrepareRequest): Promise<Executable> {
+  async prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable> {
+    if ('parts' in traced) {
+      const parts = graphParts(traced, request, this.config).map((part) =>
+        this.prepareAsync(part.traced, part.request),
+      );
+      return hostedExecutable(traced, await Promise.all(parts));
+    }
+    const cuda = this.#cudaJob(traced, request);
+    if (cuda !== undefined)
+      return this.cuda.prepareAsync(cuda).catch((error: unknown) => this.#interpretInstead(traced, error, cuda));
     const choice = this.#choose(traced, request);
     if (choice.kind === 'done') return choice.executable;
     try {
       const build = this.#generate(traced, request, choice);
-      const built = await this.artifacts(choice.config).buildAsync(this.#compileClient(choice.config), build);
+      const built = await this.artifacts(choice.config).buildAsync(this.#clients.of(choice.config), build);
       return this.#load(traced, built, { ...choice, origin: 'built' });
     } catch (error) {
       return this.#interpretInstead(traced, error, choice);
@@ -122,19 +161,39 @@ export class Session implements Disposable {
   /** Builds a library that is no single graph's; gives its path. */
   async buildBatch(request: Omit<BatchRequest, 'seconds' | 'concurrency'>): Promise<string> {
     const limits = limitsOf(this.config);
-    return this.artifacts().buildLibrary(this.#compileClient(this.config), { ...request, ...limits });
+    return this.artifacts().buildLibrary(this.#clients.of(this.config), {
+      ...request,
+      ...limits,
+    });
   }
 
   /** Compiles CUDA source, or finds it in the cache. Throws ToolchainError CUDA_COMPILER_FAILED and its kin. */
   async buildCuda(request: Omit<CudaRequest, 'seconds'>): Promise<CudaArtifact> {
     const { seconds } = limitsOf(this.config);
-    return this.artifacts().buildCuda(this.#compileClient(this.config), { ...request, seconds });
+    return this.artifacts().buildCuda(this.#clients.of(this.config), { ...request, seconds });
   }
 
-  /** The same for a hand-written kernel, blocking this thread. */
+  /** The same, blocking this thread. */
+  buildCudaNow(request: Omit<CudaRequest, 'seconds'>): CudaArtifact {
+    const { seconds } = limitsOf(this.config);
+    return this.artifacts().buildCudaNow(this.#clients.of(this.config), {
+      ...request,
+      seconds,
+    });
+  }
+
+  /** A library of a hand-written kernel, built while this thread waits. */
   buildKernel(request: Omit<BatchRequest, 'seconds' | 'concurrency'>): string {
     const limits = limitsOf(this.config);
-    return this.artifacts().buildLibraryNow(this.#compileClient(this.config), { ...request, ...limits });
+    return this.artifacts().buildLibraryNow(this.#clients.of(this.config), {
+      ...request,
+      ...limits,
+    });
+  }
+
+  /** Temporaries of the graphs that are loaded, added up. */
+  plannedTemporaries(): TemporaryStats {
+    return sumTemporaries([...this.#executables.values()].map(({ report }) => report));
   }
 
   /** Says something once per `topic` in this session. */
@@ -149,9 +208,23 @@ export class Session implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#client?.[Symbol.dispose]();
-    this.#client = undefined;
+    this.#clients[Symbol.dispose]();
     this.#executables.clear();
+  }
+
+  /** A graph for a CUDA device; undefined where it runs on the CPU, or on something else than our code. */
+  #cudaJob(traced: TracedGraph, { name, backend, placement, patch }: PrepareRequest): CudaJobRequest | undefined {
+    const { device } = placement;
+    if (device === 'cpu' || backend !== 'inductor') return undefined;
+    const config = patch === undefined ? this.config : withConfig(this.config, patch, 'options');
+    return { name, traced, placement: { ...placement, device }, config };
+  }
+
+  /** What logs and debug folders show, before a toolkit is needed. */
+  #showCuda({ name, stages, program, config }: GeneratedCuda): void {
+    if (config.debug) for (const text of describeStages(stages)) this.#voice.log('debug', `${name}: ${text}`);
+    this.log('output_code', program.source, config);
+    if (config.trace.enabled) this.#keepFolder(name, { ...stages, cuda: program.source }, config);
   }
 
   /** Everything that needs no build: custom backends, the interpreter, and graphs that were built before. */
@@ -163,7 +236,7 @@ export class Session implements Disposable {
     if (backend !== 'inductor') {
       return {
         kind: 'done',
-        executable: interpretedExecutable(traced, `the interpreter, as backend '${backend}' asks`),
+        executable: interpretedExecutable(traced, `the interpreter, as backend '${backend}' asks`, request.placement),
       };
     }
     const native = this.machine(config);
@@ -174,19 +247,18 @@ export class Session implements Disposable {
     }
     const key = graphKey(traced.graph, native, config);
     const slot = config.forceDisableCaches ? stableHash([key, this.#uncached++]) : key;
-    const choice = { native, key, slot, config, started: performance.now() };
+    const choice = { native, key, slot, config, placement: request.placement, started: performance.now() };
     const executable = this.#executables.get(memoryKey(choice));
     if (executable !== undefined) return { kind: 'done', executable };
     const found = this.artifacts(config).find(slot);
     if (found === undefined) return { kind: 'build', ...choice };
     if (config.trace.enabled)
-      this.#keepFolder(request.name, compileStages(traced, config, targetOf(native, config)), config);
+      this.#keepFolder(request.name, compileStages(traced, config, makingOf(this, native, config)), config);
     return { kind: 'done', executable: this.#load(traced, found, { ...choice, origin: 'disk' }) };
   }
 
   #generate(traced: TracedGraph, { name }: PrepareRequest, { native, slot, config }: Build): BuildRequest {
-    const target = targetOf(native, config);
-    const stages = compileStages(traced, config, target);
+    const stages = compileStages(traced, config, makingOf(this, native, config));
     const { scheduled } = stages;
     const { program } = stages.native;
     if (config.debug) for (const text of describeStages(stages)) this.#voice.log('debug', `${name}: ${text}`);
@@ -211,11 +283,11 @@ export class Session implements Disposable {
   }
 
   /** What happens where building fails: the error, or the interpreter with a report. */
-  #interpretInstead(traced: TracedGraph, error: unknown, { config }: Build): Executable {
+  #interpretInstead(traced: TracedGraph, error: unknown, { config, placement }: InterpretedInstead): Executable {
     if (!config.suppressErrors) throw error;
     const message = messageOf(error);
     this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
-    return interpretedExecutable(traced, `the interpreter: ${message}`);
+    return interpretedExecutable(traced, `the interpreter: ${message}`, placement);
   }
 
   #load({ graph, primitives }: TracedGraph, artifact: Artifact, how: LoadRequest): Executable {
@@ -235,18 +307,20 @@ export class Session implements Disposable {
       origin: how.origin,
       milliseconds: performance.now() - how.started,
       ...(plan.workspaceBytes.kind === 'int' ? { workspaceBytes: plan.workspaceBytes.value } : {}),
+      ...(plan.temporaries === undefined ? {} : { temporaries: plan.temporaries }),
     }); // prettier-ignore
     this.#executables.set(memoryKey(how), executable);
     return executable;
   }
-
-  #compileClient(config: Config): CompileClient {
-    if (this.#client?.ended === true) this.#client = undefined;
-    return (this.#client ??= new CompileClient(config.compileThreads));
-  }
 }
 
 const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message ?? error);
+
+/** What decides whether, and where, the interpreter stands in. */
+interface InterpretedInstead {
+  readonly config: Config;
+  readonly placement: Placement;
+}
 
 /** What a build is of. */
 interface Build {
@@ -255,6 +329,7 @@ interface Build {
   /** Under what it is kept: the key, or a name that nothing else will ever have where caches are off. */
   readonly slot: string;
   readonly config: Config;
+  readonly placement: Placement;
   readonly started: number;
 }
 
@@ -263,6 +338,11 @@ type Choice = { readonly kind: 'done'; readonly executable: Executable } | ({ re
 interface LoadRequest extends Build {
   readonly origin: 'built' | 'disk';
 }
+
+const withLimit = (job: Omit<CudaRequest, 'seconds'>, { compileTimeout }: Config): CudaRequest => ({
+  ...job,
+  seconds: compileTimeout,
+});
 
 const limitsOf = ({ compileTimeout, compileThreads }: Config): { seconds: number; concurrency: number } => ({
   seconds: compileTimeout,

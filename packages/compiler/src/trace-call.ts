@@ -2,12 +2,16 @@
 // read, and how inputs and results are wired to the graph.
 import { at, get, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
-import { decompose, SizeEnvironment } from '@tsinductor/graph';
+import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, SizeGuard as TracedSizeGuard } from '@tsinductor/graph';
-import { evaluateIndex, printIndex } from '@tsinductor/ir';
-import { placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
+import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
+import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import type { OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
+import type { Placement } from '@tsinductor/tensor/internal';
+import type { OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
+import { markedSizeFixed, observedWrite } from './errors.ts';
+import { resolveProgram, tracedProgram } from './hosted-graph.ts';
+import type { TracedProgram } from './hosted-graph.ts';
 import { isContiguous } from './guard.ts';
 import type { GuardNode, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
@@ -37,13 +41,16 @@ export type ResultSource =
 export interface TracedCall {
   /** As the user wrote it: composites among its calls. */
   readonly graph: Graph;
-  /** The same in primitives. */
-  readonly primitives: Graph;
+  /** What is compiled of it. */
+  readonly program: TracedProgram;
+  /** Every symbolic size of the inputs, those among them that guards made equal to others, and are no longer in the graph. */
+  readonly sizes: Graph['sizes'];
   readonly nodes: readonly GuardNode[];
   readonly leaves: readonly Tensor[];
   readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
   /** The graph's input at which each leaf stands, then each capture. */
   readonly positions: readonly number[];
+  readonly placement: Placement;
   /** Tensors in the order of the graph's inputs, as they were when traced. */
   readonly inputs: readonly Tensor[];
   readonly template: ResultTemplate;
@@ -52,7 +59,11 @@ export interface TracedCall {
   readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
 }
 
+/** Whether an axis of the argument at a path is symbolic, without a mark. */
 type IsDynamic = (path: string, axis: number) => boolean;
+
+/** The sizes that an axis may have if it is to be symbolic. */
+type RangeOf = (axis: number) => SizeRange | undefined;
 
 /** A call that writes to memory which several of its tensors share: no graph stands for it, as it is. */
 export interface AliasedCall {
@@ -63,13 +74,21 @@ export interface AliasedCall {
   readonly captured: readonly Tensor[];
 }
 
-/** Traces `call`; `isDynamic` says which axes get symbolic sizes. Runs the function once, on stand-ins. */
-export function traceCall(call: Call, isDynamic: IsDynamic): TracedCall | AliasedCall {
+/** What is symbolic, and what is a constant. */
+export interface Tracing {
+  /** Which axes of the tensors at a path get symbolic sizes. */
+  readonly isDynamic: IsDynamic;
+  /** Whether tensors of one element that the function makes are constants, and not numbers in the graph. */
+  readonly keepScalars: boolean;
+}
+
+/** Traces `call`. Runs the function once, on stand-ins. */
+export function traceCall(call: Call, tracing: Tracing): TracedCall | AliasedCall {
   try {
-    return traceIn('proxy', call, isDynamic);
+    return traceIn('proxy', call, tracing);
   } catch (error) {
     if (!readsPrivateMembers(error)) throw error;
-    return traceIn('scan', call, isDynamic);
+    return traceIn('scan', call, tracing);
   }
 }
 
@@ -78,27 +97,36 @@ const readsPrivateMembers = (error: unknown): boolean =>
   Object.prototype.toString.call(error) === '[object Error]' &&
   /private (member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
 
-function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCall | AliasedCall {
-  const session = new TraceSession();
+function traceIn(mode: ObserveMode, call: Call, { isDynamic, keepScalars }: Tracing): TracedCall | AliasedCall {
+  const session = new TraceSession({ keepScalars });
   const announced: Tensor[] = [];
   const observation = observe(call.thisArg, call.scope, {
     mode,
-    guardOf: (tensor, path) => guardTensor(tensor, (axis) => isDynamic(path, axis)),
+    isTrusted: () => session.isTrusted,
+    guardOf: (tensor, path) =>
+      guardTensor(
+        tensor,
+        rangesOf(tensor, (axis) => isDynamic(path, axis)),
+      ),
     standIn: (tensor, path) => {
       // Announced under another identity, so that the same tensor met through a closure is an input of its own: the
       // next call may pass another one.
       const { storage, layout } = placeOf(tensor, 'a compiled call');
       const twin = placedTensor(tensor.dtype, storage, layout);
       announced.push(twin);
-      const axes = symbolicAxes(tensor, (axis) => isDynamic(path, axis));
       return session.input(
         twin,
-        axes.map((axis) => ({ axis })),
+        symbolicAxes(
+          tensor,
+          rangesOf(tensor, (axis) => isDynamic(path, axis)),
+        ),
       );
     },
   });
   try {
-    const result = session.run(() => call.fn.apply(observation.thisArg, observation.args.slice(0, call.args.length)));
+    const result = runOnce(observation, () =>
+      session.run(() => call.fn.apply(observation.thisArg, observation.args.slice(0, call.args.length))),
+    );
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
@@ -111,6 +139,20 @@ function traceIn(mode: ObserveMode, call: Call, isDynamic: IsDynamic): TracedCal
   } finally {
     for (const twin of announced) twin.dispose();
   }
+}
+
+/** Runs a trace; throws UserError TRACE_WRITE where it wrote to an object, with everything as it was. */
+function runOnce<T>(observation: Observation, run: () => T): T {
+  let result: T;
+  try {
+    result = run();
+  } catch (error) {
+    observation.takeBack();
+    throw error;
+  }
+  const written = observation.takeBack();
+  if (written !== undefined) throw observedWrite(written);
+  return result;
 }
 
 interface Outcome {
@@ -129,35 +171,60 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
   const inputs = traced.placeholders.map(({ tensor }, placeholder) => {
     const leaf = leafOf.get(tensor);
     if (leaf === undefined) {
-      captured.push({ tensor, guard: guardTensor(tensor, () => false) });
+      captured.push({ tensor, guard: guardTensor(tensor, () => undefined) });
       positions.push(placeholder);
       return tensor;
     }
     positions[leaf] = placeholder;
     return at(observation.leaves, leaf);
   });
-  const { graph, results } = withoutAliases(traced, outcome.results);
+  const { graph, results, placement } = withoutAliases(traced, outcome.results);
   // Decomposing asks further questions about symbolic sizes, so guards are complete only afterwards.
-  const primitives = decompose(graph, outcome.sizes);
+  const program = tracedProgram(graph, traced.hosts, outcome.sizes);
+  const { sizes } = graph;
+  checkMarks(observation, { sizes, positions, environment: outcome.sizes });
   const guards = outcome.sizes.guards();
   const sizeGuards = guards.map((guard) => ({ guard, text: printSizeGuard(guard) }));
   return {
-    graph,
-    primitives,
+    graph: resolveSizes(graph, outcome.sizes),
+    program: resolveProgram(program, outcome.sizes),
+    sizes,
     nodes: observation.nodes,
     leaves: observation.leaves,
     captured,
     positions,
+    placement,
     inputs,
     template,
     results,
     sizeGuards,
-    sizeHolds: sizeGuards.length === 0 ? undefined : sizeCheck(graph, guards, positions),
+    sizeHolds: sizeGuards.length === 0 ? undefined : sizeCheck(sizes, guards, positions),
   };
 }
 
+interface SizesOfTrace {
+  readonly sizes: Graph['sizes'];
+  readonly positions: readonly number[];
+  readonly environment: SizeEnvironment;
+}
+
+/** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
+function checkMarks({ leaves, nodes }: Observation, { sizes, positions, environment }: SizesOfTrace): void {
+  for (const { name, placeholder, axis } of sizes) {
+    const leaf = positions.indexOf(placeholder);
+    const tensor = leaves[leaf];
+    if (tensor === undefined || !dynamicAxesOf(tensor).has(axis)) continue;
+    const fixed = environment.resolve(sizeSymbol(name));
+    if (fixed.kind !== 'int') continue;
+    const node = nodes.find(({ expect }) => expect.kind === 'tensor' && expect.leaf === leaf);
+    throw markedSizeFixed(node?.path ?? 'an argument', axis, fixed.value);
+  }
+}
+
+type Unaliased = Pick<TracedCall, 'graph' | 'results' | 'placement'>;
+
 /** The graph without those outputs that are an input's own memory: they need not be computed. */
-function withoutAliases({ graph, aliases }: TraceResult, count: number): { graph: Graph; results: ResultSource[] } {
+function withoutAliases({ graph, aliases, placement }: TraceResult, count: number): Unaliased {
   const kept: number[] = [];
   const results: ResultSource[] = [];
   graph.outputs.forEach((_, output) => {
@@ -173,6 +240,7 @@ function withoutAliases({ graph, aliases }: TraceResult, count: number): { graph
   const place = new Map(kept.map((output, position) => [output, position]));
   return {
     results,
+    placement: { ...placement, outputs: kept.map((output) => at(placement.outputs, output)) },
     graph: {
       ...graph,
       outputs: kept.map((output) => at(graph.outputs, output)),
@@ -181,35 +249,54 @@ function withoutAliases({ graph, aliases }: TraceResult, count: number): { graph
   };
 }
 
-/** Axes that become symbolic: of a contiguous tensor, and of sizes that are not 0 or 1, which mean something else. */
-function symbolicAxes(tensor: Tensor, isDynamic: (axis: number) => boolean): number[] {
-  const { shape, strides } = tensor;
+/** 0 and 1 mean something else than other sizes do. */
+const anySize: SizeRange = { min: 2, max: null };
+
+/** What was marked, and what is dynamic besides. */
+const rangesOf = (tensor: Tensor, isDynamic: (axis: number) => boolean): RangeOf => {
+  const marked = dynamicAxesOf(tensor);
+  return (axis) => marked.get(axis) ?? (isDynamic(axis) ? anySize : undefined);
+};
+
+/** Axes that become symbolic: of a contiguous tensor, and of sizes that a symbol may have. */
+function symbolicAxes(
+  { shape, strides }: Tensor,
+  rangeOf: RangeOf,
+): readonly (SizeRange & { readonly axis: number })[] {
   if (!isContiguous(shape, strides)) return [];
-  return shape.flatMap((size, axis) => (size >= 2 && isDynamic(axis) ? [axis] : []));
+  return shape.flatMap((size, axis) => {
+    const range = rangeOf(axis);
+    return range === undefined || size < range.min ? [] : [{ axis, ...range }];
+  });
 }
 
-function guardTensor(tensor: Tensor, isDynamic: (axis: number) => boolean): TensorGuard {
-  const symbolic = symbolicAxes(tensor, isDynamic);
+function guardTensor(tensor: Tensor, rangeOf: RangeOf): TensorGuard {
+  const symbolic = symbolicAxes(tensor, rangeOf);
+  const rangeAt = (axis: number): SizeRange | undefined => {
+    const found = symbolic.find((candidate) => candidate.axis === axis);
+    return found === undefined ? undefined : { min: found.min, max: found.max };
+  };
   return {
     dtype: tensor.dtype,
-    shape: tensor.shape.map((size, axis) => (symbolic.includes(axis) ? null : size)),
+    device: tensor.device,
+    shape: tensor.shape.map((size, axis) => rangeAt(axis) ?? size),
     strides: symbolic.length > 0 ? 'contiguous' : [...tensor.strides],
   };
 }
 
 function sizeCheck(
-  graph: Graph,
+  sizes: Graph['sizes'],
   guards: readonly TracedSizeGuard[],
   positions: readonly number[],
 ): (leaves: readonly Tensor[]) => boolean {
-  const bound = graph.sizes.map(({ name, placeholder, axis }) => ({
+  const bound = sizes.map(({ name, placeholder, axis }) => ({
     name,
     axis,
     leaf: positions.indexOf(placeholder),
   }));
   return (leaves) => {
-    const sizes = new Map(bound.map(({ name, axis, leaf }) => [name, leaves[leaf]?.shape[axis] ?? 0]));
-    return guards.every((guard) => SizeEnvironment.holds(guard, sizes));
+    const found = new Map(bound.map(({ name, axis, leaf }) => [name, leaves[leaf]?.shape[axis] ?? 0]));
+    return guards.every((guard) => SizeEnvironment.holds(guard, found));
   };
 }
 

@@ -482,6 +482,21 @@ inline void loadMatrices(uint32_t *result, const void *row) {
   }
 }
 
+/** The same with .trans: rows 2 (l % 4) and one further, column l / 4 of each. */
+inline void loadMatricesTransposed(uint32_t *result, const void *row) {
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) fail("misaligned row of a matrix");
+  gather(Collective::address, ~0u, &row, sizeof row);
+  for (unsigned matrix = 0; matrix < 4; ++matrix) {
+    uint16_t halves[2];
+    for (unsigned half = 0; half < 2; ++half) {
+      const char *from;
+      memcpy(&from, gathered(matrix * 8 + lane() % 4 * 2 + half), sizeof from);
+      memcpy(&halves[half], from + lane() / 4 * 2, 2);
+    }
+    result[matrix] = halves[0] | static_cast<uint32_t>(halves[1]) << 16;
+  }
+}
+
 // --- launches -------------------------------------------------------------------------------------------------------
 
 struct Argument {
@@ -621,6 +636,33 @@ inline Index3 threadIndex() { return {machine()->current->number, 0, 0}; }
 using emulation::wide;
 inline char *block_shared_memory() { return emulation::sharedMemory(); }
 
+inline void copy_async_4(void *to, const void *from, bool copies) { emulation::copyLater(to, from, 4, copies ? 4 : 0); }
+inline void copy_async_8(void *to, const void *from, bool copies) { emulation::copyLater(to, from, 8, copies ? 8 : 0); }
+inline void copy_async_16(void *to, const void *from, bool copies) { emulation::copyLater(to, from, 16, copies ? 16 : 0); }
+inline void commit_copies() { emulation::commitCopies(); }
+template <int pending> inline void wait_copies() { emulation::waitCopies(pending); }
+inline void load_matrices(int &a, int &b, int &c, int &d, const void *row) {
+  uint32_t words[4];
+  emulation::loadMatrices(words, row);
+  a = static_cast<int>(words[0]), b = static_cast<int>(words[1]), c = static_cast<int>(words[2]), d = static_cast<int>(words[3]);
+}
+inline void load_matrices_transposed(int &a, int &b, int &c, int &d, const void *row) {
+  uint32_t words[4];
+  emulation::loadMatricesTransposed(words, row);
+  a = static_cast<int>(words[0]), b = static_cast<int>(words[1]), c = static_cast<int>(words[2]), d = static_cast<int>(words[3]);
+}
+#define TSINDUCTOR_MATRIX_PRODUCT(name, call)                                                       \
+  inline void name(float *sum, int a0, int a1, int a2, int a3, int b0, int b1) {                    \
+    const uint32_t a[4] = {uint32_t(a0), uint32_t(a1), uint32_t(a2), uint32_t(a3)};                 \
+    const uint32_t b[2] = {uint32_t(b0), uint32_t(b1)};                                             \
+    const float before[4] = {sum[0], sum[1], sum[2], sum[3]};                                       \
+    call;                                                                                           \
+  }
+TSINDUCTOR_MATRIX_PRODUCT(mma_m16n8k16_f16, emulation::multiply16816(sum, a, b, before, emulation::halfValue))
+TSINDUCTOR_MATRIX_PRODUCT(mma_m16n8k16_bf16, emulation::multiply16816(sum, a, b, before, emulation::bfloatValue))
+TSINDUCTOR_MATRIX_PRODUCT(mma_m16n8k8_tf32, emulation::multiply1688(sum, a, b, before))
+#undef TSINDUCTOR_MATRIX_PRODUCT
+
 inline void __syncthreads() { emulation::barrier(); }
 inline void __syncwarp(uint32_t mask = ~0u) {
   const char none = 0;
@@ -662,6 +704,21 @@ template <class T> inline T atomicMin(T *address, T value) {
 template <class T> inline T atomicMax(T *address, T value) {
   const T old = *address;
   if (value > old) *address = value;
+  return old;
+}
+template <class T> inline T atomicAnd(T *address, T value) {
+  const T old = *address;
+  *address = old & value;
+  return old;
+}
+template <class T> inline T atomicOr(T *address, T value) {
+  const T old = *address;
+  *address = old | value;
+  return old;
+}
+template <class T> inline T atomicXor(T *address, T value) {
+  const T old = *address;
+  *address = old ^ value;
   return old;
 }
 template <class T> inline T atomicExch(T *address, T value) {

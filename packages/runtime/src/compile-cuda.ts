@@ -16,8 +16,8 @@ import type { CommandTrace } from './errors.ts';
 import type { CudaToolkit } from './cuda-toolkit.ts';
 import { parsePtxasFacts } from './ptxas-facts.ts';
 import type { KernelFacts } from './ptxas-facts.ts';
-import { runCommand } from './run-command.ts';
-import type { CommandEnd } from './run-command.ts';
+import { runCommand, runCommandSync } from './run-command.ts';
+import type { CommandEnd, CommandOptions, CommandOutcome } from './run-command.ts';
 import { makeStage, removeQuietly } from './staging.ts';
 
 export interface CudaSource {
@@ -44,6 +44,8 @@ export interface CudaBuild {
   readonly milliseconds: number;
 }
 
+const defaultMilliseconds = 120_000;
+
 /** The flags that decide code; they belong in cache keys. */
 export const cudaFlags: readonly string[] = [
   '-std=c++17',
@@ -56,30 +58,33 @@ export const cudaFlags: readonly string[] = [
   'all-warnings',
 ];
 
+/** Compiles without blocking the caller. */
 export async function compileCuda(
   toolkit: CudaToolkit,
-  { source, architecture }: CudaSource,
+  source: CudaSource,
   options: CudaCompileOptions,
 ): Promise<CudaBuild> {
-  const started = performance.now();
-  const stage = makeStage(dirname(options.cubinPath), '.cuda-');
-  const [cu, ptx, cubin] = ['kernels.cu', 'kernels.ptx', 'kernels.cubin'].map((name) => join(stage, name));
-  const run = (parameters: readonly (string | undefined)[]): Promise<string> =>
-    runTool([toolkit.nvcc, ...parameters.filter((one) => one !== undefined)], { toolkit, source, stage, options });
+  const running = start(toolkit, source, options);
   try {
-    writeFileSync(cu ?? '', source);
-    await run(['-ptx', `-arch=${architecture}`, ...cudaFlags, '-o', ptx, cu]);
-    const messages = await run(['-cubin', `-arch=${architecture}`, '-Xptxas', '-v', '-o', cubin, ptx]);
-    renameSync(ptx ?? '', options.ptxPath);
-    renameSync(cubin ?? '', options.cubinPath);
-    return {
-      ptxPath: options.ptxPath,
-      cubinPath: options.cubinPath,
-      facts: parsePtxasFacts(messages),
-      milliseconds: performance.now() - started,
-    };
+    const run = async (command: readonly string[]): Promise<string> =>
+      checkOutcome(command, running, await runCommand(command, { ...settingsOf(running), signal: options.signal }));
+    await run(running.toPtx);
+    return publish(running, await run(running.toCubin));
   } finally {
-    removeQuietly(stage);
+    removeQuietly(running.stage);
+  }
+}
+
+/** Compiles while the caller waits. */
+export function compileCudaSync(toolkit: CudaToolkit, source: CudaSource, options: CudaCompileOptions): CudaBuild {
+  const running = start(toolkit, source, options);
+  try {
+    const run = (command: readonly string[]): string =>
+      checkOutcome(command, running, runCommandSync(command, settingsOf(running)));
+    run(running.toPtx);
+    return publish(running, run(running.toCubin));
+  } finally {
+    removeQuietly(running.stage);
   }
 }
 
@@ -88,20 +93,47 @@ interface Running {
   readonly source: string;
   readonly stage: string;
   readonly options: CudaCompileOptions;
+  /** The two commands, and what they make in the stage. */
+  readonly toPtx: readonly string[];
+  readonly toCubin: readonly string[];
+  readonly ptx: string;
+  readonly cubin: string;
+  readonly started: number;
 }
 
-/** Runs a command; gives its messages. */
-async function runTool(command: readonly string[], { toolkit, source, stage, options }: Running): Promise<string> {
-  const milliseconds = options.milliseconds ?? 120_000;
-  const outcome = await runCommand(command, {
-    milliseconds,
-    environment: { PATH: toolkit.path, TMPDIR: stage, LC_ALL: 'C' },
-    signal: options.signal,
-  });
-  const text = `${outcome.stderr}${outcome.stdout}`;
-  if (outcome.end.kind === 'exited' && outcome.end.status === 0) return text;
+function start(toolkit: CudaToolkit, { source, architecture }: CudaSource, options: CudaCompileOptions): Running {
+  const started = performance.now();
+  const stage = makeStage(dirname(options.cubinPath), '.cuda-');
+  const [cu, ptx, cubin] = [join(stage, 'kernels.cu'), join(stage, 'kernels.ptx'), join(stage, 'kernels.cubin')];
+  writeFileSync(cu, source);
+  const arch = `-arch=${architecture}`;
+  const toPtx = [toolkit.nvcc, '-ptx', arch, ...cudaFlags, '-o', ptx, cu];
+  const toCubin = [toolkit.nvcc, '-cubin', arch, '-Xptxas', '-v', '-o', cubin, ptx];
+  return { toolkit, source, stage, options, toPtx, toCubin, ptx, cubin, started };
+}
+
+function publish({ ptx, cubin, options, started }: Running, messages: string): CudaBuild {
+  const { ptxPath, cubinPath } = options;
+  renameSync(ptx, ptxPath);
+  renameSync(cubin, cubinPath);
+  return { ptxPath, cubinPath, facts: parsePtxasFacts(messages), milliseconds: performance.now() - started };
+}
+
+const settingsOf = ({ toolkit, stage, options }: Running): CommandOptions => ({
+  milliseconds: options.milliseconds ?? defaultMilliseconds,
+  environment: { PATH: toolkit.path, TMPDIR: stage, LC_ALL: 'C' },
+});
+
+/** A command's messages; throws what went wrong. */
+function checkOutcome(
+  command: readonly string[],
+  { source, options }: Running,
+  { end, stderr, stdout }: CommandOutcome,
+): string {
+  const text = `${stderr}${stdout}`;
+  if (end.kind === 'exited' && end.status === 0) return text;
   const sourcePath = keepSource(source, options.failedSource ?? `${options.cubinPath}.failed.cu`);
-  throw failureOf(outcome.end, { command, stderr: text, sourcePath }, milliseconds);
+  throw failureOf(end, { command, stderr: text, sourcePath }, options.milliseconds ?? defaultMilliseconds);
 }
 
 function failureOf(end: CommandEnd, trace: CommandTrace, milliseconds: number): Error {

@@ -3,10 +3,10 @@
 //
 // Calls return before the device is done; `synchronize` and copies to the host wait. A fault of a kernel shows at a later
 // call, as CUDA_ILLEGAL_ADDRESS, after which the context is lost.
-import type { NativeBlock } from './bridge.ts';
+import { CudaContext } from './cuda-context.ts';
 import type { CudaDriver } from './cuda-driver.ts';
+import { cudaDeviceMissing, cudaNoDevice } from './errors.ts';
 import { DeviceMemory } from './cuda-memory.ts';
-import type { DeviceBlock } from './cuda-memory.ts';
 
 /** Attributes as the driver numbers them. */
 const attributes = { multiprocessors: 16, major: 75, minor: 76, sharedBytesOptIn: 97 } as const;
@@ -30,6 +30,11 @@ export interface LaunchGeometry {
   readonly sharedBytes: number;
 }
 
+/** Where bytes lie, on the host or on the device. */
+export interface Place {
+  readonly address: number;
+}
+
 /** An argument of a kernel: an address, or a 64-bit integer. */
 export type KernelArgument = number;
 
@@ -37,71 +42,78 @@ export class CudaDevice implements Disposable {
   readonly facts: DeviceFacts;
   readonly memory: DeviceMemory;
   readonly ordinal: number;
-  readonly #driver: CudaDriver;
+  readonly #context: CudaContext;
   readonly #handle: number;
-  readonly #context: number;
   readonly #stream: number;
   readonly #modules = new Set<CudaModule>();
 
   private constructor(driver: CudaDriver, ordinal: number) {
-    this.#driver = driver;
     this.ordinal = ordinal;
     this.#handle = driver.result('cuDeviceGet', (out) => [out, ordinal]);
     this.facts = readFacts(driver, this.#handle);
-    this.#context = driver.result('cuDevicePrimaryCtxRetain', (out) => [out, this.#handle]);
-    driver.check('cuCtxSetCurrent', [this.#context]);
-    this.#stream = driver.result('cuStreamCreate', (out) => [out, 1]);
-    this.memory = new DeviceMemory(driver);
+    this.#context = new CudaContext(driver, this.#handle);
+    this.#stream = this.#context.result('cuStreamCreate', (out) => [out, 1]);
+    this.memory = new DeviceMemory(this.#context);
   }
 
-  /** The device with that number, 0 by default. */
+  /** The device with that number, 0 by default. Throws CUDA_NO_DEVICE. */
   static open(driver: CudaDriver, ordinal: number = 0): CudaDevice {
+    const { deviceCount } = driver;
+    if (deviceCount === 0) throw cudaNoDevice();
+    if (ordinal >= deviceCount) throw cudaDeviceMissing(ordinal, deviceCount);
     return new CudaDevice(driver, ordinal);
   }
 
   /** Waits until the device has done all that was asked. */
   synchronize(): void {
-    this.#driver.check('cuStreamSynchronize', [this.#stream]);
+    this.#context.check('cuStreamSynchronize', [this.#stream]);
   }
 
-  copyToDevice(host: NativeBlock, device: DeviceBlock, bytes: number): void {
-    this.#driver.check('cuMemcpyHtoDAsync_v2', [device.address, host.address, bytes, this.#stream]);
+  copyToDevice(host: Place, device: Place, bytes: number): void {
+    this.#context.check('cuMemcpyHtoDAsync_v2', [device.address, host.address, bytes, this.#stream]);
   }
 
   /** The bytes are there when it returns. */
-  copyToHost(device: DeviceBlock, host: NativeBlock, bytes: number): void {
-    this.#driver.check('cuMemcpyDtoHAsync_v2', [host.address, device.address, bytes, this.#stream]);
+  copyToHost(device: Place, host: Place, bytes: number): void {
+    this.#context.check('cuMemcpyDtoHAsync_v2', [host.address, device.address, bytes, this.#stream]);
     this.synchronize();
   }
 
-  copyWithin(from: DeviceBlock, to: DeviceBlock, bytes: number): void {
-    this.#driver.check('cuMemcpyDtoDAsync_v2', [to.address, from.address, bytes, this.#stream]);
+  copyWithin(from: Place, to: Place, bytes: number): void {
+    this.#context.check('cuMemcpyDtoDAsync_v2', [to.address, from.address, bytes, this.#stream]);
   }
 
   /** Zeros, or another byte, everywhere. */
-  fill({ address }: DeviceBlock, byte: number, bytes: number): void {
-    this.#driver.check('cuMemsetD8Async', [address, byte, bytes, this.#stream]);
+  fill({ address }: Place, byte: number, bytes: number): void {
+    this.#context.check('cuMemsetD8Async', [address, byte, bytes, this.#stream]);
   }
 
   /** Loads machine code (a cubin) or PTX. */
   loadModule(image: Uint8Array): CudaModule {
-    const module = new CudaModule(this.#driver, this.#stream, image);
+    const module = new CudaModule(this.#context, this.#stream, image);
     this.#modules.add(module);
     return module;
   }
 
   /** A point in the stream, for timing. */
   recordEvent(): CudaEvent {
-    return new CudaEvent(this.#driver, this.#stream);
+    return new CudaEvent(this.#context, this.#stream);
   }
 
   [Symbol.dispose](): void {
     this.memory.trim();
     for (const module of this.#modules) module[Symbol.dispose]();
-    this.#driver.check('cuStreamDestroy_v2', [this.#stream]);
-    this.#driver.check('cuDevicePrimaryCtxRelease_v2', [this.#handle]);
+    this.#context.check('cuStreamDestroy_v2', [this.#stream]);
+    this.#context[Symbol.dispose]();
   }
 }
+
+/** What a device is, without opening it. */
+export const deviceFacts = (driver: CudaDriver, ordinal: number): DeviceFacts =>
+  readFacts(
+    driver,
+    driver.result('cuDeviceGet', (out) => [out, ordinal]),
+  );
 
 function readFacts(driver: CudaDriver, device: number): DeviceFacts {
   const attribute = (number: number): number => driver.result('cuDeviceGetAttribute', (out) => [out, number, device]);
@@ -116,20 +128,20 @@ function readFacts(driver: CudaDriver, device: number): DeviceFacts {
 
 /** Loaded code. */
 export class CudaModule implements Disposable {
-  readonly #driver: CudaDriver;
+  readonly #context: CudaContext;
   readonly #stream: number;
   readonly #handle: number;
   readonly #functions = new Map<string, { readonly handle: number; sharedBytes: number }>();
 
-  constructor(driver: CudaDriver, stream: number, image: Uint8Array) {
-    this.#driver = driver;
+  constructor(context: CudaContext, stream: number, image: Uint8Array) {
+    this.#context = context;
     this.#stream = stream;
-    const { bridge } = driver;
+    const { bridge } = context;
     // PTX is text that must end in a zero.
     const block = bridge.allocate(image.length + 1);
     try {
       new Uint8Array(block.buffer).fill(0).set(image);
-      this.#handle = driver.result('cuModuleLoadData', (out) => [out, block.address]);
+      this.#handle = context.result('cuModuleLoadData', (out) => [out, block.address]);
     } finally {
       bridge.free(block);
     }
@@ -139,7 +151,7 @@ export class CudaModule implements Disposable {
   launch(kernel: string, { blocks, threads, sharedBytes }: LaunchGeometry, args: readonly KernelArgument[]): void {
     if (blocks === 0) return;
     const handle = this.#function(kernel, sharedBytes);
-    const { bridge } = this.#driver;
+    const { bridge } = this.#context;
     const words = Math.max(1, args.length);
     const block = bridge.allocate(16 * words);
     try {
@@ -151,7 +163,7 @@ export class CudaModule implements Disposable {
         places[slot] = BigInt(block.address + 8 * slot);
       });
       const parameters = block.address + 8 * words;
-      this.#driver.check('cuLaunchKernel', [
+      this.#context.check('cuLaunchKernel', [
         handle,
         blocks,
         1,
@@ -172,40 +184,40 @@ export class CudaModule implements Disposable {
   #function(kernel: string, sharedBytes: number): number {
     const known = this.#functions.get(kernel);
     const found = known ?? {
-      handle: this.#driver.named('cuModuleGetFunction', kernel, (out, name) => [out, this.#handle, name]),
+      handle: this.#context.named('cuModuleGetFunction', kernel, (out, name) => [out, this.#handle, name]),
       sharedBytes: plainSharedBytes,
     };
     this.#functions.set(kernel, found);
     if (sharedBytes > found.sharedBytes) {
-      this.#driver.check('cuFuncSetAttribute', [found.handle, maxDynamicSharedBytes, sharedBytes]);
+      this.#context.check('cuFuncSetAttribute', [found.handle, maxDynamicSharedBytes, sharedBytes]);
       found.sharedBytes = sharedBytes;
     }
     return found.handle;
   }
 
   [Symbol.dispose](): void {
-    this.#driver.check('cuModuleUnload', [this.#handle]);
+    this.#context.check('cuModuleUnload', [this.#handle]);
   }
 }
 
 /** A point in a stream. */
 export class CudaEvent implements Disposable {
-  readonly #driver: CudaDriver;
+  readonly #context: CudaContext;
   readonly #handle: number;
 
-  constructor(driver: CudaDriver, stream: number) {
-    this.#driver = driver;
-    this.#handle = driver.result('cuEventCreate', (out) => [out, 0]);
-    driver.check('cuEventRecord', [this.#handle, stream]);
+  constructor(context: CudaContext, stream: number) {
+    this.#context = context;
+    this.#handle = context.result('cuEventCreate', (out) => [out, 0]);
+    context.check('cuEventRecord', [this.#handle, stream]);
   }
 
   /** Milliseconds from this event to a later one, which is waited for. */
   millisecondsUntil(later: CudaEvent): number {
-    this.#driver.check('cuEventSynchronize', [later.#handle]);
-    const { bridge } = this.#driver;
+    this.#context.check('cuEventSynchronize', [later.#handle]);
+    const { bridge } = this.#context;
     const out = bridge.allocate(8);
     try {
-      this.#driver.check('cuEventElapsedTime', [out.address, this.#handle, later.#handle]);
+      this.#context.check('cuEventElapsedTime', [out.address, this.#handle, later.#handle]);
       return new Float32Array(out.buffer, 0, 1)[0] ?? 0;
     } finally {
       bridge.free(out);
@@ -213,6 +225,6 @@ export class CudaEvent implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#driver.check('cuEventDestroy_v2', [this.#handle]);
+    this.#context.check('cuEventDestroy_v2', [this.#handle]);
   }
 }

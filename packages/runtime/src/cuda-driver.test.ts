@@ -1,17 +1,15 @@
 // The driver's side of CUDA against a stub library: the sequence of calls, reuse of memory, and every failure as a coded
 // error. Needs a C++ compiler, and no GPU.
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { DriverControl, emulatedDriver } from '@tsinductor/testing/emulated-cuda';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBridge } from './bridge.ts';
 import { buildBridge } from './build-bridge.ts';
-import { compileUnitsSync } from './compile-units.ts';
 import { CudaDevice } from './cuda-device.ts';
 import { CudaDriver } from './cuda-driver.ts';
 import { deviceSizeClass } from './cuda-memory.ts';
-import { openForeignLibrary } from './foreign-library.ts';
-import type { ForeignLibrary } from './foreign-library.ts';
 import { findToolchain } from './toolchain.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tsinductor-cuda-'));
@@ -28,23 +26,10 @@ function setUp() {
   const options = { toolchain, directory };
   const bridge = openBridge(options);
   const addon = buildBridge(options);
-  const source = readFileSync(join(import.meta.dirname, 'test-support', 'cuda-driver-stub.cc'), 'utf8');
-  const library = join(directory, 'libcuda-stub.so');
-  compileUnitsSync(toolchain, [{ name: 'stub', source }], { outPath: library });
-  const stub = openForeignLibrary({ bridge, addon }, library) as ForeignLibrary;
-  const text = bridge.allocate(1 << 16);
-  const log = (): string[] => {
-    stub.call('stub_log', [text.address, text.bytes]);
-    const bytes = Buffer.from(text.buffer);
-    return bytes.toString('utf8', 0, bytes.indexOf(0)).trim().split('\n');
-  };
-  const failNext = (call: string, status: number): void => {
-    const name = bridge.allocate(64);
-    new Uint8Array(name.buffer).set(Buffer.from(`${call}\0`));
-    stub.call('stub_fail', [name.address, status]);
-  };
+  const library = emulatedDriver(directory);
   const open = (): CudaDriver => CudaDriver.open({ bridge, addon, library });
-  return { bridge, addon, stub, log, failNext, open };
+  const control = new DriverControl(open());
+  return { bridge, addon, control, open };
 }
 
 const codeOf = (work: () => unknown): string => {
@@ -57,11 +42,10 @@ const codeOf = (work: () => unknown): string => {
 };
 
 ring('the CUDA driver', () => {
-  const { bridge, addon, stub, log, failNext, open } =
-    toolchain === undefined ? ({} as ReturnType<typeof setUp>) : setUp();
+  const { bridge, addon, control, open } = toolchain === undefined ? ({} as ReturnType<typeof setUp>) : setUp();
 
   test('copies, loads, launches and waits in this order', () => {
-    log();
+    control.log();
     {
       using device = CudaDevice.open(open());
       expect(device.facts).toEqual({
@@ -71,7 +55,7 @@ ring('the CUDA driver', () => {
         memoryBytes: 80 * 2 ** 30,
         sharedBytes: 232448,
       });
-      log();
+      control.log();
       const host = bridge.allocate(64);
       new Float32Array(host.buffer).fill(2.5);
       const block = device.memory.acquire(64);
@@ -87,7 +71,7 @@ ring('the CUDA driver', () => {
       expect(new Float32Array(host.buffer)[15]).toBe(2.5);
       device.memory.release(block);
     }
-    expect(log()).toEqual([
+    expect(control.log()).toEqual([
       'cuMemAlloc_v2 512',
       'cuMemcpyHtoDAsync_v2',
       'cuModuleLoadData',
@@ -106,6 +90,7 @@ ring('the CUDA driver', () => {
       'cuMemFree_v2',
       'cuModuleUnload',
       'cuStreamDestroy_v2',
+      'cuCtxSetCurrent',
       'cuDevicePrimaryCtxRelease_v2',
     ]);
   });
@@ -116,12 +101,12 @@ ring('the CUDA driver', () => {
     device.memory.release(first);
     expect(device.memory.acquire(900).address).toBe(first.address);
     device.memory.release(first);
-    log();
-    failNext('cuMemAlloc_v2', 2);
+    control.log();
+    control.failNext('cuMemAlloc_v2', 2);
     const large = device.memory.acquire(5000);
-    expect(log()).toEqual(['cuMemAlloc_v2 5120', 'cuMemFree_v2', 'cuMemAlloc_v2 5120']);
+    expect(control.log()).toEqual(['cuMemAlloc_v2 5120', 'cuMemFree_v2', 'cuMemAlloc_v2 5120']);
     expect(device.memory.stats()).toEqual({ inUse: 5120, cached: 0, peak: 5120, driverAllocations: 2 });
-    failNext('cuMemAlloc_v2', 2);
+    control.failNext('cuMemAlloc_v2', 2);
     expect(codeOf(() => device.memory.acquire(10))).toBe('CUDA_OUT_OF_MEMORY');
     device.memory.release(large);
   });
@@ -137,7 +122,7 @@ ring('the CUDA driver', () => {
     ['cuStreamSynchronize', 716, 'CUDA_ILLEGAL_ADDRESS'],
     ['cuMemcpyDtoHAsync_v2', 700, 'CUDA_ILLEGAL_ADDRESS'],
   ])('%s failing with %d is %s', (call, status, code) => {
-    failNext(call, status);
+    control.failNext(call, status);
     const work = (): void => {
       const device = CudaDevice.open(open());
       const module = device.loadModule(Buffer.from(''));
@@ -150,14 +135,14 @@ ring('the CUDA driver', () => {
 
   test('a failure names the call and the driver’s name for it', () => {
     using device = CudaDevice.open(open());
-    failNext('cuStreamSynchronize', 719);
+    control.failNext('cuStreamSynchronize', 719);
     expect(() => { device.synchronize(); }).toThrow('cuStreamSynchronize of the CUDA driver failed: CUDA_ERROR_LAUNCH_FAILED (719)'); // prettier-ignore
   });
 
   test('an old driver, and one that is not there', () => {
-    stub.call('stub_version', [11080]);
+    control.setVersion(11080);
     expect(open).toThrow('the CUDA driver is for CUDA 11.8, and 12.0 or newer is needed');
-    stub.call('stub_version', [13000]);
+    control.setVersion(13000);
     const missing = (): CudaDriver => CudaDriver.open({ bridge, addon, library: 'libcuda-that-is-not-there.so.1' });
     expect(codeOf(missing)).toBe('CUDA_DRIVER_NOT_FOUND');
     expect(missing).toThrow(/libcuda-that-is-not-there.so.1 cannot be loaded: .*No such file/);

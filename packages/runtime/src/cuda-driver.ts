@@ -10,9 +10,12 @@ import {
   cudaIllegalAddress,
   cudaNoDevice,
   cudaOutOfMemory,
+  cudaVersion,
 } from './errors.ts';
 import { addressIn, openForeignLibrary, textBlock, textOf } from './foreign-library.ts';
 import type { ForeignLibrary, Word } from './foreign-library.ts';
+
+export type { Word };
 
 export interface CudaDriverOptions {
   readonly bridge: Bridge;
@@ -38,6 +41,8 @@ const codes = {
 export class CudaDriver {
   readonly #bridge: Bridge;
   readonly #library: ForeignLibrary;
+  #current = 0;
+  #devices: number | undefined;
 
   private constructor(bridge: Bridge, library: ForeignLibrary) {
     this.#bridge = bridge;
@@ -53,13 +58,30 @@ export class CudaDriver {
     if ('reason' in library) throw cudaDriverMissing(name, library.reason);
     const driver = new CudaDriver(options.bridge, library);
     driver.check('cuInit', [0]);
-    const version = driver.result('cuDriverGetVersion', (out) => [out]);
+    const version = driver.#version();
     if (version < oldestDriver) throw cudaDriverTooOld(version, oldestDriver);
     return driver;
   }
 
   get bridge(): Bridge {
     return this.#bridge;
+  }
+
+  /** The newest CUDA that it runs: `13.0`. */
+  get version(): string {
+    return cudaVersion(this.#version());
+  }
+
+  /** How many devices it shows this process, as CUDA_VISIBLE_DEVICES has it. */
+  get deviceCount(): number {
+    return (this.#devices ??= this.result('cuDeviceGetCount', (out) => [out]));
+  }
+
+  /** From now on calls are for that context; 0 for none. */
+  makeCurrent(context: number): void {
+    if (context === this.#current) return;
+    this.check('cuCtxSetCurrent', [context]);
+    this.#current = context;
   }
 
   /** Calls a function of the driver; throws the coded error of what it returns. */
@@ -115,6 +137,10 @@ export class CudaDriver {
       default:
         return cudaDriverFailed(symbol, this.#describe(status), status);
     }
+  }
+
+  #version(): number {
+    return this.result('cuDriverGetVersion', (out) => [out]);
   }
 
   /** What the driver itself calls an error. */

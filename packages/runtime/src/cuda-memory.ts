@@ -1,7 +1,9 @@
 // Memory of a CUDA device, kept for reuse: allocating through the driver waits for all that the device does. In: sizes.
 // Out: blocks, 512-byte aligned. A block that is given back serves the next request of its size class on the same stream,
 // in whose order its earlier use ends first.
-import type { CudaDriver } from './cuda-driver.ts';
+import { isTsInductorError } from '@tsinductor/base';
+import type { CudaContext } from './cuda-context.ts';
+import { cudaOutOfMemoryFor } from './errors.ts';
 
 export interface DeviceBlock {
   readonly address: number;
@@ -28,15 +30,15 @@ export function deviceSizeClass(bytes: number): number {
 }
 
 export class DeviceMemory {
-  readonly #driver: CudaDriver;
+  readonly #context: CudaContext;
   readonly #free = new Map<number, number[]>();
   #inUse = 0;
   #cached = 0;
   #peak = 0;
   #driverAllocations = 0;
 
-  constructor(driver: CudaDriver) {
-    this.#driver = driver;
+  constructor(context: CudaContext) {
+    this.#context = context;
   }
 
   /** Throws UserError CUDA_OUT_OF_MEMORY where even an empty cache leaves too little. */
@@ -61,7 +63,7 @@ export class DeviceMemory {
   /** Gives what is cached back to the driver. */
   trim(): void {
     for (const addresses of this.#free.values())
-      for (const address of addresses) this.#driver.check('cuMemFree_v2', [address]);
+      for (const address of addresses) this.#context.check('cuMemFree_v2', [address]);
     this.#free.clear();
     this.#cached = 0;
   }
@@ -76,14 +78,24 @@ export class DeviceMemory {
   }
 
   #allocate(size: number): number {
-    const ask = (): number => this.#driver.result('cuMemAlloc_v2', (out) => [out, size]);
-    this.#driverAllocations += 1;
-    if (this.#cached === 0) return ask();
+    const first = this.#ask(size);
+    if (first !== undefined) return first;
+    const isCached = this.#cached > 0;
+    if (isCached) this.trim();
+    const second = isCached ? this.#ask(size) : undefined;
+    if (second === undefined) throw cudaOutOfMemoryFor(size, this.#inUse);
+    return second;
+  }
+
+  /** The address; undefined where there is not enough memory. */
+  #ask(size: number): number | undefined {
     try {
-      return ask();
-    } catch {
-      this.trim();
-      return ask();
+      const address = this.#context.result('cuMemAlloc_v2', (out) => [out, size]);
+      this.#driverAllocations += 1;
+      return address;
+    } catch (error) {
+      if (isTsInductorError(error) && error.code === 'CUDA_OUT_OF_MEMORY') return undefined;
+      throw error;
     }
   }
 }

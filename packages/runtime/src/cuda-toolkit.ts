@@ -15,7 +15,7 @@ export interface CudaToolkitOptions {
   readonly cudaPath?: string | undefined;
   /** The value of PATH. */
   readonly path: string;
-  /** Where toolkits are installed by default; for tests. */
+  /** Directories in which toolkits lie as `cuda` and `cuda-*`. */
   readonly installed?: readonly string[];
 }
 

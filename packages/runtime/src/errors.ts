@@ -172,13 +172,14 @@ export const cudaDriverMissing = (library: string, reason: string): ToolchainErr
     hint: 'install the NVIDIA driver of this machine, or use the CPU',
   });
 
-const versionText = (version: number): string =>
+/** A version as the driver numbers it. */
+export const cudaVersion = (version: number): string =>
   `${String(Math.floor(version / 1000))}.${String((version % 1000) / 10)}`;
 
 export const cudaDriverTooOld = (version: number, oldest: number): ToolchainError =>
   new ToolchainError(
     'CUDA_DRIVER_TOO_OLD',
-    `the CUDA driver is for CUDA ${versionText(version)}, and ${versionText(oldest)} or newer is needed`,
+    `the CUDA driver is for CUDA ${cudaVersion(version)}, and ${cudaVersion(oldest)} or newer is needed`,
     { hint: 'update the NVIDIA driver' },
   );
 
@@ -191,6 +192,19 @@ export const cudaOutOfMemory = (what: string): UserError =>
   new UserError('CUDA_OUT_OF_MEMORY', `the memory of the CUDA device does not suffice (${what})`, {
     hint: 'dispose tensors that are no longer needed, or make the problem smaller',
   });
+
+/** A request that even an empty cache could not serve. */
+export const cudaOutOfMemoryFor = (bytes: number, inUse: number): UserError =>
+  cudaOutOfMemory(`${String(bytes)} bytes were asked for, ${String(inUse)} are in use by tensors and workspaces`);
+
+export const cudaDeviceMissing = (ordinal: number, count: number): ToolchainError =>
+  new ToolchainError(
+    'CUDA_NO_DEVICE',
+    `there is no CUDA device ${String(ordinal)}: this process sees ${String(count)}`,
+    {
+      hint: `use cuda:0${count > 1 ? ` to cuda:${String(count - 1)}` : ''}, or check CUDA_VISIBLE_DEVICES`,
+    },
+  );
 
 export const cudaIllegalAddress = (what: string): ToolchainError =>
   new ToolchainError(

@@ -4,18 +4,38 @@
 // lists them.
 export { isTsInductorError, InternalError, ToolchainError, TsInductorError, UserError } from '@tsinductor/base';
 export type { DType } from '@tsinductor/base';
-export { compile, reset, setConfig } from '@tsinductor/compiler';
+export {
+  allowInGraph,
+  checkOp,
+  compile,
+  disable,
+  loadCacheArtifacts,
+  reset,
+  saveCacheArtifacts,
+  setConfig,
+  setStance,
+} from '@tsinductor/compiler';
 export type {
+  Backend,
   Break,
   CacheInfo,
+  CheckName,
+  CheckOptions,
+  CheckReport,
+  CheckVerdict,
   CompiledFunction,
   CompiledMembers,
   CompileOptions,
   CustomBackend,
+  DisableOptions,
   Explanation,
   GraphReport,
   KernelReport,
   Mode,
+  SavedArtifact,
+  SavedArtifacts,
+  Stance,
+  StanceOptions,
 } from '@tsinductor/compiler';
 export type { Graph, GraphNode, Meta } from '@tsinductor/graph';
 export * from '@tsinductor/tensor';

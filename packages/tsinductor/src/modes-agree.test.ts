@@ -25,7 +25,7 @@ describe('memory', () => {
 
   test('a later call whose arguments share memory sees every write', () => {
     const fn = (a: Tensor, b: Tensor): Tensor => (a.add_(1), a.add(b));
-    const apart = compiled(fn);
+    const apart = compile(fn, { backend: 'aot_eager' });
     expect(apart(tensor([1, 2]), tensor([10, 20])).toArray()).toEqual([12, 23]);
     const both = tensor([1, 2]);
     expect(apart(both, both).toArray()).toEqual([4, 6]);
@@ -33,6 +33,10 @@ describe('memory', () => {
     const expected = fn(one.at(slice(0, 2)), one.at(slice(1, 3))).toArray();
     expect(apart(other.at(slice(0, 2)), other.at(slice(1, 3))).toArray()).toEqual(expected);
     expect(other.toArray()).toEqual(one.toArray());
+    const whole = compiled(fn);
+    whole(tensor([1, 2]), tensor([10, 20]));
+    expect(() => whole(both, both)).toThrow(expect.objectContaining({ code: 'GRAPH_BREAK' }));
+    expect(both.toArray()).toEqual([2, 3]);
   });
 
   test('a view that is returned is a view', () => {

@@ -6,12 +6,13 @@ import { isTsInductorError } from '@tsinductor/base';
 import { explainConfig } from '@tsinductor/config';
 import type { Config, ConfigWarning } from '@tsinductor/config';
 import { describePlace, findToolchain, hostResources, openBridge, probeIsa } from '@tsinductor/runtime';
-import type { Toolchain } from '@tsinductor/runtime';
+import type { Toolchain, ToolchainReport } from '@tsinductor/runtime';
 import type { AddCommand } from '../context.ts';
 import { messageOf } from '../errors.ts';
 import { formatBytes } from '../table.ts';
 import type { Colors, Outcome } from '../terminal.ts';
 import { openGraphStore, plural } from './cache.ts';
+import { cudaFindings } from './doctor-cuda.ts';
 
 /** `note` is worth knowing, `missing` costs native code. */
 export type Verdict = 'ok' | 'note' | 'missing';
@@ -34,12 +35,13 @@ export const addDoctorCommand: AddCommand = (parser, context) =>
 
 export function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
   const cache = cacheFindings(config);
+  const { toolchain, searched } = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath });
   const findings = [
     nodeFinding(),
     ...machineFindings(),
     ...cache.findings,
-    ...nativeFindings(config, cache.directory),
-    gpuFinding(),
+    ...nativeFindings({ toolchain, searched }, cache.directory),
+    ...cudaFindings(config, { toolchain, directory: cache.directory }),
     ...settingFindings(config),
     ...warnings.map(warningFinding),
   ];
@@ -99,12 +101,13 @@ function cacheFindings(config: Config): CacheFindings {
   }
 }
 
+type FoundToolchain = Pick<ToolchainReport, 'searched'> & { readonly toolchain: Toolchain | undefined };
+
 const compilerRemedy =
   'install g++ or clang++ (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install)';
 
-function nativeFindings(config: Config, directory: string | undefined): readonly Finding[] {
+function nativeFindings({ toolchain, searched }: FoundToolchain, directory: string | undefined): readonly Finding[] {
   const subject = 'C++ compiler';
-  const { toolchain, searched } = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath });
   if (toolchain === undefined) {
     const detail = searched.length === 0 ? 'none was found' : searched.map(describePlace).join('; ');
     return [{ subject, verdict: 'missing', detail, remedy: compilerRemedy }];
@@ -141,12 +144,6 @@ function failure(subject: string, error: unknown): Finding {
   const remedy = isTsInductorError(error) ? error.hint : undefined;
   return { subject, verdict: 'missing', detail: messageOf(error), ...(remedy === undefined ? {} : { remedy }) };
 }
-
-const gpuFinding = (): Finding => ({
-  subject: 'GPU',
-  verdict: 'note',
-  detail: 'not used: this version compiles for CPUs',
-});
 
 function settingFindings(config: Config): readonly Finding[] {
   const changed = explainConfig(config).filter(

@@ -1,0 +1,199 @@
+// Running a graph on a CUDA device: one launch after the other on the device's stream. In: a plan, a loaded module and how
+// its kernels are launched. Out: an Executable whose outputs are where the trace had them.
+//
+// Nothing waits for the device, but for two things: outputs that belong on the CPU, and graphs that check indices, whose
+// status is read before the results are believed. Workspaces go back to the allocator at once: whoever gets them next
+// uses them later in the same stream.
+import { at, dtypeInfo } from '@tsinductor/base';
+import type { CudaArgument, CudaKernel } from '@tsinductor/codegen-cuda';
+import type { CheckSite } from '@tsinductor/ir';
+import type { Block, CudaModule } from '@tsinductor/runtime';
+import type { Tensor } from '@tsinductor/tensor';
+import { allocateOn, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
+import type { Placement, Storage } from '@tsinductor/tensor/internal';
+import { checkFailed } from '../errors.ts';
+import type { Executable } from '../executable.ts';
+import { checkInputs } from '../layout-check.ts';
+import type { LayoutCheck } from '../layout-check.ts';
+import { sizeFunction } from '../plan.ts';
+import type { Plan, PlannedTensor } from '../plan.ts';
+import type { CudaTensorDevice } from './cuda-devices.ts';
+
+/** What the addresses of inputs are multiples of, in bytes: an input that is not is copied for the call. */
+export const inputAlignment: number = 16;
+
+/** Loaded code, and what is known of it. */
+export interface CudaCode {
+  readonly device: CudaTensorDevice;
+  readonly module: CudaModule;
+  readonly kernels: readonly CudaKernel[];
+  readonly placement: Placement;
+  readonly siteOf: (site: number) => CheckSite | undefined;
+  readonly sizeAsserts: boolean;
+}
+
+type Sizes = ReadonlyMap<string, number>;
+type SizeFunction = (sizes: Sizes) => number;
+
+/** A launch but for what a call brings. */
+interface Launch {
+  readonly kernel: string;
+  readonly blocks: SizeFunction;
+  readonly threads: number;
+  readonly sharedBytes: number;
+  readonly arguments: readonly ((table: Table) => number)[];
+}
+
+/** What kernels take their arguments from. */
+interface Table {
+  readonly sizes: Sizes;
+  readonly addresses: readonly number[];
+  readonly status: number;
+}
+
+export class CudaExecutable implements Executable {
+  readonly report: Executable['report'];
+  readonly #plan: Plan;
+  readonly #code: CudaCode;
+  readonly #launches: readonly Launch[];
+  readonly #checks: boolean;
+  readonly #checkInputs: LayoutCheck | undefined;
+  readonly #workspaceBytes: SizeFunction;
+  readonly #constants: Storage | undefined;
+
+  constructor(plan: Plan, code: CudaCode, report: Executable['report']) {
+    this.#plan = plan;
+    this.#code = code;
+    this.report = report;
+    this.#launches = code.kernels.map(launchOf);
+    this.#checks = code.kernels.some((kernel) => kernel.arguments.some(({ kind }) => kind === 'status'));
+    this.#checkInputs = code.sizeAsserts ? checkInputs(plan.inputs) : undefined;
+    this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
+    this.#constants = constantsOn(code.device, plan.constants);
+  }
+
+  run(inputs: readonly Tensor[]): Tensor[] {
+    const { placement } = this.#code;
+    const sizes: Sizes = new Map(
+      this.#plan.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]),
+    );
+    this.#checkInputs?.(inputs, sizes);
+    const made = this.#launch(inputs, sizes);
+    const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
+    for (const { placeholder, output } of this.#plan.mutations) {
+      at(inputs, placeholder).writeBack(at(outputs, output));
+    }
+    return outputs;
+  }
+
+  /** Puts the launches into the stream; gives the outputs, which lie on the device. */
+  #launch(inputs: readonly Tensor[], sizes: Sizes): readonly Tensor[] {
+    const { device, module } = this.#code;
+    const borrowed: Block[] = [];
+    const borrow = (bytes: number): number => {
+      const block = device.acquire(bytes);
+      borrowed.push(block);
+      return block.address;
+    };
+    const outputs: Tensor[] = [];
+    try {
+      const given = inputs.map((input) => this.#admit(input, borrow));
+      for (const planned of this.#plan.outputs) outputs.push(this.#makeOutput(planned, sizes));
+      const workspace = this.#workspaceBytes(sizes);
+      const addresses = [
+        ...given,
+        ...outputs.map(({ address }) => address),
+        this.#constants?.address ?? 0,
+        workspace === 0 ? 0 : borrow(workspace),
+      ];
+      const status = this.#checks ? borrow(Int32Array.BYTES_PER_ELEMENT) : 0;
+      if (this.#checks) device.cuda.fill({ address: status }, 0, Int32Array.BYTES_PER_ELEMENT);
+      for (const { kernel, blocks, threads, sharedBytes, arguments: parameters } of this.#launches) {
+        const table = { sizes, addresses, status };
+        const geometry = { blocks: blocks(sizes), threads, sharedBytes };
+        module.launch(kernel, geometry, parameters.map((argument) => argument(table))); // prettier-ignore
+      }
+      if (this.#checks) this.#requirePassed(status);
+    } catch (error) {
+      for (const output of outputs) output.dispose();
+      throw error;
+    } finally {
+      for (const block of borrowed) device.release(block);
+    }
+    return outputs;
+  }
+
+  /** Where the code finds an input: in place, or copied for this call, with the same strides. */
+  #admit(input: Tensor, borrow: (bytes: number) => number): number {
+    const { device } = this.#code;
+    const isHere = input.device === device.name;
+    if (isHere && input.address % inputAlignment === 0) return input.address;
+    const { storage, layout } = placeOf(input, 'a compiled call');
+    const size = dtypeInfo[input.dtype].bytes;
+    const reach = reachOf(input);
+    const address = borrow(reach * size);
+    if (reach === 0) return address;
+    if (isHere) device.copy(input.address, address, reach * size);
+    else device.upload(bytesOf(storage.read(input.dtype, layout.offset, layout.offset + reach), reach * size), address);
+    return address;
+  }
+
+  #makeOutput({ dtype, shape, strides, size }: PlannedTensor, sizes: Sizes): Tensor {
+    const { name } = this.#code.device;
+    const value = (index: PlannedTensor['size']): number => sizeFunction(index)(sizes);
+    const storage = allocateOn(name, value(size) * dtypeInfo[dtype].bytes);
+    return placedTensor(dtype, storage, { shape: shape.map(value), strides: strides.map(value), offset: 0 });
+  }
+
+  /** Waits for the device. Throws UserError INDEX_OUT_OF_RANGE where a check failed. */
+  #requirePassed(address: number): void {
+    const status = new Int32Array(1);
+    this.#code.device.download(address, new Uint8Array(status.buffer));
+    const [failed = 0] = status;
+    if (failed !== 0) throw checkFailed(this.#code.siteOf(largestStatus - failed));
+  }
+
+  #placed(output: Tensor, device: Placement['device']): Tensor {
+    const there = sendTo(output, device);
+    if (there !== output) output.dispose();
+    return there;
+  }
+}
+
+/** A failed check leaves this less its site, so that the lowest site wins. */
+const largestStatus = 2147483647;
+
+function launchOf({ name, blocks, threads, sharedBytes, arguments: parameters }: CudaKernel): Launch {
+  return {
+    kernel: name,
+    blocks: sizeFunction(blocks),
+    threads,
+    sharedBytes,
+    arguments: parameters.map(argumentOf),
+  };
+}
+
+function argumentOf(argument: CudaArgument): (table: Table) => number {
+  switch (argument.kind) {
+    case 'buffer': {
+      const offset = sizeFunction(argument.offset);
+      return ({ addresses, sizes }) => at(addresses, argument.position) + offset(sizes);
+    }
+    case 'size':
+      return ({ sizes }) => sizes.get(argument.name) ?? 0;
+    case 'status':
+      return ({ status }) => status;
+  }
+}
+
+function constantsOn(device: CudaTensorDevice, base64: string): Storage | undefined {
+  if (base64 === '') return undefined;
+  const bytes = Uint8Array.from(Buffer.from(base64, 'base64'));
+  const storage = allocateOn(device.name, bytes.length);
+  storage.retain();
+  device.upload(bytes, storage.address);
+  return storage;
+}
+
+const bytesOf = ({ buffer, byteOffset }: ArrayBufferView<ArrayBuffer>, length: number): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, length);

@@ -1,0 +1,71 @@
+// What a job makes: the files of its cache entry, for C++ and for CUDA. In: a job, and the directory of the entry. Out: the
+// entry's draft; or what the compiler threw. Each in two forms: beside the caller's thread, and while it waits.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EntryDraft } from '@tsinductor/cache';
+import { compileCuda, compileCudaSync, compileUnits, compileUnitsSync } from '@tsinductor/runtime';
+import type { CudaBuild } from '@tsinductor/runtime';
+import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
+import type { BuildJob, CudaJob, Job } from './protocol.ts';
+
+/** Builds the files of `job` in `directory`; stops its compilers when `signal` says so. */
+export async function buildFiles(job: Job, directory: string, signal: AbortSignal): Promise<EntryDraft> {
+  if ('toolkit' in job) {
+    const options = { ...cudaOptions(job, directory), signal };
+    return cudaDraft(job, directory, await compileCuda(job.toolkit, job.source, options));
+  }
+  await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
+  return libraryDraft(job, directory);
+}
+
+/** The same while the caller waits, one compiler at a time. */
+export function buildFilesNow(job: Job, directory: string): EntryDraft {
+  if ('toolkit' in job) {
+    return cudaDraft(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
+  }
+  compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
+  return libraryDraft(job, directory);
+}
+
+const failedPlace = ({ temporaryDirectory, key }: Job): string =>
+  join(temporaryDirectory, `tsinductor-failed-${key.slice(0, 16)}`);
+
+const unitOptions = (job: BuildJob, directory: string): Parameters<typeof compileUnits>[2] => ({
+  outPath: join(directory, libraryName),
+  concurrency: job.concurrency,
+  milliseconds: job.timeoutMs,
+  failedSources: failedPlace(job),
+});
+
+const cudaOptions = (job: CudaJob, directory: string): Parameters<typeof compileCuda>[2] => ({
+  ptxPath: join(directory, ptxName),
+  cubinPath: join(directory, cubinName),
+  milliseconds: job.timeoutMs,
+  failedSource: join(failedPlace(job), cudaSourceName),
+});
+
+function libraryDraft(job: BuildJob, directory: string): EntryDraft {
+  const source = job.units.map((unit) => `// ${unit.name}\n${unit.source}`).join('\n');
+  writeAll(directory, { [planName]: job.plan, [sourceName]: source });
+  return draftOf(job, [libraryName, planName, sourceName], { compiler: job.toolchain.version });
+}
+
+function cudaDraft(job: CudaJob, directory: string, { facts }: CudaBuild): EntryDraft {
+  writeAll(directory, { [factsName]: JSON.stringify(facts), [cudaSourceName]: job.source.source });
+  return draftOf(job, [ptxName, cubinName, factsName, cudaSourceName], { nvcc: job.toolkit.version });
+}
+
+function writeAll(directory: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(directory, name), content, { mode: 0o600, flag: 'wx' });
+  }
+}
+
+const draftOf = (
+  { name, inputs }: Job,
+  files: readonly string[],
+  tools: Readonly<Record<string, string>>,
+): EntryDraft => ({
+  files,
+  info: { inputs: { name, inputs }, versions: { ...tools, node: process.version }, data: null },
+});
