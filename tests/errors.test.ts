@@ -10,11 +10,12 @@ const codes = [...new Set(sites.map(({ code }) => code))];
 
 /** Codes that several packages make, because the same mistake is met at several layers. */
 const shared: Readonly<Record<string, string>> = {
-  ARGUMENT_VALUE: 'operators, and the functions of tensors that are no operators',
+  ARGUMENT_VALUE: 'operators, functions of tensors that are no operators, and values that a running program checks',
   DATA_DEPENDENT: 'operators whose result needs values, and reads of elements',
   DTYPE_MISMATCH: 'operands of operators, and the destination of a write',
   DTYPE_UNSUPPORTED: 'scalar ops, and operators on tensors',
   INDEX_OUT_OF_RANGE: 'known when a graph is built, found by the interpreter, found by native code',
+  KERNEL_NOT_COMPILED: 'what C++ has no form for, and what CUDA has none for',
   KERNEL_SCHEMA: 'the table of codes of kernel source, and schemas, which have no place in a source',
   KERNEL_SOURCE: 'the table of codes of kernel source, and functions whose source is not there',
   OPTION_UNKNOWN: 'options of compile(), and options of functions of tensors',

@@ -23,9 +23,19 @@ async function cudaEmulated() {
   return compiled(emulatedCudaBackend('sm_80'));
 }
 
+/** CUDA kernels on the first device of this machine. */
+async function cuda() {
+  const { compileCudaGraphs } = await import('@tsinductor/compiler');
+  return batched(compileCudaGraphs);
+}
+
 async function compiled(backend) {
-  const { compileGraphs, defaultSession, reset } = await import('@tsinductor/compiler');
-  const compile = (graphs) => compileGraphs(graphs, defaultSession(), backend);
+  const { compileGraphs, defaultSession } = await import('@tsinductor/compiler');
+  return batched((graphs) => compileGraphs(graphs, defaultSession(), backend));
+}
+
+async function batched(compile) {
+  const { reset } = await import('@tsinductor/compiler');
   return {
     batch: 96,
     prepare: async (jobs) => {
@@ -42,4 +52,4 @@ async function compiled(backend) {
   };
 }
 
-export const backends = { interpreter, cpp, 'cuda-emulated': cudaEmulated };
+export const backends = { interpreter, cpp, 'cuda-emulated': cudaEmulated, cuda };

@@ -1,6 +1,6 @@
 // The conformance runner: golden cases against a backend.
 //
-//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp|cuda-emulated] [--kind forward|grad|error] [--op NAME]
+//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME]
 //                                  [--sample N] [--dynamic] [--verbose] [--json FILE]
 //
 // Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 });
 if (options.golden === undefined || !(options.backend in backends)) {
   console.error(
-    'usage: --golden DIR [--backend interpreter|cpp|cuda-emulated] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]',
+    'usage: --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]',
   );
   process.exit(2);
 }

@@ -6,7 +6,7 @@
 import { at, isFloat, isTsInductorError } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
-import { isPointwise, isReduction } from '@tsinductor/ops';
+import { isPointwise, isReduction, pointwise } from '@tsinductor/ops';
 import { fromBuffer } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { dispatch } from '@tsinductor/tensor/internal';
@@ -14,6 +14,7 @@ import { isHalf, numbersOf, spacing } from './compare.ts';
 import type { CallNode, GraphEvaluator, Hook } from './evaluate-graph.ts';
 import type { Random } from './random.ts';
 import { boundsOf, isInexact } from './rounding.ts';
+import { evaluateWide } from './wide-halves.ts';
 
 export interface Disturbance {
   readonly evaluator: GraphEvaluator;
@@ -58,8 +59,10 @@ function disturbed(
   inputs: readonly Tensor[],
   { disturbance, sample }: { disturbance: Disturbance; sample: number },
 ): readonly Tensor[] | undefined {
+  const { evaluator, halvesAreWide } = disturbance;
   try {
-    return disturbance.evaluator.run(graph, inputs, disturb(disturbance, sample));
+    if (halvesAreWide && sample === 0) return evaluateWide(evaluator, graph, inputs);
+    return evaluator.run(graph, inputs, disturb(disturbance, sample));
   } catch (error) {
     if (isTsInductorError(error) && error.name === 'UserError') return undefined;
     throw error;
@@ -73,8 +76,8 @@ function movement(value: number, base: number, integral: boolean): number {
 }
 
 function disturb({ random, halvesAreWide }: Disturbance, sample: number): Hook {
-  // The first two samples move everything one way: what cancels under random signs shows there.
-  const direction = (): number => (sample < 2 ? 1 - 2 * sample : random.chance(0.5) ? 1 : -1);
+  // Two samples move everything one way: what cancels under random signs shows there.
+  const direction = (): number => (sample === 1 || sample === 2 ? 3 - 2 * sample : random.chance(0.5) ? 1 : -1);
   return (node, results, args) =>
     results.map((result) => {
       const bounds = boundsFor(node, result, { args, halvesAreWide });
@@ -113,8 +116,9 @@ function moveBy(
     const bound = at(bounds, k);
     if (largest !== undefined && Math.abs(value) === Infinity)
       return direction() < 0 ? Math.sign(value) * largest : value;
-    if (bound === 0 || !Number.isFinite(value)) return value;
-    return bound === Infinity ? NaN : value + direction() * bound;
+    // A sum that may overflow on its way may be anything, whatever it is here: another value says so.
+    if (bound === Infinity) return Number.isNaN(value) ? 0 : NaN;
+    return bound === 0 || !Number.isFinite(value) ? value : value + direction() * bound;
   });
   return fromBuffer(moved.buffer, { dtype: 'f64', shape: tensor.shape }).to(tensor.dtype);
 }
@@ -124,17 +128,13 @@ function moveBy(
  * sign the other answer wherever they read that of a NaN; elements that change with it may be anything.
  */
 export const otherNanSigns: Hook = (node, results, args) => {
-  const flip = signReaders[node.target];
+  const { target } = node;
   const [result, source] = [at(results, 0), args.at(-1)];
-  if (flip === undefined || source === undefined || !isFloat(source.dtype)) return results;
+  if (!isPointwise(target) || pointwise[target].traits.readsSign !== true) return results;
+  if (source === undefined || !isFloat(source.dtype)) return results;
   const unknown = dispatch('isnan', [source]);
-  return [dispatch('where', [unknown, flip(result), result]) as Tensor].map((tensor) => tensor.contiguous());
-};
-
-/** The calls that read the sign bit of their last argument, and what they give for the other sign. */
-const signReaders: Readonly<Record<string, (result: Tensor) => Tensor>> = {
-  signbit: (result) => result.logicalNot(),
-  copysign: (result) => result.neg(),
+  const flipped = result.dtype === 'bool' ? result.logicalNot() : result.neg();
+  return [dispatch('where', [unknown, flipped, result]) as Tensor].map((tensor) => tensor.contiguous());
 };
 
 /** For each element: Infinity where two runs differ, 0 where they agree. */

@@ -29,6 +29,7 @@ export class GraphEvaluator {
     for (const node of graph.nodes) {
       if (node.kind === 'placeholder') values.set(node.id, [at(inputs, placeholders++)]);
       else if (node.kind === 'constant') values.set(node.id, this.#single(node, [], []));
+      else if (node.kind === 'host') throw new TypeError(`a program of the operator table has no ${node.target}`);
       else {
         const refs = node.args.flatMap((arg) => (isList(arg) ? [...arg] : isValue(arg) ? [arg] : []));
         const args = refs.map(valueOf);

@@ -24,7 +24,7 @@ afterAll(() => {
 
 const value = (id: number): Argument => ({ value: id });
 
-function input(dtype: DType, shape: readonly number[], kind: 'normal' | 'whole' = 'normal'): InputSpec {
+function input(dtype: DType, shape: readonly number[], kind: 'normal' | 'whole' | 'positive' = 'normal'): InputSpec {
   return drawInput(new Random(shape.length, dtype.length), { dtype, shape, contents: { kind }, contiguous: true });
 }
 
@@ -88,6 +88,77 @@ const regressions: readonly Regression[] = [
         step('where', [value(5), value(3), value(4)]),
       ],
     ),
+  },
+  {
+    symptom: 'factors of rows and of columns, both kept, make a sum over rows and columns one over the diagonal',
+    program: program(
+      [input('f32', [2, 2]), input('f32', [2]), input('f32', [2])],
+      [
+        step('exp', [value(1)]),
+        step('sin', [value(2)]),
+        step('unsqueeze', [value(3), 1]),
+        step('mul', [value(0), value(5)]),
+        step('mul', [value(6), value(4)]),
+        step('sum', [value(7)]),
+      ],
+      { outputs: [8, 3, 4] },
+    ),
+  },
+  {
+    symptom: 'NaN, known to the C++ compiler, becomes the integer 0 instead of the lowest one',
+    program: program(
+      [input('f32', [40])],
+      [
+        step('gt', [value(0), 0]),
+        step('fullLike', [value(0), { float: 'NaN' }]),
+        step('where', [value(1), value(2), value(2)]),
+        step('to', [value(3), 'i64']),
+      ],
+    ),
+  },
+  {
+    symptom: 'a variance whose correction is no whole number fails where the size is symbolic',
+    program: program(
+      [input('f16', [3, 4])],
+      [step('var', [value(0), -1], { named: { keepdim: false, correction: 0.1 } })],
+      { dynamic: true },
+    ),
+  },
+  {
+    symptom: 'a number that meets a folded bf16 value is rounded to bf16 first',
+    program: program(
+      [input('bf16', [])],
+      [step('fullLike', [value(0), -2]), step('xlog1py', [value(1), { float: 0.5685515999794006 }])],
+    ),
+  },
+  {
+    symptom: 'an update of a view that begins before the end of its memory copies more than the view',
+    program: program(
+      [input('f32', [2]), input('f32', [1])],
+      [
+        step('asStrided', [value(0), [1], [1]]),
+        step('zeros', [[1]], { named: { dtype: 'i64' } }),
+        step('indexCopy', [value(2), 0, value(3), value(1)]),
+      ],
+    ),
+  },
+  {
+    symptom: 'a write to no elements of memory that repeats is refused',
+    program: program(
+      [{ ...input('i8', [2, 4], 'whole'), strides: [0, 1] }, input('i8', [], 'positive')],
+      [step('narrow', [value(0), 1, 2, 0]), step('floorDivide', [value(2), value(1)], { inPlace: true, results: 0 })],
+      { outputs: [2] },
+    ),
+  },
+  {
+    symptom: 'between two neighbouring halves lies what a rounded intermediate never shows',
+    program: program(
+      // Its tangent is 2061.9, where bf16 has multiples of 16: the sine of pi times these is 0.
+      [{ ...input('bf16', [1]), data: 'yT8=' }],
+      [step('tan', [value(0)]), step('sinc', [value(1)])],
+      { variant: 'whole' },
+    ),
+    settings: { emulatePrecisionCasts: false },
   },
 ];
 
