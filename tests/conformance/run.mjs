@@ -154,13 +154,18 @@ function traceTest(test) {
   }
 }
 
-async function runBatch(backend, tests) {
+/** Begins to prepare a batch; the function that it gives waits for that, and runs the cases. */
+function beginBatch(backend, tests) {
   const jobs = tests.map((test) => ({ test, job: traceTest(test) })).filter(({ job }) => job !== undefined);
-  const prepared = await backend.prepare(jobs.map(({ job }) => job));
-  jobs.forEach(({ test, job }, position) => {
-    const { run, error } = prepared[position];
-    finish(test, job, run ?? (() => { throw error; })); // prettier-ignore
-  });
+  const preparing = Promise.resolve(backend.prepare(jobs.map(({ job }) => job)));
+  preparing.catch(() => undefined); // whoever waits for it sees the failure
+  return async () => {
+    const prepared = await preparing;
+    jobs.forEach(({ test, job }, position) => {
+      const { run, error } = prepared[position];
+      finish(test, job, run ?? (() => { throw error; })); // prettier-ignore
+    });
+  };
 }
 
 function progress(done, total) {
@@ -177,6 +182,8 @@ const step = options.sample === undefined ? 1 : Math.max(1, wanted.length / Numb
 const chosen = wanted.filter((_, position) => Math.floor(position / step) !== Math.floor((position - 1) / step));
 const backend = await backends[options.backend]();
 let waiting = [];
+// While the compiler builds one batch, the next is traced and scheduled.
+let runLast = async () => undefined;
 for (const [position, entry] of chosen.entries()) {
   const test = entry.kind === 'grad' ? undefined : open(entry);
   if (test === undefined)
@@ -184,11 +191,14 @@ for (const [position, entry] of chosen.entries()) {
   else if (test.how.isEager || (entry.kind === 'error' && options.backend === 'interpreter')) runWithReads(test);
   else waiting.push(test);
   if (waiting.length >= backend.batch || position === chosen.length - 1) {
-    await runBatch(backend, waiting);
+    const runNext = beginBatch(backend, waiting);
+    await runLast();
+    runLast = runNext;
     waiting = [];
     progress(position + 1, chosen.length);
   }
 }
+await runLast();
 await runSegments();
 await backend.close();
 if (process.stderr.isTTY) process.stderr.write('\n');

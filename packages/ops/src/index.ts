@@ -2,6 +2,7 @@
 export * from './pointwise/activation.ts';
 export * from './pointwise/argument-reduction.ts';
 export * from './pointwise/arithmetic.ts';
+export * from './pointwise/extrema.ts';
 export * from './pointwise/bessel.ts';
 export * from './pointwise/bitwise.ts';
 export * from './pointwise/comparison.ts';

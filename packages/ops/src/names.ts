@@ -3,6 +3,7 @@
 import type * as activation from './pointwise/activation.ts';
 import type * as argumentReduction from './pointwise/argument-reduction.ts';
 import type * as arithmetic from './pointwise/arithmetic.ts';
+import type * as extrema from './pointwise/extrema.ts';
 import type * as bitwise from './pointwise/bitwise.ts';
 import type * as comparison from './pointwise/comparison.ts';
 import type * as errorFunction from './pointwise/error-function.ts';
@@ -23,6 +24,7 @@ export type PointwiseName =
   | keyof typeof activation
   | keyof typeof argumentReduction
   | keyof typeof arithmetic
+  | keyof typeof extrema
   | keyof typeof bessel
   | keyof typeof bitwise
   | keyof typeof comparison

@@ -4,6 +4,7 @@ import type { PointwiseName } from './names.ts';
 import * as activation from './pointwise/activation.ts';
 import * as argumentReduction from './pointwise/argument-reduction.ts';
 import * as arithmetic from './pointwise/arithmetic.ts';
+import * as extrema from './pointwise/extrema.ts';
 import * as bitwise from './pointwise/bitwise.ts';
 import * as comparison from './pointwise/comparison.ts';
 import * as errorFunction from './pointwise/error-function.ts';
@@ -22,6 +23,7 @@ import * as bessel from './pointwise/bessel.ts';
 
 const exported: Readonly<Record<PointwiseName, { readonly entry: () => PointwiseOp }>> = {
   ...arithmetic,
+  ...extrema,
   ...comparison,
   ...bitwise,
   ...rounding,

@@ -5,7 +5,8 @@
 import { unary } from '../define.ts';
 import type { Unary } from '../define.ts';
 import type { Term } from '../term.ts';
-import { abs, add, atMost, copysign, div, mul, sign, sqrt, sub } from './arithmetic.ts';
+import { abs, add, copysign, div, mul, sign, sqrt, sub } from './arithmetic.ts';
+import { atMost } from './extrema.ts';
 import { eq, gt, where } from './comparison.ts';
 import { exp } from './exponential.ts';
 import { horner, throughF64 } from './polynomial.ts';

@@ -6,7 +6,8 @@
 import { unary } from '../define.ts';
 import type { Unary } from '../define.ts';
 import type { Term } from '../term.ts';
-import { abs, add, atLeast, atMost, copysign, div, fma, mul, neg, sub } from './arithmetic.ts';
+import { abs, add, copysign, div, fma, mul, neg, sub } from './arithmetic.ts';
+import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, lt, where } from './comparison.ts';
 import { expOfReduced, reduceByLn2 } from './exponential-core.ts';
 import { exp, log, log1p } from './exponential.ts';

@@ -2,7 +2,8 @@
 // Coefficients are minimax (Chebyshev) fits on the interval that the reduction leaves.
 import type { DType } from '@tsinductor/base';
 import type { Term } from '../term.ts';
-import { add, atLeast, div, fma, mul, sub } from './arithmetic.ts';
+import { add, div, fma, mul, sub } from './arithmetic.ts';
+import { atLeast } from './extrema.ts';
 import { exponent, scalb, significand } from './float-parts.ts';
 import { horner } from './polynomial.ts';
 import { round } from './rounding.ts';

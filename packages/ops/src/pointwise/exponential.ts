@@ -2,7 +2,8 @@
 import { binary, unary } from '../define.ts';
 import type { Binary, Unary } from '../define.ts';
 import type { Term } from '../term.ts';
-import { abs, add, atLeast, atMost, div, fma, mul, neg, sub } from './arithmetic.ts';
+import { abs, add, div, fma, mul, neg, sub } from './arithmetic.ts';
+import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, isfinite, isnan, le, logicalAnd, logicalOr, lt, where } from './comparison.ts';
 import { floats } from './dtype-sets.ts';
 import { exponent, scalb, significand } from './float-parts.ts';

@@ -6,7 +6,8 @@
 import { binary } from '../define.ts';
 import type { Binary } from '../define.ts';
 import type { Term } from '../term.ts';
-import { add, atLeast, atMost, div, mul, neg, sqrt, sub } from './arithmetic.ts';
+import { add, div, mul, neg, sqrt, sub } from './arithmetic.ts';
+import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, logicalOr, lt, where } from './comparison.ts';
 import { expInRange, logOfMagnitude } from './exponential-core.ts';
 import { exp, log, log1p } from './exponential.ts';

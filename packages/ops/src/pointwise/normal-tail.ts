@@ -1,6 +1,7 @@
 // The lower tail of the normal distribution at f32, for GELU: no division, no branch.
 import type { Term } from '../term.ts';
-import { abs, add, atMost, sub } from './arithmetic.ts';
+import { abs, add, sub } from './arithmetic.ts';
+import { atMost } from './extrema.ts';
 import { lt, where } from './comparison.ts';
 import { roundingShift } from './exponential-core.ts';
 import { scalb } from './float-parts.ts';

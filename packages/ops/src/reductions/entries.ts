@@ -1,7 +1,8 @@
 // The reductions, one export each; the export's name is the reduction's.
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, maximum, minimum, mul, sub } from '../pointwise/arithmetic.ts';
+import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { maximum, minimum } from '../pointwise/extrema.ts';
 import { bitwiseAnd, bitwiseOr } from '../pointwise/bitwise.ts';
 import { exp, log } from '../pointwise/exponential.ts';
 import { eq, gt, isnan, logicalAnd, logicalNot, logicalOr, lt, where } from '../pointwise/comparison.ts';
