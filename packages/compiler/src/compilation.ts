@@ -45,6 +45,7 @@ export const targetOf = ({ isa, threads }: NativeMachine, config: Config): CpuTa
 const loweringOf = (config: Config): LoweringOptions => ({
   catInputs: config.forcePointwiseCat ? Infinity : config.maxPointwiseCatInputs,
   unrollBelow: config.unrollReductionsThreshold,
+  checkIndices: config.assertIndirectIndexing,
 });
 
 /** Down to the schedule: all that the interpreter's users have to read. */

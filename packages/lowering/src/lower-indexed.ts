@@ -18,6 +18,8 @@ interface Lookup {
   readonly dim: number;
   readonly extent: Index;
   readonly site: number;
+  /** Whether an index out of range is an error; else nobody looks. */
+  readonly isChecked: boolean;
 }
 
 function lookup(
@@ -25,20 +27,28 @@ function lookup(
   node: CallNode,
   what: { readonly index: View; readonly dim: number; readonly extent: Index },
 ): Lookup {
-  return { ...what, site: lowering.site(node, `the index of dim ${String(what.dim)}`) };
+  const site = lowering.site(node, `the index of dim ${String(what.dim)}`);
+  return { ...what, site, isChecked: lowering.options.checkIndices };
 }
 
-/** A checked index: where it leads, and its check. */
+/** An index: where it leads, and its checks. */
 interface Checked {
   readonly place: Index;
-  readonly check: ScalarId;
+  readonly checks: readonly ScalarId[];
 }
 
-/** The checked index that stands at `place` of the index tensor. */
-function checkedIndex(body: BodyBuilder, { index, extent, site }: Lookup, place: Index): Checked {
+/** The index that stands at `place` of the index tensor. */
+function checkedIndex(body: BodyBuilder, { index, extent, site, isChecked }: Lookup, place: Index): Checked {
   const { id } = load(body, index, { at: place });
+  if (!isChecked) return { place: body.indirect(wrapped(body, id, extent), extent), checks: [] };
   const check = body.check(id, extent, site);
-  return { place: body.indirect(check, extent), check };
+  return { place: body.indirect(check, extent), checks: [check] };
+}
+
+/** An index of the user's, counted from the end where it is negative. */
+function wrapped(body: BodyBuilder, index: ScalarId, extent: Index): ScalarId {
+  const isNegative = body.apply('lt', [index, body.constant(0, 'i64')]);
+  return body.apply('where', [isNegative, body.apply('add', [index, body.index(extent)]), index]);
 }
 
 /**
@@ -69,8 +79,8 @@ const gather: Rule = (lowering, node) => {
     // A 0-d tensor is its own only element.
     if (extent === undefined) return body.load(source.buffer, source.dtype, locate(source, []));
     const one = lookup(lowering, node, { index, dim, extent });
-    const { place, check } = checkedIndex(body, one, locate(index, coordinates));
-    return guardedLoad(body, source, { at: locate(source, coordinates.with(dim, place)), checks: [check] });
+    const { place, checks } = checkedIndex(body, one, locate(index, coordinates));
+    return guardedLoad(body, source, { at: locate(source, coordinates.with(dim, place)), checks });
   });
 };
 
@@ -80,8 +90,8 @@ const indexSelect: Rule = (lowering, node) => {
   const { extent } = at(source.axes, dim);
   return lowering.program.map(lowering.target(node), (body, coordinates) => {
     const one = lookup(lowering, node, { index, dim, extent });
-    const { place, check } = checkedIndex(body, one, locate(index, [at(coordinates, dim)]));
-    return guardedLoad(body, source, { at: locate(source, coordinates.with(dim, place)), checks: [check] });
+    const { place, checks } = checkedIndex(body, one, locate(index, [at(coordinates, dim)]));
+    return guardedLoad(body, source, { at: locate(source, coordinates.with(dim, place)), checks });
   });
 };
 
@@ -118,9 +128,9 @@ function pickedCoordinates(
   const found = new Map<number, Index>();
   const checks: ScalarId[] = [];
   for (const one of lookups) {
-    const { place, check } = checkedIndex(body, one, locateBroadcast(one.index, shape, coordinates));
+    const { place, checks: own } = checkedIndex(body, one, locateBroadcast(one.index, shape, coordinates));
     found.set(one.dim, place);
-    checks.push(check);
+    checks.push(...own);
   }
   rest.forEach((axis, position) => found.set(axis, at(picked, shape.length + position)));
   return { place: Array.from({ length: found.size }, (_, axis) => get(found, axis)), checks };
@@ -183,8 +193,8 @@ const scatter: Rule = (lowering, node) => {
     const from = locate(source, coordinates);
     if (extent === undefined) return { place: [], value: source, from, checks: [] };
     const one = lookup(lowering, node, { index, dim, extent });
-    const { place, check } = checkedIndex(body, one, locate(index, coordinates));
-    return { place: coordinates.with(dim, place), value: source, from, checks: [check] };
+    const { place, checks } = checkedIndex(body, one, locate(index, coordinates));
+    return { place: coordinates.with(dim, place), value: source, from, checks };
   };
   return scatterInto(lowering, node, { mode: scatterMode(node), shape: shapeOf(index), element });
 };

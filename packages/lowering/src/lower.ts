@@ -38,7 +38,7 @@ function ruleOf({ target }: CallNode): Rule {
   throw unknownPrimitive(target);
 }
 
-const plain: LoweringOptions = { catInputs: 8, unrollBelow: 0 };
+const plain: LoweringOptions = { catInputs: 8, unrollBelow: 0, checkIndices: true };
 
 /** The loop program of a graph in which only primitives are left. */
 export function lowerGraph(graph: Graph, options: LoweringOptions = plain): LoopProgram {

@@ -15,6 +15,8 @@ export interface LoweringOptions {
   readonly catInputs: number;
   /** Reductions over fewer elements than this are maps that take them one after another. */
   readonly unrollBelow: number;
+  /** Whether indices that tensors hold are checked against the axes that they lead into. */
+  readonly checkIndices: boolean;
 }
 
 export class Lowering {

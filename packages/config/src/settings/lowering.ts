@@ -51,6 +51,12 @@ export const lowering = {
     affects: 'code',
     doc: 'A reduction over fewer elements than this is written out as arithmetic without a loop; 1 never.',
   },
+  assertIndirectIndexing: {
+    type: 'bool',
+    default: true,
+    affects: 'code',
+    doc: 'Check indices that tensors hold; without, an index out of range reads or writes whatever memory lies there.',
+  },
   splitReductions: {
     type: 'bool',
     default: true,
