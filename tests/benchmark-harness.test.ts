@@ -96,6 +96,7 @@ test('the memory-bound suite has at least forty workloads over three sizes', () 
 
 const built = existsSync(join(root, 'benchmarks/dist/main.js'));
 const maybe = built ? test : test.skip;
+if (!built) process.stderr.write('harness runs skipped: benchmarks/dist is not there, npm run build makes it\n');
 
 maybe('a run against plain JavaScript writes rows that agree with the protocol', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-test-'));

@@ -11,6 +11,7 @@ import type { Isa } from '../target.ts';
 import { generateBlock } from './generate-block.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no C++ compiler\n');
 
 interface Case {
   readonly name: string;
