@@ -25,6 +25,7 @@ const beside: readonly string[] = ['testing'];
 
 /** State that modules keep between calls, and why each may: `file: name` → reason. */
 const stateExceptions: Readonly<Record<string, string>> = {
+  'packages/base/src/load-bundle.ts: found': 'which of our packages were loaded, as Node keeps it of modules',
   'packages/compiler/src/default-compiler.ts: defaultCompiler': 'the default compiler, made at the first compiled call',
   'packages/tensor/src/process-state.ts: processState': 'recorder slot, default random generator, memory, open scopes',
   'packages/ops/src/convert.ts: word': 'scratch for reading bits, written and read within one call',

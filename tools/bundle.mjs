@@ -1,88 +1,166 @@
-// Makes one file of each package's modules, after tsc has built them: what `exports` of its package.json names. Loading
-// fifteen files instead of some hundreds is most of the time that importing takes. Packages stay apart, so each is
-// loaded once whoever imports it; a package with several entries has what they share in `dist/chunks`.
+// Makes one text of each package's modules, after tsc has built them, and what loads it: what `exports` of its package.json
+// names. Loading fifteen files instead of some hundreds is most of the time that importing took; compiling their text is
+// most of the rest, so what V8 makes of it is kept beside it (`bundle-code.mjs`). Packages stay apart, so each is loaded once
+// whoever imports it, by `import` or by `require`; a package with several entries has one text for them all.
+//
+//   dist/bundle-text.cjs   the modules: { bundle: { … }, 'internal-bundle': { … } }, one key for each entry
+//   dist/bundle-code.bin   the same with what V8 made of it (`bundle-code.mjs`)
+//   dist/<entry>.cjs       runs the text once (@tsinductor/base/loader) and gives what the entry exports
+//   dist/<entry>.js        the same as an ES module
 //
 // What only compiling needs (`whenCalled`) is loaded when one of its functions is first called: a program that only imports,
 // or that finds its graphs in the cache, never reads it. Functions and plain constants may be imported of such a package.
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
+const require = createRequire(import.meta.url);
 const packages = fileURLToPath(new URL('../packages', import.meta.url));
 
 /** Packages that the others call, and their importers load no earlier. */
 const whenCalled = ['codegen-cpp', 'codegen-cuda', 'dsl', 'lowering', 'scheduler'];
+/** The same of Node's own and other people's. */
+const othersWhenCalled = [
+  'acorn',
+  'node:child_process',
+  'node:fs/promises',
+  'node:timers/promises',
+  'node:worker_threads',
+];
 
-/** Imports of a package in `whenCalled` become functions that load it, by `require` of an ES module, and pass the call on. */
-const loadWhenCalled = {
+/** Imports of what is loaded when it is called: functions and classes that load it, and pass the call on. */
+const loadWhenCalled = (described) => ({
   name: 'load-when-called',
   setup(bundling) {
-    const filter = new RegExp(`^@tsinductor/(${whenCalled.join('|')})$`);
-    bundling.onResolve({ filter }, ({ path }) => ({ path, namespace: 'when-called' }));
-    bundling.onLoad({ filter: /.*/, namespace: 'when-called' }, async ({ path }) => {
-      const entry = pathToFileURL(`${packages}/${path.slice('@tsinductor/'.length)}/dist/index.js`);
-      const lines = Object.entries(await import(entry.href)).flatMap(([name, value]) => {
-        if (isPlainFunction(value)) return [`export const ${name} = (...args) => load().${name}(...args);`];
-        return Object(value) === value ? [] : [`export const ${name} = ${JSON.stringify(value)};`];
+    const ours = callsLater(described) ? whenCalled.map((name) => `@tsinductor/${name}`) : [];
+    const filter = new RegExp(`^(${[...ours, ...othersWhenCalled].join('|')})$`);
+    bundling.onResolve({ filter }, ({ path, namespace }) =>
+      namespace === 'when-called' ? { path, external: true } : { path, namespace: 'when-called' },
+    );
+    bundling.onLoad({ filter: /.*/, namespace: 'when-called' }, ({ path }) => {
+      const exported = createRequire(`${described.dist}/bundle-text.cjs`)(path);
+      const lines = Object.entries(exported).flatMap(([name, value]) => {
+        if (typeof value === 'function') return [passOn(name)];
+        return Object(value) === value || value === undefined
+          ? []
+          : [`export const ${name} = ${JSON.stringify(value)};`];
       });
-      const loading = [
-        "import { createRequire } from 'node:module';",
-        'let loaded;',
-        `const load = () => (loaded ??= createRequire(import.meta.url)('${path}'));`,
-      ];
+      const loading = ['let loaded;', `const load = () => (loaded ??= require('${path}'));`];
       return { contents: [...loading, ...lines].join('\n'), loader: 'js' };
     });
   },
-};
+});
+
+/** What has a capital is a class, and made by `new`. */
+const passOn = (name) =>
+  /^[A-Z]/.test(name)
+    ? `export function ${name}(...args) { return Reflect.construct(load().${name}, args); }`
+    : `export const ${name} = (...args) => load().${name}(...args);`;
 
 /** Whether a package calls such packages, being none itself. The public one re-exports the language, and loads it with that entry. */
-function callsLater(name) {
-  const { dependencies = {} } = JSON.parse(readFileSync(`${packages}/${name}/package.json`, 'utf8'));
-  const calls = whenCalled.some((called) => Object.hasOwn(dependencies, `@tsinductor/${called}`));
-  return calls && !whenCalled.includes(name) && name !== 'tsinductor';
-}
+const callsLater = ({ name, dependencies }) =>
+  !whenCalled.includes(name) && name !== 'tsinductor' && dependencies.some((used) => whenCalled.includes(used));
 
-const isPlainFunction = (value) => typeof value === 'function' && !/^class\b/.test(String(value));
-
-/** `{ bundle: 'dist/index.js', 'internal-bundle': 'dist/internal.js' }`: what to write, and what it is made of. */
-function entriesOf(name) {
-  const manifest = `${packages}/${name}/package.json`;
-  if (!existsSync(manifest)) return {};
-  const targets = Object.values(JSON.parse(readFileSync(manifest, 'utf8')).exports ?? {});
-  const bundles = targets.filter((target) => /^\.\/dist\/(.+-)?bundle\.js$/.test(target.default));
-  return Object.fromEntries(
-    bundles.map((target) => [
+/** What a package.json says of bundling: `entries` are `{ bundle: 'index.js', 'internal-bundle': 'internal.js' }`. */
+function readPackage(name) {
+  const manifest = JSON.parse(readFileSync(`${packages}/${name}/package.json`, 'utf8'));
+  const targets = Object.values(manifest.exports ?? {});
+  const entries = targets
+    .filter((target) => /^\.\/dist\/(.+-)?bundle\.js$/.test(target.default))
+    .map((target) => [
       target.default.slice('./dist/'.length, -'.js'.length),
-      `${packages}/${name}/${target.types.replace(/\.d\.ts$/, '.js')}`,
-    ]),
-  );
+      target.types.slice('./dist/'.length).replace(/\.d\.ts$/, '.js'),
+    ]);
+  const used = Object.keys(manifest.dependencies ?? {}).filter((dependency) => dependency.startsWith('@tsinductor/'));
+  return {
+    name,
+    entries: Object.fromEntries(entries),
+    dependencies: used.map((dependency) => dependency.slice('@tsinductor/'.length)),
+    dist: `${packages}/${name}/dist`,
+  };
 }
 
-/** Writes the bundles of a package. */
-function bundle(name) {
-  const entryPoints = entriesOf(name);
-  const count = Object.keys(entryPoints).length;
-  if (count === 0) return undefined;
-  const outdir = `${packages}/${name}/dist`;
-  rmSync(`${outdir}/chunks`, { recursive: true, force: true });
-  return build({
-    entryPoints,
-    outdir,
-    splitting: count > 1,
-    chunkNames: 'chunks/[name]-[hash]',
+/** Writes a package's text and its entries. What it imports has been bundled. */
+async function bundle(described) {
+  const { entries, dist, name } = described;
+  const modules = Object.entries(entries).map(([entry, file]) => `export * as '${entry}' from './${file}';`);
+  rmSync(`${dist}/bundle-code.bin`, { force: true });
+  await build({
+    stdin: { contents: modules.join('\n'), resolveDir: dist, sourcefile: 'bundle.js' },
+    outfile: `${dist}/bundle-text.cjs`,
     bundle: true,
-    format: 'esm',
+    format: 'cjs',
     platform: 'node',
     target: 'node20',
+    supported: { 'dynamic-import': false },
     packages: 'external',
+    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+    define: { 'import.meta.url': 'bundleUrl' },
     sourcemap: true,
     legalComments: 'none',
     logLevel: 'warning',
-    plugins: callsLater(name) ? [loadWhenCalled] : [],
+    plugins: [loadWhenCalled(described)],
   });
+  if (name === 'base') await bundleLoader(dist);
+  writeEntries(described);
 }
 
-// Packages that are loaded when called come before their callers: what they export is looked up in them.
-const names = readdirSync(packages).filter((name) => existsSync(`${packages}/${name}/package.json`));
-await Promise.all(names.filter((name) => !callsLater(name)).map(bundle));
-await Promise.all(names.filter(callsLater).map(bundle));
+/** The loader itself, which has nothing to be loaded by. */
+const bundleLoader = (dist) =>
+  build({
+    entryPoints: [`${dist}/loader.js`],
+    bundle: true,
+    outfile: `${dist}/loader.cjs`,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'warning',
+  });
+
+/**
+ * Ends the text with plain objects of what it exports, so that a call across packages costs a property and not a getter, and
+ * writes the entries.
+ */
+function writeEntries({ name, dist, entries }) {
+  const text = `${dist}/bundle-text.cjs`;
+  const { loadBundle } = require(`${packages}/base/dist/loader.cjs`);
+  const exported = Object.entries(loadBundle(text, createRequire(text))).map(([entry, all]) => [
+    entry,
+    Object.keys(all),
+  ]);
+  const objects = exported.map(([entry, names]) => {
+    const properties = names.map((key) => `${key}: exports['${entry}'].${key}`);
+    return `  '${entry}': { ${properties.join(', ')} },\n`;
+  });
+  appendFileSync(text, `((exports) => {\n  module.exports = {\n${objects.join('')}};\n})(module.exports);\n`);
+
+  const loader = name === 'base' ? './loader.cjs' : '@tsinductor/base/loader';
+  const run = `require('${loader}').loadBundle(require('node:path').join(__dirname, 'bundle-text.cjs'), require)`;
+  const once = exported.length > 1 ? "require('./bundle-entries.cjs')" : run;
+  if (once !== run) writeFileSync(`${dist}/bundle-entries.cjs`, `module.exports = ${run};\n`);
+  for (const [entry, names] of exported) {
+    writeFileSync(`${dist}/${entry}.cjs`, `module.exports = ${once}['${entry}'];\n`);
+    writeFileSync(`${dist}/${entry}.js`, moduleOf(entry, names));
+  }
+}
+
+/** An entry as an ES module, whose names may be words of the language. */
+function moduleOf(entry, names) {
+  const taken = names.map((name, at) => `${name}: e${at}`).join(', ');
+  const given = names.map((name, at) => `e${at} as ${name}`).join(', ');
+  return `import entry from './${entry}.cjs';\nconst { ${taken} } = entry;\nexport { ${given} };\n`;
+}
+
+// A package comes after those that it imports: what they export is looked up in them.
+const left = readdirSync(packages)
+  .filter((name) => existsSync(`${packages}/${name}/package.json`))
+  .map(readPackage)
+  .filter(({ entries }) => Object.keys(entries).length > 0);
+while (left.length > 0) {
+  const waiting = new Set(left.map(({ name }) => name));
+  const ready = left.filter(({ dependencies }) => !dependencies.some((used) => waiting.has(used)));
+  if (ready.length === 0) throw new Error(`packages that import each other: ${[...waiting].join(', ')}`);
+  await Promise.all(ready.map(bundle));
+  left.splice(0, left.length, ...left.filter((described) => !ready.includes(described)));
+}
