@@ -13,12 +13,28 @@ export function stableStringify(value: unknown): string {
   if (typeof value === 'bigint') return `{"$bigint":"${String(value)}"}`;
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return '{"$undefined":1}';
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`;
-  const entries = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${stableStringify(member)}`).join(',')}}`;
+  return Array.isArray(value) ? stableArray(value) : stableObject(value as Readonly<Record<string, unknown>>);
 }
+
+function stableObject(value: Readonly<Record<string, unknown>>): string {
+  let text = '{';
+  for (const key of Object.keys(value).sort()) {
+    const member = value[key];
+    if (member === undefined) continue;
+    text += `${text === '{' ? '' : ','}"${plainKey.test(key) ? key : escaped(key)}":${stableStringify(member)}`;
+  }
+  return `${text}}`;
+}
+
+function stableArray(values: readonly unknown[]): string {
+  let text = '[';
+  for (const value of values) text += `${text === '[' ? '' : ','}${stableStringify(value)}`;
+  return `${text}]`;
+}
+
+/** Most keys are names, which JSON writes as they are. */
+const plainKey = /^\w*$/;
+const escaped = (key: string): string => JSON.stringify(key).slice(1, -1);
 
 function stableNumber(value: number): string {
   if (Object.is(value, -0)) return '{"$number":"-0"}';

@@ -11,7 +11,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { buildTimedOut, workerFailed } from './errors.ts';
 import { toError } from './workers/failure.ts';
 import { sharedAnswers, sharedHeartbeat, sharedLength } from './workers/protocol.ts';
-import type { Job, Request, Response } from './workers/protocol.ts';
+import type { EntryJob, Job, Request, Response } from './workers/protocol.ts';
 
 /** How long a coordinator may show no sign of life before it is given up, in milliseconds. */
 const patience = 30_000;
@@ -22,9 +22,9 @@ const grace = 1500;
 /** Where jobs are built. */
 export interface Compiling {
   /** Builds `job`, blocking this thread until it is done; returns the cache's events. Throws what the build threw. */
-  run(job: Job): readonly string[];
+  run(job: EntryJob): readonly string[];
   /** Builds `job` without blocking. */
-  submit(job: Job): Promise<readonly string[]>;
+  submit(job: EntryJob): Promise<readonly string[]>;
 }
 
 export class CompileClient implements Compiling, Disposable {
@@ -32,6 +32,8 @@ export class CompileClient implements Compiling, Disposable {
   readonly #worker: Worker;
   readonly #blockingPort: MessagePort;
   readonly #pending = new Map<number, (response: Response) => void>();
+  /** Answers to blocking jobs that nobody has waited for yet. */
+  readonly #answers = new Map<number, Response>();
   #nextId = 1;
   #ended = false;
 
@@ -70,20 +72,26 @@ export class CompileClient implements Compiling, Disposable {
     return this.#ended;
   }
 
-  run(job: Job): readonly string[] {
+  run(job: EntryJob): readonly string[] {
+    return this.start(job)();
+  }
+
+  /** Begins to build `job`; what it gives blocks this thread until that is done, as `run` does. */
+  start(job: Job): () => readonly string[] {
     const id = this.#nextId++;
-    let answers = Atomics.load(this.#shared, sharedAnswers);
-    this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
-    let heartbeat = Atomics.load(this.#shared, sharedHeartbeat);
     const started = performance.now();
-    let lastSign = started;
+    this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
+    return () => eventsOf(this.#await(id, job, started));
+  }
+
+  #await(id: number, job: Job, started: number): Response {
+    let heartbeat = Atomics.load(this.#shared, sharedHeartbeat);
+    let lastSign = performance.now();
     for (;;) {
+      const answers = Atomics.load(this.#shared, sharedAnswers);
+      const answer = this.#receive(id);
+      if (answer !== undefined) return answer;
       Atomics.wait(this.#shared, sharedAnswers, answers, 1000);
-      answers = Atomics.load(this.#shared, sharedAnswers);
-      const received = receiveMessageOnPort(this.#blockingPort) as { message: Response } | undefined;
-      if (received?.message.id === id) {
-        return eventsOf(received.message);
-      }
       const beat = Atomics.load(this.#shared, sharedHeartbeat);
       if (beat !== heartbeat) lastSign = performance.now();
       heartbeat = beat;
@@ -108,6 +116,18 @@ export class CompileClient implements Compiling, Disposable {
       this.#worker.postMessage({ id, job, blocking: false } satisfies Request);
     });
     return eventsOf(response);
+  }
+
+  /** The answer to one job, where it is there; the answers to others are kept for who waits for them. */
+  #receive(id: number): Response | undefined {
+    for (;;) {
+      const received = receiveMessageOnPort(this.#blockingPort) as { message: Response } | undefined;
+      if (received === undefined) break;
+      this.#answers.set(received.message.id, received.message);
+    }
+    const answer = this.#answers.get(id);
+    this.#answers.delete(id);
+    return answer;
   }
 
   /** Stops the thread, with whatever it still does; gives the reason back. */

@@ -1,7 +1,9 @@
 // Where a session builds: in this thread, where the setting `compileThreads` is 1, so that no worker is started and the stack of
 // an error goes from the compiler's failure to the call that needed it; else with a client of worker threads, which is made
-// when first needed, and again where it ended.
+// when first needed, and again where it ended. The native bridge is built there too, while a graph is generated.
 import type { Config } from '@tsinductor/config';
+import { isBridgeBuilt, openBridge } from '@tsinductor/runtime';
+import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
 import { CompileClient } from './compile-client.ts';
 import type { Compiling } from './compile-client.ts';
 import { build, buildNow } from './workers/build-task.ts';
@@ -12,14 +14,47 @@ export class CompileClients implements Disposable {
   /** Where at most `compileThreads` compilers run at once. */
   of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
     if (compileThreads === 1) return compileHere;
+    return this.#start(compileThreads);
+  }
+
+  /**
+   * The bridge, when it is asked for. Where it has to be built, a worker begins to, and asking waits for it. Asking throws a
+   * ToolchainError where it cannot be built.
+   */
+  bridge(options: BridgeBuildOptions, { compileThreads, compileTimeout }: Config): () => Bridge {
+    if (compileThreads === 1 || isBridgeBuilt(options)) {
+      const bridge = openBridge(options);
+      return () => bridge;
+    }
+    const milliseconds = compileTimeout * 1000;
+    const built = this.#start(compileThreads).start({
+      bridge: { ...options, milliseconds },
+      name: 'the native bridge',
+      timeoutMs: milliseconds,
+      deadlineMs: milliseconds,
+    });
+    let bridge: Bridge | undefined;
+    return () => (bridge ??= openedAfter(built, options));
+  }
+
+  #start(threads: number): CompileClient {
     if (this.#client?.ended === true) this.#client = undefined;
-    return (this.#client ??= new CompileClient(compileThreads));
+    return (this.#client ??= new CompileClient(threads));
   }
 
   [Symbol.dispose](): void {
     this.#client?.[Symbol.dispose]();
     this.#client = undefined;
   }
+}
+
+function openedAfter(built: () => unknown, options: BridgeBuildOptions): Bridge {
+  try {
+    built();
+  } catch {
+    // Then it is built here, or that fails with the reason.
+  }
+  return openBridge(options);
 }
 
 const compileHere: Compiling = {

@@ -3,8 +3,8 @@
 // was found lies on disk.
 import { isTsInductorError } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { cpuCount, findToolchain, openBridge, probeIsa, requireToolchain } from '@tsinductor/runtime';
-import type { Bridge, Isa, IsaReport, Toolchain, ToolchainReport } from '@tsinductor/runtime';
+import { cpuCount, findToolchain, probeIsa, requireToolchain } from '@tsinductor/runtime';
+import type { Bridge, BridgeBuildOptions, Isa, IsaReport, Toolchain, ToolchainReport } from '@tsinductor/runtime';
 
 export interface NativeMachine {
   readonly kind: 'native';
@@ -12,6 +12,7 @@ export interface NativeMachine {
   readonly report: ToolchainReport;
   readonly isa: Isa;
   readonly isaReport: IsaReport;
+  /** Read the first time, it may wait until it is built; throws a ToolchainError where that fails, as then does `openMachine`. */
   readonly bridge: Bridge;
   readonly threads: number;
 }
@@ -26,26 +27,37 @@ export interface InterpretingMachine {
 
 export type Machine = NativeMachine | InterpretingMachine;
 
-/** `directory`: where what was found is kept; it belongs to the user alone. A bridge that is open already is taken. */
-export function openMachine(config: Config, directory: string, opened?: Bridge): Machine {
+/** How a machine comes by its bridge: begun at once, had when asked for. */
+export type BridgeSource = (options: BridgeBuildOptions) => () => Bridge;
+
+/** The most threads that a bridge has. */
+const mostThreads = 256;
+
+/** `directory`: where what was found is kept; it belongs to the user alone. */
+export function openMachine(config: Config, directory: string, bridges: BridgeSource): Machine {
   let report: ToolchainReport | undefined;
   try {
     report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, directory });
     const toolchain = requireToolchain(report);
     const isaReport = probeIsa(toolchain, { directory });
-    const bridge = opened ?? openBridge({ toolchain, directory });
-    const threads = bridge.setThreads(config.cpp.threads > 0 ? config.cpp.threads : cpuCount());
+    const open = bridges({ toolchain, directory });
+    const threads = Math.min(config.cpp.threads > 0 ? config.cpp.threads : cpuCount(), mostThreads);
     const isa = limitIsa(isaReport.isa, config.cpp.simdlen);
-    return { kind: 'native', toolchain, report, isa, isaReport, bridge, threads };
-  } catch (error) {
-    if (!isTsInductorError(error) || error.name === 'InternalError') throw error;
     return {
-      kind: 'interpreter',
-      code: error.code,
-      reason: error.message,
-      ...(report === undefined ? {} : { report }),
+      ...{ kind: 'native', toolchain, report, isa, isaReport, threads },
+      get bridge() {
+        return open();
+      },
     };
+  } catch (error) {
+    return interpreting(error, report);
   }
+}
+
+/** What this machine is where native code cannot run; throws `error` again where that is a fault of ours. */
+export function interpreting(error: unknown, report?: ToolchainReport): InterpretingMachine {
+  if (!isTsInductorError(error) || error.name === 'InternalError') throw error;
+  return { kind: 'interpreter', code: error.code, reason: error.message, ...(report === undefined ? {} : { report }) };
 }
 
 const isaBits: Readonly<Record<Isa, number>> = { avx512: 512, avx2: 256, neon: 128, scalar: 1 };

@@ -22,8 +22,8 @@ import { graphParts } from './hosted-graph.ts';
 import type { TracedProgram } from './hosted-graph.ts';
 import { hostedExecutable } from './hosted-executable.ts';
 import { interpretedExecutable } from './interpreted-executable.ts';
-import { openMachine } from './machine.ts';
-import type { Machine, NativeMachine } from './machine.ts';
+import type { InterpretingMachine, Machine, NativeMachine } from './machine.ts';
+import { Machines } from './machines.ts';
 import { makingOf } from './measure-schedule.ts';
 import { NativeExecutable } from './native-executable.ts';
 import type { Backend, CustomBackend, Mode } from './options.ts';
@@ -75,8 +75,8 @@ export class Session implements Disposable {
     },
   });
   readonly #artifacts = new Map<string, Artifacts>();
-  readonly #machines = new Map<string, Machine>();
   readonly #clients = new CompileClients();
+  readonly #machines = new Machines(this.#clients);
   #uncached = 0;
 
   constructor(config: Config, voice: Voice, kept: number = keptExecutables) {
@@ -101,8 +101,9 @@ export class Session implements Disposable {
     const choice = this.#choose(traced, request);
     if (choice.kind === 'done') return choice.executable;
     try {
+      const client = this.#clients.of(choice.config); // starts, while this thread generates
       const build = this.#generate(traced, request, choice);
-      const built = this.artifacts(choice.config).build(this.#clients.of(choice.config), build);
+      const built = this.artifacts(choice.config).build(client, build);
       return this.#load(traced, built, { ...choice, origin: 'built' });
     } catch (error) {
       return this.#interpretInstead(traced, error, choice);
@@ -123,8 +124,9 @@ export class Session implements Disposable {
     const choice = this.#choose(traced, request);
     if (choice.kind === 'done') return choice.executable;
     try {
+      const client = this.#clients.of(choice.config);
       const build = this.#generate(traced, request, choice);
-      const built = await this.artifacts(choice.config).buildAsync(this.#clients.of(choice.config), build);
+      const built = await this.artifacts(choice.config).buildAsync(client, build);
       return this.#load(traced, built, { ...choice, origin: 'built' });
     } catch (error) {
       return this.#interpretInstead(traced, error, choice);
@@ -133,11 +135,7 @@ export class Session implements Disposable {
 
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
   machine(config: Config = this.config): Machine {
-    const { cxx, searchPath, simdlen, threads } = config.cpp;
-    return remembered(this.#machines, [cxx, searchPath, simdlen, threads], () => {
-      const open = [...this.#machines.values()].find((machine) => machine.kind === 'native');
-      return openMachine(config, this.artifacts(config).directory, open?.bridge);
-    });
+    return this.#machines.of(config, this.artifacts(config).directory);
   }
 
   /** Where these settings keep what is built. */
@@ -241,9 +239,8 @@ export class Session implements Disposable {
     }
     const native = this.machine(config);
     if (native.kind === 'interpreter') {
-      this.warnOnce(native.code, `compiled functions run on the interpreter: ${native.reason}`);
       if (config.trace.enabled) this.#keepFolder(request.name, planStages(traced, config), config);
-      return { kind: 'done', executable: interpretedExecutable(traced, `the interpreter: ${native.reason}`) };
+      return { kind: 'done', executable: this.#interpretHere(traced, native) };
     }
     const key = graphKey(traced.graph, native, config);
     const slot = config.forceDisableCaches ? stableHash([key, this.#uncached++]) : key;
@@ -254,7 +251,11 @@ export class Session implements Disposable {
     if (found === undefined) return { kind: 'build', ...choice };
     if (config.trace.enabled)
       this.#keepFolder(request.name, compileStages(traced, config, makingOf(this, native, config)), config);
-    return { kind: 'done', executable: this.#load(traced, found, { ...choice, origin: 'disk' }) };
+    try {
+      return { kind: 'done', executable: this.#load(traced, found, { ...choice, origin: 'disk' }) };
+    } catch (error) {
+      return { kind: 'done', executable: this.#interpretInstead(traced, error, choice) };
+    }
   }
 
   #generate(traced: TracedGraph, { name }: PrepareRequest, { native, slot, config }: Build): BuildRequest {
@@ -282,8 +283,16 @@ export class Session implements Disposable {
     }
   }
 
-  /** What happens where building fails: the error, or the interpreter with a report. */
+  /** On a machine where native code does not run. */
+  #interpretHere(traced: TracedGraph, { code, reason }: InterpretingMachine): Executable {
+    this.warnOnce(code, `compiled functions run on the interpreter: ${reason}`);
+    return interpretedExecutable(traced, `the interpreter: ${reason}`);
+  }
+
+  /** What happens where building fails: the error, or the interpreter with a report; also where nothing native can be called. */
   #interpretInstead(traced: TracedGraph, error: unknown, { config, placement }: InterpretedInstead): Executable {
+    const machine = this.machine(config);
+    if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#interpretHere(traced, machine);
     if (!config.suppressErrors) throw error;
     const message = messageOf(error);
     this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);

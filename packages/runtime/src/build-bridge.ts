@@ -44,10 +44,9 @@ const digestName = 'bridge.sha256';
 
 /** The path of a verified addon, built now if it is not there yet. */
 export function buildBridge(options: BridgeBuildOptions): string {
-  if (process.platform !== 'linux') throw platformUnsupported(process.platform);
-  const sources = fileURLToPath(new URL('../native', import.meta.url));
+  const sources = sourceDirectory();
   const headers = headerDirectory();
-  const home = join(options.directory, `bridge-${bridgeKey(options.toolchain, sources).slice(0, 32)}`);
+  const home = homeOf(options, sources);
   if (isIntact(home)) return join(home, libraryName);
   const stage = makeStage(options.directory, '.bridge-');
   try {
@@ -58,6 +57,17 @@ export function buildBridge(options: BridgeBuildOptions): string {
   }
   return join(home, libraryName);
 }
+
+/** Whether the addon is there already. */
+export const isBridgeBuilt = (options: BridgeBuildOptions): boolean => isIntact(homeOf(options, sourceDirectory()));
+
+function sourceDirectory(): string {
+  if (process.platform !== 'linux') throw platformUnsupported(process.platform);
+  return fileURLToPath(new URL('../native', import.meta.url));
+}
+
+const homeOf = ({ directory, toolchain }: BridgeBuildOptions, sources: string): string =>
+  join(directory, `bridge-${bridgeKey(toolchain, sources).slice(0, 32)}`);
 
 const headerDirectory = (): string =>
   join(dirname(createRequire(import.meta.url).resolve('node-api-headers/package.json')), 'include');

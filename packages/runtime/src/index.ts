@@ -1,7 +1,7 @@
 // The public API of @tsinductor/runtime: re-exports only.
 export { openBridge } from './bridge.ts';
 export type { AddressableArray, Bridge, EntryId, NativeBlock, TableCounts } from './bridge.ts';
-export { buildBridge } from './build-bridge.ts';
+export { buildBridge, isBridgeBuilt } from './build-bridge.ts';
 export type { BridgeBuildOptions } from './build-bridge.ts';
 export { compileUnits, compileUnitsSync } from './compile-units.ts';
 export type { BuildResult, CompileOptions, CompileUnit } from './compile-units.ts';

@@ -6,10 +6,10 @@ import type { EntryDraft } from '@tsinductor/cache';
 import { compileCuda, compileCudaSync, compileUnits, compileUnitsSync } from '@tsinductor/runtime';
 import type { CudaBuild } from '@tsinductor/runtime';
 import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
-import type { BuildJob, CudaJob, Job } from './protocol.ts';
+import type { BuildJob, CudaJob, EntryJob } from './protocol.ts';
 
 /** Builds the files of `job` in `directory`; stops its compilers when `signal` says so. */
-export async function buildFiles(job: Job, directory: string, signal: AbortSignal): Promise<EntryDraft> {
+export async function buildFiles(job: EntryJob, directory: string, signal: AbortSignal): Promise<EntryDraft> {
   if ('toolkit' in job) {
     const options = { ...cudaOptions(job, directory), signal };
     return cudaDraft(job, directory, await compileCuda(job.toolkit, job.source, options));
@@ -19,7 +19,7 @@ export async function buildFiles(job: Job, directory: string, signal: AbortSigna
 }
 
 /** The same while the caller waits, one compiler at a time. */
-export function buildFilesNow(job: Job, directory: string): EntryDraft {
+export function buildFilesNow(job: EntryJob, directory: string): EntryDraft {
   if ('toolkit' in job) {
     return cudaDraft(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
   }
@@ -27,7 +27,7 @@ export function buildFilesNow(job: Job, directory: string): EntryDraft {
   return libraryDraft(job, directory);
 }
 
-const failedPlace = ({ temporaryDirectory, key }: Job): string =>
+const failedPlace = ({ temporaryDirectory, key }: EntryJob): string =>
   join(temporaryDirectory, `tsinductor-failed-${key.slice(0, 16)}`);
 
 const unitOptions = (job: BuildJob, directory: string): Parameters<typeof compileUnits>[2] => ({
@@ -62,7 +62,7 @@ function writeAll(directory: string, files: Readonly<Record<string, string>>): v
 }
 
 const draftOf = (
-  { name, inputs }: Job,
+  { name, inputs }: EntryJob,
   files: readonly string[],
   tools: Readonly<Record<string, string>>,
 ): EntryDraft => ({

@@ -3,10 +3,11 @@
 // job.
 import { openStore } from '@tsinductor/cache';
 import type { ArtifactStore, StoreOptions } from '@tsinductor/cache';
+import { buildBridge } from '@tsinductor/runtime';
 import { buildTimedOut } from '../errors.ts';
 import { buildFiles, buildFilesNow } from './build-files.ts';
 import { describeFailure } from './failure.ts';
-import type { Job, Response } from './protocol.ts';
+import type { EntryJob, Job, Response } from './protocol.ts';
 
 /**
  * Builds `job` and stores it; events of the cache (damage, a fallback directory) are returned as texts, and so is what
@@ -15,7 +16,8 @@ import type { Job, Response } from './protocol.ts';
 export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
   const events: string[] = [];
   try {
-    await build(job, events);
+    if ('bridge' in job) buildBridge(job.bridge);
+    else await build(job, events);
     return { events };
   } catch (error) {
     return { events, failure: describeFailure(error) };
@@ -23,7 +25,7 @@ export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
 }
 
 /** Builds `job` and stores it. Throws what failed. */
-export async function build(job: Job, events: string[]): Promise<void> {
+export async function build(job: EntryJob, events: string[]): Promise<void> {
   using store = storeOf(job, events);
   const signal = AbortSignal.timeout(job.deadlineMs);
   await store.withBuildLock(job.key, async (directory) => {
@@ -36,7 +38,7 @@ export async function build(job: Job, events: string[]): Promise<void> {
 }
 
 /** The same while the caller waits. */
-export function buildNow(job: Job, events: string[]): void {
+export function buildNow(job: EntryJob, events: string[]): void {
   // Nobody gives this thread up: it waits for other processes as long as the job may take, and builds beside them then.
   using store = storeOf(job, events, { waitMilliseconds: job.deadlineMs });
   const started = performance.now();
@@ -49,7 +51,7 @@ export function buildNow(job: Job, events: string[]): void {
   });
 }
 
-const storeOf = (job: Job, events: string[], more: Pick<StoreOptions, 'waitMilliseconds'> = {}): ArtifactStore =>
+const storeOf = (job: EntryJob, events: string[], more: Pick<StoreOptions, 'waitMilliseconds'> = {}): ArtifactStore =>
   openStore({
     root: job.cacheRoot,
     namespace: job.namespace,

@@ -23,7 +23,8 @@ const pool = new Piscina({
   filename: new URL('./build-task.js', import.meta.url).href,
   name: 'buildTask',
   maxThreads: threads,
-  minThreads: 0,
+  // One starts at once, while the caller still generates what it will build.
+  minThreads: 1,
   idleTimeout: 2000,
   execArgv: [],
 });

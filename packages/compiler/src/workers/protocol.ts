@@ -1,5 +1,5 @@
 // What the caller's thread and the coordinator thread say to each other. Plain data only.
-import type { CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
+import type { BridgeBuildOptions, CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 
 export interface BuildJob {
   /** The cache key: hexadecimal digits. */
@@ -28,7 +28,17 @@ export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' |
   readonly source: CudaSource;
 }
 
-export type Job = BuildJob | CudaJob;
+/** The native bridge, which is no entry of the cache: `buildBridge` knows where it lies. */
+export interface BridgeJob {
+  readonly bridge: BridgeBuildOptions;
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly deadlineMs: number;
+}
+
+/** What becomes an entry of the cache. */
+export type EntryJob = BuildJob | CudaJob;
+export type Job = EntryJob | BridgeJob;
 
 export interface Request {
   readonly id: number;

@@ -1,0 +1,44 @@
+// The machines of a session, one for each compiler, width of vectors and number of threads that settings ask for. They share
+// the bridge, which lives in the process. One whose bridge turns out not to build interprets from then on.
+import type { Config } from '@tsinductor/config';
+import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
+import type { CompileClients } from './compile-clients.ts';
+import { interpreting, openMachine } from './machine.ts';
+import type { Machine } from './machine.ts';
+
+export class Machines {
+  readonly #clients: CompileClients;
+  readonly #opened = new Map<string, Machine>();
+  #bridge: Bridge | undefined;
+
+  /** `clients` build bridges. */
+  constructor(clients: CompileClients) {
+    this.#clients = clients;
+  }
+
+  /** The machine under these settings. What was found out of it is kept in `directory`. */
+  of(config: Config, directory: string): Machine {
+    const { cxx, searchPath, simdlen, threads } = config.cpp;
+    const key = JSON.stringify([cxx, searchPath, simdlen, threads]);
+    const known = this.#opened.get(key);
+    if (known !== undefined) return known;
+    const machine = openMachine(config, directory, (options) => {
+      const open = this.#begin(options, config);
+      return () => {
+        try {
+          return (this.#bridge ??= open());
+        } catch (error) {
+          this.#opened.set(key, interpreting(error));
+          throw error;
+        }
+      };
+    });
+    this.#opened.set(key, machine);
+    return machine;
+  }
+
+  #begin(options: BridgeBuildOptions, config: Config): () => Bridge {
+    const opened = this.#bridge;
+    return opened === undefined ? this.#clients.bridge(options, config) : () => opened;
+  }
+}
