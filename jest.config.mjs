@@ -25,8 +25,8 @@ export default {
     '^tsinductor$': '<rootDir>/packages/tsinductor/src/index.ts',
   },
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/benchmarks/peers/'],
-  // The native run of every structure case interprets large arrays for minutes: `npm run structure:native`.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/tests/structure/native.test.ts'],
+  // What takes minutes: `npm run test:full` and `npm run structure:native`.
+  testPathIgnorePatterns: ['/node_modules/', '\\.full\\.test\\.ts$', '<rootDir>/tests/structure/native.test.ts'],
   // Tests often wait for a C++ compiler: a worker per core, not one fewer.
   maxWorkers: '100%',
   testTimeout: 60_000,
