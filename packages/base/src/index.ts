@@ -2,6 +2,8 @@
 export { at, get, invariant, unreachable } from './check.ts';
 export { allDTypes, dtypeInfo, isDType, isFloat, isInteger } from './dtype.ts';
 export type { DType, DTypeCategory, DTypeInfo } from './dtype.ts';
+export { elementConstructors } from './element-array.ts';
+export type { ElementArray } from './element-array.ts';
 export { InternalError, isTsInductorError, ToolchainError, TsInductorError, UserError } from './error.ts';
 export type { ErrorDetails, SourceLocation } from './error.ts';
 export { sha256, stableHash, stableStringify } from './hash.ts';

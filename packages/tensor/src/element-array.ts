@@ -1,47 +1,20 @@
-// Elements in memory: the typed array of each dtype, and elements as JavaScript values. f16 and bf16 lie as their bits
-// in a Uint16Array, bool as bytes 0 and 1, i64 in a BigInt64Array.
-import { dtypeInfo } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+// Elements in memory, and elements as JavaScript values.
+import { dtypeInfo, elementConstructors } from '@tsinductor/base';
+import type { DType, ElementArray as ElementArrayOf } from '@tsinductor/base';
 import { castValue, f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
 
-export type ElementArray =
-  | Float64Array<ArrayBuffer>
-  | Float32Array<ArrayBuffer>
-  | Uint16Array<ArrayBuffer>
-  | BigInt64Array<ArrayBuffer>
-  | Int32Array<ArrayBuffer>
-  | Int16Array<ArrayBuffer>
-  | Int8Array<ArrayBuffer>
-  | Uint8Array<ArrayBuffer>;
+export type ElementArray = ElementArrayOf<ArrayBuffer>;
 
 /** An element as JavaScript has it: i64 as a number where that is exact, else as a bigint; bool as a boolean. */
 export type ElementValue = number | bigint | boolean;
 
-interface ArrayConstructor {
-  new (length: number): ElementArray;
-  new (buffer: ArrayBuffer, byteOffset: number, length: number): ElementArray;
-}
-
-const constructors: Readonly<Record<DType, ArrayConstructor>> = {
-  f64: Float64Array,
-  f32: Float32Array,
-  f16: Uint16Array,
-  bf16: Uint16Array,
-  i64: BigInt64Array,
-  i32: Int32Array,
-  i16: Int16Array,
-  i8: Int8Array,
-  u8: Uint8Array,
-  bool: Uint8Array,
-};
-
-export const makeElements = (dtype: DType, length: number): ElementArray => new constructors[dtype](length);
+export const makeElements = (dtype: DType, length: number): ElementArray => new elementConstructors[dtype](length);
 
 export const viewElements = (
   dtype: DType,
   buffer: ArrayBuffer,
   place: { byteOffset: number; length: number },
-): ElementArray => new constructors[dtype](buffer, place.byteOffset, place.length);
+): ElementArray => new elementConstructors[dtype](buffer, place.byteOffset, place.length);
 
 export const byteSize = (dtype: DType, count: number): number => dtypeInfo[dtype].bytes * count;
 

@@ -1,36 +1,21 @@
 // Elements in memory, as the interpreters see them: the dtype's typed array; f16 and bf16 as their bits, bool as 0 and 1.
-import type { DType } from '@tsinductor/base';
+import { elementConstructors } from '@tsinductor/base';
+import type { DType, ElementArray } from '@tsinductor/base';
 import { f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
 import type { Value } from '@tsinductor/ops';
 
-export type ElementArray =
-  Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Int16Array | Int8Array | Uint8Array;
-
-type Constructor = new (buffer: ArrayBufferLike) => ElementArray;
-
-const constructors: Readonly<Record<DType, Constructor & { readonly BYTES_PER_ELEMENT: number }>> = {
-  f64: Float64Array,
-  f32: Float32Array,
-  f16: Uint16Array,
-  bf16: Uint16Array,
-  i64: BigInt64Array,
-  i32: Int32Array,
-  i16: Int16Array,
-  i8: Int8Array,
-  u8: Uint8Array,
-  bool: Uint8Array,
-};
+export type { ElementArray } from '@tsinductor/base';
 
 /** Zeros. */
-export const allocateElements = (dtype: DType, length: number): ElementArray =>
-  new constructors[dtype](new ArrayBuffer(length * constructors[dtype].BYTES_PER_ELEMENT));
+export const allocateElements = (dtype: DType, length: number): ElementArray<ArrayBuffer> =>
+  new elementConstructors[dtype](length);
 
 /** The elements of a constant buffer: little-endian bytes in base64. */
 export function decodeElements(dtype: DType, data: string): ElementArray {
   const bytes = Buffer.from(data, 'base64');
   const aligned = new ArrayBuffer(bytes.length);
   new Uint8Array(aligned).set(bytes);
-  return new constructors[dtype](aligned);
+  return new elementConstructors[dtype](aligned);
 }
 
 export function clearElements(array: ElementArray): void {
