@@ -199,6 +199,8 @@ class CallDraft {
     if (/mask|condition/i.test(name))
       return this.#of(random.pick([this.#base(), expanded(random, this.#base())]), 'bool');
     if (name === 'target' && random.chance(0.5)) return this.#classes();
+    if (name === 'targets') return this.#sequences();
+    if (name.endsWith('Lengths')) return this.#lengths();
     if (/^(offsets|lengths|boundaries|sortedSequence|bins)$/.test(name)) {
       return this.#make({ dtype: /b|sorted/.test(name) ? this.#dtypeLike() : 'i64', shape: [random.between(1, 5)], contents: { kind: 'sorted' } }); // prettier-ignore
     }
@@ -222,7 +224,7 @@ class CallDraft {
 
   #shape(): number[] {
     const random = this.#random;
-    const rank = random.weighted([[3, 0], [18, 1], [38, 2], [28, 3], [12, 4], [1, 5]] as const); // prettier-ignore
+    const rank = random.weighted([[3, 0], [18, 1], [38, 2], [27, 3], [12, 4], [2, 5]] as const); // prettier-ignore
     const shape = Array.from({ length: rank }, () => random.pick(this.#vocabulary.sizes));
     while (elements(shape) > this.#vocabulary.maximumElements) shape[random.below(shape.length)] = random.between(1, 3);
     return shape;
@@ -249,14 +251,28 @@ class CallDraft {
       [6, () => [...base.slice(0, -2), last, other()]],
       [4, () => [other(), last]],
       [4, () => [last, other()]],
-      [6, () => [other(), channels, ...base.slice(2).map((size) => random.between(1, Math.max(1, Math.min(3, size))))]],
-      [2, () => [channels, other(), ...base.slice(2).map(() => random.between(1, 3))]],
+      [6, () => this.#kernel([other(), channels], base.slice(2))],
+      [3, () => this.#kernel([channels, other()], base.slice(2))],
+      [2, () => this.#kernel([base[0] ?? 1, other()], base.slice(1))],
+      [3, () => [random.between(1, 4), base.at(-2) ?? 1, other()]],
+      [3, () => this.#factor()],
       [3, () => base.toSpliced(-2, 2, ...base.slice(-2).reverse())],
       [3, () => base.slice(0, -1)],
       [2, () => base.map((size, axis) => (axis === base.length - 1 ? 2 : axis < 2 ? size : other()))],
       [2, () => []],
       [2, () => this.#shape()],
     ])();
+  }
+
+  /** A window over the axes in `spatial`, no larger than they are. */
+  #kernel(leading: readonly number[], spatial: readonly number[]): readonly number[] {
+    return [...leading, ...spatial.map((size) => this.#random.between(1, Math.max(1, Math.min(3, size))))];
+  }
+
+  /** What the tensor before must be multiplied by to give the columns of the first one. */
+  #factor(): readonly number[] {
+    const [base = [], before = base] = [this.#shapes[0], this.#shapes.at(-1)];
+    return [...before.slice(0, -2), before.at(-1) ?? 1, base.at(-1) ?? 1];
   }
 
   #dtypeLike(): DType {
@@ -319,6 +335,21 @@ class CallDraft {
     const below = Math.max(1, base.length > 1 ? at(base, 1) : (base[0] ?? 1));
     return this.#make({ dtype: 'i64', shape, contents: { kind: 'indices', below } });
   }
+
+  /** For each sample (axis 1 of three, or the only one) a row of classes, which are the last axis. */
+  #sequences(): Argument {
+    const base = this.#shapes[0] ?? [];
+    const rows = base.length > 2 ? [base[1] ?? 1] : [];
+    const below = Math.max(1, base.at(-1) ?? 1);
+    return this.#make({ dtype: 'i64', shape: [...rows, this.#random.between(1, 4)], contents: { kind: 'indices', below } });
+  } // prettier-ignore
+
+  /** How many steps of the first tensor, or places of the sequences, count in each sample. */
+  #lengths(): Argument {
+    const [base, sequences] = [this.#shapes[0] ?? [], this.#shapes[1] ?? []];
+    const below = 1 + Math.min(base[0] ?? 0, sequences.at(-1) ?? 0);
+    return this.#make({ dtype: 'i64', shape: base.length > 2 ? [base[1] ?? 1] : [], contents: { kind: 'indices', below } });
+  } // prettier-ignore
 
   #tensorList(): Argument {
     const random = this.#random;

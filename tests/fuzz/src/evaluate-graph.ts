@@ -3,6 +3,7 @@
 // and may put another in its place: a compiled one that is fed forward, or a disturbed one.
 import { at, get } from '@tsinductor/base';
 import { contiguousStrides, isList, isValue } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
 import type { Arg, Graph, GraphNode, Meta, ValueRef } from '@tsinductor/graph';
 import { GraphProgram } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
@@ -41,6 +42,16 @@ export class GraphEvaluator {
     return graph.outputs.map(valueOf);
   }
 
+  /** The results of one call; their dtypes are those that the node says. */
+  apply(node: CallNode, args: readonly Tensor[]): readonly Tensor[] {
+    const metas = args.map(({ dtype, shape, strides }): Meta => ({
+      dtype,
+      shape: shape.map(int),
+      strides: strides.map(int),
+    }));
+    return this.#single(node, args, metas);
+  }
+
   #single(node: GraphNode, args: readonly Tensor[], metas: readonly Meta[]): readonly Tensor[] {
     const key = node.kind === 'call' ? JSON.stringify([node.target, args.length, shapeOfArgs(node.args), node.attrs, metas]) : ''; // prettier-ignore
     let program = this.#programs.get(key);
@@ -57,7 +68,7 @@ export class GraphEvaluator {
 const asIs = ({ dtype, shape }: Meta, tensor: Tensor): Meta => ({
   dtype,
   shape,
-  strides: tensor.isContiguous() ? contiguousStrides(shape) : tensor.strides.map((value) => ({ kind: 'int', value })),
+  strides: tensor.isContiguous() ? contiguousStrides(shape) : tensor.strides.map(int),
 });
 
 const shapeOfArgs = (args: readonly Arg[]): unknown => args.map((arg) => (isList(arg) ? arg.length : isValue(arg) ? 'v' : arg)); // prettier-ignore

@@ -1,14 +1,15 @@
 // A small part of the fuzzer's work with every `npm test`: fixed programs, the same in every process. `npm run fuzz` does
 // the rest.
-import { at } from '@tsinductor/base';
+import { at, get } from '@tsinductor/base';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultSession } from '@tsinductor/compiler';
+import { operators } from '@tsinductor/graph';
 import { ProgramChecker } from './check-programs.ts';
 import type { Verdict } from './check-programs.ts';
-import { generate, OperatorChoice } from './generate.ts';
+import { callable, generate, OperatorChoice } from './generate.ts';
 import { printProgram } from './print-program.ts';
 
 const hasCompiler = defaultSession().machine().kind === 'native';
@@ -33,6 +34,23 @@ test('programs are many-sided', () => {
   expect(inputs.some(({ strides }) => strides.includes(0))).toBe(true);
   expect(steps.some(({ inPlace }) => inPlace)).toBe(true);
   expect(Math.max(...programs.map((program) => program.steps.length))).toBeGreaterThan(20);
+});
+
+test('every operator that users call is drawn', () => {
+  const never = callable().filter((name) => {
+    const alone = new OperatorChoice([get(operators, name)]);
+    const isDrawn = (index: number): boolean =>
+      generate({ seed: 3, index, choice: alone, maximumSteps: 1 }).program.steps.some(({ op }) => op === name);
+    return !Array.from({ length: 60 }, (_, index) => index).some(isDrawn);
+  });
+  expect(never).toEqual([]);
+}, 120_000);
+
+test('what is drawn and refused has a reason', () => {
+  const refusals = Array.from({ length: 20 }, (_, index) => generate({ seed: 20, index, choice }).refusals).flatMap((each) => [...each]); // prettier-ignore
+  expect(refusals.length).toBeGreaterThan(0);
+  for (const [name, reason] of refusals)
+    expect([callable().includes(name), reason]).toEqual([true, expect.stringMatching(/\w/)]);
 });
 
 test('a program is printed as TypeScript that says what differs', () => {

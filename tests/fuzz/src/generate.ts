@@ -61,16 +61,21 @@ export class OperatorChoice {
 export interface Generated {
   readonly program: FuzzProgram;
   readonly broken?: unknown;
+  /** Why operators that were drawn are not in it: the last reason for each. */
+  readonly refusals: ReadonlyMap<string, string>;
 }
 
 export interface GenerateOptions {
   readonly seed: number;
   readonly index: number;
   readonly choice: OperatorChoice;
+  /** No more calls than that; 40 if left out. */
+  readonly maximumSteps?: number;
 }
 
-export function generate({ seed, index, choice }: GenerateOptions): Generated {
-  return new ProgramDraft(new Random(seed, index), `seed ${String(seed)}, graph ${String(index)}`).generate(choice);
+export function generate({ seed, index, choice, maximumSteps = 40 }: GenerateOptions): Generated {
+  const draft = new ProgramDraft(new Random(seed, index), `seed ${String(seed)}, graph ${String(index)}`);
+  return draft.generate(choice, maximumSteps);
 }
 
 interface Slot {
@@ -83,6 +88,7 @@ class ProgramDraft {
   readonly #label: string;
   readonly #slots: Slot[] = [];
   readonly #steps: Step[] = [];
+  readonly #refusals = new Map<string, string>();
   readonly #sizes: readonly number[];
   readonly #dtypes: readonly DType[];
   readonly #dynamic: boolean;
@@ -97,18 +103,18 @@ class ProgramDraft {
     this.#dtypes = Array.from({ length: random.between(1, 3) }, () => random.weighted(dtypeChoices));
   }
 
-  generate(choice: OperatorChoice): Generated {
+  generate(choice: OperatorChoice, maximumSteps: number): Generated {
     const random = this.#random;
     const seed = random.below(2 ** 31);
     manualSeed(seed);
     this.#firstInput();
-    const wanted = Math.max(1, Math.min(40, Math.round(-Math.log(1 - random.real()) * 9)));
+    const wanted = Math.max(1, Math.min(maximumSteps, Math.round(-Math.log(1 - random.real()) * 9)));
     let broken: unknown;
     for (let tries = 0; this.#steps.length < wanted && tries < 3 * wanted && broken === undefined; tries += 1) {
       broken = this.#step(choice.draw(random));
     }
     if (this.#steps.length === 0) broken ??= this.#step(get(operators, 'neg'));
-    return { program: this.#program(seed), ...(broken === undefined ? {} : { broken }) };
+    return { program: this.#program(seed), refusals: this.#refusals, ...(broken === undefined ? {} : { broken }) };
   }
 
   #firstInput(): void {
@@ -147,7 +153,10 @@ class ProgramDraft {
         maximumElements: this.#maximumElements,
       },
     );
-    if (call === undefined) return undefined;
+    if (call === undefined) {
+      this.#refusals.set(operator.name, 'no arguments were found that it accepts');
+      return undefined;
+    }
     const mark = this.#slots.length;
     for (const wanted of call.fresh) this.#input(wanted);
     const step = { ...this.#form(operator, call), results: 0 };
@@ -155,6 +164,7 @@ class ProgramDraft {
       const made = runStep(step, this.#slots.map(({ tensor }) => tensor)); // prettier-ignore
       if (!step.inPlace && !this.#isUseful(made)) {
         this.#slots.length = mark;
+        this.#refusals.set(operator.name, 'its results were too large, or hardly any of them numbers');
         return undefined;
       }
       this.#slots.push(...made.map((tensor) => ({ tensor, input: undefined })));
@@ -163,6 +173,7 @@ class ProgramDraft {
     } catch (error) {
       if (isTsInductorError(error) && error.name === 'UserError') {
         this.#slots.length = mark;
+        this.#refusals.set(operator.name, error.message);
         return undefined;
       }
       this.#steps.push(step);

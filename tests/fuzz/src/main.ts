@@ -159,20 +159,39 @@ class FuzzRun {
     return paths;
   }
 
+  /** Says which operators were called; gives those that never were, with the reason. */
+  #drawn(workers: readonly Worker[]): readonly { readonly name: string; readonly reason: string }[] {
+    const called = new Set(workers.flatMap(({ calls }) => [...calls.keys()]));
+    const refusals = new Map(workers.flatMap((worker) => [...worker.refusals]));
+    const names = callable();
+    const never = names
+      .filter((name) => !called.has(name))
+      .map((name) => ({ name, reason: refusals.get(name) ?? 'the dice did not fall on it' }));
+    console.log(`operators: ${String(names.length - never.length)} of ${String(names.length)} drawn, ${String(never.length)} never`); // prettier-ignore
+    for (const { name, reason } of never.slice(0, 40)) console.log(`  ${name}: ${reason}`);
+    return never;
+  }
+
   #summary(workers: readonly Worker[], paths: readonly string[]): number {
     const failed = this.#failures.length;
     const passed = this.#verdicts.length - failed;
     const seconds = (performance.now() - this.#started) / 1000;
-    const called = new Map<string, number>();
-    for (const { operators: counts } of workers) for (const [name, count] of counts) called.set(name, (called.get(name) ?? 0) + count); // prettier-ignore
-    const never = callable().filter((name) => !called.has(name));
-    const sizes = this.#verdicts.filter((verdict) => verdict.status === 'passed' && verdict.sizes === 2).length;
+    const verdicts = this.#verdicts.filter((verdict) => verdict.status === 'passed');
+    const sizes = verdicts.filter((verdict) => verdict.sizes === 2).length;
     const refused = this.#verdicts.filter((verdict) => verdict.status === 'refused').length;
-    const exact = this.#verdicts.filter((verdict) => verdict.status === 'passed' && verdict.exact).length;
-    console.log(`${String(exact)} compared bit for bit, ${String(sizes)} run with two sets of sizes, ${String(refused)} not traceable, ${String(called.size)} of ${String(callable().length)} operators called${never.length > 0 && never.length < 40 ? `; never: ${never.join(', ')}` : ''}`); // prettier-ignore
+    const exact = verdicts.filter((verdict) => verdict.exact).length;
+    const elements = verdicts.reduce((count, verdict) => count + verdict.elements - verdict.free, 0);
+    const free = verdicts.reduce((count, verdict) => count + verdict.free, 0);
+    console.log(
+      `${String(elements)} elements compared; ${String(free)} more are what rounding decides (an index, a truth value, a pole)`,
+    );
+    console.log(
+      `${String(exact)} graphs compared bit for bit, ${String(sizes)} run with two sets of sizes, ${String(refused)} not traceable`,
+    );
+    const never = this.#drawn(workers);
     if (this.#options.json !== undefined) {
       const failures = this.#failures.map(({ label, verdict, program }) => ({ label, ...verdict, program }));
-      writeFileSync(this.#options.json, JSON.stringify({ seed: this.#options.seed, passed, failed, seconds, exact, sizes, never, paths, failures }, null, 1)); // prettier-ignore
+      writeFileSync(this.#options.json, JSON.stringify({ seed: this.#options.seed, passed, failed, seconds, exact, sizes, elements, free, never, paths, failures }, null, 1)); // prettier-ignore
     }
     console.log(`fuzz: ${String(passed)} passed, ${String(failed)} failed (${seconds.toFixed(0)} s)`);
     return failed === 0 ? 0 : 1;

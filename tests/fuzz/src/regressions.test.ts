@@ -12,6 +12,7 @@ import type { Settings } from './check-programs.ts';
 import { drawInput } from './draw-input.ts';
 import type { Argument, FuzzProgram, InputSpec, Step } from './program.ts';
 import { Random } from './random.ts';
+import { traceProgram } from './run-program.ts';
 
 const hasCompiler = defaultSession().machine().kind === 'native';
 const ring = hasCompiler ? describe : describe.skip;
@@ -160,6 +161,30 @@ const regressions: readonly Regression[] = [
     ),
     settings: { emulatePrecisionCasts: false },
   },
+  {
+    symptom: 'a scan whose result is written transposed is read where it has no value: its loop runs around the tiles',
+    program: program(
+      [input('f32', [3, 4, 4]), input('f32', [3, 4, 4])],
+      [step('cumsum', [value(0), 0]), step('mul', [value(2), value(1)]), step('mH', [value(3)])],
+    ),
+  },
+  {
+    symptom: 'the poles of a tangent lie between neighbouring halves, where no sample of them shows one',
+    program: program(
+      [{ ...input('bf16', [2]), data: 'yT9IQw==' }],
+      [step('rad2deg', [value(0)]), step('tan', [value(1)])],
+      { variant: 'whole' },
+    ),
+    settings: { emulatePrecisionCasts: false },
+  },
+  {
+    symptom: 'a function of a sum that cancels is off by its own error, and not by the slope there alone',
+    program: program(
+      [input('f32', [25, 33], 'whole'), input('f32', [1, 33]), input('f32', [1])],
+      [step('linear', [value(0), value(1), value(2)]), step('sinc', [value(3)])],
+      { variant: 'whole' },
+    ),
+  },
 ];
 
 ring('what the fuzzer found', () => {
@@ -171,6 +196,15 @@ ring('what the fuzzer found', () => {
       expect(verdict).toMatchObject({ status: 'passed' });
     },
   );
+});
+
+test('memory that repeats is written by operators that give every element one value, whatever the values are', () => {
+  const [one, wide] = [full([1], 3, { dtype: 'f32' }), full([1], 3, { dtype: 'f32' })];
+  const refused = expect.objectContaining({ code: 'WRITE_OVERLAP' });
+  expect(() => one.expand([2]).mul_(1)).toThrow(refused);
+  const program = (): unknown => traceProgram({ label: '', inputs: [{ ...input('f32', [2]), strides: [0] }], steps: [step('mul', [value(0), 1], { inPlace: true, results: 0 })], outputs: [0], dynamic: false, variant: 'whole', seed: 1 }); // prettier-ignore
+  expect(program).toThrow(refused);
+  expect(wide.expand([2]).zero_().toArray()).toEqual([0, 0]);
 });
 
 test('an index out of range of an axis whose elements are one memory is refused', () => {

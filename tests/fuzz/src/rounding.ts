@@ -48,9 +48,19 @@ export function growthOf(target: string, dtype: DType): Growth | undefined {
 export const isInexact = (node: CallNode, argument: DType | undefined): boolean =>
   argument !== undefined && growthOf(node.target, argument) !== undefined;
 
+/** The dtype of a call's first operand, and how large the elements of all of them may be, in double precision. */
+export interface Operands {
+  readonly dtype: DType;
+  readonly magnitudes: readonly Tensor[];
+}
+
+export const operandsOf = (args: readonly Tensor[]): Operands => ({
+  dtype: at(args, 0).dtype,
+  magnitudes: args.map(magnitude),
+});
+
 /** Bounds for each element of a call's result. */
-export function boundsOf(node: CallNode, result: Tensor, args: readonly Tensor[]): Float64Array {
-  const dtype = at(args, 0).dtype;
+export function boundsOf(node: CallNode, result: Tensor, { dtype, magnitudes }: Operands): Float64Array {
   const growth = growthOf(node.target, dtype);
   if (growth === undefined) return new Float64Array(result.numel);
   const epsilon = epsilonOf(dtypeInfo[dtype].compute);
@@ -58,24 +68,24 @@ export function boundsOf(node: CallNode, result: Tensor, args: readonly Tensor[]
   const rounding = (k: number): number => (isHalf(result.dtype) ? spacing(at(values, k), result.dtype) : 0);
   const largest = dtypeInfo[dtype].compute === 'f64' ? Number.MAX_VALUE : 3.4e38;
   if (node.target === 'bmm') {
-    const [a, b] = args as readonly [Tensor, Tensor];
+    const [a, b] = magnitudes as readonly [Tensor, Tensor];
     const count = a.shape[2] ?? 0;
-    const sums = numbersOf(dispatch('bmm', [magnitude(a), magnitude(b)]) as Tensor);
+    const sums = numbersOf(dispatch('bmm', [a, b]) as Tensor);
     return values.map((_, k) => overflowing(sums[k], largest) ? Infinity : (count + 1) * epsilon * at(sums, k) + rounding(k) + count * tiny(dtype)); // prettier-ignore
   }
-  const [x] = args as readonly [Tensor];
+  const [x] = magnitudes as readonly [Tensor];
   const dims = node.attrs['dims'] as readonly number[];
   const count = dims.reduce((product, dim) => product * (x.shape[dim] ?? 1), 1);
   const over = { dim: dims, keepdim: false };
   const total = (target: string, of: Tensor): Float64Array =>
     dims.length === 0 ? numbersOf(of) : numbersOf(dispatch(target, [of], over) as Tensor);
   if (growth === 'additive') {
-    const sums = total('sum', magnitude(x));
+    const sums = total('sum', x);
     return values.map((_, k) => overflowing(sums[k], largest) ? Infinity : count * epsilon * at(sums, k) + rounding(k)); // prettier-ignore
   }
-  const logarithms = magnitude(x).log2();
+  const logarithms = x.log2();
   if (growth === 'multiplicative') return multiplicativeBounds({ values, count, epsilon, rounding, logarithms, total, dtype }); // prettier-ignore
-  const most = total('amax', magnitude(x));
+  const most = total('amax', x);
   return values.map((value, k) => {
     const reach = Math.abs(value) + (Number.isFinite(most[k]) ? at(most, k) : 0);
     return Number.isFinite(value) ? (4 * count + 16) * epsilon * (1 + reach) + rounding(k) : 0;
@@ -83,7 +93,7 @@ export function boundsOf(node: CallNode, result: Tensor, args: readonly Tensor[]
 }
 
 /** |x| in double precision, with what is not finite left out: it decides the class of a result, not its error. */
-const magnitude = (x: Tensor): Tensor => (dispatch('nanToNum', [x.to('f64'), 0, 0, 0]) as Tensor).abs();
+export const magnitude = (x: Tensor): Tensor => (dispatch('nanToNum', [x.to('f64'), 0, 0, 0]) as Tensor).abs();
 
 const overflowing = (sum: number | undefined, largest: number): boolean => sum === undefined || !(sum < largest / 4);
 

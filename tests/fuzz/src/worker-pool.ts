@@ -24,7 +24,8 @@ const patience = 180_000;
 const requestsPerWorker = 12;
 
 export class Worker implements Disposable {
-  readonly operators: Map<string, number> = new Map<string, number>();
+  readonly calls: Map<string, number> = new Map<string, number>();
+  readonly refusals: Map<string, string> = new Map<string, string>();
   #child: ChildProcess | undefined;
   #requests = 0;
 
@@ -99,7 +100,8 @@ export class Worker implements Disposable {
             finished(message.position, { verdict: message.verdict, ...(message.program && { program: message.program }) });
             return;
           case 'done':
-            for (const [name, count] of Object.entries(message.operators)) this.operators.set(name, (this.operators.get(name) ?? 0) + count); // prettier-ignore
+            for (const [name, count] of message.drawn.calls) this.calls.set(name, (this.calls.get(name) ?? 0) + count);
+            for (const [name, reason] of message.drawn.refusals) this.refusals.set(name, reason);
             end({ kind: 'done' });
         }
       });

@@ -18,7 +18,13 @@ export type WorkerMessage =
   | { readonly kind: 'building' }
   | { readonly kind: 'starting'; readonly position: number }
   | { readonly kind: 'finished'; readonly position: number; readonly verdict: Verdict; readonly program?: FuzzProgram }
-  | { readonly kind: 'done'; readonly operators: Readonly<Record<string, number>> };
+  | { readonly kind: 'done'; readonly drawn: Drawn };
+
+/** How often operators were called, and why drawn ones were not: the last reason for each. */
+export interface Drawn {
+  readonly calls: ReadonlyMap<string, number>;
+  readonly refusals: ReadonlyMap<string, string>;
+}
 
 const choice = new OperatorChoice();
 const checkers = new Map<string, ProgramChecker>();
@@ -35,12 +41,14 @@ function checkerFor(settings: Settings): ProgramChecker {
 }
 
 async function check({ settings, jobs }: CheckRequest): Promise<void> {
-  const operators: Record<string, number> = {};
+  const calls = new Map<string, number>();
+  const refusals = new Map<string, string>();
   const ready: { position: number; program: FuzzProgram }[] = [];
   jobs.forEach((job, position) => {
     send({ kind: 'starting', position });
-    const { program, broken } = 'steps' in job ? { program: job, broken: undefined } : generate({ ...job, choice });
-    for (const { op } of program.steps) operators[op] = (operators[op] ?? 0) + 1;
+    const { program, broken, refusals: refused } = 'steps' in job ? { program: job, broken: undefined, refusals: new Map<string, string>() } : generate({ ...job, choice }); // prettier-ignore
+    for (const { op } of program.steps) calls.set(op, (calls.get(op) ?? 0) + 1);
+    for (const [name, reason] of refused) refusals.set(name, reason);
     if (broken === undefined) ready.push({ position, program });
     else send({ kind: 'finished', position, program, verdict: brokenVerdict(broken) });
   });
@@ -56,7 +64,7 @@ async function check({ settings, jobs }: CheckRequest): Promise<void> {
       },
     },
   );
-  send({ kind: 'done', operators });
+  send({ kind: 'done', drawn: { calls, refusals } });
 }
 
 const brokenVerdict = (error: unknown): Verdict => ({
