@@ -1,5 +1,6 @@
 // The benchmark harness: its arithmetic, its references, and a whole run with the peer that needs no installation.
 import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,8 @@ import { join } from 'node:path';
 import { limitOf } from '../benchmarks/src/limits.ts';
 import { Patience } from '../benchmarks/src/patience.ts';
 import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
+import type { Outcome } from '../benchmarks/src/rounds.ts';
+import { standings } from '../benchmarks/src/standings.ts';
 import { duration, median, spreadOf } from '../benchmarks/src/statistics.ts';
 import { suites } from '../benchmarks/src/suites.ts';
 import { erf } from '../benchmarks/src/suites/pointwise.ts';
@@ -50,14 +53,14 @@ describe('limits', () => {
   const sample = { ordinary: 30, streaming: 50, peak: 200, rates: { exp: 1000, sigmoid: 1000, erf: 500 } };
 
   test('memory binds what has little arithmetic', () => {
-    const limit = limitOf({ reads: 1, writes: 1, streamBytes: 50e6, transcendentals: { exp: 1e5 } }, [sample]);
+    const limit = limitOf({ reads: 1, writes: 1, streamBytes: 50e6, functions: { exp: 1e5 } }, [sample]);
     expect(limit).toMatchObject({ boundBy: 'memory', gbps: 50 });
     expect(limit.ms).toBeCloseTo(2, 10);
   });
 
   test('arithmetic adds up, and the best sample counts', () => {
     const slower = { ...sample, peak: 100 };
-    const work = { reads: 1, writes: 0, streamBytes: 1, flops: 200e6, transcendentals: { exp: 1e6, erf: 1e6 } };
+    const work = { reads: 1, writes: 0, streamBytes: 1, flops: 200e6, functions: { exp: 1e6, erf: 1e6 } };
     const limit = limitOf(work, [slower, sample]);
     expect(limit.boundBy).toBe('arithmetic');
     expect(limit.ms).toBeCloseTo(1 + 1 + 2, 10);
@@ -84,6 +87,24 @@ test('what a workload may be waited for is used up once', async () => {
   await patience.spend(() => new Promise((resolve) => setTimeout(resolve, 60)));
   expect(patience.isLeft).toBe(false);
   expect(new Patience(0).isLeft).toBe(false);
+});
+
+test('a run is summed up by place, and what is far below its limit says why', () => {
+  const machine = { rows: [], absent: [], limit: undefined, company: 0, measurements: 0 };
+  const outcome = (name: string, fractionOfLimit: number, shortfall?: string): Outcome => {
+    const workload = at(suites['memory-bound'] ?? [], 0);
+    const row = { suite: 's', workload: name, contender: 'tsinductor', medianMs: 1, roundsMs: [1], spread: 1 };
+    const reason = shortfall === undefined ? {} : { shortfall };
+    return { ...machine, workload: { ...workload, name, place: 'in memory', ...reason }, rows: [{ ...row, fractionOfLimit, notes: ['padded'] }] }; // prettier-ignore
+  };
+  expect(standings([outcome('a', 0.8), outcome('b', 0.5, 'it waits'), outcome('c', 0.4)])).toEqual([
+    'a: padded',
+    'b: padded',
+    'c: padded',
+    'in memory: 54 % of the limit in the geometric mean of 3 workloads',
+    'b: 50 % of the limit: it waits',
+    'c: 40 % of the limit: no reason is known',
+  ]);
 });
 
 test('the memory-bound suite has at least forty workloads over three sizes', () => {

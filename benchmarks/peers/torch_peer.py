@@ -65,11 +65,55 @@ def iterate(a, b):
     return x * x + y * y
 
 
+def rms_norm_backward(g, x, gamma):
+    scale = torch.rsqrt((x * x).mean(-1, True) + 1e-6)
+    weighted = g * gamma
+    return (weighted - x * (weighted * x).mean(-1, True) * scale * scale) * scale
+
+
+def rotary(x, cosine, sine):
+    low, high = x.chunk(2, -1)
+    return torch.cat([low * cosine - high * sine, high * cosine + low * sine], -1)
+
+
+def adam(p, g, m, v):
+    first = m * 0.9 + g * 0.1
+    second = v * 0.999 + g * g * 0.001
+    return [p - first * 0.001 / (second.sqrt() + 1e-8), first, second]
+
+
+def permuted(names, order):
+    return lambda p: [[p[name] for name in names]], lambda x: x.permute(order).contiguous()
+
+
 # The memory-bound suite: operation -> (shapes of the inputs, function).
 MEMORY_BOUND = {
     "rmsNorm": (
         lambda p: [[p["rows"], p["columns"]], [p["columns"]]],
         lambda x, gamma: x * torch.rsqrt((x * x).mean(-1, True) + 1e-6) * gamma,
+    ),
+    "rmsNormBackward": (lambda p: [[p["rows"], p["columns"]]] * 2 + [[p["columns"]]], rms_norm_backward),
+    "groupNorm": (
+        lambda p: [[p["batch"], p["channels"], p["pixels"]], [p["channels"]], [p["channels"]]],
+        lambda x, gamma, beta: F.group_norm(x, 8, gamma, beta),
+    ),
+    "rotary": (
+        lambda p: [[p["rows"], p["positions"], p["columns"]]] + [[p["positions"], p["columns"] // 2]] * 2,
+        rotary,
+    ),
+    "sumMiddle": (lambda p: [[p["rows"] // 16, 16, p["columns"]]], lambda x: x.sum(1)),
+    "cumsumColumns": (matrices(1), lambda x: x.cumsum(0)),
+    "transpose": (matrices(1), lambda x: x.t().contiguous()),
+    "heads": permuted(["batch", "length", "heads", "width"], (0, 2, 1, 3)),
+    "reverseAxes": permuted(["a", "b", "c", "d"], (3, 2, 1, 0)),
+    "gatherElements": (matrices(2), lambda x, index: x.gather(1, index)),
+    "randomDropout": (vectors(1), lambda x: F.dropout(x, 0.1, True)),
+    "adam": (vectors(4), adam),
+    "addBf16": (vectors(2), lambda x, y: (x + y) * 0.5),
+    "softmaxBf16": (matrices(1), lambda x: torch.softmax(x, -1)),
+    "dequantize": (
+        lambda p: [[p["rows"], p["columns"]], [p["rows"], 1], [p["rows"], 1]],
+        lambda x, scale, zero: x.float() * scale + zero,
     ),
     "softmaxBackward": (matrices(2), lambda g, y: torch._softmax_backward_data(g, y, -1, torch.float32)),
     "layerNormBackward": (matrices(2), layer_norm_backward),
@@ -99,12 +143,20 @@ def indices(limit):
     return lambda p, x: [x[0], x[1].floor().clamp(0, limit(p) - 1).long()]
 
 
+def halves(p, x):
+    return [values.bfloat16() for values in x]
+
+
 # What inputs become before anything is timed: the protocol's are float32.
 CONVERSIONS = {
     "crossEntropy": indices(lambda p: p["columns"]),
     "gatherRows": indices(lambda p: p["rows"]),
     "indexAddRows": indices(lambda p: 64),
-    "gateBf16": lambda p, x: [values.bfloat16() for values in x],
+    "gatherElements": indices(lambda p: p["columns"]),
+    "gateBf16": halves,
+    "addBf16": halves,
+    "softmaxBf16": halves,
+    "dequantize": lambda p, x: [x[0].to(torch.int8), *x[1:]],
     "requantize": lambda p, x: [values.to(torch.int8) for values in x],
 }
 
@@ -171,7 +223,11 @@ def prepare(request):
     def run():
         result[0] = call(*inputs)
 
-    return waiting(run), lambda index: result[0].float().cpu().numpy()
+    def output(index):
+        results = result[0] if isinstance(result[0], (list, tuple)) else [result[0]]
+        return results[index].float().cpu().numpy()
+
+    return waiting(run), output
 
 
 serve(torch.__version__, prepare)

@@ -1,5 +1,5 @@
 // What a CUDA device can do, measured beside each workload as `peers/native/limits.cpp` does for the CPU: bandwidth with the
-// workload's own number of streams and bytes, peak arithmetic, rates of the transcendental functions. A contender's
+// workload's own number of streams and bytes, peak arithmetic, rates of transcendental functions. A contender's
 // process: a request a line on stdin, an answer a line on stdout. Times are those of the device, by its events.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,9 +1,9 @@
 // What the machine can do, measured beside each workload by `peers/native/limits.cpp`: bandwidth with the workload's own
-// number of streams and bytes, peak arithmetic, and rates of transcendental functions within 4 ULP.
+// number of streams and bytes, peak arithmetic, and rates of functions that cost more.
 import { Child } from './child.ts';
 import type { Command } from './child.ts';
 import { bytesOf } from './workload.ts';
-import type { TranscendentalName, Work } from './workload.ts';
+import type { FunctionName, Work } from './workload.ts';
 
 /** One measurement of everything that bounds a workload. Each number is the best over thread counts. */
 export interface LimitSample {
@@ -12,32 +12,30 @@ export interface LimitSample {
   readonly streaming: number;
   /** GFLOP/s of float32 multiply-adds. */
   readonly peak: number;
-  /** Million evaluations per second. */
-  readonly rates: Readonly<Record<TranscendentalName, number>>;
+  /** Million evaluations per second, of the functions that were asked for. */
+  readonly rates: Rates;
 }
 
+type Rates = Readonly<Partial<Record<FunctionName, number>>>;
 type Cores = Pick<LimitSample, 'peak' | 'rates'>;
 
-const betterCores = (a: Cores | undefined, b: Cores): Cores => ({
-  peak: Math.max(a?.peak ?? 0, b.peak),
-  rates: {
-    exp: Math.max(a?.rates.exp ?? 0, b.rates.exp),
-    sigmoid: Math.max(a?.rates.sigmoid ?? 0, b.rates.sigmoid),
-    erf: Math.max(a?.rates.erf ?? 0, b.rates.erf),
-  },
-});
+function betterCores(known: Cores, seen: Cores): Cores {
+  const rates = Object.entries(seen.rates) as [FunctionName, number][];
+  const better = rates.map(([name, rate]) => [name, Math.max(rate, known.rates[name] ?? 0)] as const);
+  return { peak: Math.max(known.peak, seen.peak), rates: { ...known.rates, ...Object.fromEntries(better) } };
+}
 
 export class LimitProbe implements Disposable {
   readonly #child: Child;
   readonly #threads: number;
-  #cores: Cores | undefined;
+  #cores: Cores = { peak: 0, rates: {} };
 
   constructor(command: Command, threads: number) {
     this.#child = new Child('limits', command);
     this.#threads = threads;
   }
 
-  /** Measures for about half a second. Bandwidth is that of now; what the cores can do is the best seen so far. */
+  /** Measures what bounds `work`, for some tenths of a second. Bandwidth is that of now; what the cores can do is the best seen so far. */
   async measure(work: Work): Promise<LimitSample> {
     const { reads, writes, streamBytes } = work;
     const request = {
@@ -46,6 +44,7 @@ export class LimitProbe implements Disposable {
       writes,
       streamBytes: Math.max(streamBytes, 1 << 16),
       threads: this.#threads,
+      functions: Object.keys(work.functions ?? {}).join(' '),
     };
     const sample = (await this.#child.ask(request, 60)) as LimitSample;
     this.#cores = betterCores(this.#cores, sample);
@@ -73,8 +72,9 @@ export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
   const gbps = best(({ ordinary, streaming }) => Math.max(ordinary, streaming));
   const peakGflops = best(({ peak }) => peak);
   const memoryMs = bytesOf(work) / gbps / 1e6;
-  const functions = Object.entries(work.transcendentals ?? {}) as [TranscendentalName, number][];
-  const functionMs = functions.map(([name, count]) => count / best(({ rates }) => rates[name]) / 1e3);
+  const functions = Object.entries(work.functions ?? {}) as [FunctionName, number][];
+  // A function whose rate nobody measures on this device is not held against it.
+  const functionMs = functions.map(([name, count]) => count / best(({ rates }) => rates[name] ?? Infinity) / 1e3);
   const arithmeticMs = (work.flops ?? 0) / peakGflops / 1e6 + functionMs.reduce((sum, ms) => sum + ms, 0);
   return {
     ms: Math.max(memoryMs, arithmeticMs),

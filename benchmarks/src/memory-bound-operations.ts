@@ -65,6 +65,21 @@ function layerNormBackward([g, x]: Inputs): Tensor {
     .mul(scale);
 }
 
+function rmsNormBackward([g, x, gamma]: Inputs): Tensor {
+  const scale = x.mul(x).mean(-1, true).add(1e-6).rsqrt();
+  const weighted = g.mul(gamma);
+  const along = weighted.mul(x).mean(-1, true);
+  return weighted.sub(x.mul(along).mul(scale).mul(scale)).mul(scale);
+}
+
+/** The halves of each row as pairs, turned by angles given by their cosines and sines. */
+const rotate =
+  (columns: number) =>
+  ([x, cosine, sine]: Inputs): Tensor => {
+    const [low, high] = [x.narrow(-1, 0, columns / 2), x.narrow(-1, columns / 2, columns / 2)];
+    return cat([low.mul(cosine).sub(high.mul(sine)), high.mul(cosine).add(low.mul(sine))], -1);
+  };
+
 export const memoryBoundOperations: Readonly<Record<string, (params: Params) => MemoryBound>> = {
   rmsNorm: (params) => ({
     shapes: [matrix(params), column(params)],
@@ -74,6 +89,22 @@ export const memoryBoundOperations: Readonly<Record<string, (params: Params) => 
     shapes: [matrix(params), matrix(params)],
     fn: ([g, y]) => g.sub(g.mul(y).sum(-1, true)).mul(y),
   }),
+  rmsNormBackward: (params) => ({
+    shapes: [matrix(params), matrix(params), column(params)],
+    fn: rmsNormBackward,
+  }),
+  groupNorm: ({ batch = 0, channels = 0, pixels = 0 }) => ({
+    shapes: [[batch, channels, pixels], [channels], [channels]],
+    fn: ([x, gamma, beta]) => x.groupNorm(8, gamma, beta),
+  }),
+  rotary: ({ rows: count = 0, positions = 0, columns = 0 }) => ({
+    shapes: [
+      [count, positions, columns],
+      [positions, columns / 2],
+      [positions, columns / 2],
+    ],
+    fn: rotate(columns),
+  }),
   layerNormBackward: (params) => ({ shapes: [matrix(params), matrix(params)], fn: layerNormBackward }),
   crossEntropy: (params) => ({
     shapes: [matrix(params), rows(params)],
@@ -82,7 +113,21 @@ export const memoryBoundOperations: Readonly<Record<string, (params: Params) => 
   }),
   sumAll: (params) => ({ shapes: [matrix(params)], fn: ([x]) => x.sum() }),
   argmaxRows: (params) => ({ shapes: [matrix(params)], fn: ([x]) => x.argmax(1) }),
+  sumMiddle: (params) => ({
+    shapes: [[value(params, 'rows') / 16, 16, value(params, 'columns')]],
+    fn: ([x]) => x.sum(1),
+  }),
+  cumsumColumns: (params) => ({ shapes: [matrix(params)], fn: ([x]) => x.cumsum(0) }),
   cumsumRows: (params) => ({ shapes: [matrix(params)], fn: ([x]) => x.cumsum(1) }),
+  transpose: (params) => ({ shapes: [matrix(params)], fn: ([x]) => x.t().contiguous() }),
+  heads: ({ batch = 0, length = 0, heads = 0, width = 0 }) => ({
+    shapes: [[batch, length, heads, width]],
+    fn: ([x]) => x.permute([0, 2, 1, 3]).contiguous(),
+  }),
+  reverseAxes: ({ a = 0, b = 0, c = 0, d = 0 }) => ({
+    shapes: [[a, b, c, d]],
+    fn: ([x]) => x.permute([3, 2, 1, 0]).contiguous(),
+  }),
   permute3: ({ a = 0, b = 0, c = 0 }) => ({ shapes: [[a, b, c]], fn: ([x]) => x.permute([2, 0, 1]).contiguous() }),
   channelsLast: ({ batch = 0, channels = 0, pixels = 0 }) => ({
     shapes: [[batch, channels, pixels]],
@@ -93,6 +138,11 @@ export const memoryBoundOperations: Readonly<Record<string, (params: Params) => 
     shapes: [matrix(params), rows(params)],
     convert: withIndices(value(params, 'rows')),
     fn: ([table, index]) => table.indexSelect(0, index),
+  }),
+  gatherElements: (params) => ({
+    shapes: [matrix(params), matrix(params)],
+    convert: withIndices(value(params, 'columns')),
+    fn: ([x, index]) => x.gather(1, index),
   }),
   indexAddRows: (params) => ({
     shapes: [matrix(params), rows(params)],
@@ -107,6 +157,7 @@ export const memoryBoundOperations: Readonly<Record<string, (params: Params) => 
     shapes: vectors(2, params),
     fn: ([x, u]) => where(u.gt(0.1), x.mul(1 / 0.9), 0),
   }),
+  randomDropout: (params) => ({ shapes: vectors(1, params), fn: ([x]) => x.dropout(0.1, true) }),
   blackScholes: (params) => ({ shapes: vectors(3, params), fn: blackScholes }),
   iterate: (params) => ({ shapes: vectors(2, params), fn: iterate }),
   adam: (params) => ({ shapes: vectors(4, params), fn: adam }),
@@ -114,6 +165,21 @@ export const memoryBoundOperations: Readonly<Record<string, (params: Params) => 
     shapes: vectors(2, params),
     convert: (inputs) => inputs.map((x) => x.to('bf16')),
     fn: ([x, z]) => x.mul(x.sigmoid()).mul(z),
+  }),
+  addBf16: (params) => ({
+    shapes: vectors(2, params),
+    convert: (inputs) => inputs.map((x) => x.to('bf16')),
+    fn: ([x, y]) => x.add(y).mul(0.5),
+  }),
+  softmaxBf16: (params) => ({
+    shapes: [matrix(params)],
+    convert: (inputs) => inputs.map((x) => x.to('bf16')),
+    fn: ([x]) => x.softmax(-1),
+  }),
+  dequantize: (params) => ({
+    shapes: [matrix(params), [...rows(params), 1], [...rows(params), 1]],
+    convert: ([x, ...others]) => (x === undefined ? [] : [x.to('i8'), ...others]),
+    fn: ([x, scale, zero]) => x.to('f32').mul(scale).add(zero),
   }),
   requantize: (params) => ({
     shapes: vectors(1, params),

@@ -108,10 +108,11 @@ async function disagreement(child: Child, workload: Workload, name: string): Pro
     const answer = (await child.ask({ do: 'sample', output, indices }, prepareSeconds)) as Values | Failed;
     if ('error' in answer) throw childFailed(name, answer.error);
     const wanted = indices.map((index) => workload.reference(output, index));
+    const others = indices.map((index) => workload.orElse?.(output, index) ?? Number.NaN);
     const scale = Math.max(...wanted.map(Math.abs));
     const wrong = indices.findIndex((_, i) => {
-      const difference = Math.abs((answer.values[i] ?? Number.NaN) - (wanted[i] ?? Number.NaN));
-      return !(difference <= workload.tolerance * scale);
+      const distances = [wanted, others].map((values) => Math.abs((answer.values[i] ?? Number.NaN) - (values[i] ?? 0)));
+      return !distances.some((distance) => distance <= workload.tolerance * scale);
     });
     if (wrong >= 0) {
       const [index, got, want] = [indices[wrong], answer.values[wrong], wanted[wrong]].map(String);

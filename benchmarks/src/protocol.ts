@@ -34,6 +34,8 @@ export interface Prepared {
   readonly compileMs?: number;
   readonly kernels?: number;
   readonly outputs?: number;
+  /** What is worth saying below the table: how the compiler laid out what kernels pass on. */
+  readonly notes?: readonly string[];
   /** For workloads from a file, which only the contender itself knows. */
   readonly inputBytes?: number;
   readonly outputBytes?: number;

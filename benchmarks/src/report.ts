@@ -5,7 +5,8 @@ import { ours } from './contenders.ts';
 import type { Machine } from './machine.ts';
 import type { Absent } from './prepare.ts';
 import type { Outcome, Row } from './rounds.ts';
-import { digits, duration } from './statistics.ts';
+import { standings } from './standings.ts';
+import { digits, duration, median } from './statistics.ts';
 
 /** What `--json` writes. */
 export interface Report {
@@ -122,6 +123,7 @@ export function notes(outcomes: readonly Outcome[]): readonly string[] {
   const over = outcomes.filter(({ rows }) => rows.some(({ fractionOfLimit }) => (fractionOfLimit ?? 0) > 1.02));
   return [
     ...absences,
+    ...standings(outcomes),
     ...over.map(
       ({ workload }) => `a contender passes the limit of ${workload.name}: that limit was measured in company`,
     ),
@@ -131,8 +133,17 @@ export function notes(outcomes: readonly Outcome[]): readonly string[] {
 
 const percent = (fraction: number | undefined): string =>
   fraction === undefined ? '–' : `${(fraction * 100).toFixed(0)} %`;
-const ratio = (other: Row | undefined, own: Row | undefined): string =>
-  other === undefined || own === undefined ? '–' : `${digits(other.medianMs / own.medianMs)}×`;
+
+/** How many times longer another one took: the median of the rounds that both ran, side by side, and the least and most. */
+function ratio(other: Row | undefined, own: Row | undefined): string {
+  if (other === undefined || own === undefined) return '–';
+  const pairs = other.roundsMs.flatMap((ms, round) =>
+    own.roundsMs[round] === undefined ? [] : [ms / own.roundsMs[round]],
+  );
+  if (pairs.length < 2) return `${digits(other.medianMs / own.medianMs)}×`;
+  const interval = `${digits(Math.min(...pairs))}–${digits(Math.max(...pairs))}`;
+  return `${digits(median(pairs))}× ${pc.dim(`(${interval})`)}`;
+}
 const withSpread = ({ medianMs, spread }: Row): string =>
   `${duration(medianMs)} ${pc.dim(`±${digits((spread - 1) * 100)} %`)}`;
 

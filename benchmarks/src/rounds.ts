@@ -19,12 +19,15 @@ export interface Row {
   readonly workload: string;
   readonly contender: string;
   readonly medianMs: number;
+  /** The median of each round, by its number: rounds of one number ran side by side. */
+  readonly roundsMs: readonly number[];
   /** Slowest round over fastest round. */
   readonly spread: number;
   readonly gbps?: number;
   readonly gflops?: number;
   readonly fractionOfLimit?: number;
   readonly kernels?: number;
+  readonly notes?: readonly string[];
   readonly compileColdMs?: number;
   readonly compileWarmMs?: number;
 }
@@ -175,11 +178,13 @@ function rowOf(
     workload: workload.name,
     contender,
     medianMs,
+    roundsMs: medians,
     spread: spreadOf(medians),
     ...(work === undefined ? {} : { gbps: bytesOf(work) / medianMs / 1e6 }),
     ...(work?.flops === undefined ? {} : { gflops: work.flops / medianMs / 1e6 }),
     ...(limit === undefined ? {} : { fractionOfLimit: limit.ms / medianMs }),
     ...(prepared.kernels === undefined ? {} : { kernels: prepared.kernels }),
+    ...(prepared.notes === undefined || prepared.notes.length === 0 ? {} : { notes: prepared.notes }),
     ...(compileColdMs === undefined ? {} : { compileColdMs }),
     ...(compileWarmMs === undefined ? {} : { compileWarmMs }),
   };

@@ -5,12 +5,14 @@ import { types } from 'node:util';
 import type { Failed, PrepareRequest, Prepared, Request, Times, Unsupported, Values } from './protocol.ts';
 import { fillInput } from './random-input.ts';
 
+type Elements = ArrayLike<number | bigint>;
+
 /** A workload that is ready to run. */
 export interface Runnable extends Partial<Prepared> {
   /** One whole call, as a user makes it. */
   readonly run: () => unknown;
   /** The values of an output of the last call. */
-  readonly output: (index: number) => ArrayLike<number> | Promise<ArrayLike<number>>;
+  readonly output: (index: number) => Elements | Promise<Elements>;
 }
 
 export interface Contender {
@@ -89,7 +91,7 @@ async function time({ run }: Runnable, budgetMs: number): Promise<Times> {
 
 async function sample({ output }: Runnable, request: { output: number; indices: readonly number[] }): Promise<Values> {
   const values = await output(request.output);
-  return { values: request.indices.map((index) => values[index] ?? Number.NaN) };
+  return { values: request.indices.map((index) => Number(values[index])) };
 }
 
 const messageOf = (error: unknown): string =>

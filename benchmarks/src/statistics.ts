@@ -8,6 +8,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
+/** The geometric mean of positive numbers; NaN of none. */
+export const geometricMean = (values: readonly number[]): number =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+
 /** How far rounds are apart: slowest over fastest. */
 export const spreadOf = (values: readonly number[]): number => Math.max(...values) / Math.min(...values);
 

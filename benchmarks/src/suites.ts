@@ -3,12 +3,14 @@ import type { Workload } from './workload.ts';
 import { callWorkloads } from './suites/call.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
+import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
 import { trainWorkloads } from './suites/train.ts';
 
 export const suites: Readonly<Record<string, readonly Workload[]>> = {
   pointwise: pointwiseWorkloads,
   'memory-bound': memoryBoundWorkloads,
+  padding: paddingWorkloads,
   gemm: gemmWorkloads,
   call: callWorkloads,
   train: trainWorkloads,

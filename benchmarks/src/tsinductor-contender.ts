@@ -1,9 +1,11 @@
 // Our own contender: each operation of the suites as a user would write it, compiled.
 import { openDevices } from '@tsinductor/compiler';
+import { printDecision } from '@tsinductor/ir';
 import { compile, tensor } from 'tsinductor';
-import type { Tensor } from 'tsinductor';
+import type { CompileOptions, Explanation, Tensor } from 'tsinductor';
 import { importWorkloads } from './file-workloads.ts';
 import { memoryBoundOperations } from './memory-bound-operations.ts';
+import { paddingOperations } from './padding-operations.ts';
 import type { Params, PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
@@ -26,6 +28,7 @@ interface Operation {
   readonly fn: TensorFunction;
   /** The inputs that `fn` gets, from those of the protocol. */
   readonly convert?: (inputs: readonly Tensor[]) => readonly Tensor[];
+  readonly options?: CompileOptions;
 }
 
 const value = (params: Params, name: string): number => params[name] ?? 0;
@@ -89,31 +92,54 @@ function trainStep({ batch = 0, inner = 0, hidden = 0, classes = 0, rate = 0 }: 
   };
 }
 
+type Graph = Explanation['graphs'][number];
+
+/** What was decided about the rows of values that kernels pass on, and what that makes a call move and take. */
+function layoutNotes({ decisions, kernels, workspaceBytes = 0 }: Graph): readonly string[] {
+  const padding = decisions.filter(({ kind }) => kind === 'padded').map(printDecision);
+  const decided = padding.length === 0 ? ['no rows are padded'] : padding;
+  const moved = kernels.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+  return [
+    ...decided,
+    `${megabytes(moved)} moved by ${String(kernels.length)} kernels, ${megabytes(workspaceBytes)} of workspace`,
+  ];
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** Says so where a result does not lie as eager mode would lay it out. */
+function stridesNote(results: readonly Tensor[]): readonly string[] {
+  const other = results.filter((result) => !result.isContiguous());
+  return other.map(({ shape, strides }) => `a result of [${shape.join(', ')}] has strides [${strides.join(', ')}]`);
+}
+
 const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
 
 /** Compiles, calls once, and hands out a call that frees the results of the call before it. */
-function runnable(fn: TensorFunction, given: readonly Tensor[]): Runnable {
+function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: readonly Tensor[]): Runnable {
   const inputs = given.map((input) => input.to(device));
-  const compiled = compile(fn);
+  const compiled = compile(fn, options);
   const begin = performance.now();
   let results = asList(compiled(...inputs));
   wait();
   const compileMs = performance.now() - begin;
+  const { graphs } = compiled.explain();
   return {
     compileMs,
-    kernels: compiled.explain().graphs.reduce((sum, { kernels }) => sum + kernels.length, 0),
+    kernels: graphs.reduce((sum, { kernels }) => sum + kernels.length, 0),
+    notes: (options === undefined ? [] : graphs.flatMap(layoutNotes)).concat(stridesNote(results)),
     outputs: results.length,
     run: () => {
       for (const result of results) result.dispose();
       results = asList(compiled(...inputs));
       wait();
     },
-    output: async (index) => Array.from((await results[index]?.data()) ?? [], Number),
+    output: async (index) => (await results[index]?.data()) ?? [],
   };
 }
 
 function operationOf({ op, params }: PrepareRequest): Operation | undefined {
-  const row = memoryBoundOperations[op]?.(params);
+  const row = memoryBoundOperations[op]?.(params) ?? paddingOperations[op]?.(params);
   return row === undefined ? operations[op]?.(params) : { ...row, fn: named(row.fn) };
 }
 
@@ -121,7 +147,7 @@ function prepareOperation(request: PrepareRequest): Runnable | undefined {
   const operation = operationOf(request);
   if (operation === undefined) return undefined;
   const inputs = inputsOf(request).map((values, i) => tensor(values).reshape([...(operation.shapes[i] ?? [])]));
-  return runnable(operation.fn, operation.convert?.(inputs) ?? inputs);
+  return runnable(operation, operation.convert?.(inputs) ?? inputs);
 }
 
 // Eager execution is exact but slow: above this many elements only the compiled result's shape would be worth the wait.
@@ -131,7 +157,7 @@ async function prepareFile(file: string, index: number): Promise<Runnable | unde
   const workload = (await importWorkloads(file))[index];
   if (workload === undefined) return undefined;
   const inputs = workload.inputs();
-  const ready = runnable(workload.fn, inputs);
+  const ready = runnable(workload, inputs);
   const elements = inputs.reduce((sum, input) => sum + input.numel, 0);
   const expected = elements > comparableElements ? [] : asList(workload.fn(...inputs));
   const disagreement = await firstDifference(expected, ready);
@@ -150,7 +176,7 @@ const bytesOf = (tensors: readonly Tensor[]): number =>
 async function firstDifference(expected: readonly Tensor[], { output }: Runnable): Promise<string | undefined> {
   for (const [number, tensorValue] of expected.entries()) {
     const wanted = Array.from(await tensorValue.data(), Number);
-    const got = await output(number);
+    const got = Array.from(await output(number), Number);
     const scale = wanted.reduce((largest, item) => Math.max(largest, Math.abs(item)), 0);
     const wrong = wanted.findIndex(
       (want, i) => !(Math.abs((got[i] ?? Number.NaN) - want) <= 1e-4 * scale) && !Object.is(got[i], want),

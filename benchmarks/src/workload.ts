@@ -9,11 +9,13 @@ export interface Work {
   readonly reads: number;
   readonly writes: number;
   readonly streamBytes: number;
+  /** Two for each addition or product, which takes the place of a multiply-add where it cannot be half of one. */
   readonly flops?: number;
-  /** Evaluations of transcendental functions within 4 ULP. */
-  readonly transcendentals?: Readonly<Partial<Record<TranscendentalName, number>>>;
+  /** Evaluations of functions that cost more than that; transcendental ones within 4 ULP. */
+  readonly functions?: Readonly<Partial<Record<FunctionName, number>>>;
 }
-export type TranscendentalName = 'exp' | 'sigmoid' | 'erf';
+/** `divide` is a division or a square root, `random` a word of Philox 4x32 with ten rounds, by its counter. */
+export type FunctionName = 'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random';
 
 export interface Workload {
   readonly suite: string;
@@ -27,6 +29,12 @@ export interface Workload {
   readonly work?: Work;
   /** The exact value of one element of an output, in double precision. */
   readonly reference: (output: number, index: number) => number;
+  /** Another right value, where chance decides which it is. */
+  readonly orElse?: (output: number, index: number) => number;
+  /** Where the main arrays lie: the workloads of a place are summed up together. */
+  readonly place?: string;
+  /** Why this workload stays far below its limit, where it does and that cannot be helped. */
+  readonly shortfall?: string;
   /** Largest difference, relative to the largest magnitude in the sample. */
   readonly tolerance: number;
 }

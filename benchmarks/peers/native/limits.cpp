@@ -1,49 +1,23 @@
 // What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with
-// non-temporal stores; peak float32 multiply-adds; evaluations per second of exp, sigmoid and erf within 4 ULP, without
-// memory traffic. Each is the best over one thread and all threads, and over two windows.
+// non-temporal stores; peak float32 multiply-adds; evaluations per second of the functions that were asked for, without
+// memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32. Each is the best over one thread and all
+// threads, and over two windows.
 #include <atomic>
 #include <thread>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
+#include "../../../packages/runtime/native/limit-loops.h"
 #include "serve.hpp"
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int vectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int vectorBytes = 32;
-#else
-constexpr int vectorBytes = 16;
-#endif
-constexpr int lanes = vectorBytes / 4;
-typedef float Vector __attribute__((vector_size(vectorBytes)));
-typedef int Integers __attribute__((vector_size(vectorBytes)));
+using limits::lanes;
+using limits::Vector;
+typedef int Integers __attribute__((vector_size(limits::vectorBytes)));
+typedef unsigned long Words __attribute__((vector_size(limits::vectorBytes)));
 
 constexpr double windowMs = 15;
 
 inline Vector all(float value) { return Vector{} + value; }
-
-// Keeps a value in a register, unknown to the optimiser.
-#if defined(__x86_64__)
-#define OPAQUE(value) asm volatile("" : "+v"(value))
-#else
-#define OPAQUE(value) asm volatile("" : "+w"(value))
-#endif
-
-inline void streamOut(float *to, Vector value) {
-#if defined(__AVX512F__)
-  _mm512_stream_ps(to, (__m512)value);
-#elif defined(__AVX__)
-  _mm256_stream_ps(to, (__m256)value);
-#elif defined(__SSE2__)
-  _mm_stream_ps(to, (__m128)value);
-#else
-  *reinterpret_cast<Vector *>(to) = value;
-#endif
-}
 
 /** Work per second of `body(thread)`, which returns how much it did, repeated by every thread for one window. */
 template <class Body>
@@ -90,43 +64,13 @@ struct Streams {
   std::vector<float *> arrays;
 };
 
-template <int reads, bool writes, bool streaming>
-void pass(const Streams &streams, long begin, long end) {
-  const float *a = streams.arrays[0], *b = reads > 1 ? streams.arrays[1] : a, *c = reads > 2 ? streams.arrays[2] : a;
-  float *out = writes ? streams.arrays[reads] : nullptr;
-  Vector sums[8] = {};
-  for (long i = begin; i < end; i += 8 * lanes) {
-    for (int part = 0; part < 8; part += 1) {
-      const long at = i + part * lanes;
-      Vector value = *reinterpret_cast<const Vector *>(a + at);
-      if (reads > 1) value += *reinterpret_cast<const Vector *>(b + at);
-      if (reads > 2) value += *reinterpret_cast<const Vector *>(c + at);
-      if (!writes) sums[part] += value;
-      if (writes && streaming) streamOut(out + at, value);
-      if (writes && !streaming) *reinterpret_cast<Vector *>(out + at) = value;
-    }
-  }
-  for (Vector &sum : sums) OPAQUE(sum);
-#if defined(__SSE2__)
-  if (streaming) _mm_sfence();
-#endif
-}
-
-typedef void (*Pass)(const Streams &, long, long);
-
-template <bool streaming>
-Pass passFor(int reads, int writes) {
-  if (writes == 0) return reads == 1 ? pass<1, false, false> : reads == 2 ? pass<2, false, false> : pass<3, false, false>;
-  return reads == 1 ? pass<1, true, streaming> : reads == 2 ? pass<2, true, streaming> : pass<3, true, streaming>;
-}
-
-double bandwidth(const Streams &streams, Pass run, int threads) {
-  const long block = 8 * lanes;
+double bandwidth(const Streams &streams, limits::Pass run, int threads) {
+  constexpr long block = limits::block;
   const double bytes = 4.0 * (streams.reads + streams.writes);
   return bestRate(threads, [&](int thread, int count) {
     const long begin = streams.floats / block * thread / count * block;
     const long end = streams.floats / block * (thread + 1) / count * block;
-    run(streams, begin, end);
+    run(streams.arrays.data(), begin, end);
     return bytes * (end - begin);
   });
 }
@@ -134,22 +78,8 @@ double bandwidth(const Streams &streams, Pass run, int threads) {
 // --- arithmetic
 
 double multiplyAdds(int, int) {
-  constexpr int chains = 12;
-  Vector sums[chains];
-#pragma GCC unroll 12
-  for (int i = 0; i < chains; i += 1) sums[i] = all(i);
-  Vector factor = all(0.999f), term = all(0.001f);
-  OPAQUE(factor);
-  OPAQUE(term);
-  constexpr int rounds = 4096;
-  for (int round = 0; round < rounds; round += 1) {
-#pragma GCC unroll 12
-    for (int i = 0; i < chains; i += 1) {
-      sums[i] = sums[i] * factor + term;
-      OPAQUE(sums[i]);
-    }
-  }
-  return 2.0 * rounds * chains * lanes;
+  limits::multiplyAdds();
+  return limits::multiplyAddOperations;
 }
 
 // exp by Cody and Waite with a polynomial of degree 6, as a compiler writes it: within 3 ULP.
@@ -188,12 +118,73 @@ inline Vector erfOf(Vector x) {
   return a < 0.875f ? p * x : signedLarge;
 }
 
-template <Vector (*function)(Vector)>
+// The logarithm of positive normal numbers: exponent and mantissa, and a polynomial of degree 8 in the mantissa.
+inline Vector logOf(Vector x) {
+  const Integers offset = (Integers)x - 0x3f3504f3;
+  const Integers exponent = offset >> 23;
+  const Vector m = (Vector)((Integers)x - (exponent << 23)) - 1.0f;
+  const Vector e = __builtin_convertvector(exponent, Vector);
+  Vector p = m * 7.0376836292e-2f + -1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m + -1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m + -1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m + -2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const Vector square = m * m;
+  const Vector low = p * m * square + e * -2.12194440e-4f;
+  return e * 0.693359375f + (m + (low - square * 0.5f));
+}
+
+inline Vector quotientOf(Vector x) { return 1.0009765625f / x; }
+
+/** Products of the lower halves. */
+inline Words productOf(Words x, unsigned long y) {
+#if defined(__AVX512F__)
+  return (Words)_mm512_mul_epu32((__m512i)x, _mm512_set1_epi64(y));
+#elif defined(__AVX2__)
+  return (Words)_mm256_mul_epu32((__m256i)x, _mm256_set1_epi64x(y));
+#else
+  return (x & 0xffffffff) * y;
+#endif
+}
+
+// The first word of Philox 4x32 with ten rounds, a counter in each lane of 64 bits; upper halves are left as they fall.
+inline Words randomOf(Words x0) {
+  Words x1 = x0 >> 32, x2 = x0 ^ x0, x3 = x2;
+  unsigned long k0 = 42, k1 = 0;
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; round += 1) {
+    const Words first = productOf(x0, 0xd2511f53), second = productOf(x2, 0xcd9e8d57);
+    x0 = (second >> 32) ^ x1 ^ k0;
+    x2 = (first >> 32) ^ x3 ^ k1;
+    x1 = second;
+    x3 = first;
+    k0 = (k0 + 0x9e3779b9) & 0xffffffff;
+    k1 = (k1 + 0xbb67ae85) & 0xffffffff;
+  }
+  return x0;
+}
+
+double randomWords(int thread, int) {
+  constexpr int count = 512, words = limits::vectorBytes / 8;
+  Words counter = Words{} + (unsigned long)thread, sum = {};
+  for (int i = 0; i < count; i += 1) {
+    counter += words;
+    sum += randomOf(counter);
+  }
+  OPAQUE(sum);
+  return double(count) * words;
+}
+
+/** `first`: where the arguments begin, in halves. */
+template <Vector (*function)(Vector), int first>
 double evaluations(int, int) {
   constexpr int count = 512;
   alignas(64) static thread_local float values[count * lanes];
-  if (values[1] == 0)
-    for (int i = 0; i < count * lanes; i += 1) values[i] = 0.001f * (i % 3000) - 1.5f;
+  if (values[0] == 0)
+    for (int i = 0; i < count * lanes; i += 1) values[i] = 0.001f * (i % 3000) + 0.5f * first;
   for (int i = 0; i < count; i += 1) {
     Vector x = *reinterpret_cast<const Vector *>(values + i * lanes);
     Vector y = function(x);
@@ -202,13 +193,22 @@ double evaluations(int, int) {
   return double(count) * lanes;
 }
 
+struct Function {
+  const char *name;
+  double (*rate)(int, int);
+};
+constexpr Function functions[] = {
+    {"exp", evaluations<expOf, -3>}, {"sigmoid", evaluations<sigmoidOf, -3>}, {"erf", evaluations<erfOf, -3>},
+    {"log", evaluations<logOf, 1>},  {"divide", evaluations<quotientOf, 1>},  {"random", randomWords},
+};
+
 }  // namespace
 
 int main() {
   Streams streams{0, 0, 0, {}};
   for (std::string line; std::getline(std::cin, line);) {
-    const int reads = std::clamp(static_cast<int>(bench::number(line, "reads", 1)), 1, 3);
-    const int writes = bench::number(line, "writes", 1) > 0 ? 1 : 0;
+    const int reads = std::clamp(static_cast<int>(bench::number(line, "reads", 1)), 1, limits::mostReads);
+    const int writes = std::clamp(static_cast<int>(bench::number(line, "writes", 1)), 0, limits::mostWrites);
     const int threads = std::max(1, static_cast<int>(bench::number(line, "threads", 1)));
     const long floats = static_cast<long>(bench::number(line, "streamBytes", 1 << 26)) / 4;
     if (reads != streams.reads || writes != streams.writes || floats != streams.floats) {
@@ -216,14 +216,19 @@ int main() {
       streams = {reads, writes, floats, {}};
       for (int i = 0; i < reads + writes; i += 1) streams.arrays.push_back(bench::allocate(floats));
     }
-    const double ordinary = bandwidth(streams, passFor<false>(reads, writes), threads);
-    const double streaming = writes == 0 ? ordinary : bandwidth(streams, passFor<true>(reads, writes), threads);
+    const double ordinary = bandwidth(streams, limits::passFor<false>(reads, writes), threads);
+    const double streaming = writes == 0 ? ordinary : bandwidth(streams, limits::passFor<true>(reads, writes), threads);
     const double peak = bestRate(threads, multiplyAdds);
-    const double exp = bestRate(threads, evaluations<expOf>);
-    const double sigmoid = bestRate(threads, evaluations<sigmoidOf>);
-    const double erf = bestRate(threads, evaluations<erfOf>);
     std::printf("{\"ordinary\":%.6g,\"streaming\":%.6g,\"peak\":%.6g,", ordinary / 1e9, streaming / 1e9, peak / 1e9);
-    std::printf("\"rates\":{\"exp\":%.6g,\"sigmoid\":%.6g,\"erf\":%.6g}}\n", exp / 1e6, sigmoid / 1e6, erf / 1e6);
+    std::printf("\"rates\":{");
+    const std::string wanted = " " + bench::word(line, "functions") + " ";
+    const char *separator = "";
+    for (const Function &function : functions) {
+      if (wanted.find(" " + std::string(function.name) + " ") == std::string::npos) continue;
+      std::printf("%s\"%s\":%.6g", separator, function.name, bestRate(threads, function.rate) / 1e6);
+      separator = ",";
+    }
+    std::printf("}}\n");
     std::fflush(stdout);
   }
 }

@@ -1,41 +1,53 @@
 // Pointwise chains of the suite of programs bound by memory: their inputs' ranges, and the value of an element.
 import { reader, uniform } from '../workload.ts';
-import type { Work, Workload } from '../workload.ts';
-
-export type Row = Omit<Workload, 'suite'>;
-
-/** Arrays of `n` floats that are read and written. */
-export const streams = (reads: number, writes: number, n: number): Work => ({ reads, writes, streamBytes: n * 4 });
+import type { Work } from '../workload.ts';
+import { streams } from './memory-bound-shapes.ts';
+import type { Row } from './memory-bound-shapes.ts';
 
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
+/** What an element costs beside memory; see `Work`. */
+type PerElement = Pick<Work, 'flops' | 'functions'>;
+
 /** A function of arrays of `n` elements, element by element. */
-interface Elementwise {
+interface Elementwise extends Pick<Row, 'shortfalls'> {
   readonly name: string;
   readonly op: string;
   readonly ranges: readonly (readonly [number, number])[];
   readonly outputs?: number;
+  /** Bytes of an element. */
+  readonly bytes?: number;
+  readonly perElement?: PerElement;
   readonly tolerance?: number;
   readonly value: (inputs: readonly number[], output: number) => number;
+  /** Another right value, where chance decides. */
+  readonly orElse?: number;
 }
 
+const times = (n: number, { flops, functions }: PerElement): PerElement => ({
+  ...(flops === undefined ? {} : { flops: flops * n }),
+  ...(functions === undefined
+    ? {}
+    : { functions: Object.fromEntries(Object.entries(functions).map(([name, count]) => [name, count * n])) }),
+});
+
 const elementwise =
-  ({ name, op, ranges, outputs = 1, tolerance = 1e-5, value }: Elementwise) =>
+  ({ ranges, outputs = 1, bytes = 4, perElement = {}, tolerance = 1e-5, value, orElse, ...row }: Elementwise) =>
   (n: number): Row => {
     const inputs = ranges.map((range, i) => uniform(n, 20 + i, range));
     const readers = inputs.map(reader);
     return {
-      name,
-      op,
+      ...row,
       params: { n },
       inputs,
       outputs: Array.from({ length: outputs }, () => n),
-      work: streams(inputs.length, outputs, n),
+      work: { ...streams(inputs.length, outputs, n), streamBytes: n * bytes, ...times(n, perElement) },
       reference: (output, i) =>
         value(
           readers.map((read) => read(i)),
           output,
         ),
+      ...(orElse === undefined ? {} : { orElse: () => orElse }),
       tolerance,
     };
   };
@@ -58,13 +70,26 @@ function normal(x: number): number {
 /** A row of each chain for a number of elements. */
 export const chains: readonly ((n: number) => Row)[] = [
   elementwise({
-    name: 'dropout',
+    name: 'dropout with given numbers',
     op: 'dropout',
     ranges: [
       [-1, 1],
       [0, 1],
     ],
     value: ([x = 0, u = 0]) => (u > Math.fround(0.1) ? x / 0.9 : 0),
+  }),
+  elementwise({
+    name: 'dropout',
+    op: 'randomDropout',
+    ranges: [[-1, 1]],
+    // Each element has a random number of its own: a word of Philox by its position.
+    perElement: { functions: { random: 1 } },
+    shortfalls: {
+      'in memory':
+        'words of Philox are multiplied as whole i64, of which the machine has no fast product, not as halves',
+    },
+    value: ([x = 0]) => x / 0.9,
+    orElse: 0,
   }),
   elementwise({
     name: 'Black-Scholes',
@@ -74,6 +99,8 @@ export const chains: readonly ((n: number) => Row)[] = [
       [10, 50],
       [0.25, 2],
     ],
+    // s / k, d1, and the square root of t.
+    perElement: { functions: { log: 1, exp: 1, erf: 2, divide: 3 } },
     tolerance: 1e-4,
     value: ([s = 1, k = 1, t = 1]) => {
       const scale = 0.3 * Math.sqrt(t);
@@ -88,6 +115,8 @@ export const chains: readonly ((n: number) => Row)[] = [
       [-0.5, 0.25],
       [-0.5, 0.5],
     ],
+    // Eight steps of seven operations, and three.
+    perElement: { flops: 2 * (8 * 7 + 3) },
     tolerance: 1e-4,
     value: ([a = 0, b = 0]) => {
       let [x, y] = [a, b];
@@ -105,6 +134,7 @@ export const chains: readonly ((n: number) => Row)[] = [
       [0.01, 0.1],
     ],
     outputs: 3,
+    perElement: { functions: { divide: 2 } },
     tolerance: 1e-4,
     value: ([p = 0, g = 0, m = 0, v = 0], output) => {
       const [first, second] = [0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g];
@@ -118,18 +148,28 @@ export const chains: readonly ((n: number) => Row)[] = [
       [-2, 2],
       [-2, 2],
     ],
+    bytes: 2,
+    perElement: { functions: { sigmoid: 1 } },
     tolerance: 2e-2,
     value: ([x = 0, z = 0]) => x * sigmoid(x) * z,
+  }),
+  elementwise({
+    name: 'bf16 sum and scale',
+    op: 'addBf16',
+    ranges: [
+      [-2, 2],
+      [-2, 2],
+    ],
+    bytes: 2,
+    tolerance: 2e-2,
+    value: ([x = 0, y = 0]) => (x + y) * 0.5,
   }),
   elementwise({
     name: 'int8 scale and clamp',
     op: 'requantize',
     ranges: [[-100, 100]],
+    bytes: 1,
     tolerance: 1e-6,
     value: ([x = 0]) => Math.trunc(Math.min(127, Math.max(0, Math.trunc(x) * 0.75))),
   }),
-].map((make) => (n: number) => {
-  const row = make(n);
-  const bytes = { gateBf16: 2, requantize: 1 }[row.op] ?? 4;
-  return { ...row, work: { ...(row.work ?? streams(0, 0, n)), streamBytes: n * bytes } };
-});
+];

@@ -22,7 +22,7 @@ export function geluSigmoid(n: number): Workload {
     params: { n },
     inputs: [x, z],
     outputs: [n],
-    ...workOf(n, { reads: 2, writes: 1, streamBytes: n * 4, transcendentals: { erf: n, sigmoid: n } }),
+    ...workOf(n, { reads: 2, writes: 1, streamBytes: n * 4, functions: { erf: n, sigmoid: n } }),
     reference: (_, i) => {
       const u = readX(i) * 1.25 + 0.5;
       return 0.5 * u * (1 + erf(u * Math.SQRT1_2)) * (1 / (1 + Math.exp(-readZ(i))));
@@ -50,7 +50,7 @@ export function softmax(rows: number, columns: number): Workload {
     params: { rows, columns },
     inputs: [x],
     outputs: [n],
-    ...workOf(n, { reads: 1, writes: 1, streamBytes: n * 4, transcendentals: { exp: n } }),
+    ...workOf(n, { reads: 1, writes: 1, streamBytes: n * 4, functions: { exp: n } }),
     reference: (_, i) => Math.exp(read(i)) / sumOf(Math.floor(i / columns)),
     tolerance: 1e-4,
   };

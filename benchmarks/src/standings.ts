@@ -1,0 +1,42 @@
+// How a whole run stands to its limits, in lines of text: what contenders say of their own rows, the geometric mean of the
+// shares of the limit by place in memory, and whatever stays far below its limit, with the reason that its workload states.
+import { ours } from './contenders.ts';
+import type { Outcome } from './rounds.ts';
+import { geometricMean } from './statistics.ts';
+
+/** A workload below this share of its limit owes a reason. */
+const farBelow = 0.65;
+
+interface Share {
+  readonly name: string;
+  readonly place: string | undefined;
+  readonly shortfall: string | undefined;
+  readonly fraction: number;
+}
+
+export function standings(outcomes: readonly Outcome[]): readonly string[] {
+  const shares = outcomes.flatMap(shareOf);
+  const layouts = outcomes.flatMap(({ workload, rows }) =>
+    rows.flatMap(({ notes = [] }) => notes.map((note) => `${workload.name}: ${note}`)),
+  );
+  return [...layouts, ...means(shares), ...shares.filter(({ fraction }) => fraction < farBelow).map(whyBelow)];
+}
+
+function shareOf({ workload, rows }: Outcome): readonly Share[] {
+  const fraction = rows.find(({ contender }) => contender === ours)?.fractionOfLimit;
+  if ('file' in workload || fraction === undefined) return [];
+  const { name, place, shortfall } = workload;
+  return [{ name, place, shortfall, fraction }];
+}
+
+function means(shares: readonly Share[]): readonly string[] {
+  const places = [...new Set(shares.flatMap(({ place }) => (place === undefined ? [] : [place])))];
+  return places.map((place) => {
+    const fractions = shares.filter((share) => share.place === place).map(({ fraction }) => fraction);
+    const mean = `${(geometricMean(fractions) * 100).toFixed(0)} % of the limit`;
+    return `${place}: ${mean} in the geometric mean of ${String(fractions.length)} workloads`;
+  });
+}
+
+const whyBelow = ({ name, fraction, shortfall = 'no reason is known' }: Share): string =>
+  `${name}: ${(fraction * 100).toFixed(0)} % of the limit: ${shortfall}`;
