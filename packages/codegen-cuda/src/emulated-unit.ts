@@ -72,6 +72,7 @@ function entryText({ entry, kernels, sizes, words }: EmulatedProgram, definition
       definitions.add(needs);
     },
     isVector: () => false,
+    written: new Map(),
   };
   const print = (index: Index): string => printScalarIndex(index, context);
   const lines = new Lines();

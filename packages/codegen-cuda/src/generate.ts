@@ -2,8 +2,8 @@
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
 import { dtypeInfo, stableHash } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { addressOf, Definitions, layoutProgram, originText, printKernel } from '@tsinductor/codegen';
-import type { ConstantsLayout, Layout, PrintedKernel } from '@tsinductor/codegen';
+import { addressOf, BufferDirectory, Definitions, layoutProgram, originText, printKernel } from '@tsinductor/codegen';
+import type { ConstantsLayout, Layout, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
 import { int, multiply, verifyKernel, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
@@ -82,13 +82,16 @@ export function generateCudaBatch(schedules: readonly Schedule[], target: CudaTa
 }
 
 /** The kernels of a schedule, by group, as the Kernel IR: what `generateCuda` prints. */
-export const bindSchedule = (schedule: Schedule, target: CudaTarget): readonly BoundGroup[] =>
-  schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false }));
+export function bindSchedule(schedule: Schedule, target: CudaTarget): readonly BoundGroup[] {
+  const directory = new BufferDirectory(schedule);
+  return schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false, directory }));
+}
 
 class Generator {
   readonly #target: CudaTarget;
   readonly #shares: boolean;
   readonly #kernels = new Map<string, PrintedKernel>();
+  readonly #written: WrittenFunctions = new Map();
 
   constructor(target: CudaTarget, shares: boolean) {
     this.#target = target;
@@ -96,7 +99,7 @@ class Generator {
   }
 
   addSchedule(schedule: Schedule): Omit<CudaProgram, 'source'> {
-    const options = { target: this.#target, anonymous: this.#shares };
+    const options = { target: this.#target, anonymous: this.#shares, directory: new BufferDirectory(schedule) };
     const groups = schedule.groups.map((group) => bindGroup(group, schedule, options));
     const layout = layoutProgram(
       schedule,
@@ -145,6 +148,7 @@ class Generator {
     if (known !== undefined) return known;
     const printed = printKernel(kernel, {
       dialect: cudaDialect,
+      written: this.#written,
       name: full,
       linkage: 'extern "C" ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,

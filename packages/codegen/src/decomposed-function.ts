@@ -9,6 +9,7 @@ import type { Definition, Dialect } from './dialect.ts';
 import { Definitions, primary } from './dialect.ts';
 import { commentText, safeName, snakeCase } from './names.ts';
 import { printValue } from './print-value.ts';
+import type { ValueContext } from './print-value.ts';
 
 export interface FunctionRequest {
   readonly op: PointwiseName;
@@ -16,19 +17,37 @@ export interface FunctionRequest {
   readonly type: ValueType;
 }
 
+/** The functions of a dialect that are written already, by name: most values of a graph use a few. */
+export type WrittenFunctions = Map<string, Definition>;
+
 const parameters: readonly string[] = ['x', 'y', 'z'];
 
-export function decomposedFunction(request: FunctionRequest, dialect: Dialect): Definition {
+const firstOperand = ({ op, operands }: FunctionRequest): ValueType =>
+  at(operands, pointwise[op].rule === 'select' ? 1 : 0);
+
+/** The function of `request`, written now if it is not yet. */
+export function writtenFunction(
+  request: FunctionRequest,
+  { dialect, written }: Pick<ValueContext, 'dialect' | 'written'>,
+): Definition {
+  const name = functionName(request, dialect.type(firstOperand(request)).text);
+  const definition = written.get(name) ?? decomposedFunction(request, { dialect, written });
+  written.set(name, definition);
+  return definition;
+}
+
+function decomposedFunction(request: FunctionRequest, within: Pick<ValueContext, 'dialect' | 'written'>): Definition {
+  const { dialect } = within;
   const { op, operands } = request;
   const entry = pointwise[op];
-  const first = at(operands, entry.rule === 'select' ? 1 : 0);
+  const first = firstOperand(request);
   const term = entry.decompose?.(first.dtype);
   invariant(term !== undefined, `${op} has no decomposition at ${first.dtype}`);
   const dtypes = Object.fromEntries(operands.map((operand, slot) => [at(parameters, slot), operand.dtype]));
   const compiled = (part: Term): TermProgram => compileTerm(part, first.dtype, { parameters: dtypes, expand: false });
   const guard = entry.guard?.(first.dtype);
   const formula = entry.formula === undefined ? '' : `// ${commentText(`${op}: ${entry.formula}`)}\n`;
-  const writer = new FunctionWriter(request, dialect);
+  const writer = new FunctionWriter(request, within);
   const name = functionName(request, writer.type(first));
   if (guard === undefined) {
     const text = writer.write(dialect.inlineFunction(writer.signature(name)), (lines) => {
@@ -36,7 +55,7 @@ export function decomposedFunction(request: FunctionRequest, dialect: Dialect): 
     });
     return { name, text: formula + text, needs: writer.needs };
   }
-  const rare = new FunctionWriter(request, dialect);
+  const rare = new FunctionWriter(request, within);
   const rareName = `${name}_rare`;
   const rareText = rare.write(dialect.rareFunction(rare.signature(rareName)), (lines) => {
     lines.line(`return ${rare.steps(lines, compiled(term))};`);
@@ -57,11 +76,13 @@ export function decomposedFunction(request: FunctionRequest, dialect: Dialect): 
 class FunctionWriter {
   readonly #request: FunctionRequest;
   readonly #dialect: Dialect;
+  readonly #written: WrittenFunctions;
   readonly #definitions = new Definitions();
 
-  constructor(request: FunctionRequest, dialect: Dialect) {
+  constructor(request: FunctionRequest, { dialect, written }: Pick<ValueContext, 'dialect' | 'written'>) {
     this.#request = request;
     this.#dialect = dialect;
+    this.#written = written;
   }
 
   get needs(): readonly Definition[] {
@@ -100,6 +121,7 @@ class FunctionWriter {
         this.use(needs);
       },
       isVector: () => false,
+      written: this.#written,
     };
     const { lets, result } = threeAddress(program, at(this.#request.operands, 0).lanes);
     for (const { name, value } of lets) {

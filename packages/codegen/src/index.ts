@@ -27,18 +27,12 @@ export { printKernel } from './print-kernel.ts';
 export type { PrintedKernel, PrintOptions } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
 export type { ValueContext } from './print-value.ts';
+export type { WrittenFunctions } from './decomposed-function.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
-export {
-  BodyEvaluator,
-  bytesOf,
-  evaluateBody,
-  fitsI32,
-  isNarrow,
-  resolveIndex,
-  select,
-  widen,
-} from './bind/evaluate-body.ts';
+// prettier-ignore
+export { BodyEvaluator, bytesOf, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
 export type { Evaluation, Lane, Place, Point, Source } from './bind/evaluate-body.ts';
+export { BufferDirectory } from './bind/buffer-directory.ts';
 export { GroupMemory } from './bind/group-memory.ts';
 export type { Row, TileAccess } from './bind/group-memory.ts';
 // prettier-ignore
@@ -51,9 +45,14 @@ export type { Address, ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
 // prettier-ignore
 export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
-export type { BlockScope } from './block/block-scope.ts';
+export type { BlockScope, KnownHome } from './block/block-scope.ts';
 export { apply, argumentValue, constantOf, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
-export { nodeIndex } from './block/node-index.ts';
-export { scalarIndexOf, turnsOf, type Update, updateOf, whereTrue } from './block/statements.ts';
+export { elementValue } from './block/element-value.ts';
+export type { GatherOp } from './block/element-value.ts';
+export { scalarTileIndex, tileIndex } from './block/tile-index.ts';
+export { bindProgramIds, bindRegion, bindScalar, scalarOfIndex } from './block/block-walk.ts';
+export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
+export { readVariable } from './block/carried.ts';
+export { scalarIndexOf, type Update, updateOf, whereTrue } from './block/statements.ts';

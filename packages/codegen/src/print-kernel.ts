@@ -2,9 +2,10 @@
 //
 // A kernel is one function, and one more for the body of each of its parallel loops; how they take the kernel's buffers
 // and sizes is the dialect's answer.
-import { Lines } from '@tsinductor/base';
+import { get, Lines } from '@tsinductor/base';
 import { visitStatements } from '@tsinductor/ir';
 import type { Condition, Kernel, Stmt } from '@tsinductor/ir';
+import type { WrittenFunctions } from './decomposed-function.ts';
 import { Definitions } from './dialect.ts';
 import type { Definition, Dialect, Expression, KernelFrame, ParameterText } from './dialect.ts';
 import { commentText, originText, safeName } from './names.ts';
@@ -33,6 +34,8 @@ export interface PrintOptions {
   /** What stands before the kernel's return type: its linkage. */
   readonly linkage: string;
   readonly comment: string;
+  /** The functions that other kernels in the dialect have used; those that this one uses are added. */
+  readonly written: WrittenFunctions;
 }
 
 interface Printer extends ValueContext {
@@ -42,7 +45,8 @@ interface Printer extends ValueContext {
   readonly vectors: Set<string>;
 }
 
-export function printKernel(kernel: Kernel, { dialect, name, linkage, comment }: PrintOptions): PrintedKernel {
+export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKernel {
+  const { dialect, name, linkage, comment, written } = options;
   const definitions = new Definitions();
   const vectors = new Set<string>();
   const use = (needs: readonly Definition[]): void => {
@@ -64,6 +68,7 @@ export function printKernel(kernel: Kernel, { dialect, name, linkage, comment }:
     lines: new Lines(),
     use,
     isVector: (candidate) => vectors.has(candidate),
+    written,
   };
   const bodies = new Map<Stmt, string>();
   for (const statement of kernel.body) {
@@ -72,12 +77,16 @@ export function printKernel(kernel: Kernel, { dialect, name, linkage, comment }:
     bodies.set(statement, body);
     printPart(printer, statement, { name: body, frame });
   }
+  const own = new Map(
+    kernel.body.flatMap((statement) =>
+      statement.kind === 'parallel' ? [] : [[statement, blockText(printer, [statement])] as const],
+    ),
+  );
   printer.lines.block(`${frame.prototype} {`, () => {
-    const own = kernel.body.filter((statement) => statement.kind !== 'parallel');
-    for (const line of frame.opening(usedBy(printer, own))) printer.lines.line(line);
+    for (const line of frame.opening(usedBy([...own.values()].join('')))) printer.lines.line(line);
     for (const statement of kernel.body) {
       const body = bodies.get(statement);
-      if (body === undefined || statement.kind !== 'parallel') printStatement(printer, statement);
+      if (body === undefined || statement.kind !== 'parallel') printer.lines.line(get(own, statement).trimEnd());
       else printParallel(printer, statement, body);
     }
   });
@@ -125,11 +134,16 @@ function containsCheck(block: readonly Stmt[]): boolean {
   return found;
 }
 
-/** Which names `block` uses, decided on the text of its statements. */
-function usedBy(printer: Printer, block: readonly Stmt[]): (name: string) => boolean {
-  const probe: Printer = { ...printer, lines: new Lines(), vectors: new Set(printer.vectors) };
-  for (const statement of block) printStatement(probe, statement);
-  const words = new Set(probe.lines.toString().match(/[A-Za-z_]\w*/g));
+/** The statements of `block`, each on lines of its own. */
+function blockText(printer: Printer, block: readonly Stmt[]): string {
+  const lines = new Lines();
+  for (const statement of block) printStatement({ ...printer, lines }, statement);
+  return lines.toString();
+}
+
+/** Which names a text uses. */
+function usedBy(text: string): (name: string) => boolean {
+  const words = new Set(text.match(/[A-Za-z_]\w*/g));
   return (name) => words.has(name);
 }
 
@@ -141,8 +155,9 @@ function printPart(
   const { lines } = printer;
   const { begin, end } = statement;
   lines.block(`${frame.part.prototype({ name, begin, end })} {`, () => {
-    for (const line of frame.part.opening(usedBy(printer, statement.body))) lines.line(line);
-    for (const inner of statement.body) printStatement(printer, inner);
+    const text = blockText(printer, statement.body);
+    for (const line of frame.part.opening(usedBy(text))) lines.line(line);
+    if (text !== '') lines.line(text.trimEnd());
   });
   lines.line();
 }

@@ -2,7 +2,8 @@
 import { at } from '@tsinductor/base';
 import { pointwise } from '@tsinductor/ops';
 import type { Access, Index, Value, ValueType } from '@tsinductor/ir';
-import { decomposedFunction } from './decomposed-function.ts';
+import { writtenFunction } from './decomposed-function.ts';
+import type { WrittenFunctions } from './decomposed-function.ts';
 import type { AccessText, Definition, Dialect, Expression } from './dialect.ts';
 import { primary } from './dialect.ts';
 import { safeName } from './names.ts';
@@ -14,6 +15,7 @@ export interface ValueContext {
   readonly use: (needs: readonly Definition[]) => void;
   /** Whether a name stands for a vector. */
   readonly isVector: (name: string) => boolean;
+  readonly written: WrittenFunctions;
 }
 
 const scalarIndex: ValueType = { dtype: 'i64', lanes: 1 };
@@ -70,7 +72,7 @@ function spellApply(value: Value & { readonly kind: 'apply' }, context: ValueCon
   const dtype = at(operands, entry.rule === 'select' ? 1 : 0).dtype;
   if (entry.decompose?.(dtype) === undefined)
     return context.dialect.apply({ op: value.op, type: value.type, operands, args });
-  const definition = decomposedFunction({ op: value.op, operands, type: value.type }, context.dialect);
+  const definition = writtenFunction({ op: value.op, operands, type: value.type }, context);
   return primary(`${definition.name}(${args.map((arg) => arg.text).join(', ')})`, [definition]);
 }
 

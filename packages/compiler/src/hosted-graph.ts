@@ -1,21 +1,36 @@
-// A traced graph as what is compiled of it: itself, or, where custom ops without a lowering are among its nodes, parts that
-// are compiled one by one with the host's functions between them. In: the graph, and what its host nodes call. Out: parts
-// in primitives, and a request for each.
-import { at } from '@tsinductor/base';
+// A traced graph as what is compiled of it: itself, or, where custom ops without a lowering or launches of kernels are among
+// its nodes, parts that are compiled one by one with these between them. In: the graph, and what its host nodes call. Out:
+// parts in primitives, and a request for each.
+import { at, invariant } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { decompose, resolveSizes, splitAtHosts } from '@tsinductor/graph';
-import type { Graph, GraphPart, HostNode, SizeEnvironment, ValueRef } from '@tsinductor/graph';
+import type { Graph, GraphPart, HostNode, LaunchMemory, SizeEnvironment, ValueRef } from '@tsinductor/graph';
 import { evaluateIndex } from '@tsinductor/ir';
 import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import type { HostCall } from '@tsinductor/tensor/internal';
+import type { HostCall, KernelLaunch, TraceResult } from '@tsinductor/tensor/internal';
 import { noLowering } from './errors.ts';
 import type { PrepareRequest, TracedGraph } from './session.ts';
 
 export type TracedPart =
   | { readonly kind: 'graph'; readonly traced: TracedGraph; readonly inputs: GraphPart['inputs']; readonly outputs: GraphPart['outputs'] } // prettier-ignore
-  | { readonly kind: 'host'; readonly node: HostNode; readonly call: HostCall };
+  | HostPart
+  | LaunchPart;
+
+export interface HostPart {
+  readonly kind: 'host';
+  readonly node: HostNode;
+  readonly call: HostCall;
+}
+
+export interface LaunchPart {
+  readonly kind: 'launch';
+  readonly node: LaunchNode;
+  readonly call: KernelLaunch;
+}
+
+export type LaunchNode = HostNode & { readonly launch: LaunchMemory };
 
 export interface HostedGraph {
   /** The whole, host nodes among its calls. */
@@ -26,15 +41,26 @@ export interface HostedGraph {
 export type TracedProgram = TracedGraph | HostedGraph;
 
 /** `hosts` are what the graph's host nodes call, in their order. Asks further questions about symbolic sizes. */
-export function tracedProgram(graph: Graph, hosts: readonly HostCall[], sizes: SizeEnvironment): TracedProgram {
+export function tracedProgram(graph: Graph, hosts: TraceResult['hosts'], sizes: SizeEnvironment): TracedProgram {
   if (hosts.length === 0) return { graph, primitives: decompose(graph, sizes) };
   let next = 0;
   const parts = splitAtHosts(graph, sizes).map((part): TracedPart => {
-    if (part.kind === 'host') return { ...part, call: at(hosts, next++) };
+    if (part.kind === 'host') return hostPart(part.node, at(hosts, next++));
     const traced = { graph: part.graph, primitives: decompose(part.graph, sizes) };
     return { kind: 'graph', traced, inputs: part.inputs, outputs: part.outputs };
   });
   return { graph, parts };
+}
+
+function hostPart(node: HostNode, call: HostCall | KernelLaunch): HostPart | LaunchPart {
+  if (call.kind === 'op') return { kind: 'host', node, call };
+  return { kind: 'launch', node: launchNode(node), call };
+}
+
+function launchNode(node: HostNode): LaunchNode {
+  const { launch } = node;
+  invariant(launch !== undefined, `${node.target} is a launch, and its node says nothing of memory`);
+  return { ...node, launch };
 }
 
 /** The same when no more is asked of `sizes`: those that were found equal are one. */
@@ -47,7 +73,7 @@ export function resolveProgram(program: TracedProgram, sizes: SizeEnvironment): 
       return { ...part, traced };
     }
     const node = at(graph.nodes, part.node.id);
-    return node.kind === 'host' ? { ...part, node } : part;
+    return node.kind === 'host' ? hostPart(node, part.call) : part;
   });
   return { graph, parts };
 }
@@ -77,7 +103,7 @@ export function graphParts(
     return zeros(shape.map((size) => evaluateIndex(size, { sizes })), { dtype }); // prettier-ignore
   };
   return parts.flatMap((part) => {
-    if (part.kind === 'host') return [];
+    if (part.kind !== 'graph') return [];
     const own = typeof request.backend === 'function' ? part.inputs.map(exampleOf) : [];
     const outputs = part.outputs.map((value) => placement.outputs[outputOf(value)] ?? placement.device);
     return [{ traced: part.traced, request: { ...request, examples: own, placement: { ...placement, outputs } } }];

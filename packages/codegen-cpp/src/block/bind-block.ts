@@ -2,27 +2,30 @@
 // loops. In: a verified program. Out: a kernel whose buffers are the program's and whose sizes are the grid and the scalar
 // arguments. Throws UserError KERNEL_NOT_COMPILED for what C++ has no form for.
 import { at } from '@tsinductor/base';
-import { allTileNodes, ceilDivide, floorDivide, int, modulo, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
+import { allTileNodes, ceilDivide, int, isElementOp, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
 import type { BlockProgram, Kernel, Region, TileId, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
 import {
+  bindProgramIds,
+  bindRegion,
+  bindScalar,
   blockBuffers,
   blockSizes,
   gridSize,
   kernelName,
   scalarIndex,
-  scalarIndexOf,
   usedBuffers,
 } from '@tsinductor/codegen';
+import type { BlockWalk } from '@tsinductor/codegen';
 import { blockNotBound } from '../errors.ts';
 import { Binder } from './binder.ts';
 import type { BindTarget } from './binder.ts';
 import { bindDot } from './bind-dot.ts';
 import { bindFold } from './bind-fold.ts';
-import { bindFor, bindIf, bindWhile, scalarValue } from './bind-control.ts';
 import { bindAtomic, bindStore } from './bind-memory.ts';
+import { scalarValue } from './evaluate-tile.ts';
 import { keepTile } from './keep-tiles.ts';
-import { isPureOp, planTiles } from './plan-tiles.ts';
-import { tileIndex } from './tile-index.ts';
+import { planTiles } from './plan-tiles.ts';
+import { scratchPlaces } from './tile-places.ts';
 
 /** Operations that talk to the outside of the program. */
 const hostOnly: Partial<Record<TileOpName, string>> = {
@@ -44,8 +47,8 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
   const [begin, end, unit] = [writer.fresh('begin'), writer.fresh('end'), writer.fresh('unit')];
   const body = writer.sealedBlock([begin, end], () => {
     const inner = writer.block([unit], () => {
-      bindProgramIds(unit, binder);
-      bindRegion(program.body, binder);
+      bindProgramIds(scalarIndex(unit), binder);
+      bindRegion(program.body, walkOf(binder));
     });
     writer.emit({ kind: 'for', name: unit, from: scalarIndex(begin), to: scalarIndex(end), step: 1, body: inner });
   });
@@ -62,68 +65,42 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
   };
 }
 
-/** unit = id0 + grid0 * (id1 + grid1 * id2) */
-function bindProgramIds(unit: string, binder: Binder): void {
-  const index = scalarIndex(unit);
-  const type = { dtype: 'i64', lanes: 1 } as const;
-  const rows = floorDivide(index, gridSize(0));
-  const ids = [modulo(index, gridSize(0)), modulo(rows, gridSize(1)), floorDivide(rows, gridSize(1))];
-  ids.forEach((id, axis) => {
-    const name = binder.writer.fresh(`program${String(axis)}`);
-    binder.writer.emit({ kind: 'let', name, value: { kind: 'index', value: id, type } });
-    binder.programIds.push(scalarIndex(name));
-  });
-}
-
-function bindRegion(region: Region, binder: Binder): void {
-  region.nodes.forEach((node, order) => {
-    settleReads(region, order, binder);
-    bindNode(node, binder);
-  });
-}
-
-function bindNode(node: TileNode, binder: Binder): void {
-  switch (node.kind) {
-    case 'for':
-      bindFor(node, binder, bindRegion);
-      break;
-    case 'while':
-      bindWhile(node, binder, bindRegion);
-      break;
-    case 'if':
-      bindIf(node, binder, bindRegion);
-      break;
-    case 'reduce':
-    case 'scan':
+function walkOf(binder: Binder): BlockWalk<string> {
+  const { writer } = binder;
+  const walk: BlockWalk<string> = {
+    scope: binder,
+    places: scratchPlaces(binder),
+    scalar: (id) => scalarValue(id, binder),
+    loop: (names, _, body) => writer.block(names, body),
+    branch: (body) => writer.block([], body),
+    before: (region, order) => {
+      settleReads(region, order, binder);
+    },
+    fold: (node) => {
       bindFold(node, binder);
-      break;
-    case 'op':
-      bindOp(node, binder);
-      break;
-  }
+    },
+    op: (node) => {
+      bindOp(node, walk, binder);
+    },
+  };
+  return walk;
 }
 
-function bindOp(node: TileOp, binder: Binder): void {
+function bindOp(node: TileOp, walk: BlockWalk<string>, binder: Binder): void {
   if (node.op === 'store') bindStore(node, binder);
   else if (node.op === 'atomic' || node.op === 'atomicCas') bindAtomic(node, binder);
   else if (node.op === 'dot') bindDot(node, binder);
-  else if (isPureOp(node) || node.op === 'load') bindValue(node, binder);
-}
-
-/** A pure operation or load: a scalar is computed now, a block where it is used. */
-function bindValue(node: TileOp, binder: Binder): void {
-  const { id, shape } = at(node.results, 0);
-  binder.homes.set(id, { kind: 'virtual', node });
-  if (shape.length > 0) {
-    if (binder.plan.get(id)?.isKept === true) binder.homes.set(id, { kind: 'pending', node });
-    return;
+  else if (isElementOp(node) || node.op === 'load') {
+    const { id, shape } = at(node.results, 0);
+    const isKept = binder.plan.get(id)?.isKept === true;
+    if (shape.length > 0) binder.homes.set(id, { kind: isKept ? 'pending' : 'virtual', node });
+    else {
+      // A reshape of a block of one element.
+      const blocks = isElementOp(node) ? node.args.filter((arg) => binder.tile(arg).shape.length > 0) : [];
+      for (const block of blocks) keepTile(block, binder);
+      bindScalar(node, walk);
+    }
   }
-  if (node.op === 'reshape' || node.op === 'broadcast' || node.op === 'permute') {
-    if (binder.tile(at(node.args, 0)).shape.length > 0) keepTile(at(node.args, 0), binder);
-  }
-  const index = tileIndex(id, [], binder);
-  const value = scalarValue(id, binder);
-  binder.homes.set(id, { kind: 'scalar', value, index: index ?? scalarIndexOf(value) });
 }
 
 /**

@@ -2,11 +2,10 @@
 // and folds halves into each other, as `reductionOrder` says; across the lanes the partial results are rows of scratch. A
 // scan goes one by one, many rows at once where the lanes run across it.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { combineValues, widened, zeroOf } from '@tsinductor/codegen';
+import { combineValues, readVariable, widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, multiply, reductionPartials, substitute, subtract } from '@tsinductor/ir';
 import type { FoldNode, Index, TileId, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
-import { setScalarFrom } from './bind-memory.ts';
 import type { Binder } from './binder.ts';
 import { emitFor, laneAxis, limitOf, nameIndex, pointOf } from './element-loop.ts';
 import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
@@ -46,7 +45,7 @@ export function bindFold(node: FoldNode, binder: Binder): void {
   node.results.forEach(({ id, shape: result }, slot) => {
     const target = at(fold.targets, slot);
     if (target === undefined) return;
-    if (result.length === 0) setScalarFrom(id, target, binder);
+    if (result.length === 0) readVariable(binder.tile(id), target, binder);
     else binder.homes.set(id, { kind: 'scratch', name: target });
   });
 }

@@ -1,10 +1,11 @@
 // Stores and atomic updates. A store is a loop over its elements into which everything that only it uses is fused; an update
 // goes element by element, as one step each.
 import { at } from '@tsinductor/base';
-import { scalarIndexOf, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
+import { readVariable, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
 import type { Update } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import type { Access, Index, TileOp, Value } from '@tsinductor/ir';
+import { askAhead, loadsAlong } from './ask-ahead.ts';
 import type { Binder } from './binder.ts';
 import { loopElements } from './element-loop.ts';
 import { elementAccess, evaluateTile } from './evaluate-tile.ts';
@@ -15,6 +16,7 @@ import { maskTerms } from './mask-terms.ts';
 export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binder): void {
   const [offsets, value, mask] = [at(node.args, 0), at(node.args, 1), node.args[2]];
   const { shape } = binder.tile(offsets);
+  const loads = loadsAlong(node, binder);
   loopElements(
     {
       shape,
@@ -23,6 +25,7 @@ export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binde
       skips: true,
       body: (point, coordinates) => {
         storeElements(node, { point, coordinates, binder });
+        askAhead(loads, { point, coordinates, binder });
       },
     },
     binder,
@@ -102,18 +105,8 @@ export function bindAtomic(node: Update, binder: Binder): void {
     binder,
   );
   if (kept !== undefined) binder.homes.set(result.id, { kind: 'scratch', name: kept });
-  else if (variable !== undefined) setScalarFrom(result.id, variable, binder);
+  else if (variable !== undefined) readVariable(result, variable, binder);
   else binder.homes.set(result.id, { kind: 'scalar', value: zeroOf(result.dtype), index: undefined });
-}
-
-/** The value of a variable from here on. */
-export function setScalarFrom(id: number, variable: string, binder: Binder): void {
-  const { dtype } = binder.tile(id);
-  const type = { dtype, lanes: 1 };
-  const name = binder.writer.fresh(variable);
-  binder.writer.emit({ kind: 'let', name, value: { kind: 'name', name: variable, type } });
-  const value: Value = { kind: 'name', name, type };
-  binder.homes.set(id, { kind: 'scalar', value, index: scalarIndexOf(value) });
 }
 
 function updateElement(

@@ -4,6 +4,7 @@
 import type { DType, SourceLocation } from '@tsinductor/base';
 import { get } from '@tsinductor/base';
 import { KernelWriter, snake } from '@tsinductor/codegen';
+import type { BlockScope, KnownHome } from '@tsinductor/codegen';
 import { tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
@@ -11,16 +12,11 @@ import type { Isa } from '../target.ts';
 import type { TilePlan } from './plan-tiles.ts';
 
 export type Home =
-  /** A scalar: its value, and the same as an index where it is one. */
-  | { readonly kind: 'scalar'; readonly value: Value; readonly index: Index | undefined }
-  /** Computed wherever it is used. */
-  | { readonly kind: 'virtual'; readonly node: TileOp }
+  | KnownHome
   /** As virtual, but the first loop over all of its elements keeps them. */
   | { readonly kind: 'pending'; readonly node: TileOp }
   /** In memory, row-major. */
-  | { readonly kind: 'scratch'; readonly name: string }
-  /** Another tile with a scalar added to each element: a pointer that a loop moves. */
-  | { readonly kind: 'shifted'; readonly base: TileId; readonly shift: Index };
+  | { readonly kind: 'scratch'; readonly name: string };
 
 export interface BindTarget {
   readonly isa: Isa;
@@ -31,7 +27,7 @@ export interface BindTarget {
 /** Bytes of scratch that one instance may have on a thread's stack. */
 const scratchLimit = 1 << 20;
 
-export class Binder {
+export class Binder implements BlockScope {
   readonly writer: KernelWriter = new KernelWriter();
   readonly homes: Map<TileId, Home> = new Map<TileId, Home>();
   readonly program: BlockProgram;
@@ -57,9 +53,24 @@ export class Binder {
     return get(this.homes, id);
   }
 
+  known(id: TileId): KnownHome | undefined {
+    const home = this.home(id);
+    if (home.kind === 'scratch') return undefined;
+    return home.kind === 'pending' ? { kind: 'virtual', node: home.node } : home;
+  }
+
+  learn(id: TileId, home: KnownHome): void {
+    this.homes.set(id, home);
+  }
+
+  label(id: TileId, otherwise: string): string {
+    const { name } = this.tile(id);
+    return name === undefined ? otherwise : snake(name);
+  }
+
   /** Scratch for a tile in the present block. */
   scratch(id: TileId, bytesOf: (dtype: DType) => number): string {
-    const { dtype, shape, name } = this.tile(id);
+    const { dtype, shape } = this.tile(id);
     const size = tileSize(shape);
     this.#scratchBytes += size * bytesOf(dtype);
     if (this.#scratchBytes > scratchLimit)
@@ -67,7 +78,8 @@ export class Binder {
         `its blocks take more than ${String(scratchLimit)} bytes beside registers`,
         this.program.origin,
       );
-    const label = this.writer.fresh(name === undefined ? 'block' : `${snake(name)}_block`);
+    const base = this.label(id, '');
+    const label = this.writer.fresh(base === '' ? 'block' : `${base}_block`);
     this.writer.emit({ kind: 'scratch', name: label, dtype, size });
     return label;
   }

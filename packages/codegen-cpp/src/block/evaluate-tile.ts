@@ -4,22 +4,24 @@ import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import {
   apply,
-  argumentValue,
   bufferName,
   constantOf,
+  elementValue,
   flatIndex,
+  scalarOfIndex,
   snake,
   sourceCoordinates,
+  tileIndex,
   valueIndex,
   widened,
   zeroOf,
 } from '@tsinductor/codegen';
-import { coefficientOf, equal, int, multiply, printIndex } from '@tsinductor/ir';
+import type { GatherOp } from '@tsinductor/codegen';
+import { coefficientOf, equal, int, isElementOp, printIndex } from '@tsinductor/ir';
 import type { Access, Index, Tile, TileId, TileOp, Value, ValueType } from '@tsinductor/ir';
 import type { Binder } from './binder.ts';
 import { maskTerms } from './mask-terms.ts';
 import type { MaskTerms } from './mask-terms.ts';
-import { opIndex, tileIndex } from './tile-index.ts';
 
 /** How the loop around relates to a mask that is true for the first elements only. */
 export type MaskMode =
@@ -50,25 +52,22 @@ export function laneStep(index: Index, lane: string | undefined): Index | undefi
 const isZero = (index: Index | undefined): boolean => index?.kind === 'int' && index.value === 0;
 
 /** An index as a value of `dtype`: a vector where it moves with the lanes. */
-export function indexValue(index: Index, dtype: DType, point: Point): Value {
-  if (index.kind === 'int') return constantOf(dtype === 'i64' ? { bigint: String(index.value) } : index.value, dtype);
-  const moves = point.lane !== undefined && !isZero(laneStep(index, point.lane));
+export function indexValue(index: Index, dtype: DType, { lane, lanes }: Point): Value {
+  if (index.kind === 'int' || lane === undefined || lanes === 1 || isZero(laneStep(index, lane)))
+    return scalarOfIndex(index, dtype);
   const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
-  const type: ValueType = { dtype: narrow, lanes: moves ? point.lanes : 1 };
-  const value: Value = {
-    kind: 'index',
-    value: index,
-    type,
-    ...(type.lanes > 1 && point.lane !== undefined ? { lane: point.lane } : {}),
-  };
-  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes: type.lanes } };
+  const value: Value = { kind: 'index', value: index, type: { dtype: narrow, lanes }, lane };
+  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes } };
 }
 
-export function evaluateTile(
-  id: TileId,
-  coordinates: readonly Index[],
-  context: { binder: Binder; point: Point },
-): Value {
+/** The value of a tile without axes, or of one of which all elements are the same. */
+export function scalarValue(id: TileId, binder: Binder): Value {
+  const point: Point = { lanes: 1, lane: undefined, mode: { kind: 'open' }, memo: new Map(), keep: () => undefined };
+  const first = binder.tile(id).shape.map(() => int(0));
+  return evaluateTile(id, first, { binder, point });
+}
+
+export function evaluateTile(id: TileId, coordinates: readonly Index[], context: Evaluation): Value {
   const { binder, point } = context;
   const home = binder.home(id);
   const tile = binder.tile(id);
@@ -79,17 +78,16 @@ export function evaluateTile(
   const index = tileIndex(id, coordinates, binder);
   const value =
     index !== undefined && laneStep(index, point.lane) !== undefined && (tile.dtype === 'i32' || tile.dtype === 'i64')
-      ? binder.name(indexValue(index, tile.dtype, point), tile.name === undefined ? 'at' : snake(tile.name))
+      ? binder.name(indexValue(index, tile.dtype, point), binder.label(id, 'at'))
       : computed(tile, coordinates, context);
   point.memo.set(key, value);
   if (home.kind === 'pending') point.keep(id, value, coordinates);
   return value;
 }
 
-function computed(tile: Tile, coordinates: readonly Index[], context: { binder: Binder; point: Point }): Value {
+function computed(tile: Tile, coordinates: readonly Index[], context: Evaluation): Value {
   const { binder } = context;
   const home = binder.home(tile.id);
-  const base = tile.name === undefined ? undefined : snake(tile.name);
   switch (home.kind) {
     case 'scalar':
       return home.value;
@@ -98,18 +96,18 @@ function computed(tile: Tile, coordinates: readonly Index[], context: { binder: 
     case 'shifted': {
       const from = evaluateTile(home.base, coordinates, context);
       const shift = indexValue(home.shift, tile.dtype, context.point);
-      return binder.name(apply('add', [from, shift], tile.dtype), base ?? 'moved');
+      return binder.name(apply('add', [from, shift], tile.dtype), binder.label(tile.id, 'moved'));
     }
     case 'virtual':
     case 'pending':
-      return evaluateNode(home.node, coordinates, { ...context, base });
+      return evaluateNode(home.node, coordinates, context);
   }
 }
 
 function loadScratch(
   { name, tile }: { name: string; tile: Tile },
   coordinates: readonly Index[],
-  { binder, point }: { binder: Binder; point: Point },
+  { binder, point }: Evaluation,
 ): Value {
   const at = flatIndex(tile.shape, coordinates);
   const access = accessAt({ buffer: name, dtype: tile.dtype }, at, point);
@@ -132,73 +130,34 @@ function accessAt(
   return { access: { buffer, at, step: lanes === 1 ? int(1) : step, align: alignmentOf(dtype) }, lanes };
 }
 
-interface NodeContext {
+interface Evaluation {
   readonly binder: Binder;
   readonly point: Point;
-  readonly base: string | undefined;
 }
 
 /** The value of a pure operation or a load at a place. */
-export function evaluateNode(node: TileOp, coordinates: readonly Index[], context: NodeContext): Value {
-  const { binder, point, base } = context;
-  const result = at(node.results, 0);
-  const operand = (slot: number, where = coordinates): Value =>
-    evaluateTile(at(node.args, slot), where, { binder, point });
-  switch (node.op) {
-    case 'constant':
-      return constantOf(node.attrs.value, result.dtype);
-    case 'argument':
-      return argumentValue(node, binder);
-    case 'programId':
-    case 'numPrograms':
-    case 'arange': {
-      const index = opIndex(node, coordinates, binder);
-      invariant(index !== undefined, `${node.op} is an index`);
-      return binder.name(indexValue(index, 'i32', point), base ?? 'index');
-    }
-    case 'broadcast':
-    case 'reshape':
-    case 'permute': {
-      const where = sourceCoordinates(node, coordinates, binder);
+export function evaluateNode(node: TileOp, coordinates: readonly Index[], { binder, point }: Evaluation): Value {
+  if (node.op === 'load') return loadValue(node, coordinates, { binder, point });
+  invariant(isElementOp(node), `${node.op} is not computed element by element`);
+  return elementValue(node, {
+    scope: binder,
+    coordinates,
+    operand: (slot, where = coordinates) => evaluateTile(at(node.args, slot), where, { binder, point }),
+    index: (index, dtype) => indexValue(index, dtype, point),
+    source: (moving) => {
+      const where = sourceCoordinates(moving, coordinates, binder);
       invariant(where !== undefined, 'a block that is regrouped is kept first');
-      return operand(0, where);
-    }
-    case 'hint':
-      return operand(0);
-    case 'apply': {
-      const args = node.args.map((_, slot) => operand(slot));
-      return binder.name(apply(node.attrs.op, args, result.dtype), base ?? snake(node.attrs.op));
-    }
-    case 'cast':
-    case 'bitcast': {
-      const value = operand(0);
-      const type = { dtype: result.dtype, lanes: value.type.lanes };
-      return binder.name({ kind: node.op, value, type }, base ?? `to_${result.dtype}`);
-    }
-    case 'load':
-      return loadValue(node, coordinates, context);
-    case 'gather':
-      return gatherValue(node, coordinates, context);
-    case 'store':
-    case 'atomic':
-    case 'atomicCas':
-    case 'dot':
-    case 'barrier':
-    case 'print':
-    case 'assert':
-      return notComputed(node.op);
-  }
-}
-
-function notComputed(op: string): never {
-  invariant(false, `${op} is not computed element by element`);
+      return where;
+    },
+    gather: (gather) => gatherValue(gather, coordinates, { binder, point }),
+  });
 }
 
 /** Where the elements of a memory operation lie: an index, or offsets lane by lane. */
 export function elementAccess(
   node: TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'atomicCas' },
   coordinates: readonly Index[],
-  { binder, point }: { binder: Binder; point: Point },
+  { binder, point }: Evaluation,
 ): { readonly access: Access; readonly lanes: number } {
   const { name, dtype } = at(binder.program.params, node.attrs.param);
   const buffer = bufferName(name);
@@ -219,10 +178,10 @@ const isContiguous = ({ offsets, step }: Access): boolean =>
   offsets === undefined && step.kind === 'int' && step.value === 1;
 const sameTerms = (left: MaskTerms | undefined, right: MaskTerms): boolean => left?.key === right.key;
 
-function loadValue(node: TileOp & { readonly op: 'load' }, coordinates: readonly Index[], context: NodeContext): Value {
-  const { binder, point, base } = context;
-  const { dtype } = at(node.results, 0);
-  const label = base ?? `${snake(at(binder.program.params, node.attrs.param).name)}_at`;
+function loadValue(node: TileOp & { readonly op: 'load' }, coordinates: readonly Index[], context: Evaluation): Value {
+  const { binder, point } = context;
+  const { id, dtype } = at(node.results, 0);
+  const label = binder.label(id, `${snake(at(binder.program.params, node.attrs.param).name)}_at`);
   const maskId = node.args[1];
   const otherId = node.args[2];
   const { access, lanes } = elementAccess(node, coordinates, context);
@@ -283,11 +242,7 @@ function maskedLoad(
   );
 }
 
-function gatherValue(
-  node: TileOp & { readonly op: 'gather' },
-  coordinates: readonly Index[],
-  { binder, point, base }: NodeContext,
-): Value {
+function gatherValue(node: GatherOp, coordinates: readonly Index[], { binder, point }: Evaluation): Value {
   const source = binder.tile(at(node.args, 0));
   const home = binder.home(source.id);
   invariant(home.kind === 'scratch', 'what is gathered from is kept first');
@@ -308,9 +263,11 @@ function gatherValue(
     lanes === 1
       ? { buffer: home.name, at: valueIndex(offsets), step: int(1), align: alignmentOf(dtype) }
       : { buffer: home.name, at: int(0), step: int(1), offsets, align: alignmentOf(dtype) };
-  return binder.name({ kind: 'load', access, type: { dtype, lanes } }, base ?? 'gathered');
+  return binder.name(
+    { kind: 'load', access, type: { dtype, lanes } },
+    binder.label(at(node.results, 0).id, 'gathered'),
+  );
 }
 
 export const sameIndexes = (left: readonly Index[], right: readonly Index[]): boolean =>
   left.length === right.length && left.every((index, axis) => equal(index, at(right, axis)));
-export const scaled = (index: Index, by: number): Index => multiply(index, int(by));

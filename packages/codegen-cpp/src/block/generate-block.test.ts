@@ -244,3 +244,34 @@ ring('interpreter and C++ agree bit for bit', () => {
     expect(wrong).toEqual([]);
   });
 });
+
+describe('memory is asked for before it is read', () => {
+  /** One row of `width` elements for each program: read and added up before it is written, or only written. */
+  const rows = (width: number, how: 'normalised' | 'copied'): BlockProgram =>
+    makeCase('rows', { x: ptr('f32'), bias: ptr('f32'), out: ptr('f32'), WIDTH: constexpr, NORMALISED: constexpr }, {
+      body: ({ x, bias, out, WIDTH, NORMALISED }, tl) => {
+        const offs = tl.programId(0) * WIDTH + tl.arange(0, WIDTH);
+        const values = tl.load(x + offs);
+        const shift = tl.load(bias + tl.arange(0, WIDTH));
+        tl.store(out + offs, (NORMALISED > 0 ? values / tl.sum(values) : values) + shift);
+      },
+      constants: { WIDTH: width, NORMALISED: Number(how === 'normalised') },
+      args: {},
+    }).program; // prettier-ignore
+  const asked = (program: BlockProgram): readonly string[] => {
+    const { units } = generateBlock(program, { isa: 'avx512', mayAlias: false });
+    return units.flatMap(({ source }) => [...source.matchAll(/__builtin_prefetch\((.*), 0\)/g)].map(([, place]) => place ?? '')); // prettier-ignore
+  };
+
+  test('a row that was read before, by the instance that follows', () => {
+    expect(asked(rows(1024, 'normalised'))).toEqual(['x_ptr + i + program0 * 1024 + 1024']);
+  });
+
+  test('a row that is read as it is written, a little further on', () => {
+    expect(asked(rows(1024, 'copied'))).toEqual(['x_ptr + i + program0 * 1024 + 256']);
+  });
+
+  test('neither short rows nor what all instances read', () => {
+    expect(asked(rows(64, 'normalised'))).toEqual([]);
+  });
+});

@@ -3,7 +3,7 @@
 // bits of an f64. Its sizes are the grid's three.
 import { at, Lines, stableHash } from '@tsinductor/base';
 import { blockSizes, originText, printKernel, safeName } from '@tsinductor/codegen';
-import type { Definition, PrintedKernel } from '@tsinductor/codegen';
+import type { Definition, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cppDialect } from '../cpp-dialect.ts';
@@ -36,6 +36,7 @@ export interface CppKernels {
 export function generateBlocks(programs: readonly BlockProgram[], target: BindTarget): CppKernels {
   const dialect = cppDialect(target.isa);
   const printed = new Map<string, PrintedKernel>();
+  const written: WrittenFunctions = new Map();
   const entries = new Map<string, EntryText>();
   const names: string[] = [];
   const kernels = programs.map((program) => {
@@ -45,7 +46,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
     const full = `${name}_${stableHash(rest).slice(0, 8)}`;
     const known = printed.get(full);
     const text = known ?? printKernel(kernel, {
-      dialect, name: full, linkage: 'static ', comment: `${originText(origins)}: ${notes.join('; ')}`,
+      dialect, written, name: full, linkage: 'static ', comment: `${originText(origins)}: ${notes.join('; ')}`,
     }); // prettier-ignore
     printed.set(full, text);
     const entry = entryText(program, kernel, text);

@@ -1,12 +1,11 @@
 // Masks that are true for the first elements of a row: comparisons of an index that counts along the lanes with one that
 // stands still, and conditions that stand still. A loop over such a row runs to the limit, not element by element.
 import { at } from '@tsinductor/base';
-import { sourceCoordinates } from '@tsinductor/codegen';
+import { sourceCoordinates, tileIndex } from '@tsinductor/codegen';
 import { add, coefficientOf, int, printIndex, substitute, subtract } from '@tsinductor/ir';
 import type { Index, TileId, TileOp } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import type { Binder } from './binder.ts';
-import { tileIndex } from './tile-index.ts';
 
 /** A conjunction: the lane coordinate is below every limit, and every uniform condition holds. */
 export interface MaskTerms {

@@ -5,7 +5,7 @@
 // operation's own sites. Sites count nodes of the tile's own region; what is used inside of a loop or branch is used there
 // any number of times.
 import { get } from '@tsinductor/base';
-import { tileOperands, tileOps, tileRegions } from '@tsinductor/ir';
+import { isElementOp, tileOperands, tileRegions } from '@tsinductor/ir';
 import type { Region, Tile, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 
@@ -27,10 +27,6 @@ export interface TileUse {
 
 export type TilePlan = ReadonlyMap<TileId, TileUse>;
 
-/** An operation that is computed from the same elements of its operands, at any place. */
-export const isPureOp = (node: TileNode): boolean =>
-  node.kind === 'op' && tileOps[node.op].effect === 'none' && node.op !== 'dot';
-
 /** Beyond this many machine operations an element is computed once. */
 const cheapCost = 3;
 
@@ -45,7 +41,7 @@ function planRegion(region: Region, plan: Map<TileId, TileUse>, costs: Map<TileI
   for (const node of region.nodes) for (const inner of tileRegions(node)) planInner(inner, plan, costs);
   const users = usersOf(region);
   const reads = readsOf(region);
-  for (const node of region.nodes) if (node.kind === 'op' && isPureOp(node)) countCost(node, costs);
+  for (const node of region.nodes) if (isElementOp(node)) countCost(node, costs);
   const use = (id: TileId): TileUse => {
     const direct = users.get(id) ?? [];
     const sites = distinct(direct.flatMap((user) => sitesThrough(user, plan)));
@@ -104,7 +100,7 @@ function sitesThrough(user: User, plan: TilePlan): readonly Site[] {
   const { node, order, isNested } = user;
   const result = node?.results[0];
   if (isNested || node === undefined || result === undefined) return [{ order, isNested }];
-  const isComputed = (isPureOp(node) || isLoad(node)) && result.shape.length > 0;
+  const isComputed = (isElementOp(node) || isLoad(node)) && result.shape.length > 0;
   if (!isComputed) return [{ order, isNested }];
   const use = get(plan, result.id);
   return use.isKept ? use.sites.slice(-1).map(() => firstOf(use.sites)) : use.sites;
@@ -126,7 +122,8 @@ function readsOf(region: Region): ReadonlyMap<TileId, ReadonlySet<TileOp>> {
   for (const node of region.nodes) {
     if (node.kind !== 'op') continue;
     const own = node.op === 'load' ? [node] : [];
-    const inherited = isPureOp(node) || node.op === 'load' ? node.args.flatMap((id) => [...(reads.get(id) ?? [])]) : [];
+    const inherited =
+      isElementOp(node) || node.op === 'load' ? node.args.flatMap((id) => [...(reads.get(id) ?? [])]) : [];
     for (const { id } of node.results) reads.set(id, new Set<TileOp>([...own, ...inherited]));
   }
   return reads;

@@ -2,12 +2,11 @@
 // the tiles that are to be kept on the way past. The same walk as evaluation, without writing anything.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { sourceCoordinates } from '@tsinductor/codegen';
+import { sourceCoordinates, tileIndex } from '@tsinductor/codegen';
 import { printIndex } from '@tsinductor/ir';
 import type { Index, TileId, TileOp } from '@tsinductor/ir';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
-import { tileIndex } from './tile-index.ts';
 
 export interface Visit {
   readonly tile: TileId;

@@ -3,27 +3,31 @@
 // is no form for.
 import { at, dtypeInfo } from '@tsinductor/base';
 import {
+  bindProgramIds,
+  bindRegion,
+  bindScalar,
   blockBuffers,
   blockSizes,
   gridSize,
   kernelName,
   scalarIndex,
-  scalarIndexOf,
   snake,
   usedBuffers,
 } from '@tsinductor/codegen';
-import { allTileNodes, floorDivide, int, modulo, multiply, removeDeadLets, sizeSymbol } from '@tsinductor/ir';
-import type { BlockParam, BlockProgram, Index, Kernel, Region, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
+import type { BlockWalk } from '@tsinductor/codegen';
+import { allTileNodes, floorDivide, int, isElementOp, multiply, removeDeadLets, sizeSymbol } from '@tsinductor/ir';
+import type { BlockParam, BlockProgram, ElementOp, Index, Kernel, TileOp, TileOpName } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { BlockBinder } from './block-binder.ts';
 import type { BlockTarget } from './block-binder.ts';
-import { bindFor, bindIf, bindWhile } from './bind-control.ts';
 import { bindDot } from './bind-dot.ts';
 import { chooseFragments } from './bind-matrix-dot.ts';
 import { bindReduction, bindScan } from './bind-fold.ts';
-import { bindAtomic, bindLoad, bindStore, chooseWidths } from './bind-memory.ts';
+import { bindAtomic, bindLoad, bindStore, chooseWidths, touchesOf } from './bind-memory.ts';
 import { scalarValue, toRegisters } from './move-tiles.ts';
-import { tileIndex } from './evaluate-tile.ts';
+import { bindPipeline } from './pipeline.ts';
+import { registerPlaces } from './tile-places.ts';
+import type { RegisterArray } from './tile-places.ts';
 
 /** Operations that talk to the outside of the program. */
 const hostOnly: Partial<Record<TileOpName, string>> = {
@@ -45,8 +49,8 @@ export function bindBlock(program: BlockProgram, target: BlockTarget): Kernel {
   }
   chooseWidths(binder);
   chooseFragments(binder);
-  bindProgramIds(binder);
-  bindRegion(program.body, binder);
+  bindProgramIds(scalarIndex(binder.names.block), binder);
+  bindRegion(program.body, walkOf(binder));
   const body = removeDeadLets(binder.writer.finish());
   const shares = target.mayAlias ? { shares: true as const } : {};
   return {
@@ -65,46 +69,34 @@ export function bindBlock(program: BlockProgram, target: BlockTarget): Kernel {
   };
 }
 
-/** block = id0 + grid0 * (id1 + grid1 * id2) */
-function bindProgramIds(binder: BlockBinder): void {
-  const block = scalarIndex(binder.names.block);
-  const rows = floorDivide(block, gridSize(0));
-  const ids = [modulo(block, gridSize(0)), modulo(rows, gridSize(1)), floorDivide(rows, gridSize(1))];
-  ids.forEach((id, axis) => {
-    const name = binder.writer.fresh(`program${String(axis)}`);
-    binder.writer.emit({ kind: 'let', name, value: { kind: 'index', value: id, type: { dtype: 'i64', lanes: 1 } } });
-    binder.programIds.push(scalarIndex(name));
-  });
+function walkOf(binder: BlockBinder): BlockWalk<RegisterArray> {
+  const walk: BlockWalk<RegisterArray> = {
+    scope: binder,
+    places: registerPlaces(binder),
+    scalar: (id) => scalarValue(id, binder),
+    loop: (names, regions, body) => binder.loop(names, touchesOf(regions.flatMap((it) => [...allTileNodes(it)])), body),
+    branch: (body) => binder.branch(body),
+    countUp: (loop) => {
+      const bindSlice = (nodes: readonly TileOp[]): void => {
+        bindRegion({ nodes, yields: [] }, walk);
+      };
+      return bindPipeline({ ...loop, bindSlice }, binder);
+    },
+    fold: (node) => {
+      if (node.kind === 'reduce') bindReduction(node, binder);
+      else bindScan(node, binder);
+    },
+    op: (node) => {
+      if (isElementOp(node)) bindElement(node, walk, binder);
+      else bindOp(node, binder);
+    },
+  };
+  return walk;
 }
 
-function bindRegion(region: Region, binder: BlockBinder): void {
-  for (const node of region.nodes) bindNode(node, binder);
-}
+type OtherOp = Exclude<TileOp, ElementOp>;
 
-function bindNode(node: TileNode, binder: BlockBinder): void {
-  switch (node.kind) {
-    case 'for':
-      bindFor(node, binder, bindRegion);
-      break;
-    case 'while':
-      bindWhile(node, binder, bindRegion);
-      break;
-    case 'if':
-      bindIf(node, binder, bindRegion);
-      break;
-    case 'reduce':
-      bindReduction(node, binder);
-      break;
-    case 'scan':
-      bindScan(node, binder);
-      break;
-    case 'op':
-      bindOp(node, binder);
-      break;
-  }
-}
-
-function bindOp(node: TileOp, binder: BlockBinder): void {
+function bindOp(node: OtherOp, binder: BlockBinder): void {
   switch (node.op) {
     case 'load':
       if (!binder.staged.has(at(node.results, 0).id)) bindLoad(node, binder);
@@ -125,21 +117,6 @@ function bindOp(node: TileOp, binder: BlockBinder): void {
     case 'print':
     case 'assert':
       break;
-    case 'programId':
-    case 'numPrograms':
-    case 'argument':
-    case 'constant':
-    case 'arange':
-    case 'broadcast':
-    case 'reshape':
-    case 'permute':
-    case 'apply':
-    case 'cast':
-    case 'bitcast':
-    case 'gather':
-    case 'hint':
-      bindValue(node, binder);
-      break;
   }
 }
 
@@ -147,15 +124,13 @@ function bindOp(node: TileOp, binder: BlockBinder): void {
 const keptCost = 4;
 
 /** A pure operation: a scalar is computed now; a tile where it is used, unless that would cost something several times. */
-function bindValue(node: TileOp, binder: BlockBinder): void {
+function bindElement(node: ElementOp, walk: BlockWalk<RegisterArray>, binder: BlockBinder): void {
   const { id, shape } = at(node.results, 0);
-  binder.homes.set(id, { kind: 'virtual', node });
   if (shape.length === 0) {
-    const index = tileIndex(id, [], binder);
-    const value = scalarValue(id, binder);
-    binder.homes.set(id, { kind: 'scalar', value, index: index ?? scalarIndexOf(value) });
+    bindScalar(node, walk);
     return;
   }
+  binder.homes.set(id, { kind: 'virtual', node });
   const isCostly = node.op === 'apply' && (pointwise[node.attrs.op].traits.cost ?? 1) >= keptCost;
   if (isCostly && (binder.uses.get(id) ?? 0) > 1) toRegisters(id, binder.layoutFor(shape), binder);
 }

@@ -3,7 +3,7 @@
 // them with shuffles. A scan whose combine is associative to the last bit is done by teams as well; any other goes element by
 // element, a thread for each row, as its definition says.
 import { at, isFloat } from '@tsinductor/base';
-import { apply, combineValues, scalarIndexOf, whereTrue } from '@tsinductor/codegen';
+import { apply, combineValues, scalarIndexOf, scalarOfIndex, whereTrue } from '@tsinductor/codegen';
 import {
   add,
   floorDivide,
@@ -18,7 +18,7 @@ import {
 import type { FoldNode, Index, Stmt, Value } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { BlockBinder, SharedTile } from './block-binder.ts';
-import { elementAt, indexValue, sharedPlace } from './evaluate-tile.ts';
+import { elementAt, sharedPlace } from './evaluate-tile.ts';
 import { coordinatesOf } from './layout.ts';
 import { copyToShared, storeShared } from './move-tiles.ts';
 
@@ -77,7 +77,9 @@ function overRows({ count, team }: Rows, binder: BlockBinder, body: (row: Index)
 function isSpeaker({ count, team, lane }: Rows, speaker: number, binder: BlockBinder): Value | undefined {
   const tests: Value[] = [];
   const test = (op: 'eq' | 'lt', index: Index, limit: number): void => {
-    tests.push(binder.name(apply(op, [indexValue(index, 'i64'), indexValue(int(limit), 'i64')], 'bool'), 'speaks'));
+    tests.push(
+      binder.name(apply(op, [scalarOfIndex(index, 'i64'), scalarOfIndex(int(limit), 'i64')], 'bool'), 'speaks'),
+    );
   };
   if (team > 1) test('eq', lane, speaker);
   if (count * team < binder.threads) test('lt', binder.thread, count * team);
@@ -296,7 +298,7 @@ function joined(
     binder.writer.emit({ kind: 'var', name, value: state });
     return name;
   });
-  const hasBefore = apply('ge', [indexValue(rows.lane, 'i64'), indexValue(int(distance), 'i64')], 'bool');
+  const hasBefore = apply('ge', [scalarOfIndex(rows.lane, 'i64'), scalarOfIndex(int(distance), 'i64')], 'bool');
   whereTrue(hasBefore, binder, {
     run: () => {
       const combined = combineValues(rows.node, [before, states], binder);

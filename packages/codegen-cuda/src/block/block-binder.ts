@@ -7,9 +7,9 @@
 import { get } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import { KernelWriter, snake } from '@tsinductor/codegen';
-import type { BlockScope } from '@tsinductor/codegen';
+import type { BlockScope, KnownHome } from '@tsinductor/codegen';
 import { int, tileSize, tilesOf, tileUses } from '@tsinductor/ir';
-import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
+import type { BlockProgram, Index, Tile, TileId, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
 import { SharedMemory } from '../strategy/shared-memory.ts';
 import type { Architecture } from '../target.ts';
@@ -38,15 +38,10 @@ export interface SharedTile {
 }
 
 export type Home =
-  /** A scalar: its value, and the same as an index where it is one. */
-  | { readonly kind: 'scalar'; readonly value: Value; readonly index: Index | undefined }
-  /** Computed wherever it is used. */
-  | { readonly kind: 'virtual'; readonly node: TileOp }
+  | KnownHome
   /** In an array of each thread. */
   | { readonly kind: 'registers'; readonly name: string; readonly layout: Layout }
-  | { readonly kind: 'shared'; readonly tile: SharedTile }
-  /** Another tile with a scalar added to each element: a pointer that a loop moves. */
-  | { readonly kind: 'shifted'; readonly base: TileId; readonly shift: Index };
+  | { readonly kind: 'shared'; readonly tile: SharedTile };
 
 /** A use of global memory by the threads. */
 export interface Touch {
@@ -109,6 +104,15 @@ export class BlockBinder implements BlockScope {
     return get(this.homes, id);
   }
 
+  known(id: TileId): KnownHome | undefined {
+    const home = this.home(id);
+    return home.kind === 'registers' || home.kind === 'shared' ? undefined : home;
+  }
+
+  learn(id: TileId, home: KnownHome): void {
+    this.homes.set(id, home);
+  }
+
   name(value: Value, base: string): Value {
     if (value.kind === 'name' || value.kind === 'constant') return value;
     const name = this.writer.fresh(base);
@@ -120,7 +124,6 @@ export class BlockBinder implements BlockScope {
     throw blockNotBound(what, origin);
   }
 
-  /** The user's name of a tile, for what is made of it. */
   label(id: TileId, otherwise: string): string {
     const { name } = this.tile(id);
     return name === undefined ? otherwise : snake(name);

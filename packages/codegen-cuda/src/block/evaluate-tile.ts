@@ -1,12 +1,13 @@
 // Elements of tiles as values of one thread. A virtual tile is computed in place, down to what is in registers, in shared
 // memory or a scalar. `missingTiles` says beforehand which tiles in registers would be read where the thread does not
 // hold them: those are copied to shared memory first, for a barrier cannot stand in the middle of an expression.
-import { at, get, invariant, isInteger } from '@tsinductor/base';
+import { at, get, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import {
-  apply, argumentValue, bufferName, constantOf, flatIndex, nodeIndex, snake, sourceCoordinates, valueIndex, zeroOf,
+  apply, bufferName, elementValue, flatIndex, scalarOfIndex, sourceCoordinates, tileIndex, valueIndex, zeroOf,
 } from '@tsinductor/codegen'; // prettier-ignore
-import { add, floorDivide, int, modulo, multiply, printIndex } from '@tsinductor/ir';
+import type { GatherOp } from '@tsinductor/codegen';
+import { add, floorDivide, int, isElementOp, modulo, multiply, printIndex } from '@tsinductor/ir';
 import type { Access, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import type { BlockBinder, Home, SharedTile } from './block-binder.ts';
 import { coordinatesOf } from './layout.ts';
@@ -27,36 +28,6 @@ export interface Evaluation {
 }
 
 export const evaluationAt = (binder: BlockBinder, spot?: Spot): Evaluation => ({ binder, spot, memo: new Map() });
-
-/** The element of a tile of integers as an index expression, where it is one. */
-export function tileIndex(id: TileId, coordinates: readonly Index[], binder: BlockBinder): Index | undefined {
-  if (!isInteger(binder.tile(id).dtype)) return undefined;
-  const home = binder.home(id);
-  switch (home.kind) {
-    case 'scalar':
-      return home.index;
-    case 'registers':
-    case 'shared':
-      return undefined;
-    case 'shifted': {
-      const base = tileIndex(home.base, coordinates, binder);
-      return base === undefined ? undefined : add(base, home.shift);
-    }
-    case 'virtual':
-      return opIndex(home.node, coordinates, binder);
-  }
-}
-
-const opIndex = (node: TileOp, coordinates: readonly Index[], binder: BlockBinder): Index | undefined =>
-  nodeIndex(node, coordinates, { scope: binder, indexOf: (id, where) => tileIndex(id, where, binder) });
-
-/** An index as a value of `dtype`. */
-export function indexValue(index: Index, dtype: DType): Value {
-  if (index.kind === 'int') return constantOf(dtype === 'i64' ? { bigint: String(index.value) } : index.value, dtype);
-  const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
-  const value: Value = { kind: 'index', value: index, type: { dtype: narrow, lanes: 1 } };
-  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes: 1 } };
-}
 
 const keyOf = (id: TileId, coordinates: readonly Index[]): string =>
   `${String(id)} ${coordinates.map((index) => printIndex(index)).join(', ')}`;
@@ -101,7 +72,7 @@ export function sharedPlace(
   const row = flatIndex(shape.slice(0, -1), coordinates.slice(0, -1));
   const turn = modulo(row, int(turns));
   const chunk = floorDivide(column, int(granule));
-  const value = apply('bitwiseXor', [indexValue(chunk, 'i64'), indexValue(turn, 'i64')], 'i64');
+  const value = apply('bitwiseXor', [scalarOfIndex(chunk, 'i64'), scalarOfIndex(turn, 'i64')], 'i64');
   const turned: Index = {
     kind: 'axis',
     axis: { name: nameOf(binder.name(value, 'swizzled')), extent: int(width / granule) },
@@ -139,7 +110,7 @@ export function evaluateTile(id: TileId, coordinates: readonly Index[], evaluati
   const value =
     index === undefined
       ? computed(tile, coordinates, evaluation)
-      : binder.name(indexValue(index, tile.dtype), binder.label(id, 'at'));
+      : binder.name(scalarOfIndex(index, tile.dtype), binder.label(id, 'at'));
   memo.set(key, value);
   return value;
 }
@@ -161,7 +132,7 @@ function computed(tile: Tile, coordinates: readonly Index[], evaluation: Evaluat
     case 'shifted': {
       const base = evaluateTile(home.base, coordinates, evaluation);
       return binder.name(
-        apply('add', [base, indexValue(home.shift, tile.dtype)], tile.dtype),
+        apply('add', [base, scalarOfIndex(home.shift, tile.dtype)], tile.dtype),
         binder.label(tile.id, 'moved'),
       );
     }
@@ -182,54 +153,16 @@ function fromShared(
 /** The value of a pure operation or a load at a place. */
 export function evaluateNode(node: TileOp, coordinates: readonly Index[], evaluation: Evaluation): Value {
   const { binder } = evaluation;
-  const result = at(node.results, 0);
-  const label = (otherwise: string): string => binder.label(result.id, otherwise);
-  const operand = (slot: number, where = coordinates): Value => evaluateTile(at(node.args, slot), where, evaluation);
-  switch (node.op) {
-    case 'constant':
-      return constantOf(node.attrs.value, result.dtype);
-    case 'argument':
-      return argumentValue(node, binder);
-    case 'programId':
-    case 'numPrograms':
-    case 'arange': {
-      const index = opIndex(node, coordinates, binder);
-      invariant(index !== undefined, `${node.op} is an index`);
-      return binder.name(indexValue(index, 'i32'), label('index'));
-    }
-    case 'broadcast':
-    case 'reshape':
-    case 'permute':
-      return operand(0, movedCoordinates(node, coordinates, binder));
-    case 'hint':
-      return operand(0);
-    case 'apply': {
-      const args = node.args.map((_, slot) => operand(slot));
-      return binder.name(apply(node.attrs.op, args, result.dtype), label(snake(node.attrs.op)));
-    }
-    case 'cast':
-    case 'bitcast':
-      return binder.name(
-        { kind: node.op, value: operand(0), type: { dtype: result.dtype, lanes: 1 } },
-        label(`to_${result.dtype}`),
-      );
-    case 'load':
-      return loadElement(node, coordinates, evaluation);
-    case 'gather':
-      return gatherElement(node, coordinates, evaluation);
-    case 'store':
-    case 'atomic':
-    case 'atomicCas':
-    case 'dot':
-    case 'barrier':
-    case 'print':
-    case 'assert':
-      return notComputed(node.op);
-  }
-}
-
-function notComputed(op: string): never {
-  invariant(false, `${op} is not computed element by element`);
+  if (node.op === 'load') return loadElement(node, coordinates, evaluation);
+  invariant(isElementOp(node), `${node.op} is not computed element by element`);
+  return elementValue(node, {
+    scope: binder,
+    coordinates,
+    operand: (slot, where = coordinates) => evaluateTile(at(node.args, slot), where, evaluation),
+    index: scalarOfIndex,
+    source: (moving) => movedCoordinates(moving, coordinates, binder),
+    gather: (gather) => gatherElement(gather, coordinates, evaluation),
+  });
 }
 
 export type MemoryOp = TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'atomicCas' };
@@ -264,11 +197,7 @@ function loadElement(
   return binder.name(value, binder.label(id, `${access.buffer}_at`));
 }
 
-function gatherElement(
-  node: TileOp & { readonly op: 'gather' },
-  coordinates: readonly Index[],
-  evaluation: Evaluation,
-): Value {
+function gatherElement(node: GatherOp, coordinates: readonly Index[], evaluation: Evaluation): Value {
   const { binder } = evaluation;
   const [source, index] = [at(node.args, 0), at(node.args, 1)];
   const position = binder.name(evaluateTile(index, coordinates, evaluation), 'picked');

@@ -3,7 +3,7 @@
 // with what its parameters are known to be multiples of. Out: facts for every tile. Law: runs begin at multiples of their
 // length (all lengths are powers of two).
 import { at } from '@tsinductor/base';
-import { tileOperands, tileRegions, tilesOf } from '@tsinductor/ir';
+import { isElementOp, tileOperands, tileRegions, tilesOf } from '@tsinductor/ir';
 import type { BlockProgram, ForNode, Region, Tile, TileId, TileNode, TileOp, WhileNode } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 
@@ -126,6 +126,7 @@ class FactFinder {
   }
 
   #op(node: TileOp, result: Tile): TileFacts {
+    if (!isElementOp(node)) return nothing(result);
     const args = tileOperands(node).map((id) => this.#of(id));
     const [first = nothing(result)] = args;
     switch (node.op) {
@@ -156,15 +157,7 @@ class FactFinder {
       case 'programId':
       case 'numPrograms':
       case 'bitcast':
-      case 'load':
-      case 'store':
-      case 'atomic':
-      case 'atomicCas':
       case 'gather':
-      case 'dot':
-      case 'barrier':
-      case 'print':
-      case 'assert':
         return nothing(result);
     }
   }

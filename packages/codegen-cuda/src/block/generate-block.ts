@@ -3,7 +3,7 @@
 // sizes are the grid's three, the bytes of each buffer, and those words.
 import { at, stableHash } from '@tsinductor/base';
 import { bufferName, blockSizes, originText, printKernel } from '@tsinductor/codegen';
-import type { PrintedKernel } from '@tsinductor/codegen';
+import type { PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
 import { int, sizeSymbol, verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cudaDialect } from '../cuda-dialect.ts';
@@ -26,6 +26,7 @@ export interface CudaBlocks extends CudaBatch {
  */
 export function generateCudaBlocks(programs: readonly BlockProgram[], target: BlockTarget): CudaBlocks {
   const printed = new Map<string, PrintedKernel>();
+  const written: WrittenFunctions = new Map();
   const kernels = programs.map((program) => bindBlock(program, target));
   const described = programs.map((program, position): Omit<CudaProgram, 'source'> => {
     const kernel = at(kernels, position);
@@ -33,7 +34,7 @@ export function generateCudaBlocks(programs: readonly BlockProgram[], target: Bl
     const { origins, notes, name, ...rest } = kernel;
     const full = `${name}_${stableHash(rest).slice(0, 8)}`;
     const text = printed.get(full) ?? printKernel(kernel, {
-      dialect: cudaDialect, name: full, linkage: 'extern "C" ', comment: `${originText(origins)}: ${notes.join('; ')}`,
+      dialect: cudaDialect, written, name: full, linkage: 'extern "C" ', comment: `${originText(origins)}: ${notes.join('; ')}`,
     }); // prettier-ignore
     printed.set(full, text);
     return describe(program, { kernel, text, target });

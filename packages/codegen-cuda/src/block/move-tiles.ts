@@ -1,10 +1,10 @@
 // Moving tiles between layouts: into an array of each thread, or through shared memory where a thread needs elements that
 // another holds.
-import { apply } from '@tsinductor/codegen';
+import { apply, scalarOfIndex } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import type { Index, TileId, Value } from '@tsinductor/ir';
 import type { BlockBinder, SharedTile } from './block-binder.ts';
-import { elementAt, evaluateTile, evaluationAt, indexValue, missingTiles, sharedPlace } from './evaluate-tile.ts';
+import { elementAt, evaluateTile, evaluationAt, missingTiles, sharedPlace } from './evaluate-tile.ts';
 import type { Evaluation } from './evaluate-tile.ts';
 import type { Layout } from './layout.ts';
 
@@ -64,7 +64,7 @@ export function storeShared(
 /** Whether this thread is the one that stands for its elements; undefined: every thread is. */
 export function ownerMask({ owners }: Pick<Layout, 'owners'>, binder: BlockBinder): Value | undefined {
   if (owners >= binder.threads) return undefined;
-  const args = [indexValue(binder.thread, 'i64'), indexValue(int(owners), 'i64')];
+  const args = [scalarOfIndex(binder.thread, 'i64'), scalarOfIndex(int(owners), 'i64')];
   return binder.name(apply('lt', args, 'bool'), 'owns');
 }
 

@@ -5,29 +5,31 @@
 // Law: what is sent for iteration i lies in stage i mod stages. At the top of iteration i all its copies have landed and all
 // threads have met, so that the stage of iteration i - 1 may be written again.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { bufferName, valueIndex } from '@tsinductor/codegen';
-import { add, allTileNodes, int, modulo, multiply, negate, tileOps, tileSize } from '@tsinductor/ir';
-import type { ForNode, Index, Region, Stmt, Tile, TileId, TileNode, TileOp } from '@tsinductor/ir';
+import { bufferName, scalarIndex, scalarOfIndex, scalarTileIndex, valueIndex } from '@tsinductor/codegen';
+import type { CountedLoop, MovedTile } from '@tsinductor/codegen';
+import {
+  add,
+  allTileNodes,
+  ceilDivide,
+  int,
+  isElementOp,
+  modulo,
+  multiply,
+  negate,
+  subtract,
+  tileOps,
+  tileSize,
+} from '@tsinductor/ir';
+import type { ForNode, Index, Stmt, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import type { BlockBinder, SharedTile } from './block-binder.ts';
-import { accessWidth } from './bind-memory.ts';
+import { accessWidth, touchesOf } from './bind-memory.ts';
 import { granuleOf } from './bind-matrix-dot.ts';
-import { evaluateTile, evaluationAt, globalAccess, indexValue, sharedPlace, tileIndex } from './evaluate-tile.ts';
+import { evaluateTile, evaluationAt, globalAccess, sharedPlace } from './evaluate-tile.ts';
 import { blockedLayout } from './layout.ts';
 import type { Layout } from './layout.ts';
 import { ownerMask, prepare } from './move-tiles.ts';
 
-/** Writes the statements of a region. */
-export type BindRegion = (region: Region, binder: BlockBinder) => void;
-
 type Load = TileOp & { readonly op: 'load' };
-
-/** A tile of offsets that every iteration moves by a scalar. */
-export interface MovedTile {
-  readonly tile: Tile;
-  readonly base: TileId;
-  readonly amount: TileId;
-  readonly isDown: boolean;
-}
 
 interface Staged {
   readonly load: Load;
@@ -35,24 +37,42 @@ interface Staged {
   readonly shared: SharedTile;
 }
 
-export interface Pipeline extends Pipelining {
-  readonly node: ForNode;
+interface Pipeline {
+  readonly loop: PipelinedLoop;
+  readonly turns: Index;
   readonly stages: number;
   readonly staged: readonly Staged[];
   /** What the addresses and masks of the loads are computed from, within the body, in order. */
   readonly slice: readonly TileOp[];
 }
 
-export interface Pipelining {
-  readonly bindRegion: BindRegion;
-  readonly moved: readonly MovedTile[];
-  /** The induction at a turn. */
-  readonly inductionAt: (turn: Index) => Index;
-  readonly turns: Index;
+export interface PipelinedLoop extends CountedLoop {
+  /** Writes the statements of nodes of its body. */
+  readonly bindSlice: (nodes: readonly TileOp[]) => void;
 }
 
-/** The pipeline of a loop, if its loads allow one. */
-export function planPipeline(node: ForNode, binder: BlockBinder, loop: Pipelining): Pipeline | undefined {
+/** Binds a loop as a pipeline, if its loads allow one. */
+export function bindPipeline(loop: PipelinedLoop, binder: BlockBinder): boolean {
+  const { node, from, to, step } = loop;
+  const turns = valueIndex(binder.name(scalarOfIndex(ceilDivide(subtract(to, from), int(step)), 'i64'), 'turns'));
+  const pipeline = planPipeline(loop, turns, binder);
+  if (pipeline === undefined) return false;
+  openPipeline(pipeline, binder);
+  const name = binder.writer.fresh('turn');
+  const turn = scalarIndex(name);
+  const body = binder.loop([name], touchesOf(allTileNodes(node.body)), () => {
+    turnPipeline(pipeline, turn, binder);
+    loop.iterate(inductionAt(loop, turn));
+  });
+  binder.writer.emit({ kind: 'for', name, from: int(0), to: turns, step: 1, body });
+  closePipeline(binder);
+  return true;
+}
+
+const inductionAt = ({ from, step }: CountedLoop, turn: Index): Index => add(from, multiply(turn, int(step)));
+
+function planPipeline(loop: PipelinedLoop, turns: Index, binder: BlockBinder): Pipeline | undefined {
+  const { node } = loop;
   const stages = node.numStages ?? binder.target.stages;
   if (stages < 2) return undefined;
   const slices = node.body.nodes.flatMap((candidate) => {
@@ -78,7 +98,7 @@ export function planPipeline(node: ForNode, binder: BlockBinder, loop: Pipelinin
     return { load, layout, shared: { name, granule, shape: tile.shape } };
   });
   binder.notes.add(`${String(stages)} stages of asynchronous copies`);
-  return { node, stages, staged, slice, ...loop };
+  return { loop, turns, stages, staged, slice };
 }
 
 /** Whether a node loads a matrix that only a product of the same body takes, from memory that the loop leaves alone. */
@@ -127,8 +147,7 @@ function sliceOf(load: Load, node: ForNode, moved: readonly MovedTile[]): readon
     if (carried.has(id)) return false;
     const maker = makers.get(id);
     if (maker === undefined) return true;
-    if (maker.kind !== 'op' || tileOps[maker.op].effect !== 'none' || maker.op === 'dot' || maker.op === 'gather')
-      return false;
+    if (!isElementOp(maker) || maker.op === 'gather') return false;
     slice.add(maker);
     return maker.args.every(visit);
   };
@@ -156,10 +175,11 @@ function copyLayout(load: Load, binder: BlockBinder): Layout | undefined {
 
 /** Says where the pipeline's induction and moved tiles are at a turn, and computes its scalars there. */
 function standAt(pipeline: Pipeline, turn: Index, binder: BlockBinder): void {
-  const { node, moved, slice, inductionAt } = pipeline;
-  const index = inductionAt(turn);
-  binder.homes.set(node.induction.id, { kind: 'scalar', value: indexValue(index, node.induction.dtype), index });
-  pipeline.bindRegion({ nodes: slice, yields: [] }, binder);
+  const { loop, slice } = pipeline;
+  const { node, moved } = loop;
+  const index = inductionAt(loop, turn);
+  binder.homes.set(node.induction.id, { kind: 'scalar', value: scalarOfIndex(index, node.induction.dtype), index });
+  loop.bindSlice(slice);
   for (const { tile, base, amount, isDown } of moved) {
     const by = amountOf(amount, binder);
     if (by === undefined) continue;
@@ -168,16 +188,11 @@ function standAt(pipeline: Pipeline, turn: Index, binder: BlockBinder): void {
 }
 
 function amountOf(amount: TileId, binder: BlockBinder): Index | undefined {
-  if (!binder.homes.has(amount)) return undefined;
-  return tileIndex(
-    amount,
-    binder.tile(amount).shape.map(() => int(0)),
-    binder,
-  );
+  return binder.homes.has(amount) ? scalarTileIndex(amount, binder) : undefined;
 }
 
 /** Sends for what iteration `turn` needs, if there is one, and closes the group. */
-export function sendStage(pipeline: Pipeline, turn: Index, binder: BlockBinder): void {
+function sendStage(pipeline: Pipeline, turn: Index, binder: BlockBinder): void {
   const { staged, stages, turns } = pipeline;
   const homes = new Map(binder.homes);
   const then = binder.branch(() => {
@@ -232,7 +247,7 @@ function sendTile(one: Staged, stage: Index, binder: BlockBinder): void {
 }
 
 /** Before the loop: everything that addresses read of other threads, and the copies of the first iterations. */
-export function openPipeline(pipeline: Pipeline, binder: BlockBinder): void {
+function openPipeline(pipeline: Pipeline, binder: BlockBinder): void {
   const homes = new Map(binder.homes);
   binder.branch(() => {
     standAt(pipeline, int(0), binder);
@@ -247,7 +262,7 @@ export function openPipeline(pipeline: Pipeline, binder: BlockBinder): void {
 }
 
 /** At the top of an iteration: its copies have landed, the next ones set out, and its loads are in shared memory. */
-export function turnPipeline(pipeline: Pipeline, turn: Index, binder: BlockBinder): void {
+function turnPipeline(pipeline: Pipeline, turn: Index, binder: BlockBinder): void {
   const { stages, staged } = pipeline;
   binder.writer.emit({ kind: 'copies', action: 'wait', pending: stages - 2 });
   binder.barrier();
@@ -257,7 +272,7 @@ export function turnPipeline(pipeline: Pipeline, turn: Index, binder: BlockBinde
 }
 
 /** After the loop: nothing is under way, and the stages may be used for something else. */
-export function closePipeline(binder: BlockBinder): void {
+function closePipeline(binder: BlockBinder): void {
   binder.writer.emit({ kind: 'copies', action: 'wait', pending: 0 });
   binder.barrier();
 }

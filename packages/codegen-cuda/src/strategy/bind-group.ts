@@ -2,6 +2,7 @@
 // strategy that fits it. Values that one kernel leaves for a later one of the group lie in workspace.
 import { at } from '@tsinductor/base';
 import { collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, sizesOf, staticValue, touches, usedBuffers } from '@tsinductor/codegen'; // prettier-ignore
+import type { BufferDirectory } from '@tsinductor/codegen';
 import { int, removeDeadLets } from '@tsinductor/ir';
 import type {
   BufferId,
@@ -28,6 +29,8 @@ export interface BindOptions {
   readonly target: CudaTarget;
   /** Names are by position, so that equal kernels have equal text whatever their graph called things. */
   readonly anonymous: boolean;
+  /** The buffers of the schedule. */
+  readonly directory: BufferDirectory;
 }
 
 /** A group's kernels in order, and the workspace that they share. */
@@ -52,7 +55,7 @@ interface Context {
 
 export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): BoundGroup {
   const group = collapseAxes(given);
-  const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => isEmptyBuffer(schedule, out));
+  const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => isEmptyBuffer(options.directory, out));
   const phases = group.nodes.every(isEmpty) ? [] : phasesOf(group);
   const handed = group.locals.filter(({ buffer }) => usersOf(group, phases, buffer).length > 1);
   const bound = phases.map((phase) => bindPhase(phase, { group, schedule, options, handed }));
@@ -60,10 +63,8 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
   return { kernels: bound.map(({ kernel }) => kernel), workspaces: [...workspaces.values()] };
 }
 
-function isEmptyBuffer(schedule: Schedule, buffer: BufferId): boolean {
-  const decl = schedule.program.buffers.find(({ id }) => id === buffer);
-  return decl !== undefined && staticValue(decl.size) === 0;
-}
+const isEmptyBuffer = (directory: BufferDirectory, buffer: BufferId): boolean =>
+  staticValue(directory.decl(buffer).size) === 0;
 
 const usersOf = (group: Group, phases: readonly Phase[], buffer: BufferId): readonly Phase[] =>
   phases.filter(({ nodes }) => nodes.some((node) => touches(at(group.nodes, node), buffer)));
@@ -147,11 +148,11 @@ interface BoundPhase {
 }
 
 function bindPhase(phase: Phase, { group, schedule, options, handed }: Context): BoundPhase {
-  const { target, anonymous } = options;
+  const { target, anonymous, directory } = options;
   const writer = new KernelWriter();
   const names = { block: writer.fresh('block'), blocks: writer.fresh('blocks'), thread: writer.fresh('thread') };
   for (const name of Object.values(names)) writer.declare(name);
-  const memory = new GroupMemory(group, schedule, { writer, anonymous, inputAlignment: target.inputAlignment });
+  const memory = new GroupMemory(group, directory, { writer, anonymous, inputAlignment: target.inputAlignment });
   const shared = new SharedMemory(writer);
   for (const { buffer } of handed) {
     const { dtype, name, size } = memory.decl(buffer);

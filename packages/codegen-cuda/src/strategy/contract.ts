@@ -1,9 +1,20 @@
 // Matrix products. A block computes a square tile of the result: tiles of both operands go through shared memory, in the
 // dtype of accumulation, and each thread sums a few rows of one column in registers, in ascending order of k.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
-import { BodyEvaluator, product, strideAlong } from '@tsinductor/codegen';
-import { add, ceilDivide, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
+import type { DType } from '@tsinductor/base';
+import { BodyEvaluator, evaluateBody, product, strideAlong } from '@tsinductor/codegen';
+import {
+  add,
+  axisIndex,
+  BodyBuilder,
+  ceilDivide,
+  floorDivide,
+  int,
+  modulo,
+  multiply,
+  replayBody,
+} from '@tsinductor/ir';
+import type { Axis, Body, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
 import { axisValue, bindAxis, clipped, emptyFrame, evaluationAt, gridOf, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
 import type { Frame, Grid, Nest } from './nest.ts';
@@ -119,6 +130,10 @@ interface Element {
 
 function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: Element): Value {
   const { writer, memory } = nest;
+  if (operand.element !== undefined) {
+    const body = withinSides(operand.element, sides, node.accumulate);
+    return at(evaluateBody(body, evaluationAt(nest, frame)), 0);
+  }
   const { dtype } = memory.decl(operand.buffer);
   const index = { dtype: 'i64' as const, lanes: 1 };
   const bool = { dtype: 'bool' as const, lanes: 1 };
@@ -154,6 +169,16 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
     'wide',
     writer.depth,
   );
+}
+
+/** What `element` computes within the axes, where alone it reads, and zero elsewhere. */
+function withinSides(element: Body, sides: readonly Side[], dtype: DType): Body {
+  const body = new BodyBuilder();
+  const mask = sides
+    .map(({ axis }) => body.apply('lt', [body.index(axisIndex(axis)), body.index(axis.extent)]))
+    .reduce((left, right) => body.apply('logicalAnd', [left, right]));
+  const value = at(replayBody(element, body, { mask }).results, 0);
+  return body.finish([body.apply('where', [mask, value, body.constant(0, dtype)])]);
 }
 
 function accumulateTile(nest: Nest, { totals, shared }: { totals: readonly Value[]; shared: SharedTiles }): void {

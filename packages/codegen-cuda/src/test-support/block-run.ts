@@ -7,9 +7,9 @@ import { constexpr, defineKernel, isConstexpr, isPointer, lowerKernel, ptr } fro
 import type { ArgumentFacts, BodyArguments, Language, Schema } from '@tsinductor/dsl';
 import { interpretBlock, interpretKernel } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
-import { f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
+import { f16ToBits } from '@tsinductor/ops';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
-import { compileNative } from '@tsinductor/testing/loops';
+import { compileNative, memoryOf, readMemory } from '@tsinductor/testing/loops';
 import type { Compiled } from '@tsinductor/testing/loops';
 import type { BlockTarget } from '../block/block-binder.ts';
 import { generateCudaBlocks } from '../block/generate-block.ts';
@@ -64,9 +64,6 @@ export function interpretCase(one: BlockCase): readonly ElementArray[] {
   return buffersOf(args);
 }
 
-const decoded: Partial<Record<DType, (bits: number) => number>> = { f16: f16FromBits, bf16: fromBfloat16Bits };
-const encoded: Partial<Record<DType, (value: number) => number>> = { f16: f16ToBits, bf16: toBfloat16Bits };
-
 /** What the bound kernel leaves there, thread by thread, every access watched. */
 export function interpretBound(
   one: BlockCase,
@@ -79,20 +76,13 @@ export function interpretBound(
   one.program.params.forEach(({ name, dtype }, index) => {
     const value = at(args, index);
     if (typeof value === 'number') sizes.set(scalarName(name), value);
-    else {
-      const elements = Array.from<number | bigint>(value);
-      const decode = decoded[dtype];
-      memory.set(bufferName(name), { dtype, elements: decode === undefined ? elements : elements.map((bits) => decode(Number(bits))) }); // prettier-ignore
-    }
+    else memory.set(bufferName(name), memoryOf(dtype, value));
   });
   interpretKernel(kernel, { memory, sizes, order });
-  one.program.params.forEach(({ name, dtype }, index) => {
+  one.program.params.forEach(({ name }, index) => {
     const value = at(args, index);
-    if (typeof value === 'number') return;
-    memory.get(bufferName(name))?.elements.forEach((element, place) => {
-      if (value instanceof BigInt64Array) value[place] = BigInt(element ?? 0);
-      else value[place] = encoded[dtype]?.(Number(element)) ?? Number(element ?? 0);
-    });
+    const own = memory.get(bufferName(name));
+    if (typeof value !== 'number' && own !== undefined) readMemory(own, value);
   });
   return buffersOf(args);
 }

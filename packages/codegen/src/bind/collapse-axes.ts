@@ -1,7 +1,7 @@
 // Adjacent loops whose accesses all run on from one into the next become one loop: [i 0..M, j 0..N] over contiguous
 // buffers is a single axis of M*N points. Fewer loops, fewer tails, longer vectors.
 import { at } from '@tsinductor/base';
-import { coefficientOf, equal, freeAxes, int, multiply } from '@tsinductor/ir';
+import { coefficientOf, elementsOf, equal, freeAxes, int, multiply } from '@tsinductor/ir';
 import type { Axis, Body, Group, Index, LoopBand, LoopNode, LoopTree, Scalar } from '@tsinductor/ir';
 import { mapIndex } from './index-math.ts';
 import { nodesBelow } from './loop-trees.ts';
@@ -77,7 +77,7 @@ const bodiesOf = (node: LoopNode): readonly Body[] => {
     case 'scan':
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
-      return [];
+      return elementsOf(node);
   }
 };
 

@@ -2,7 +2,8 @@
 // hand. The one place that turns a program's buffer into a name.
 import { dtypeInfo, invariant } from '@tsinductor/base';
 import { add, int, multiply, printIndex } from '@tsinductor/ir';
-import type { BufferDecl, BufferId, Group, Index, KernelBuffer, Schedule, Value } from '@tsinductor/ir';
+import type { BufferDecl, BufferId, Group, Index, KernelBuffer, Value } from '@tsinductor/ir';
+import type { BufferDirectory } from './buffer-directory.ts';
 import { isMultipleOf, mapIndex, named } from './index-math.ts';
 import type { KernelWriter } from './kernel-writer.ts';
 import type { Source } from './evaluate-body.ts';
@@ -40,7 +41,7 @@ export interface MemoryOptions {
 }
 
 export class GroupMemory {
-  readonly #schedule: Schedule;
+  readonly #directory: BufferDirectory;
   readonly #writer: KernelWriter;
   readonly #atHand = new Map<BufferId, AtHand>();
   readonly #rows = new Map<BufferId, Row>();
@@ -55,9 +56,9 @@ export class GroupMemory {
   /** Loop variables known to be multiples of something. */
   readonly multiples: Map<string, number> = new Map<string, number>();
 
-  constructor(group: Group, schedule: Schedule, { writer, anonymous, inputAlignment }: MemoryOptions) {
+  constructor(group: Group, directory: BufferDirectory, { writer, anonymous, inputAlignment }: MemoryOptions) {
     this.#inputAlignment = inputAlignment;
-    this.#schedule = schedule;
+    this.#directory = directory;
     this.#writer = writer;
     this.#anonymous = anonymous;
     this.#written = new Set(group.nodes.flatMap((node) => node.outs));
@@ -66,9 +67,7 @@ export class GroupMemory {
   }
 
   decl(buffer: BufferId): BufferDecl {
-    const decl = this.#schedule.program.buffers.find((candidate) => candidate.id === buffer);
-    invariant(decl !== undefined, `buffer ${String(buffer)} is not declared`);
-    return decl;
+    return this.#directory.decl(buffer);
   }
 
   /** A buffer's name as the base of names in the kernel; the same for all where names are by position. */
@@ -81,7 +80,7 @@ export class GroupMemory {
   }
 
   isVirtual(buffer: BufferId): boolean {
-    return this.#local.has(buffer) || this.#schedule.buffers.find((plan) => plan.buffer === buffer)?.kind === 'virtual';
+    return this.#local.has(buffer) || this.#directory.plan(buffer)?.kind === 'virtual';
   }
 
   parameter(buffer: BufferId): KernelBuffer {

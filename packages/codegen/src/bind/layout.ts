@@ -3,6 +3,7 @@
 import { dtypeInfo, get, invariant } from '@tsinductor/base';
 import { add, int, maximum, multiply } from '@tsinductor/ir';
 import type { BufferId, Index, Kernel, KernelBuffer, LoopProgram, Schedule } from '@tsinductor/ir';
+import { BufferDirectory } from './buffer-directory.ts';
 import { roundUp } from './index-math.ts';
 
 const alignment = 64;
@@ -28,6 +29,7 @@ export function layoutConstants(program: LoopProgram): ConstantsLayout {
 
 export interface Layout {
   readonly schedule: Schedule;
+  readonly directory: BufferDirectory;
   readonly constants: ConstantsLayout;
   /** The position of the constants' block in the table of addresses; the workspace follows it. */
   readonly constantsPosition: number;
@@ -43,6 +45,7 @@ export function layoutProgram(schedule: Schedule, kernels: readonly WorkspaceOwn
   const base = roundUp(schedule.workspaceBytes, alignment);
   return {
     schedule,
+    directory: new BufferDirectory(schedule),
     constants: layoutConstants(program),
     constantsPosition: program.inputs.length + program.outputs.length,
     workspaceBytes: own.reduce((left, right) => maximum(left, add(base, right)), base),
@@ -72,14 +75,14 @@ export interface Address {
 }
 
 export function addressOf(layout: Layout, kernel: WorkspaceOwner, buffer: KernelBuffer): Address {
-  const { schedule, constantsPosition, constants } = layout;
+  const { schedule, directory, constantsPosition, constants } = layout;
   const workspace = constantsPosition + 1;
   if (buffer.storage.kind === 'workspace') {
     const base = roundUp(schedule.workspaceBytes, alignment);
     return { position: workspace, offset: add(base, get(privateOffsets(kernel).offsets, buffer.name)) };
   }
   const { buffer: id } = buffer.storage;
-  const plan = schedule.buffers.find((candidate) => candidate.buffer === id);
+  const plan = directory.plan(id);
   invariant(plan !== undefined, `buffer ${buffer.name} has no plan`);
   switch (plan.kind) {
     case 'input':
@@ -91,7 +94,7 @@ export function addressOf(layout: Layout, kernel: WorkspaceOwner, buffer: Kernel
     case 'workspace':
       return { position: workspace, offset: plan.offset };
     case 'hosted': {
-      const host = schedule.buffers.find((candidate) => candidate.buffer === plan.output);
+      const host = directory.plan(plan.output);
       invariant(host?.kind === 'output', `buffer ${buffer.name} lies in a result that has no place`);
       return { position: schedule.program.inputs.length + host.position, offset: plan.offset };
     }

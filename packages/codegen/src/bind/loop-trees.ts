@@ -1,4 +1,5 @@
 // Questions about a nest of loops: which nodes and loops are below, which buffers a node reads.
+import { elementsOf } from '@tsinductor/ir';
 import type { BufferId, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 
 /** The positions of the nodes below `tree`, in execution order. */
@@ -22,7 +23,7 @@ export function touches(node: LoopNode, buffer: BufferId): boolean {
     node.kind === 'map' || node.kind === 'scatter'
       ? [node.body]
       : node.kind === 'contract'
-        ? []
+        ? elementsOf(node)
         : [node.init, node.step, node.finish];
   return bodies.some((body) => body.nodes.some((scalar) => scalar.kind === 'load' && scalar.buffer === buffer));
 }

@@ -1,15 +1,29 @@
-// What code that binds Block IR asks of whoever binds it: the program, its tiles, names for values. Both targets' binders
-// are one.
+// What code that binds Block IR asks of whoever binds it: the program, its tiles and what is known of where they are, names
+// for values. The binders of all targets are one.
 import type { SourceLocation } from '@tsinductor/base';
-import type { BlockProgram, Index, Tile, TileId, Value } from '@tsinductor/ir';
+import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import type { KernelWriter } from '../bind/kernel-writer.ts';
+
+/** Where a tile is, as far as that is the same for all targets. */
+export type KnownHome =
+  /** A scalar: its value, and the same as an index where it is one. */
+  | { readonly kind: 'scalar'; readonly value: Value; readonly index: Index | undefined }
+  /** Computed wherever it is used. */
+  | { readonly kind: 'virtual'; readonly node: TileOp }
+  /** Another tile with a scalar added to each element: a pointer that a loop moves. */
+  | { readonly kind: 'shifted'; readonly base: TileId; readonly shift: Index };
 
 export interface BlockScope {
   readonly writer: KernelWriter;
   readonly program: BlockProgram;
   /** Indices of the instance along the grid's axes. */
-  readonly programIds: readonly Index[];
+  readonly programIds: Index[];
   tile(id: TileId): Tile;
+  /** Undefined where the elements are in memory of the target's. */
+  known(id: TileId): KnownHome | undefined;
+  learn(id: TileId, home: KnownHome): void;
+  /** The user's name of a tile, for what is made of it. */
+  label(id: TileId, otherwise: string): string;
   /** A name for `value` in the present block of statements. */
   name(value: Value, base: string): Value;
   /** Ends with a UserError: the target has no form for the program. */

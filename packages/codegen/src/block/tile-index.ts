@@ -2,25 +2,42 @@
 // Addresses and masks are read this way, so that an access is known to be contiguous, strided or uniform. Law: what becomes
 // an address or a mask is computed without overflow; a program in which it overflows faults in the interpreter.
 import { at, isInteger } from '@tsinductor/base';
-import { add, int, multiply, negate, subtract } from '@tsinductor/ir';
-import type { Index, TileId, TileOp } from '@tsinductor/ir';
+import { add, int, isElementOp, multiply, negate, subtract } from '@tsinductor/ir';
+import type { ElementOp, Index, TileId } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import { gridSize } from './block-names.ts';
 import type { BlockScope } from './block-scope.ts';
 import { sourceCoordinates } from './coordinates.ts';
 
-export type IndexOf = (id: TileId, coordinates: readonly Index[]) => Index | undefined;
+/** The element of a tile of integers at `coordinates`, if it is an index expression. */
+export function tileIndex(id: TileId, coordinates: readonly Index[], scope: BlockScope): Index | undefined {
+  if (!isInteger(scope.tile(id).dtype)) return undefined;
+  const home = scope.known(id);
+  switch (home?.kind) {
+    case undefined:
+      return undefined;
+    case 'scalar':
+      return home.index;
+    case 'shifted': {
+      const base = tileIndex(home.base, coordinates, scope);
+      return base === undefined ? undefined : add(base, home.shift);
+    }
+    case 'virtual':
+      return isElementOp(home.node) ? elementIndex(home.node, coordinates, scope) : undefined;
+  }
+}
+
+/** A scalar integer as an index. */
+export const scalarTileIndex = (id: TileId, scope: BlockScope): Index | undefined =>
+  tileIndex(id, scope.tile(id).shape.map(() => int(0)), scope); // prettier-ignore
 
 type Arithmetic = (left: Index, right: Index) => Index;
 const arithmetic: Readonly<Partial<Record<PointwiseName, Arithmetic>>> = { add, sub: subtract, mul: multiply };
 
-/** The element of a node's result at `coordinates`, if it is an index expression; `indexOf` says it of its operands. */
-export function nodeIndex(
-  node: TileOp,
-  coordinates: readonly Index[],
-  { scope, indexOf }: { readonly scope: BlockScope; readonly indexOf: IndexOf },
-): Index | undefined {
-  const operand = (slot: number, where = coordinates): Index | undefined => indexOf(at(node.args, slot), where);
+/** The same of an operation's result. */
+export function elementIndex(node: ElementOp, coordinates: readonly Index[], scope: BlockScope): Index | undefined {
+  const operand = (slot: number, where = coordinates): Index | undefined =>
+    tileIndex(at(node.args, slot), where, scope);
   switch (node.op) {
     case 'programId':
       return at(scope.programIds, node.attrs.axis);
@@ -49,20 +66,12 @@ export function nodeIndex(
       return applyIndex(node.attrs.op, [operand(0), node.args.length > 1 ? operand(1) : int(0)]);
     case 'argument':
     case 'bitcast':
-    case 'load':
-    case 'store':
-    case 'atomic':
-    case 'atomicCas':
     case 'gather':
-    case 'dot':
-    case 'barrier':
-    case 'print':
-    case 'assert':
       return undefined;
   }
 }
 
-export function applyIndex(op: PointwiseName, [left, right]: readonly (Index | undefined)[]): Index | undefined {
+function applyIndex(op: PointwiseName, [left, right]: readonly (Index | undefined)[]): Index | undefined {
   if (left === undefined || right === undefined) return undefined;
   if (op === 'neg') return negate(left);
   return arithmetic[op]?.(left, right);

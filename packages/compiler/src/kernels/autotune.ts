@@ -2,19 +2,21 @@
 // once, in any process: its record lies on disk, so that adding a configuration times only that one. While they are timed
 // kernels write to their tensors; what those held is put back before the launch that was asked for.
 import { tmpdir } from 'node:os';
-import { at, stableHash } from '@tsinductor/base';
+import { at, get, stableHash } from '@tsinductor/base';
 import { openRecords } from '@tsinductor/cache';
 import type { RecordStore } from '@tsinductor/cache';
 import { isConstexpr } from '@tsinductor/dsl';
 import type { LaunchArguments, MetaArguments, Schema } from '@tsinductor/dsl';
 import type { Tensor } from '@tsinductor/tensor';
-import { placeOf } from '@tsinductor/tensor/internal';
-import { bindLaunch } from './bind-arguments.ts';
+import { placeOf, recorderInUse } from '@tsinductor/tensor/internal';
+import type { KernelLaunch } from '@tsinductor/tensor/internal';
 import type { BoundLaunch } from './bind-arguments.ts';
 import { doBench } from './do-bench.ts';
 import type { BenchOptions } from './do-bench.ts';
 import { badConfiguration, badKey, noConfigurations } from './kernel-errors.ts';
 import type { GridLike, Kernel, LaunchOptions } from './kernel.ts';
+import type { Grid } from './prepare-kernel.ts';
+import { recordedLaunch, writtenBy } from './record-launch.ts';
 
 export interface AutotuneOptions<S extends Schema, Config> {
   /** Launch constants (and `numWarps`, `numStages`) to try, the first where nothing was measured. */
@@ -49,8 +51,9 @@ type Plain = Readonly<Record<string, number | undefined>>;
 
 export function autotune<S extends Schema, Config extends Partial<MetaArguments<S>>>(
   kernel: Kernel<S>,
-  { configs, key, bench }: AutotuneOptions<S, Config>,
+  options: AutotuneOptions<S, Config>,
 ): TunedKernel<S, Config> {
+  const { configs, key } = options;
   const { schema } = kernel.definition;
   if (configs.length === 0) throw noConfigurations(kernel.name);
   for (const config of configs as readonly Plain[]) {
@@ -61,69 +64,134 @@ export function autotune<S extends Schema, Config extends Partial<MetaArguments<
     }
   }
   for (const name of key) if (!Object.hasOwn(schema, name)) throw badKey(kernel.name, name);
-  const tuner = new Tuner(kernel, { configs, key, bench });
-  type Best = TuningResult<Config>;
+  const tuner = new Tuner(kernel, options);
   return {
     kernel,
-    launch: (grid, args, options = {}) => {
-      tuner.launch(grid, args, options);
+    launch: (grid, args, how = {}) => {
+      tuner.launch(grid, args, how);
     },
-    best: (grid, args, options = {}) => tuner.best(grid, args, options) as unknown as Best,
+    best: (grid, args, how = {}) => {
+      const recorder = recorderInUse();
+      const measure = (): TuningResult<Config> => tuner.best(grid, args, how);
+      return recorder === undefined ? measure() : recorder.suspend(measure, `best() of kernel ${kernel.name} measures`);
+    },
   };
 }
 
-interface TunerOptions {
-  readonly configs: readonly Plain[];
-  readonly key: readonly string[];
-  readonly bench: BenchOptions | undefined;
+/** Arguments as they are given, without the constants of configurations. */
+type Given = Readonly<Record<string, unknown>>;
+
+interface Choice<Config> {
+  readonly config: Config;
+  /** The constants among it, and the rest. */
+  readonly constants: Plain;
+  readonly hints: Pick<LaunchOptions, 'numWarps' | 'numStages'>;
 }
 
-class Tuner<S extends Schema> {
+interface Best<Config> {
+  readonly choice: Choice<Config>;
+  readonly result: TuningResult<Config>;
+}
+
+/** A launch that may be made by any of the choices. */
+interface Launching<Config> {
+  /** What the times depend on beside dtypes and the machine. */
+  readonly keys: readonly string[];
+  readonly options: LaunchOptions;
+  readonly of: (choice: Choice<Config>) => { readonly bound: BoundLaunch; readonly size: Grid };
+}
+
+class Tuner<S extends Schema, Config extends object> {
   readonly #kernel: Kernel<S>;
-  readonly #options: TunerOptions;
-  readonly #best = new Map<string, TuningResult<Plain>>();
+  readonly #choices: readonly Choice<Config>[];
+  readonly #key: readonly string[];
+  readonly #bench: BenchOptions | undefined;
+  readonly #best = new Map<string, Best<Config>>();
 
-  constructor(kernel: Kernel<S>, options: TunerOptions) {
+  constructor(kernel: Kernel<S>, { configs, key, bench }: AutotuneOptions<S, Config>) {
     this.#kernel = kernel;
-    this.#options = options;
+    this.#choices = configs.map((config) => {
+      const { numWarps, numStages, ...constants } = config as Plain;
+      const warps = numWarps === undefined ? {} : { numWarps };
+      return { config, constants, hints: numStages === undefined ? warps : { ...warps, numStages } };
+    });
+    this.#key = key;
+    this.#bench = bench;
   }
 
-  launch(grid: GridLike<S>, args: object, options: LaunchOptions): void {
-    const { config } = this.best(grid, args, options);
-    this.#launch(grid, { args, config, options });
+  launch(grid: GridLike<S>, args: Given, options: LaunchOptions): void {
+    const launching = this.#launching(grid, args, options);
+    const recorder = recorderInUse();
+    if (recorder === undefined) this.#launchBest(launching);
+    else recorder.launch(this.#recorded(launching));
   }
 
-  #launch(grid: GridLike<S>, { args, config, options }: { args: object; config: Plain; options: LaunchOptions }): void {
-    const { numWarps, numStages, ...constants } = config;
-    const all = { ...args, ...constants } as unknown as LaunchArguments<S, Tensor>;
-    const hints = {
-      ...(numWarps === undefined ? {} : { numWarps }),
-      ...(numStages === undefined ? {} : { numStages }),
+  best(grid: GridLike<S>, args: Given, options: LaunchOptions): TuningResult<Config> {
+    return this.#bestOf(this.#launching(grid, args, options)).result;
+  }
+
+  #launching(grid: GridLike<S>, args: Given, options: LaunchOptions): Launching<Config> {
+    return {
+      keys: this.#key.map((name) => String(args[name])),
+      options,
+      of: ({ constants }) => {
+        const bound = this.#kernel.bind({ ...args, ...constants }, options);
+        return { bound, size: this.#kernel.gridOf(grid, bound.constants) };
+      },
     };
-    this.#kernel.launch(grid, all, { ...options, ...hints });
   }
 
-  best(grid: GridLike<S>, args: object, options: LaunchOptions): TuningResult<Plain> {
-    const problem = this.#problem(args, options);
+  /** The launch as a node of a graph: whatever a choice writes to is written; grids are known when it is recorded. */
+  #recorded({ keys, options, of }: Launching<Config>): KernelLaunch {
+    const { name, definition } = this.#kernel;
+    const launches = new Map(this.#choices.map((choice) => [choice, of(choice)] as const));
+    const known = (choice: Choice<Config>): ReturnType<typeof of> => get(launches, choice);
+    const written = new Set([...launches.values()].flatMap(({ bound }) => [...writtenBy(definition, bound)]));
+    const tuned = this.#choices.map(({ constants, hints }) => JSON.stringify({ ...constants, ...hints }));
+    return recordedLaunch({
+      name,
+      args: known(at(this.#choices, 0)).bound.args,
+      written,
+      attrs: { tuned },
+      launch: (args) => {
+        const withArgs = (choice: Choice<Config>): ReturnType<typeof of> => {
+          const { bound, size } = known(choice);
+          return { bound: { ...bound, args }, size };
+        };
+        this.#launchBest({ keys, options, of: withArgs });
+      },
+    });
+  }
+
+  #launchBest(launching: Launching<Config>): void {
+    this.#run(this.#bestOf(launching).choice, launching);
+  }
+
+  #run(choice: Choice<Config>, { of, options }: Launching<Config>): void {
+    const { bound, size } = of(choice);
+    this.#kernel.run(size, bound, { ...options, ...choice.hints });
+  }
+
+  #bestOf(launching: Launching<Config>): Best<Config> {
+    const first = launching.of(at(this.#choices, 0)).bound;
+    const problem = this.#problem(launching, first);
     const known = this.#best.get(problem);
     if (known !== undefined) return known;
-    const result = this.#measure(problem, grid, { args, options });
-    this.#best.set(problem, result);
-    return result;
+    const best = this.#measure(problem, launching, first);
+    this.#best.set(problem, best);
+    return best;
   }
 
   /** What the times depend on: the kernel, the key's arguments, dtypes, the machine. */
-  #problem(args: object, options: LaunchOptions): string {
+  #problem({ keys, options }: Launching<Config>, { args }: BoundLaunch): string {
     const { definition, session } = this.#kernel;
-    const bound = this.#bound(args, at(this.#options.configs, 0));
     const machine = session.machine();
-    const given = args as Readonly<Record<string, unknown>>;
     return stableHash({
       kernel: definition.name,
       source: definition.source.text,
       functions: Object.entries(definition.functions).map(([name, { text }]) => [name, text]),
-      key: this.#options.key.map((name) => String(given[name])),
-      dtypes: bound.args.map(({ dtype }) => dtype),
+      key: keys,
+      dtypes: args.map(({ dtype }) => dtype),
       backend: options.backend ?? 'any',
       machine:
         machine.kind === 'native'
@@ -132,18 +200,7 @@ class Tuner<S extends Schema> {
     });
   }
 
-  #bound(args: object, config: Plain): BoundLaunch {
-    const constants = Object.entries(config).filter(([name]) => name !== 'numWarps' && name !== 'numStages');
-    const { name, definition } = this.#kernel;
-    return bindLaunch(name, definition.schema, { ...args, ...Object.fromEntries(constants) });
-  }
-
-  #measure(
-    problem: string,
-    grid: GridLike<S>,
-    { args, options }: { args: object; options: LaunchOptions },
-  ): TuningResult<Plain> {
-    const { configs, bench } = this.#options;
+  #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
     const { session } = this.#kernel;
     using records: RecordStore = openRecords({
       root: session.config.cacheDir,
@@ -153,20 +210,22 @@ class Tuner<S extends Schema> {
       },
     });
     const stored = records.read(problem);
-    const missing = configs.filter((config) => millisecondsOf(stored.get(stableHash(config))) === undefined);
-    const restore = missing.length === 0 ? undefined : keepContents(this.#bound(args, at(configs, 0)));
-    const times = configs.map((config) => {
-      const before = millisecondsOf(stored.get(stableHash(config)));
-      if (before !== undefined) return before;
+    const before = this.#choices.map(({ config }) => millisecondsOf(stored.get(stableHash(config))));
+    const measured = before.filter((milliseconds) => milliseconds === undefined).length;
+    const restore = measured === 0 ? undefined : keepContents(first);
+    const times = this.#choices.map((choice, position) => {
+      const known = before[position];
+      if (known !== undefined) return known;
       const milliseconds = doBench(() => {
-        this.#launch(grid, { args, config, options });
-      }, bench);
-      records.write(problem, stableHash(config), { milliseconds, config });
+        this.#run(choice, launching);
+      }, this.#bench);
+      records.write(problem, stableHash(choice.config), { milliseconds, config: choice.config });
       return milliseconds;
     });
     restore?.();
     const best = times.indexOf(Math.min(...times));
-    return { config: at(configs, best), milliseconds: at(times, best), measured: missing.length, times };
+    const choice = at(this.#choices, best);
+    return { choice, result: { config: choice.config, milliseconds: at(times, best), measured, times } };
   }
 }
 

@@ -2,7 +2,7 @@
 import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isConstexpr, isPointer } from '@tsinductor/dsl';
-import type { Schema, SchemaEntry } from '@tsinductor/dsl';
+import type { ArgumentFacts, Schema, SchemaEntry } from '@tsinductor/dsl';
 import { castValue } from '@tsinductor/ops';
 import type { Value } from '@tsinductor/ops';
 import { isTensor } from '@tsinductor/tensor';
@@ -17,6 +17,20 @@ export type BoundArgument =
 export interface BoundLaunch {
   readonly args: readonly BoundArgument[];
   readonly constants: Readonly<Record<string, number>>;
+}
+
+const alignment = 16;
+
+/** What code may be made for: `isNative` where it gets the addresses. */
+export function factsOf(argument: BoundArgument, { isNative }: { readonly isNative: boolean }): ArgumentFacts {
+  const { dtype } = argument;
+  if (argument.kind === 'buffer') {
+    const isAligned = isNative && argument.tensor.address % alignment === 0;
+    return { dtype, divisor: isAligned ? alignment : 1 };
+  }
+  const value = Number(argument.value);
+  const isInteger = dtype === 'i32' || dtype === 'i64';
+  return { dtype, divisor: isInteger && value % alignment === 0 ? alignment : 1, isOne: isInteger && value === 1 };
 }
 
 /** Throws UserError KERNEL_LAUNCH_ARGUMENT naming kernel and argument. */
@@ -40,6 +54,12 @@ function constantOf(kernel: string, name: string, value: unknown): number {
   throw badArgument(kernel, name, { value, expected: 'a number: it is a launch constant' });
 }
 
+/** Throws UserError KERNEL_LAUNCH_ARGUMENT: kernels run on the CPU. */
+export function requireHost(kernel: string, name: string, { device }: Tensor): void {
+  if (device !== 'cpu')
+    throw badArgument(kernel, name, { found: `a tensor on ${device}`, expected: 'a tensor on the CPU: x.cpu()' });
+}
+
 function bindArgument(
   kernel: string,
   { name, entry }: { name: string; entry: SchemaEntry },
@@ -54,6 +74,7 @@ function bindArgument(
         found: `a tensor of ${value.dtype}`,
         expected: `a tensor of ${dtype}: x.to(${dtype})`,
       });
+    requireHost(kernel, name, value);
     return { kind: 'buffer', name, dtype: value.dtype, tensor: value };
   }
   if (typeof value !== 'number' && typeof value !== 'bigint' && typeof value !== 'boolean')

@@ -5,22 +5,23 @@ import { readFileSync } from 'node:fs';
 import type { SourceLocation } from '@tsinductor/base';
 import { defineKernel, lowerKernel } from '@tsinductor/dsl';
 import type {
-  AnyFunction, ArgumentFacts, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart, Specialisation,
+  AnyFunction, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart, Specialisation,
 } from '@tsinductor/dsl'; // prettier-ignore
 import { printBlockProgram, printKernelIr } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
-import { placeOf, userLocation, writesAreShared } from '@tsinductor/tensor/internal';
+import { placeOf, recorderInUse, userLocation, writesAreShared } from '@tsinductor/tensor/internal';
 import { defaultSession, useNativeMemory } from '../default-compiler.ts';
 import type { Session } from '../session.ts';
 import { autotune } from './autotune.ts';
 import type { AutotuneOptions, TunedKernel } from './autotune.ts';
-import { bindLaunch } from './bind-arguments.ts';
-import type { BoundArgument, BoundLaunch } from './bind-arguments.ts';
+import { bindLaunch, factsOf } from './bind-arguments.ts';
+import type { BoundLaunch } from './bind-arguments.ts';
 import { blockTarget, inspectCuda } from './cuda-kernel.ts';
 import type { CudaInspection } from './cuda-kernel.ts';
 import { badGrid, badLaunchOption } from './kernel-errors.ts';
 import { prepareKernel } from './prepare-kernel.ts';
 import type { Grid, PreparedKernel } from './prepare-kernel.ts';
+import { recordedLaunch, writtenBy } from './record-launch.ts';
 
 /** One to three numbers, or a function of the launch constants that gives them. */
 export type GridLike<S extends Schema> = readonly number[] | ((meta: MetaArguments<S>) => readonly number[]);
@@ -124,13 +125,31 @@ export class Kernel<S extends Schema> {
   }
 
   /**
-   * Runs the kernel for every point of `grid`; tensors are written in place. Blocks until it is done.
+   * Runs the kernel for every point of `grid`; tensors are written in place. Blocks until it is done. Inside a function
+   * that is compiled it is a node of the graph, and runs when the function does.
    *
    * @throws UserError KERNEL_GRID, KERNEL_LAUNCH_ARGUMENT, KERNEL_LAUNCH_OPTION, and what is wrong in the body.
    */
   launch(grid: GridLike<S>, args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): void {
-    const bound = this.#bind(args, options);
-    const size = gridOf(this.name, grid, bound.constants);
+    const bound = this.bind(args, options);
+    const size = this.gridOf(grid, bound.constants);
+    const recorder = recorderInUse();
+    if (recorder === undefined) {
+      this.run(size, bound, options);
+      return;
+    }
+    const { args: given, constants } = bound;
+    const written = writtenBy(this.definition, bound);
+    if (size.includes(0)) return;
+    const launch = (own: BoundLaunch['args']): void => {
+      this.run(size, { args: own, constants }, options);
+    };
+    const attrs = { ...constants, grid: size };
+    recorder.launch(recordedLaunch({ name: this.name, args: given, written, attrs, launch }));
+  }
+
+  /** Runs it at once. */
+  run(size: Grid, bound: BoundLaunch, options: LaunchOptions): void {
     const prepared = this.prepare(bound, options);
     if (size.includes(0)) return;
     for (const position of prepared.written) {
@@ -142,7 +161,7 @@ export class Kernel<S extends Schema> {
 
   /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
   inspect(args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): KernelInspection {
-    const bound = this.#bind(args, options);
+    const bound = this.bind(args, options);
     const { program, compiled, runsOn } = this.prepare(bound, options);
     return {
       blockIr: printBlockProgram(program),
@@ -165,10 +184,23 @@ export class Kernel<S extends Schema> {
     return autotune(this, options);
   }
 
-  #bind(args: Readonly<Record<string, unknown>>, options: LaunchOptions): BoundLaunch {
+  /** Arguments, checked against the schema. */
+  bind(args: Readonly<Record<string, unknown>>, options: LaunchOptions): BoundLaunch {
     checkOptions(options);
     useNativeMemory();
     return bindLaunch(this.name, this.definition.schema, args);
+  }
+
+  /** What a grid is for these constants. */
+  gridOf(grid: GridLike<S>, constants: BoundLaunch['constants']): Grid {
+    // The schema's constants are exactly the meta-arguments.
+    const sizes: unknown = typeof grid === 'function' ? grid(constants as MetaArguments<S>) : grid;
+    const isCount = (value: unknown): value is number =>
+      Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31;
+    if (!Array.isArray(sizes) || sizes.length < 1 || sizes.length > 3 || !sizes.every(isCount))
+      throw badGrid(this.name, sizes);
+    const [x = 1, y = 1, z = 1] = sizes;
+    return [x, y, z];
   }
 
   /** The code for bound arguments, made if need be. */
@@ -177,7 +209,7 @@ export class Kernel<S extends Schema> {
     const { backend } = options;
     const { session } = this;
     const isNative = backend !== 'interpreter' && session.machine().kind === 'native';
-    const facts = Object.fromEntries(args.map((argument) => [argument.name, factsOf(argument, isNative)]));
+    const facts = Object.fromEntries(args.map((argument) => [argument.name, factsOf(argument, { isNative })]));
     const specialisation: Specialisation = { arguments: facts, constants };
     const mayAlias = sharesMemory(bound);
     const made = { ...options, mayAlias, session };
@@ -196,30 +228,6 @@ export class Kernel<S extends Schema> {
 function sharesMemory({ args }: BoundLaunch): boolean {
   const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
   return tensors.length > 1 && writesAreShared(tensors, tensors);
-}
-
-const alignment = 16;
-
-function factsOf(argument: BoundArgument, isNative: boolean): ArgumentFacts {
-  const { dtype } = argument;
-  if (argument.kind === 'buffer') {
-    const isAligned = isNative && argument.tensor.address % alignment === 0;
-    return { dtype, divisor: isAligned ? alignment : 1 };
-  }
-  const value = Number(argument.value);
-  const isInteger = dtype === 'i32' || dtype === 'i64';
-  return { dtype, divisor: isInteger && value % alignment === 0 ? alignment : 1, isOne: isInteger && value === 1 };
-}
-
-function gridOf<S extends Schema>(name: string, grid: GridLike<S>, constants: BoundLaunch['constants']): Grid {
-  // The schema's constants are exactly the meta-arguments.
-  const sizes: unknown = typeof grid === 'function' ? grid(constants as MetaArguments<S>) : grid;
-  const isCount = (value: unknown): value is number =>
-    Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31;
-  if (!Array.isArray(sizes) || sizes.length < 1 || sizes.length > 3 || !sizes.every(isCount))
-    throw badGrid(name, sizes);
-  const [x = 1, y = 1, z = 1] = sizes;
-  return [x, y, z];
 }
 
 const backends = ['cpp', 'cuda-emulated', 'interpreter'];

@@ -7,15 +7,17 @@ import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
 import { constantToValue, sameShape, tileOps, toConstant } from '@tsinductor/ir';
 import type {
-  BlockParam, FoldNode, ForNode, IfNode, ScalarConstant, Tile, TileAttrs, TileId, TileNode, TileOp, TileOpName, TileType, WhileNode,
+  BlockParam, FoldNode, ForNode, IfNode, Inference, ScalarConstant, Tile, TileAttrs, TileId, TileNode, TileOpName, TileType, WhileNode,
 } from '@tsinductor/ir'; // prettier-ignore
 
 /** A node without what the builder adds: results' ids. */
-export interface OpRequest<Name extends TileOpName> {
-  readonly op: Name;
-  readonly attrs: TileAttrs[Name];
-  readonly args: readonly Tile[];
-}
+export type OpRequest = {
+  readonly [Name in TileOpName]: {
+    readonly op: Name;
+    readonly attrs: TileAttrs[Name];
+    readonly args: readonly Tile[];
+  };
+}[TileOpName];
 
 interface OpenRegion {
   readonly nodes: TileNode[];
@@ -94,20 +96,13 @@ export class TileBuilder {
   }
 
   /** An operation with a result. */
-  op<Name extends TileOpName>(request: OpRequest<Name>): Tile {
+  op(request: OpRequest): Tile {
     return this.#folded(request) ?? this.#number(request);
   }
 
   /** An operation without a result. */
-  act<Name extends TileOpName>({ op, attrs, args }: OpRequest<Name>): void {
-    this.#emit({
-      kind: 'op',
-      op,
-      attrs,
-      args: args.map(({ id }) => id),
-      results: [],
-      origin: this.origin,
-    } as unknown as TileOp);
+  act(request: OpRequest): void {
+    this.#emit({ ...request, kind: 'op', args: idsOf(request.args), results: [], origin: this.origin });
   }
 
   apply(op: PointwiseName, args: readonly Tile[]): Tile {
@@ -143,9 +138,10 @@ export class TileBuilder {
   }
 
   /** The tile of an operation, an earlier one if it says the same and has no effect. */
-  #number<Name extends TileOpName>({ op, attrs, args }: OpRequest<Name>): Tile {
+  #number(request: OpRequest): Tile {
+    const { op, attrs, args } = request;
     const isPure = tileOps[op].effect === 'none';
-    const ids = args.map(({ id }) => id);
+    const ids = idsOf(args);
     const key = isPure ? JSON.stringify([op, attrs, ids]) : '';
     if (isPure) {
       const innermost = this.#open.findLastIndex(({ isSealed }) => isSealed);
@@ -154,23 +150,21 @@ export class TileBuilder {
         if (tile !== undefined) return tile;
       }
     }
-    const infer = tileOps[op].infer;
-    const tile = this.fresh(infer({ args, attrs, params: this.params }) ?? { dtype: 'bool', shape: [] });
-    this.#emit({ kind: 'op', op, attrs, args: ids, results: [tile], origin: this.origin } as unknown as TileOp);
+    const tile = this.fresh(inferred(op, { args, attrs, params: this.params }) ?? { dtype: 'bool', shape: [] });
+    this.#emit({ ...request, kind: 'op', args: ids, results: [tile], origin: this.origin });
     if (isPure) at(this.#open, this.#open.length - 1).known.set(key, tile);
     return tile;
   }
 
-  #folded({ op, attrs, args }: OpRequest<TileOpName>): Tile | undefined {
-    if (op === 'apply') return this.#foldApply((attrs as TileAttrs['apply']).op, args);
+  #folded(request: OpRequest): Tile | undefined {
+    const { op, attrs, args } = request;
+    if (op === 'apply') return this.#foldApply(attrs.op, args);
     const [value] = args;
     const known = value === undefined ? undefined : this.constantOf(value);
     if (value === undefined || known === undefined) return undefined;
-    const { shape } = attrs as { shape?: readonly number[] };
-    if ((op === 'broadcast' || op === 'reshape') && shape !== undefined)
-      return this.constant(known, { dtype: value.dtype, shape });
+    if (op === 'broadcast' || op === 'reshape') return this.constant(known, { dtype: value.dtype, shape: attrs.shape });
     if (op !== 'cast') return undefined;
-    const { dtype } = attrs as TileAttrs['cast'];
+    const { dtype } = attrs;
     const result = castValue(this.#scalar(known, value.dtype), value.dtype, dtype);
     return this.constant(asConstant(result), { dtype, shape: value.shape });
   }
@@ -196,6 +190,11 @@ export class TileBuilder {
     return entry.traits.commutative === true && isNumber(known[0], identity) ? y : undefined;
   }
 }
+
+const idsOf = (tiles: readonly Tile[]): readonly TileId[] => tiles.map(({ id }) => id);
+
+const inferred = <Name extends TileOpName>(op: Name, given: Inference<TileAttrs[Name]>): TileType | undefined =>
+  tileOps[op].infer(given);
 
 const asConstant = (value: Value): ScalarConstant | bigint =>
   typeof value === 'bigint' ? value : toConstant(value, 'f64');

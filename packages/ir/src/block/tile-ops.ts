@@ -5,14 +5,14 @@ import type { DType } from '@tsinductor/base';
 import { pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName } from '@tsinductor/ops';
 import { lawBroken } from '../errors.ts';
-import type { AtomicMode, BlockParam, TileAttrs, TileOpName, TileType } from './block.ts';
+import type { AtomicMode, BlockParam, TileAttrs, TileNode, TileOp, TileOpName, TileType } from './block.ts';
 
 export interface TileOpEntry<Name extends TileOpName> {
   readonly doc: string;
   /** How many operands there may be. */
   readonly operands: readonly [least: number, most: number];
   /** What else than its results it does. A node with no effect and no user may be dropped. */
-  readonly effect: 'none' | 'read' | 'write' | 'atomic' | 'other';
+  readonly effect: Name extends EffectName ? 'read' | 'write' | 'atomic' | 'other' : 'none';
   /** The result's type, or undefined where there is none. Throws InternalError where a law is broken. */
   readonly infer: (given: Inference<TileAttrs[Name]>) => TileType | undefined;
 }
@@ -24,6 +24,15 @@ export interface Inference<Attrs> {
 }
 
 type TileOpTable = { readonly [Name in TileOpName]: TileOpEntry<Name> };
+
+/** Operations that do something, or read memory. */
+type EffectName = 'load' | 'store' | 'atomic' | 'atomicCas' | 'barrier' | 'print' | 'assert';
+
+/** An operation of which each element follows from elements of its operands and from its place. */
+export type ElementOp = TileOp & { readonly op: Exclude<TileOpName, EffectName | 'dot'> };
+
+export const isElementOp = (node: TileNode): node is ElementOp =>
+  node.kind === 'op' && tileOps[node.op].effect === 'none' && node.op !== 'dot';
 
 const require = (holds: boolean, law: string): void => {
   if (!holds) throw lawBroken('tile operation', law);

@@ -11,7 +11,7 @@ import type { BoundCall } from '../bound-call.ts';
 import type { HostCall } from '../custom-op/custom-op.ts';
 import { deferredLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
-import type { Placed, Recorder } from '../recorder.ts';
+import type { KernelLaunch, Placed, Recorder, Writing } from '../recorder.ts';
 import { placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { writeElements } from '../write.ts';
@@ -76,20 +76,31 @@ export class LazyRecorder implements Recorder {
     return this.suspend(runInPlace, reason);
   }
 
+  launch({ name, operands, run }: KernelLaunch): void {
+    const reason = `kernel ${name} is launched`;
+    const tensors = operands.map(({ tensor }) => tensor);
+    this.#place(tensors, reason);
+    this.suspend(() => {
+      run(tensors);
+    }, reason);
+  }
+
   literal(bytes: Uint8Array, meta: Parameters<Recorder['literal']>[1]): Tensor {
     return this.#current().session.literal(bytes, meta);
   }
 
-  write(target: Tensor, value: Tensor, operation: string): void {
+  write(target: Tensor, value: Tensor, writing: Writing): void {
     this.#admit([value, target]);
     const segment = this.#current();
-    if (!segment.session.conflicts(target, 'write')) {
+    const { operation } = writing;
+    segment.session.checkWrite(target, writing);
+    if (!segment.session.conflicts(target, writing)) {
       this.#inputs.enter(operation, segment.log.length);
       segment.log.write(target, value, operation);
-      segment.session.write(target, value, operation);
+      segment.session.write(target, value, writing);
       return;
     }
-    this.#place([value, target], `${operation} writes into memory that several tensors share`);
+    this.#place([value, target], `${operation} writes into memory that is seen in another place as well`);
     this.#sources.protect(placeOf(target, operation).storage);
     unrecorded(() => {
       writeElements(target, value, operation);
@@ -137,7 +148,7 @@ export class LazyRecorder implements Recorder {
   /** Ends the segment where an operand is memory that it has written to under another name. */
   #admit(tensors: readonly Tensor[]): void {
     const session = this.#segment?.session;
-    if (session === undefined || !tensors.some((tensor) => session.conflicts(tensor, 'read'))) return;
+    if (session === undefined || !tensors.some((tensor) => session.conflicts(tensor))) return;
     this.#end([], { reason: 'it uses memory that was written to under another name', location: deferredLocation() });
   }
 

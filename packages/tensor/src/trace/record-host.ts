@@ -28,7 +28,7 @@ export function recordHost(session: TraceSession, host: HostCall, { views, made 
   const results = builder.host(node, metas).map(made);
   const fresh = results.slice(0, results.length - mutated.length);
   mutated.forEach((position, written) => {
-    session.write(at(call.tensors, position), at(results, fresh.length + written), name);
+    session.write(at(call.tensors, position), at(results, fresh.length + written), { operation: name });
   });
   return fresh;
 }

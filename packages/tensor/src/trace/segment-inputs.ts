@@ -14,7 +14,7 @@ import { unrecorded } from '../process-state.ts';
 import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Tensor } from '../tensor.ts';
-import type { DynamicAxis } from './session.ts';
+import type { DynamicAxis } from './input-meta.ts';
 
 /** Remembers what was seen where. */
 export interface InputMemory {

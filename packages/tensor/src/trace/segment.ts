@@ -5,7 +5,7 @@ import { at } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import type { Graph, SizeEnvironment } from '@tsinductor/graph';
 import { isCheckFailure } from '@tsinductor/ir';
-import { defaultExecutor } from '../dispatch.ts';
+import { defaultExecutor } from '../perform.ts';
 import { leftBehind } from '../errors.ts';
 import { unrecorded } from '../process-state.ts';
 import { placeOf } from '../tensor.ts';

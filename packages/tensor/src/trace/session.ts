@@ -5,13 +5,11 @@
 //
 // Placeholders stand in the order in which inputs were announced and captures were met: `placeholders` says which is
 // which. Every node carries the user's line.
-import { Buffer } from 'node:buffer';
 import { at } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
-import { contiguousStrides, GraphBuilder, scalar, SizeEnvironment } from '@tsinductor/graph';
+import { contiguousStrides, GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
 import { add, int } from '@tsinductor/ir';
-import type { Index } from '@tsinductor/ir';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { Alias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
@@ -20,34 +18,34 @@ import type { HostCall } from '../custom-op/custom-op.ts';
 import { ambientDevice } from '../device.ts';
 import type { Device } from '../device.ts';
 import { metaOf } from '../eager/executor.ts';
-import { elementReader, viewElements } from '../element-array.ts';
+import { viewElements } from '../element-array.ts';
 import {
   aliasedMutation,
-  badArgument,
   dataDependent,
   disposedTensor,
   escapedTensor,
   leavesGraph,
   nestedTrace,
+  repeatedMutation,
+  writeOverlap,
 } from '../errors.ts';
-import { elementsOf, isRowMajor } from '../layout.ts';
+import { elementsOf } from '../layout.ts';
 import { deferredLocation, userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import { outsideScopes } from '../scope.ts';
-import type { Placed, Recorded, Recorder } from '../recorder.ts';
+import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
 import { placedTensor, placeOf, sharesMemory, Tensor } from '../tensor.ts';
+import { inputMeta } from './input-meta.ts';
+import type { DynamicAxis } from './input-meta.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
 import { recordHost, withRefs } from './record-host.ts';
+import { recordLaunch } from './record-launch.ts';
+import { recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
 import { valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
-
-export interface DynamicAxis {
-  readonly axis: number;
-  readonly min?: number;
-  readonly max?: number | null;
-}
+import { isUndone, repeatsElements } from './undo-view.ts';
 
 /** Who a session records for, where it is one of the segments that a function is run in. */
 export interface SegmentOwner {
@@ -67,8 +65,6 @@ export interface TraceOptions {
   readonly owner?: SegmentOwner;
 }
 
-const defaultConstantBytes = 1024;
-
 export class TraceSession implements Recorder {
   readonly isLazy = false;
   readonly sizes: SizeEnvironment = new SizeEnvironment();
@@ -80,7 +76,7 @@ export class TraceSession implements Recorder {
   readonly #captured = new Map<Tensor, TracedView>();
   readonly #inputs: Memory[] = [];
   readonly #fresh: Memory[] = [];
-  readonly #hosts: HostCall[] = [];
+  readonly #hosts: (HostCall | KernelLaunch)[] = [];
   readonly #snapshots = new Map<object, ValueRef>();
   #symbols = 0;
   #isOpen = true;
@@ -175,12 +171,13 @@ export class TraceSession implements Recorder {
     return known;
   }
 
-  /** Whether recording a use of `tensor`, or a write to it, would meet a write through other inputs' memory. */
-  conflicts(tensor: Tensor, use: 'read' | 'write'): boolean {
+  /** Whether a graph cannot say what follows from a use of `tensor`, or from a write to it, as memory is seen in other places. */
+  conflicts(tensor: Tensor, write?: Writing): boolean {
     if (tensor.backing.kind === 'disposed') return false;
     const view = tensor.backing.kind === 'placed' ? this.#captured.get(tensor) : (tensor.backing.handle as TracedView);
-    if (view !== undefined) return use === 'write' && this.#sharing(view.memory).length > 0;
-    const others = this.#inputs.filter((other) => use === 'write' || other.version > 0);
+    if (view !== undefined)
+      return write !== undefined && (this.#sharing(view.memory).length > 0 || !isUndone(this.#builder, view, write));
+    const others = this.#inputs.filter((other) => write !== undefined || other.version > 0);
     return others.some((other) => sharesMemory(tensor, at(this.#placeholders, other.placeholder ?? 0).tensor));
   }
 
@@ -209,37 +206,44 @@ export class TraceSession implements Recorder {
     return recordHost(this, call, { views, made: (ref) => this.#made(ref, call.call.device) });
   }
 
-  literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
-    const { dtype, shape } = meta;
-    const length = elementsOf(shape);
-    const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length });
-    // The next call may bring other values to the same segment.
-    if (this.#options.owner !== undefined) return unrecorded(() => tensorOfElements(elements, dtype, shape));
-    const isNumber = length === 1 && this.#options.keepScalars !== true;
-    const known = isNumber ? elementReader(dtype, elements)(0) : undefined;
-    const full: Meta = { dtype, shape: shape.map(int), strides: contiguousStrides(shape.map(int)) };
-    if (known !== undefined && typeof known !== 'bigint') {
-      return this.#made(
-        this.#builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } }),
-        ambientDevice(),
-      );
-    }
-    if (bytes.length <= (this.#options.maximumConstantBytes ?? defaultConstantBytes)) {
-      return this.#made(this.#builder.constant(Buffer.from(bytes).toString('base64'), full), ambientDevice());
-    }
-    return unrecorded(() => tensorOfElements(elements, dtype, shape));
+  launch(launch: KernelLaunch): void {
+    this.#hosts.push(launch);
+    recordLaunch(this, launch, launch.operands.map(({ tensor }) => this.#viewOf(tensor))); // prettier-ignore
   }
 
-  write(target: Tensor, value: Tensor, operation: string): void {
+  literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
+    const { dtype, shape } = meta;
+    const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length: elementsOf(shape) });
+    const ref = recordLiteral(this.#builder, { ...meta, elements, bytes }, this.#options);
+    return ref === undefined
+      ? unrecorded(() => tensorOfElements(elements, dtype, shape))
+      : this.#made(ref, ambientDevice());
+  }
+
+  /** Throws UserError WRITE_OVERLAP, as eager execution does. */
+  checkWrite(target: Tensor, { operation, isUniform }: Writing): void {
+    const layout = target.backing.kind === 'placed' ? metaOf(target) : this.#viewOf(target).layout;
+    if (isUniform !== true && repeatsElements(layout, this.sizes)) throw writeOverlap(operation);
+  }
+
+  write(target: Tensor, value: Tensor, writing: Writing): void {
+    const { operation } = writing;
+    this.checkWrite(target, writing);
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
     // Nothing is written to no elements, whatever memory they would be in.
     if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
-    if (this.#sharing(view.memory).length > 0) throw aliasedMutation(operation);
+    this.requireOwn(view.memory, operation);
+    if (!isUndone(this.#builder, view, writing)) throw repeatedMutation(operation);
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
     });
+  }
+
+  /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
+  requireOwn(memory: Memory, operation: string): void {
+    if (this.#sharing(memory).length > 0) throw aliasedMutation(operation);
   }
 
   read(_: Tensor, operation: string): Placed {
@@ -300,7 +304,7 @@ export class TraceSession implements Recorder {
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
     const placeholder = this.#placeholders.length;
     const ref = this.#announce(tensor, kind, meta);
-    const memory: Memory = { current: ref, version: 0, placeholder, home: this, device: tensor.device, tensors: [] };
+    const memory = this.#memory(ref, tensor.device, placeholder);
     this.#inputs.push(memory);
     if (this.#sharing(memory).some(({ version }) => version > 0)) throw aliasedMutation('an earlier operation');
     const view: TracedView = {
@@ -327,15 +331,9 @@ export class TraceSession implements Recorder {
   }
 
   #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
-    const meta = metaOf(tensor);
-    if (dynamic.length === 0) return meta;
-    if (!isRowMajor(tensor))
-      throw badArgument('trace', 'a dynamic axis of a tensor that is not contiguous', 'call contiguous() first');
-    const shape = meta.shape.map((size, axis): Index => {
-      const wanted = dynamic.find((candidate) => candidate.axis === axis);
-      return wanted === undefined ? size : this.sizes.declare(`s${this.#symbols++}`, at(tensor.shape, axis), wanted);
-    });
-    return { dtype: tensor.dtype, shape, strides: contiguousStrides(shape) };
+    return inputMeta(tensor, dynamic, (axis) =>
+      this.sizes.declare(`s${this.#symbols++}`, at(tensor.shape, axis.axis), axis),
+    );
   }
 
   #aliases(call: BoundCall, views: readonly TracedView[]): readonly (Alias | undefined)[] {
@@ -348,7 +346,11 @@ export class TraceSession implements Recorder {
     return findAliases(expandCall(call, metas, this.sizes), this.sizes);
   }
 
-  #result({ ref, device }: Made, alias: Alias | undefined, views: readonly TracedView[]): Tensor {
+  #result(
+    { ref, device }: Pick<Memory, 'device'> & Pick<TracedView, 'ref'>,
+    alias: Alias | undefined,
+    views: readonly TracedView[],
+  ): Tensor {
     if (alias === undefined) return this.#made(ref, device);
     const { memory, steps, layout } = at(views, alias.input);
     const offset = { ...alias.layout, offset: add(layout.offset, alias.layout.offset) };
@@ -364,14 +366,18 @@ export class TraceSession implements Recorder {
 
   #made(ref: ValueRef, device: Device): Tensor {
     const { shape, dtype } = this.#builder.meta(ref);
-    const strides = contiguousStrides(shape);
-    const memory: Memory = { current: ref, version: 0, placeholder: undefined, home: this, device, tensors: [] };
+    const memory = this.#memory(ref, device);
     this.#fresh.push(memory);
-    return this.#tensor(
-      dtype,
-      { shape, strides },
-      { memory, steps: [], layout: { shape, strides, offset: int(0) }, ref, version: 0 },
-    );
+    const { strides } = memory.meta;
+    const layout = { shape, strides, offset: int(0) };
+    return this.#tensor(dtype, layout, { memory, steps: [], layout, ref, version: 0 });
+  }
+
+  /** What an input has, or what an operator gave. */
+  #memory(ref: ValueRef, device: Device, placeholder?: number): Memory {
+    const given = this.#builder.meta(ref);
+    const meta = placeholder === undefined ? { ...given, strides: contiguousStrides(given.shape) } : given;
+    return { current: ref, version: 0, meta, placeholder, home: this, device, tensors: [] };
   }
 
   #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
@@ -385,12 +391,6 @@ export class TraceSession implements Recorder {
     handle.memory.tensors.push(tensor);
     return tensor;
   }
-}
-
-/** A value that an operator made, and where it is to be. */
-interface Made {
-  readonly ref: ValueRef;
-  readonly device: Device;
 }
 
 /** Another tensor over the same elements, which holds the memory for itself. */

@@ -2,6 +2,7 @@
 // assumed of symbolic sizes, and what its host nodes call. Plain data, read by whoever compiles or runs the graph.
 import type { Graph, SizeGuard, ViewLayout } from '@tsinductor/graph';
 import type { HostCall } from '../custom-op/custom-op.ts';
+import type { KernelLaunch } from '../recorder.ts';
 import type { Tensor } from '../tensor.ts';
 import type { Placement } from './placement.ts';
 
@@ -28,5 +29,5 @@ export interface TraceResult {
   /** What was assumed of symbolic sizes. */
   readonly guards: readonly SizeGuard[];
   /** What the graph's host nodes call, in their order. */
-  readonly hosts: readonly HostCall[];
+  readonly hosts: readonly (HostCall | KernelLaunch)[];
 }

@@ -4,7 +4,8 @@ import type { Graph, SizeGuard } from '@tsinductor/graph';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { TraceSession } from './session.ts';
-import type { DynamicAxis, TraceOptions } from './session.ts';
+import type { DynamicAxis } from './input-meta.ts';
+import type { TraceOptions } from './session.ts';
 import type { OutputAlias } from './trace-result.ts';
 
 export interface TraceFunctionOptions extends TraceOptions {

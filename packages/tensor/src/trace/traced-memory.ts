@@ -3,7 +3,7 @@
 // chain of primitive views. Reading replays the chain if the memory was written since; writing runs it backwards.
 //
 // Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
-import type { Builder, ValueRef, ViewLayout } from '@tsinductor/graph';
+import type { Builder, Meta, ValueRef, ViewLayout } from '@tsinductor/graph';
 import type { ViewStep } from '../alias.ts';
 import type { Device } from '../device.ts';
 import type { Tensor } from '../tensor.ts';
@@ -13,6 +13,8 @@ export interface Memory {
   /** The value of all elements, in the shape of the tensor that the memory began as. */
   current: ValueRef;
   version: number;
+  /** How its elements lie in the storage that eager execution would have. */
+  readonly meta: Meta;
   /** Where it is an input of the graph: position of the placeholder. */
   readonly placeholder: number | undefined;
   /** What `current` is a value of: a session, or a segment that has ended. */

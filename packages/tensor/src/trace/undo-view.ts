@@ -1,47 +1,92 @@
 // Views backwards: given what a view is to become, the value of its base in which it is so. In: a primitive view, its
 // base and the new value of the view. Out: the new base. One row per primitive view; elements that the view does not show
-// keep their value.
+// keep their value. A view may show an element several times (expanded, overlapping windows): what is written through it is
+// one value everywhere then, or the way back is refused before.
 import { at } from '@tsinductor/base';
-import { contiguousStrides, scalar, sizeAttr, sizesAttr } from '@tsinductor/graph';
-import type { Attr, Builder, ValueRef } from '@tsinductor/graph';
-import { add, int, multiply, subtract } from '@tsinductor/ir';
+import { contiguousStrides, operatorFor, scalar, sizeAttr, sizesAttr } from '@tsinductor/graph';
+import type { Attr, Builder, SizeEnvironment, ValueRef, ViewLayout } from '@tsinductor/graph';
+import { int, multiply, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ViewStep } from '../alias.ts';
-import { brokenTrace, writeOverlap } from '../errors.ts';
+import { brokenTrace } from '../errors.ts';
+import { overlapsItself } from '../layout.ts';
+import type { Writing } from '../recorder.ts';
+import type { TracedView } from './traced-memory.ts';
 
 interface Write {
   readonly base: ValueRef;
   readonly written: ValueRef;
 }
 
-type Undo = (builder: Builder, step: ViewStep, write: Write) => ValueRef;
+interface Rule {
+  readonly undo: (builder: Builder, step: ViewStep, write: Write) => ValueRef;
+  /** Whether it shows every element of its base. */
+  readonly isOnto: boolean;
+}
 
-const rules: Readonly<Record<string, Undo>> = {
-  permute: (builder, { attrs }, { written }) => {
-    const dims = attrs['dims'] as readonly number[];
-    const inverse = dims.map((_, axis) => dims.indexOf(axis));
-    return builder.call('permute', [written], { dims: inverse });
+const rules: Readonly<Record<string, Rule>> = {
+  permute: { undo: undoPermute, isOnto: true },
+  reshape: {
+    undo: (builder, _, { base, written }) =>
+      builder.call('reshape', [written], { shape: sizesAttr(builder.meta(base).shape) }),
+    isOnto: true,
   },
-  reshape: (builder, _, { base, written }) =>
-    builder.call('reshape', [written], { shape: sizesAttr(builder.meta(base).shape) }),
-  slice: undoSlice,
-  expand: (builder, _, write) => {
-    // Only new or unchanged axes of size 1 lead back to one element each.
-    const [shape, wide] = [builder.meta(write.base).shape, builder.meta(write.written).shape];
-    const lead = wide.length - shape.length;
-    const isWider = wide.some((size, axis) => !builder.sizes.same(size, shape[axis - lead] ?? int(1)));
-    if (isWider) throw writeOverlap('a write into an expanded tensor');
-    return builder.call('reshape', [write.written], { shape: sizesAttr(shape) });
-  },
-  diagonal: undoByPosition,
-  unfold: undoByPosition,
-  asStrided: undoByPosition,
+  slice: { undo: undoSlice, isOnto: false },
+  expand: { undo: undoExpand, isOnto: true },
+  diagonal: { undo: undoByPosition, isOnto: false },
+  unfold: { undo: undoByPosition, isOnto: false },
+  asStrided: { undo: undoByPosition, isOnto: false },
 };
 
-export function undoView(builder: Builder, step: ViewStep, write: Write): ValueRef {
-  const rule = Object.hasOwn(rules, step.target) ? rules[step.target] : undefined;
-  if (rule === undefined) throw brokenTrace(`no way back through the view ${step.target}`);
-  return rule(builder, step, write);
+function ruleFor({ target }: ViewStep): Rule {
+  const rule = Object.hasOwn(rules, target) ? rules[target] : undefined;
+  if (rule === undefined) throw brokenTrace(`no way back through the view ${target}`);
+  return rule;
+}
+
+export const undoView = (builder: Builder, step: ViewStep, write: Write): ValueRef =>
+  ruleFor(step).undo(builder, step, write);
+
+/** Whether several elements of a layout are one memory. */
+export const repeatsElements = ({ shape, strides }: Pick<ViewLayout, 'shape' | 'strides'>, sizes: SizeEnvironment): boolean =>
+  overlapsItself({ shape: shape.map((size) => sizes.hint(size)), strides: strides.map((stride) => sizes.hint(stride)) }); // prettier-ignore
+
+/**
+ * Whether the memory's value after a write to the view is what `undoView` makes of it. It is not where the memory, or a
+ * view on the way, shows elements several times, and a write reaches them in some of these places: all must get one value.
+ */
+export function isUndone(builder: Builder, { memory, steps }: TracedView, { isUniform }: Writing): boolean {
+  const { sizes } = builder;
+  const { shape } = builder.meta(memory.current);
+  const strides = memory.placeholder === undefined ? contiguousStrides(shape) : memory.meta.strides;
+  let layout: ViewLayout | undefined = { shape, strides, offset: int(0) };
+  let repeats = repeatsElements(layout, sizes);
+  for (const step of steps) {
+    if (repeats && !ruleFor(step).isOnto) return false;
+    layout = layout && operatorFor(step.target, step.attrs).view?.(layout, step.attrs, sizes);
+    repeats ||= layout === undefined || repeatsElements(layout, sizes);
+  }
+  return !repeats || isUniform === true;
+}
+
+function undoPermute(builder: Builder, { attrs }: ViewStep, { written }: Write): ValueRef {
+  const dims = attrs['dims'] as readonly number[];
+  const inverse = dims.map((_, axis) => dims.indexOf(axis));
+  return builder.call('permute', [written], { dims: inverse });
+}
+
+/** Elements that were repeated are all the same: the first of them stands for all. */
+function undoExpand(builder: Builder, _: ViewStep, { base, written }: Write): ValueRef {
+  const [shape, wide] = [builder.meta(base).shape, builder.meta(written).shape];
+  const lead = wide.length - shape.length;
+  const first = wide.reduce(
+    (value, size, dim) =>
+      builder.sizes.same(size, shape[dim - lead] ?? int(1))
+        ? value
+        : builder.call('slice', [value], { dim, start: 0, end: 1, step: 1 }),
+    written,
+  );
+  return builder.call('reshape', [first], { shape: sizesAttr(shape) });
 }
 
 /** Along the axis: where (i - start) is a step inside the slice, the written element, else the base's. */
@@ -87,7 +132,6 @@ function undoByPosition(builder: Builder, { target, attrs }: ViewStep, { base, w
   const count = shape.reduce<Index>((product, size) => multiply(product, size), int(1));
   const viewed = builder.meta(written).shape;
   const total = viewed.reduce<Index>((product, size) => multiply(product, size), int(1));
-  requireDistinct(builder, { target, attrs }, viewed);
   const places = builder.call('iota', [], { length: sizeAttr(count), start: 0, step: 1, dtype: { dtype: 'i64' } });
   const shaped = builder.call('reshape', [places], { shape: sizesAttr(shape) });
   const flat = (value: ValueRef, length: Index): ValueRef =>
@@ -98,27 +142,4 @@ function undoByPosition(builder: Builder, { target, attrs }: ViewStep, { base, w
     mode: 'set',
   });
   return builder.call('reshape', [updated], { shape: sizesAttr(shape) });
-}
-
-/** Windows and strides may show an element twice: then a write has no meaning. */
-function requireDistinct(builder: Builder, { target, attrs }: ViewStep, shape: readonly Index[]): void {
-  if (
-    target === 'unfold' &&
-    (attrs['step'] as number) < (attrs['size'] as number) &&
-    !builder.sizes.isOne(at(shape, attrs['dim'] as number))
-  ) {
-    throw writeOverlap('a write into overlapping windows');
-  }
-  if (target !== 'asStrided') return;
-  const strides = (attrs['stride'] as readonly Attr[]).map((stride) => builder.sizes.hint(sizeOf(stride)));
-  const sizes = shape.map((size) => builder.sizes.hint(size));
-  const plain = contiguousStrides(shape);
-  if (strides.every((stride, axis) => stride === builder.sizes.hint(at(plain, axis)))) return;
-  const order = sizes.map((size, axis) => ({ size, stride: strides[axis] ?? 0 })).filter(({ size }) => size > 1);
-  order.sort((a, b) => a.stride - b.stride);
-  let covered = add(int(0), int(0));
-  for (const { size, stride } of order) {
-    if (stride <= builder.sizes.hint(covered)) throw writeOverlap('a write into overlapping strides');
-    covered = add(covered, int((size - 1) * stride));
-  }
 }

@@ -1,0 +1,34 @@
+// A literal of a traced function. In: its elements. Out: the value that stands for it in the graph: a number, a constant, or
+// nothing where it is to be an input: because it is large, or because the next call may bring others to the same segment.
+import { Buffer } from 'node:buffer';
+import type { DType } from '@tsinductor/base';
+import { contiguousStrides, scalar } from '@tsinductor/graph';
+import type { GraphBuilder, ValueRef } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
+import { elementReader } from '../element-array.ts';
+import type { ElementArray } from '../element-array.ts';
+import type { TraceOptions } from './session.ts';
+
+export interface Literal {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly elements: ElementArray;
+  /** The same, little-endian. */
+  readonly bytes: Uint8Array;
+}
+
+const defaultConstantBytes = 1024;
+
+export function recordLiteral(
+  builder: GraphBuilder,
+  { dtype, shape, elements, bytes }: Literal,
+  { owner, keepScalars = false, maximumConstantBytes = defaultConstantBytes }: TraceOptions,
+): ValueRef | undefined {
+  if (owner !== undefined) return undefined;
+  const known = elements.length === 1 && !keepScalars ? elementReader(dtype, elements)(0) : undefined;
+  if (known !== undefined && typeof known !== 'bigint')
+    return builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } });
+  if (bytes.length > maximumConstantBytes) return undefined;
+  const sizes = shape.map(int);
+  return builder.constant(Buffer.from(bytes).toString('base64'), { dtype, shape: sizes, strides: contiguousStrides(sizes) }); // prettier-ignore
+}
