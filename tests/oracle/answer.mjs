@@ -31,8 +31,10 @@ const camelCase = (name) => name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter
 /** The function of a name: `Tensor.add_` is the method that writes. */
 function functionFor(aten) {
   const isWriting = /^Tensor\..*[^_]_$/.test(aten);
-  if (!isWriting) return callOf(aten)?.call;
-  const method = Tensor.prototype[camelCase(aten.slice('Tensor.'.length, -1)) + '_'];
+  // `to` names devices too, which only the method knows.
+  if (!isWriting && aten !== 'Tensor.to') return callOf(aten)?.call;
+  const name = aten.slice('Tensor.'.length);
+  const method = Tensor.prototype[isWriting ? `${camelCase(name.slice(0, -1))}_` : name];
   return method && (([self, ...args], kwargs) => method.apply(self, [...args, kwargs]));
 }
 

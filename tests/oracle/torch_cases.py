@@ -130,6 +130,16 @@ def calls_of(op, rng):
     return calls
 
 
+def plain_calls_of(op, rng, count):
+    """Up to `count` samples of every dtype as they are, every third one with gaps in its memory."""
+    for dtype in (dtype for dtype in DTYPES if dtype in op.dtypes):
+        samples = samples_of(op, dtype)
+        for number, sample in enumerate(rng.sample(samples, min(count, len(samples)))):
+            call = record(op, sample.noncontiguous() if number % 3 == 2 else sample)
+            if call is not None and all(t.numel() <= LARGEST for t in tensors_in(call[1:])):
+                yield call
+
+
 def errors_of(op):
     try:
         inputs = list(op.error_inputs("cpu")) if op.error_inputs_func is not None else []
@@ -207,8 +217,11 @@ def in_place(call):
 
 
 def cases_of(op, options, rng):
-    calls = calls_of(op, rng)
     yield from ((call, False) for call in errors_of(op))
+    if options.plain > 0:
+        yield from ((call, False) for call in plain_calls_of(op, rng, options.plain))
+        return
+    calls = calls_of(op, rng)
     for number in range(options.cases if calls else 0):
         call = rng.choice(calls)
         if number % 8 == 7:
@@ -221,6 +234,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--plain", type=int, default=0, help="unchanged samples of each dtype, in place of changed ones")
     parser.add_argument("--op")
     parser.add_argument("--after", help="go on after this operator")
     options = parser.parse_args()

@@ -1,17 +1,19 @@
-// Accuracy of every f32 pointwise op of the table over a dense sweep, in units of the last place:
+// Accuracy of every f32 pointwise op of the table, and of every operator that is made of such, over a dense sweep, in units
+// of the last place:
 //
 //   npm run ulp [-- --op NAME --json FILE --interpreter]
 //
 // Measured is the interpreter's definition, against the reference in the op's entry; the compiled C++ is required to equal
-// it bit for bit on the same sweep. Prints for each op its worst error, the operands, and the bound that its entry states.
-// Exit status 1 if a bound is exceeded, if C++ differs, or if an op that rounds has no reference. Without a compiler only
-// the interpreter is measured, and it says so.
+// it bit for bit on the same sweep. Prints for each op (with attributes: for each kind of call that its entry bounds) its
+// worst error, the operands, and the bound that its entry states. Exit status 1 if a bound is exceeded, if C++ differs, or
+// if an op that rounds has no reference. Without a compiler only the interpreter is measured, and it says so.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { contiguousMeta, decompose, GraphBuilder } from '@tsinductor/graph';
+import { contiguousMeta, decompose, GraphBuilder, isTensorParameter, operators } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import { evaluator, isMeasured, opError, pointwise } from '@tsinductor/ops';
 import { tensor } from '@tsinductor/tensor';
+import { GraphProgram } from '@tsinductor/tensor/internal';
 import { severalSweep, unarySweep } from './sweep.mjs';
 
 const { values: options } = parseArgs({
@@ -27,79 +29,102 @@ const sweeps = { 1: unarySweep(), 2: severalSweep(2), 3: severalSweep(3) };
 /** Ops that users call and that compute on f32; those of truth values and of whole numbers do not round. */
 const computesFloats = ({ accepts, rule, internal }) =>
   (accepts === undefined || accepts.includes('f32')) && rule !== 'logical' && internal !== true;
-const chosen = Object.values(pointwise).filter(
-  (op) => computesFloats(op) && (options.op === undefined || options.op === op.name),
+const isChosen = ({ name }) => options.op === undefined || options.op === name;
+
+/** A call to measure: what its entry promises, its operands, and the graph that makes it. */
+function subject({ name, label = name, promise, arity, selects = false, build }) {
+  const within = promise.within ?? (() => true);
+  const measured = sweeps[arity].filter((args) => isMeasured(promise, args) && within(...args));
+  // The condition of a choice is a truth value.
+  const points = selects ? measured.map(([first, ...rest]) => [Number(first > 0), ...rest]) : measured;
+  const dtypes = Array.from({ length: arity }, (_, slot) => (selects && slot === 0 ? 'bool' : 'f32'));
+  const builder = new GraphBuilder();
+  const inputs = dtypes.map((dtype, slot) =>
+    builder.placeholder(`x${slot}`, contiguousMeta([int(points.length)], dtype)),
+  );
+  builder.output(build(builder, inputs));
+  const columns = dtypes.map((dtype, slot) => {
+    const column = Float32Array.from(points, (args) => args[slot]);
+    return tensor(column, dtype === 'bool' ? { dtype } : {});
+  });
+  return { name, label, promise, points, format: promise.format ?? 'f32', graph: decompose(builder.finish()), columns };
+}
+
+const ofTable = Object.values(pointwise)
+  .filter((op) => computesFloats(op) && isChosen(op))
+  .map((op) => {
+    const { name, arity } = op;
+    const evaluate = evaluator(op, 'f32');
+    const build = (builder, inputs) => builder.call(name, inputs, {});
+    const made = subject({ name, promise: op, arity, selects: op.rule === 'select', build });
+    return { ...made, evaluate: () => Float32Array.from(made.points, (args) => Number(evaluate(...args))) };
+  });
+
+/** The attributes of a call, as a reader writes them. */
+const shown = (attrs) =>
+  Object.entries(attrs)
+    .map(([key, value]) => `${key} ${typeof value === 'object' && value !== null ? value.value : value}`)
+    .join(', ');
+
+const ofOperators = [...operators.values()].filter(isChosen).flatMap((operator) =>
+  (operator.accuracy ?? []).map((promise) => {
+    const { name, parameters } = operator;
+    const { form = { arity: parameters.filter(isTensorParameter).length } } = promise;
+    const call = (builder, inputs) => builder.call(name, inputs, promise.attrs);
+    const label = [`${name}()`, shown(promise.attrs)].filter((text) => text !== '').join(' ');
+    const made = subject({ name, label, promise, arity: form.arity, build: form.build ?? call });
+    return { ...made, evaluate: () => new GraphProgram(made.graph).run(made.columns)[0].toTypedArray() };
+  }),
 );
 
-/** The operands of an op: the condition of a choice is a truth value. */
-const operandsOf = (op) => {
-  const points = sweeps[op.arity].filter((args) => isMeasured(op, args));
-  return op.rule === 'select' ? points.map(([first, ...rest]) => [Number(first > 0), ...rest]) : points;
-};
-
-function measure(op) {
-  const points = operandsOf(op);
-  const evaluate = evaluator(op, 'f32');
-  const results = Float32Array.from(points, (args) => Number(evaluate(...args)));
+function measure(subject) {
+  const { promise, points, format } = subject;
+  const results = subject.evaluate();
   let worst = { error: 0, at: points[0], actual: results[0] };
-  if (op.reference !== undefined) {
+  if (promise.reference !== undefined) {
     points.forEach((at, k) => {
-      const error = opError(op, at, { actual: results[k], format: 'f32' });
-      if (error > worst.error) worst = { error, at, actual: results[k], expected: op.reference(...at) };
+      const error = opError(promise, at, { actual: results[k], format });
+      if (error > worst.error) worst = { error, at, actual: results[k], expected: promise.reference(...at) };
     });
   }
-  return { op, points, results, worst };
+  return { ...subject, results, worst };
 }
-
-/** The graph of one op on vectors. */
-function graphOf({ op, points }) {
-  const builder = new GraphBuilder();
-  const inputs = points[0].map((_, slot) => {
-    const dtype = op.rule === 'select' && slot === 0 ? 'bool' : 'f32';
-    return builder.placeholder(`x${slot}`, contiguousMeta([int(points.length)], dtype));
-  });
-  builder.output(builder.call(op.name, inputs, {}));
-  return decompose(builder.finish());
-}
-
-const inputsOf = ({ op, points }) =>
-  points[0].map((_, slot) => {
-    const column = Float32Array.from(points, (args) => args[slot]);
-    return tensor(column, op.rule === 'select' && slot === 0 ? { dtype: 'bool' } : {});
-  });
 
 /** Where compiled code gives other bits: the operands, or undefined. */
 function firstDifference({ points, results }, compiled) {
   const values = compiled.toTypedArray();
-  const place = points.findIndex((_, k) => !Object.is(results[k], Math.fround(Number(values[k]))));
-  return place === -1 ? undefined : { at: points[place], interpreted: results[place], compiled: Number(values[place]) };
+  const place = points.findIndex((_, k) => !Object.is(results[k], values[k]));
+  return place === -1 ? undefined : { at: points[place], interpreted: results[place], compiled: values[place] };
 }
 
 async function compareCompiled(measured) {
   const { compileGraphs } = await import('@tsinductor/compiler');
-  const outcomes = await compileGraphs(measured.map(graphOf));
+  const outcomes = await compileGraphs(measured.map(({ graph }) => graph));
   return outcomes.map((outcome, k) => {
     if (outcome.kind === 'failed') return { failed: String(outcome.error?.message ?? outcome.error) };
-    return firstDifference(measured[k], outcome.executable.run(inputsOf(measured[k]))[0]);
+    return firstDifference(measured[k], outcome.executable.run(measured[k].columns)[0]);
   });
 }
 
-/** What is wrong with an op; undefined if nothing is. */
-function fault({ op, worst }, difference) {
+/** What the reference, a double, may itself be off by: at f32 far below a unit, at f64 a rounding. */
+const slack = { f32: 1e-6, f64: 1 };
+
+/** What is wrong with a subject; undefined if nothing is. */
+function fault({ promise, worst, format }, difference) {
   if (difference?.failed !== undefined) return `does not compile: ${difference.failed}`;
   if (difference !== undefined)
     return `C++ gives ${difference.compiled} at (${difference.at.join(', ')}), the interpreter ${difference.interpreted}`;
-  if (op.reference === undefined) return op.exact === undefined ? 'has neither a reference nor a reason' : undefined;
-  // The reference is a double: it has an error of its own, far below this.
-  return worst.error > op.ulp + 1e-6 ? `exceeds its bound of ${op.ulp}` : undefined;
+  if (promise.reference === undefined)
+    return promise.exact === undefined ? 'has neither a reference nor a reason' : undefined;
+  return worst.error > promise.ulp + slack[format] ? `exceeds its bound of ${promise.ulp}` : undefined;
 }
 
-function line({ op, worst }, wrong) {
-  const name = op.name.padEnd(18);
-  if (op.reference === undefined) return `${name} ${wrong ?? `not measured: ${op.exact}`}`;
+function line({ label, promise, worst }, wrong) {
+  const name = label.padEnd(36);
+  if (promise.reference === undefined) return `${name} ${wrong ?? `not measured: ${promise.exact}`}`;
   const where = worst.error === 0 ? '' : `at (${worst.at.join(', ')})`;
-  const scaled = op.scale === undefined ? '' : ', of its scale';
-  return `${name} ${worst.error.toFixed(3).padStart(12)} of ${op.ulp}${scaled} ${where}${wrong === undefined ? '' : `  ${wrong}`}`;
+  const scaled = promise.scale === undefined ? '' : ', of its scale';
+  return `${name} ${worst.error.toFixed(3).padStart(9)} of ${promise.ulp}${scaled} ${where}${wrong === undefined ? '' : `  ${wrong}`}`;
 }
 
 async function compiledDifferences(measured) {
@@ -113,16 +138,16 @@ async function compiledDifferences(measured) {
   }
 }
 
-const measured = chosen.map(measure);
+const measured = [...ofTable, ...ofOperators].map(measure);
 const differences = await compiledDifferences(measured);
 const rows = measured.map((each, k) => ({ ...each, wrong: fault(each, differences[k]) }));
 for (const row of rows) console.log(line(row, row.wrong));
 const wrong = rows.filter((row) => row.wrong !== undefined);
 if (options.json !== undefined) {
-  const report = rows.map(({ op, points, worst, wrong: why }) => ({
-    op: op.name,
+  const report = rows.map(({ label, promise, points, worst, wrong: why }) => ({
+    op: label,
     points: points.length,
-    bound: op.ulp,
+    bound: promise.ulp,
     worst: worst.error,
     at: worst.at,
     ...(why === undefined ? {} : { why }),

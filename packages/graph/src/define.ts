@@ -4,8 +4,11 @@
 import type { DType } from '@tsinductor/base';
 import { ArgumentReader } from './argument-reader.ts';
 import { Composer } from './composer.ts';
-import type { Meta, ValueRef } from './graph.ts';
-import type { Builder, CanonicalCall, InferContext, Operator, OperatorKind, ViewLayout } from './operator.ts';
+import type { ForwardBound } from './forward-bound.ts';
+import type { Meta, ValueRef, ViewLayout } from './graph.ts';
+import { asList } from './meta-builder.ts';
+import type { Builder, CanonicalCall, InferContext, Operator, OperatorKind } from './operator.ts';
+import type { Performance, Performances, Performer } from './performer.ts';
 import { contiguousStrides, zero } from './shape.ts';
 import { signature } from './signature.ts';
 import type { SizeEnvironment } from './size-environment.ts';
@@ -17,7 +20,7 @@ export type Entry = Omit<Operator, 'infer'> &
     readonly levels: readonly ('primitive' | 'public')[];
   };
 
-export interface Description {
+export interface Description extends Performances {
   readonly signature: string;
   readonly doc: string;
   /** Default: the name in snake_case. */
@@ -25,9 +28,11 @@ export interface Description {
   readonly kind?: OperatorKind;
   readonly forms?: Operator['forms'];
   readonly inPlace?: boolean;
+  readonly isUniform?: boolean;
   readonly results?: number | 'list';
   readonly overloads?: readonly string[];
   readonly accepts?: readonly DType[];
+  readonly accuracy?: readonly ForwardBound[];
 }
 
 export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
@@ -40,17 +45,37 @@ type Base = Omit<Entry, 'kind' | 'levels'>;
 
 function base(name: string, description: Description): Base {
   const { torch = snakeCase(name), forms = ['method', 'function'] } = description;
-  const { inPlace, results, overloads, accepts } = description;
+  const { inPlace, isUniform, results, overloads, accepts, accuracy } = description;
+  const parameters = signature(description.signature);
   return {
     name,
     torch: typeof torch === 'string' ? [torch] : torch,
     doc: description.doc,
-    parameters: signature(description.signature),
+    parameters,
     forms,
     ...(inPlace === undefined ? {} : { inPlace }),
+    ...(isUniform === undefined ? {} : { isUniform }),
     ...(results === undefined ? {} : { results }),
     ...(overloads === undefined ? {} : { overloads }),
     ...(accepts === undefined ? {} : { accepts }),
+    ...(accuracy === undefined ? {} : { accuracy }),
+    ...performancesOf({ name, parameters }, description),
+  };
+}
+
+/** The steps of an entry as functions of a call. */
+function performancesOf(
+  operator: Pick<Operator, 'name' | 'parameters'>,
+  { reads, draws, writes }: Performances,
+): Pick<Operator, 'reads' | 'draws' | 'writes'> {
+  const run = <R>(performance: Performance<R>, performer: Performer, { args, attrs }: CanonicalCall): R =>
+    performance(new Composer(performer), new ArgumentReader(operator, args, attrs), performer);
+  const listed = (results: ValueRef | readonly ValueRef[] | undefined): readonly ValueRef[] | undefined =>
+    results && asList(results);
+  return {
+    ...(reads && { reads: (performer, args, attrs) => listed(run(reads, performer, { args, attrs })) }),
+    ...(draws && { draws: (performer, args, attrs) => listed(run(draws, performer, { args, attrs })) }),
+    ...(writes && { writes: (performer, args, attrs) => run(writes, performer, { args, attrs }) }),
   };
 }
 
@@ -123,7 +148,16 @@ export function view(name: string, description: Description, rules: ViewRules): 
 
 /** The same operator under another name. */
 export function alias(name: string, of: Entry, torch: string | readonly string[] = snakeCase(name)): Entry {
-  const { canonical: _canonical, infer: _infer, view: _view, views: _views, overloads: _overloads, ...rest } = of;
+  // What follows from the decomposition, and what the other says of itself.
+  const {
+    canonical: _canonical,
+    infer: _infer,
+    view: _view,
+    views: _views,
+    overloads: _overloads,
+    accuracy: _accuracy,
+    ...rest
+  } = of;
   return {
     ...rest,
     name,

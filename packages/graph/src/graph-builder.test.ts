@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
@@ -5,6 +6,7 @@ import {
   contiguousMeta,
   decompose,
   GraphBuilder,
+  isAttribute,
   operatorFor,
   operators,
   optimize,
@@ -13,7 +15,7 @@ import {
   SizeEnvironment,
   verifyGraph,
 } from './index.ts';
-import type { Graph, ValueRef } from './index.ts';
+import type { Graph, LaunchMemory, Operator, ValueRef } from './index.ts';
 
 const shape = (...sizes: readonly (number | Index)[]): readonly Index[] =>
   sizes.map((size) => (typeof size === 'number' ? int(size) : size));
@@ -165,6 +167,22 @@ describe('verifyGraph', () => {
     };
   };
 
+  test('a launch names memories among its arguments, and has a result for each that it writes to', () => {
+    const meta = contiguousMeta(shape(3), 'f32');
+    const launched = (changed: Partial<LaunchMemory>) => (): void => {
+      const builder = new GraphBuilder();
+      const x = builder.placeholder('x', meta);
+      const layout = { shape: meta.shape, strides: meta.strides, offset: int(0) };
+      const launch = { operands: [{ name: 'x', memory: 0, layout }], homes: [0], written: [0], ...changed };
+      builder.output(...builder.host({ target: 'double', args: [x], attrs: {}, launch }, [meta]));
+      verifyGraph(builder.finish());
+    };
+    expect(launched({})).not.toThrow();
+    expect(launched({ homes: [] })).toThrow('its operands lie in its memories, each of which has a home');
+    expect(launched({ written: [] })).toThrow('its results are what its written memories hold');
+    expect(launched({ written: [1] })).toThrow('its results are what its written memories hold');
+  });
+
   test('names the node and the law', () => {
     expect(broken((graph) => graph)).not.toThrow();
     expect(
@@ -192,6 +210,30 @@ describe('the operator table', () => {
       const late =
         optional === -1 ? [] : positional.slice(optional).filter((parameter) => parameter.default === undefined);
       expect([name, late]).toEqual([name, []]);
+    }
+  });
+
+  test("a public operator of a primitive's name can be told from it by its attributes", () => {
+    const namesOf = ({ parameters }: Operator): readonly string[] =>
+      parameters.filter(isAttribute).map(({ name }) => name);
+    const hidden = [...operators.values()].filter((operator) => {
+      const low = primitives.get(operator.name);
+      return low !== undefined && low !== operator && isDeepStrictEqual(namesOf(low), namesOf(operator));
+    });
+    expect(hidden.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('every operator made of pointwise ops states how accurate it is, and from what that follows', () => {
+    const composed = [...operators.values()].filter(
+      ({ kind, decompose, doc }) => kind === 'pointwise' && decompose !== undefined && !doc.startsWith('Alias'),
+    );
+    expect(composed.length).toBeGreaterThan(25);
+    for (const { name, accuracy = [] } of composed) {
+      expect([name, accuracy.length]).not.toEqual([name, 0]);
+      for (const { because, ulp, reference, exact } of accuracy) {
+        expect([name, because.length > 5]).toEqual([name, true]);
+        expect([name, exact !== undefined || (ulp !== undefined && reference !== undefined)]).toEqual([name, true]);
+      }
     }
   });
 

@@ -4,7 +4,7 @@ import { at, get } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import type { Index } from '@tsinductor/ir';
 import { invalidReference, withLocation } from './errors.ts';
-import type { Arg, Attrs, Graph, GraphNode, Meta, NodeId, NodeOrigin, ValueRef } from './graph.ts';
+import type { Arg, Attrs, Graph, GraphNode, HostCallNode, Meta, NodeId, NodeOrigin, ValueRef } from './graph.ts';
 import { asList } from './meta-builder.ts';
 import { fullAttrs, operatorFor } from './operator-table.ts';
 import type { Builder, CanonicalCall, InferContext } from './operator.ts';
@@ -70,11 +70,11 @@ export class GraphBuilder implements Builder, InferContext {
     );
   }
 
-  /** A function of the host, whose results are said to be `metas`. */
-  host({ target, args, attrs }: Call, metas: readonly Meta[]): readonly ValueRef[] {
+  /** A call of the host, whose results are said to be `metas`. */
+  host(call: Omit<HostCallNode, 'kind'>, metas: readonly Meta[]): readonly ValueRef[] {
     const location = this.#options.locate?.();
     return this.withOrigin({ from: [], ...(location === undefined ? {} : { location }) }, () =>
-      this.#add(metas, { kind: 'host', target, args, attrs }),
+      this.#add(metas, { kind: 'host', ...call }),
     );
   }
 
@@ -130,7 +130,10 @@ export class GraphBuilder implements Builder, InferContext {
   #add(
     results: readonly Meta[],
     node:
-      { kind: 'placeholder'; name: string } | { kind: 'constant'; data: string } | ({ kind: 'call' | 'host' } & Call),
+      | { kind: 'placeholder'; name: string }
+      | { kind: 'constant'; data: string }
+      | ({ kind: 'call' } & Call)
+      | HostCallNode,
   ): readonly ValueRef[] {
     const id: NodeId = this.#nodes.length;
     this.#nodes.push({ id, results, origin: this.#origin ?? { from: [] }, ...node });

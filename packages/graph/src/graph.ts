@@ -58,12 +58,38 @@ export type GraphNode = { readonly id: NodeId; readonly results: readonly Meta[]
   | { readonly kind: 'constant'; readonly data: string }
   /** `args` in the order of the operator's tensor parameters; everything else in `attrs`, by parameter name. */
   | { readonly kind: 'call'; readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs }
-  /**
-   * A function of the host that no operator says: a custom op without a lowering. Only in graphs as traced: `splitAtHosts`
-   * takes them out before anything is decomposed.
-   */
-  | { readonly kind: 'host'; readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs }
+  | HostCallNode
 );
+
+/**
+ * What no operator says, called by the host: a custom op without a lowering, or a launch of a kernel. Only in graphs as
+ * traced: `splitAtHosts` takes them out before anything is decomposed.
+ */
+export interface HostCallNode {
+  readonly kind: 'host';
+  readonly target: string;
+  readonly args: readonly Arg[];
+  readonly attrs: Attrs;
+  /** Of a launch, whose arguments are memories, each once: what their elements are when it begins. */
+  readonly launch?: LaunchMemory;
+}
+
+/** How a launch uses memory. Its results are what the written ones hold afterwards. */
+export interface LaunchMemory {
+  /** Its tensors, by the names of its parameters: the position of their memory among the arguments, and where they lie in it. */
+  readonly operands: readonly { readonly name: string; readonly memory: number; readonly layout: ViewLayout }[];
+  /** For each memory the placeholder (a position) whose own memory it is; null: it was made in the graph, contiguous. */
+  readonly homes: readonly (number | null)[];
+  /** Positions of the memories that are written to, in the order of the results. */
+  readonly written: readonly number[];
+}
+
+/** Where a view's elements lie: strides and offset as functions of those of its base. */
+export interface ViewLayout {
+  readonly shape: readonly Index[];
+  readonly strides: readonly Index[];
+  readonly offset: Index;
+}
 
 export interface Graph {
   readonly nodes: readonly GraphNode[];

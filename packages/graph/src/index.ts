@@ -1,15 +1,10 @@
 // The public API of @tsinductor/graph: re-exports only.
-export type { Arg, Attr, Attrs, Graph, GraphNode, Meta, NodeId, NodeOrigin, ScalarRef, ValueRef } from './graph.ts';
-export type {
-  Builder,
-  CanonicalCall,
-  InferContext,
-  Operator,
-  OperatorKind,
-  Parameter,
-  ParameterType,
-  ViewLayout,
-} from './operator.ts';
+// prettier-ignore
+export type { Arg, Attr, Attrs, Graph, GraphNode, HostCallNode, LaunchMemory, Meta, NodeId, NodeOrigin, ScalarRef, ValueRef, ViewLayout } from './graph.ts';
+// prettier-ignore
+export type { Builder, CanonicalCall, InferContext, Operator, OperatorKind, Parameter, ParameterType } from './operator.ts';
+export type { ForwardBound } from './forward-bound.ts';
+export type { Performer } from './performer.ts';
 export { isStatic, SizeEnvironment } from './size-environment.ts';
 export type { SizeGuard } from './size-environment.ts';
 export { GraphBuilder } from './graph-builder.ts';
@@ -44,5 +39,5 @@ export { resolveSizes } from './passes/resolve-sizes.ts';
 export { removeDead } from './passes/remove-dead.ts';
 export { shareCommon } from './passes/share-common.ts';
 export { graphPasses, optimize } from './passes/optimize.ts';
-export type { GraphPass } from './passes/optimize.ts';
+export type { GraphPass, OptimizeOptions } from './passes/optimize.ts';
 export { broadcastShapes, broadcastTwo, contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';

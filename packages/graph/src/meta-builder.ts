@@ -1,10 +1,10 @@
 // A Builder that computes metas and layouts and keeps nothing else: how a composite's metas and a composite view's
 // layout follow from its decomposition. Its own values have negative node ids, so that they never meet a graph's.
 import { at } from '@tsinductor/base';
-import type { Arg, Attrs, Meta, ValueRef } from './graph.ts';
+import type { Arg, Attrs, Meta, ValueRef, ViewLayout } from './graph.ts';
 import { isValue } from './argument-reader.ts';
 import { invalidReference } from './errors.ts';
-import type { Builder, InferContext, Operator, ViewLayout } from './operator.ts';
+import type { Builder, InferContext, Operator } from './operator.ts';
 import { contiguousMeta } from './shape.ts';
 import type { SizeEnvironment } from './size-environment.ts';
 

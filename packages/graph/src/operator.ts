@@ -1,8 +1,9 @@
 // What an entry of the operator table says: the public signature, how to infer metas, and, for composites, the
 // decomposition. Methods, functions, docs, the conformance runner and eager execution all follow from it.
 import type { DType } from '@tsinductor/base';
-import type { Index } from '@tsinductor/ir';
-import type { Arg, Attr, Attrs, Meta, ValueRef } from './graph.ts';
+import type { Arg, Attr, Attrs, Meta, ValueRef, ViewLayout } from './graph.ts';
+import type { ForwardBound } from './forward-bound.ts';
+import type { Performer } from './performer.ts';
 import type { SizeEnvironment } from './size-environment.ts';
 
 /**
@@ -56,13 +57,6 @@ export interface InferContext {
   metaOf(arg: ValueRef): Meta;
 }
 
-/** Where a view's elements lie: strides and offset as functions of those of its base; undefined: it must copy. */
-export interface ViewLayout {
-  readonly shape: readonly Index[];
-  readonly strides: readonly Index[];
-  readonly offset: Index;
-}
-
 export interface CanonicalCall {
   /** Another operator that does the work instead, for arguments which this one leaves to it. */
   readonly target?: string;
@@ -81,6 +75,8 @@ export interface Operator {
   readonly forms: readonly ('method' | 'function')[];
   /** Also offered as name_ (writes the result into the first argument). */
   readonly inPlace?: boolean;
+  /** Every element of its result is one value: its in-place form, as no other, may write to elements that share memory. */
+  readonly isUniform?: boolean;
   /** Result metas. Throws UserError on shapes, dtypes or attributes that the operator rejects. */
   infer(context: InferContext, args: readonly Arg[], attrs: Attrs): readonly Meta[];
   /** Composites: the same function in simpler operators. */
@@ -100,4 +96,12 @@ export interface Operator {
   views?(base: ViewLayout, attrs: Attrs, sizes: SizeEnvironment): readonly ViewLayout[] | undefined;
   /** The dtypes accepted as input; all if absent. */
   readonly accepts?: readonly DType[];
+  /** Of operators made of pointwise ops: how accurate they are at f32, for each kind of call. */
+  readonly accuracy?: readonly ForwardBound[];
+  /** The results of a call whose shapes values decide, which are read; undefined where a graph says them. */
+  reads?(performer: Performer, args: readonly Arg[], attrs: Attrs): readonly ValueRef[] | undefined;
+  /** The results of a call that draws random numbers; undefined where nothing is random. */
+  draws?(performer: Performer, args: readonly Arg[], attrs: Attrs): readonly ValueRef[] | undefined;
+  /** What the call writes to its arguments, beside its results. */
+  writes?(performer: Performer, args: readonly Arg[], attrs: Attrs): void;
 }

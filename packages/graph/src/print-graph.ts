@@ -3,11 +3,22 @@
 //   %0 : f32[256, 512] = placeholder(x)
 //   %2 : f32[256] = sum(%0, dim=[1], keepdim=false, dtype=null)  # model.ts:12 softmax
 //   return %2
-import { Lines } from '@tsinductor/base';
+import { at, Lines } from '@tsinductor/base';
 import { printIndex } from '@tsinductor/ir';
 import { isList, isScalar } from './argument-reader.ts';
 import { printShape } from './errors.ts';
-import type { Arg, Attr, Graph, GraphNode, Meta, NodeOrigin, ScalarRef, ValueRef } from './graph.ts';
+import type {
+  Arg,
+  Attr,
+  Attrs,
+  Graph,
+  GraphNode,
+  LaunchMemory,
+  Meta,
+  NodeOrigin,
+  ScalarRef,
+  ValueRef,
+} from './graph.ts';
 
 export function printGraph(graph: Graph): string {
   const lines = new Lines();
@@ -29,13 +40,25 @@ export function printNode(node: GraphNode): string {
     case 'constant':
       return `${head} = constant(${String(Math.floor((node.data.length * 3) / 4))} bytes)${tail}`;
     case 'call':
+      return `${head} = ${node.target}(${[...node.args.map(printArg), ...printAttrs(node.attrs)].join(', ')})${tail}`;
     case 'host': {
-      const attrs = Object.entries(node.attrs).map(([name, attr]) => `${name}=${printAttr(attr)}`);
-      const caller = node.kind === 'host' ? 'host ' : '';
-      return `${head} = ${caller}${node.target}(${[...node.args.map(printArg), ...attrs].join(', ')})${tail}`;
+      const { target, args, attrs, launch } = node;
+      const operands = launch === undefined ? args.map(printArg) : printOperands(args, launch);
+      const caller = launch === undefined ? 'host' : 'launch';
+      return `${head} = ${caller} ${target}(${[...operands, ...printAttrs(attrs)].join(', ')})${tail}`;
     }
   }
 }
+
+const printAttrs = (attrs: Attrs): readonly string[] =>
+  Object.entries(attrs).map(([name, attr]) => `${name}=${printAttr(attr)}`);
+
+/** As a kernel has them: a pointer into a memory. */
+const printOperands = (args: readonly Arg[], { operands }: LaunchMemory): readonly string[] =>
+  operands.map(({ name, memory, layout: { offset } }) => {
+    const from = offset.kind === 'int' && offset.value === 0 ? '' : ` + ${printIndex(offset)}`;
+    return `${name}=${printArg(at(args, memory))}${from}`;
+  });
 
 /** dtype and shape; strides only where they are not row-major would say more than most readers want. */
 export const printMeta = ({ dtype, shape }: Meta): string => `${dtype}${printShape(shape)}`;

@@ -12,10 +12,9 @@ import {
   shapeMismatch,
   viewImpossible,
 } from './errors.ts';
-import type { Attr, Meta } from './graph.ts';
+import type { Attr, Meta, ViewLayout } from './graph.ts';
 import type { DType } from '@tsinductor/base';
 import type { SizeEnvironment } from './size-environment.ts';
-import type { ViewLayout } from './operator.ts';
 
 export type Shape = readonly Index[];
 

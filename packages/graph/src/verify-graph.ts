@@ -39,6 +39,13 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
 function verifyHost(graph: Graph, node: GraphNode & { readonly kind: 'host' }, options: VerifyOptions): void {
   if (options.primitivesOnly === true) throw broken(node, 'only primitives may be left');
   for (const value of valuesOf(node.args)) requireValue(graph, value, { before: node.id, where: printNode(node) });
+  const { args, launch, results } = node;
+  if (launch === undefined) return;
+  const isMemory = (position: number): boolean => position >= 0 && position < args.length;
+  if (launch.homes.length !== args.length || !launch.operands.every(({ memory }) => isMemory(memory)))
+    throw broken(node, 'its operands lie in its memories, each of which has a home');
+  if (launch.written.length !== results.length || !launch.written.every(isMemory))
+    throw broken(node, 'its results are what its written memories hold');
 }
 
 type Call = GraphNode & { readonly kind: 'call' };

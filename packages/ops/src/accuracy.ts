@@ -44,9 +44,12 @@ export function ulpError(
   return Math.abs(actual - expected) / unit;
 }
 
+/** What is said of an op's accuracy: enough to measure it. */
+export type Promised = Pick<PointwiseOp, 'reference' | 'scale' | 'absoluteError' | 'measured'>;
+
 /** The error of an op's result at `args`, by its reference, scale and absolute error; undefined where it has no reference. */
 export function opError(
-  op: PointwiseOp,
+  op: Promised,
   args: readonly number[],
   { actual, format }: { readonly actual: number; readonly format: 'f32' | 'f64' },
 ): number | undefined {
@@ -57,7 +60,7 @@ export function opError(
 }
 
 /** Whether accuracy is measured at these operands: special values always are, others within the op's `measured` magnitudes. */
-export function isMeasured({ measured }: PointwiseOp, args: readonly number[]): boolean {
+export function isMeasured({ measured }: Promised, args: readonly number[]): boolean {
   if (measured === undefined) return true;
   const [low, high] = measured;
   return args.every((x) => x === 0 || !Number.isFinite(x) || (Math.abs(x) >= low && Math.abs(x) <= high));

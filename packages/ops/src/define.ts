@@ -41,6 +41,14 @@ export interface PointwiseOp {
   readonly name: PointwiseName;
   readonly arity: 1 | 2 | 3;
   readonly doc: string;
+  /** Dotted names under `torch.` by which users call it; absent: its own name in snake_case. */
+  readonly torch?: readonly string[];
+  /** Its operands by their names in PyTorch; absent: `input`, or `input` and `other`. */
+  readonly signature?: string;
+  /** Operands that are tensors must have one dtype. */
+  readonly promotesNothing?: boolean;
+  /** PyTorch's function has an `inplace` option. */
+  readonly hasInplaceOption?: boolean;
   /** The formula, for docs. */
   readonly formula?: string;
   readonly rule: DTypeRule;

@@ -108,6 +108,12 @@ describe('values', () => {
     ['logsumexp', 'f64', [-Infinity, -Infinity], -Infinity],
     ['logsumexp', 'f64', [Infinity, 1], Infinity],
     ['logsumexp', 'f64', [], -Infinity],
+    ['sumExp', 'f64', [1000, 1000], 2],
+    ['sumExp', 'f64', [-Infinity, 3, -Infinity, 3], 2],
+    ['sumExp', 'f64', [1e300, -1e300], 1],
+    ['sumExp', 'f64', [-Infinity, -Infinity], NaN],
+    ['sumExp', 'f64', [1, Infinity], NaN],
+    ['sumExp', 'f64', [NaN, 1], NaN],
   ])('%s of %s %p is %p', (...[name, dtype, values, expected]) => {
     expect(reduce(name, dtype, values)).toBe(expected);
   });

@@ -172,7 +172,7 @@ export const bincount = (
       throw badArgument('bincount', `the tensor is ${input.dtype}`, 'give whole numbers from 0');
     const { least, largest } = input.numel === 0 ? { least: 0, largest: -1 } : extremesOf(input, 'bincount');
     if (least < 0) throw badArgument('bincount', 'a value is not a count', 'give whole numbers from 0');
-    const dtype = weights === null ? 'i64' : weights.dtype === 'f32' ? 'f32' : 'f64';
+    const dtype = weights === null || input.numel === 0 ? 'i64' : weights.dtype === 'f32' ? 'f32' : 'f64';
     const added = weights === null ? dispatchOne('onesLike', [input], { dtype }) : op('to', weights, dtype);
     const counts = zerosOfSize(Math.max(largest + 1, minlength), dtype);
     return op('scatterAdd', counts, 0, op('to', input, 'i64'), added);

@@ -6,20 +6,18 @@ import { bindCall, operatorNamed } from './bound-call.ts';
 import type { BoundCall, Named } from './bound-call.ts';
 import { besideOperands, onDevice, parseDevice } from './device.ts';
 import type { Device } from './device.ts';
-import { EagerExecutor } from './eager/executor.ts';
 import { badArgument, notATensor, unknownOption } from './errors.ts';
-import { randomResult } from './random-calls.ts';
-import { readOperands } from './read-operands.ts';
-import type { GivenCall } from './read-operands.ts';
-import { sideEffectsOf } from './side-effects.ts';
 import { located } from './location.ts';
-import { processState } from './process-state.ts';
+import { perform } from './perform.ts';
 import { write } from './write.ts';
 import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
-/** The executor that eager calls share. */
-export const defaultExecutor = (): EagerExecutor => (processState.executor ??= new EagerExecutor());
+interface GivenCall {
+  readonly name: string;
+  readonly positional: readonly unknown[];
+  readonly named: Named;
+}
 
 /** The results of an operator: one tensor, or a list where the operator has several. */
 export function dispatch(name: string, positional: readonly unknown[], named: Named = {}): Tensor | Tensor[] {
@@ -43,12 +41,9 @@ function deviceFor(name: string, device: unknown): Device {
 
 const callOperator = (given: GivenCall): Tensor | Tensor[] => besideOperands(given.positional, () => callBeside(given));
 
-function callBeside(given: GivenCall): Tensor | Tensor[] {
-  const { name, positional, named } = readOperands(given);
+function callBeside({ name, positional, named }: GivenCall): Tensor | Tensor[] {
   const call = bindCall(operatorNamed(name), positional, named);
-  const drawn = randomResult(call);
-  const results = drawn === undefined ? run(call) : [drawn];
-  sideEffectsOf(call)?.(call);
+  const results = perform(call);
   if (call.operator.results !== undefined) return [...results];
   return call.attrs['inplace'] === true ? writeInPlace(call, at(results, 0)) : at(results, 0);
 }
@@ -57,14 +52,14 @@ function callBeside(given: GivenCall): Tensor | Tensor[] {
 function writeOut(name: string, result: Tensor | Tensor[], out: unknown): Tensor {
   if (Array.isArray(result)) throw badArgument(name, 'it has several results, out takes one', 'leave out away');
   if (!isTensor(out)) throw notATensor(`${name}: out`, out);
-  write(out, result, `${name} with out`);
+  write(out, result, { operation: `${name} with out` });
   return out;
 }
 
 /** The `inplace` option of functions that have one: the result goes into the first argument. */
 function writeInPlace({ operator, tensors }: BoundCall, result: Tensor): Tensor {
   const target = at(tensors, 0);
-  write(target, result, `${operator.name} in place`);
+  write(target, result, { operation: `${operator.name} in place` });
   return target;
 }
 
@@ -72,17 +67,12 @@ function writeInPlace({ operator, tensors }: BoundCall, result: Tensor): Tensor 
 export const dispatchOne = (name: string, positional: readonly unknown[], named: Named = {}): Tensor =>
   dispatch(name, positional, named) as Tensor;
 
-/** Runs a bound call, or records it. */
-export function run(call: BoundCall): readonly Tensor[] {
-  return processState.recorder?.call(call) ?? defaultExecutor().run(call);
-}
-
 /** The in-place form: the result is written into the first argument, which is returned. */
 export function dispatchInPlace(name: string, positional: readonly unknown[], named: Named = {}): Tensor {
   try {
     const result = callOperator({ name, positional, named }) as Tensor;
     const target = positional[0] as Tensor;
-    write(target, result, `${name}_`);
+    write(target, result, { operation: `${name}_`, isUniform: operatorNamed(name).isUniform === true });
     // Nobody else has seen it.
     if (result !== target) result.dispose();
     return target;

@@ -198,6 +198,11 @@ export const aliasedMutation = (operation: string): UserError =>
     hint: 'pass the tensor once and take views of it inside the function, or clone() one of them',
   });
 
+export const repeatedMutation = (operation: string): UserError =>
+  new UserError('REPEATED_MUTATION', `${operation} writes to memory that an expanded or overlapping tensor shows elsewhere too`, {
+    hint: 'clone() that tensor first, or write to all of it with fill_',
+  }); // prettier-ignore
+
 export const unsupportedOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${JSON.stringify(name.slice(0, 60))}`, {
     hint: 'see the methods of Tensor for what there is',

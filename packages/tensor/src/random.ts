@@ -40,7 +40,7 @@ export function manualSeed(seed: number | bigint): void {
   if (typeof seed === 'number' && !Number.isSafeInteger(seed))
     throw badArgument('manualSeed', `seed ${String(seed)}`, 'use a whole number');
   const fresh = tensorOfElements(BigInt64Array.of(BigInt.asIntN(64, BigInt(seed)), 0n), 'i64', [2]);
-  copyInto(randomState(), fresh, 'manualSeed');
+  copyInto(randomState(), fresh, { operation: 'manualSeed' });
 }
 
 /** Seed and number of calls so far, as they are: a program may save a copy and write it back. */
@@ -162,15 +162,17 @@ const scaled = (x: Tensor, factor: number, shift: number): Tensor =>
 export const randomMethods: Methods = {
   uniform_(from = 0, to = 1) {
     if (!(from <= to)) throw badArgument('uniform_', `from ${from} to ${to}`, 'give from <= to');
-    return copyInto(this, scaled(rand(this.shape, { dtype: drawDType(this) }), to - from, from), 'uniform_');
+    const drawn = scaled(rand(this.shape, { dtype: drawDType(this) }), to - from, from);
+    return copyInto(this, drawn, { operation: 'uniform_' });
   },
   normal_(mean = 0, std = 1) {
     if (!(std >= 0)) throw badArgument('normal_', `std ${std}`, 'it is 0 or more');
-    return copyInto(this, scaled(randn(this.shape, { dtype: drawDType(this) }), std, mean), 'normal_');
+    const drawn = scaled(randn(this.shape, { dtype: drawDType(this) }), std, mean);
+    return copyInto(this, drawn, { operation: 'normal_' });
   },
   bernoulli_(p = 0.5) {
     if (!(p >= 0 && p <= 1)) throw badArgument('bernoulli_', `p ${p}`, 'it is a probability');
-    return copyInto(this, dispatchOne('lt', [rand(this.shape), float(p)]), 'bernoulli_');
+    return copyInto(this, dispatchOne('lt', [rand(this.shape), float(p)]), { operation: 'bernoulli_' });
   },
 };
 

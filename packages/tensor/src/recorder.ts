@@ -1,7 +1,7 @@
 // Who writes operators down instead of running them. While a recorder is in its slot (for the synchronous extent of a
 // trace), every operator, creation and write goes to it; tensors that it makes belong to it and have no memory yet.
 import type { DType } from '@tsinductor/base';
-import type { SizeEnvironment } from '@tsinductor/graph';
+import type { Attrs, SizeEnvironment } from '@tsinductor/graph';
 import type { Device } from './device.ts';
 import type { BoundCall } from './bound-call.ts';
 import type { HostCall } from './custom-op/custom-op.ts';
@@ -24,6 +24,24 @@ export interface Recorded {
   readonly device: Device;
 }
 
+/** A launch of a kernel written by hand, as a recorder takes it. */
+export interface KernelLaunch {
+  readonly kind: 'launch';
+  readonly name: string;
+  /** Its tensors, by the names of its parameters; one may stand under several. */
+  readonly operands: readonly { readonly name: string; readonly tensor: Tensor; readonly isWritten: boolean }[];
+  /** Everything else that it is given. */
+  readonly attrs: Attrs;
+  /** Launches it; `tensors` stand for the operands, and are written to. */
+  readonly run: (tensors: readonly Tensor[]) => void;
+}
+
+/** A write: what it is called in errors, and whether every element gets the same value, by what kind of write it is. */
+export interface Writing {
+  readonly operation: string;
+  readonly isUniform?: boolean;
+}
+
 export interface Recorder {
   /** Whether the values that a program reads are computed; otherwise reading is refused. */
   readonly isLazy: boolean;
@@ -33,10 +51,12 @@ export interface Recorder {
   call(call: BoundCall): readonly Tensor[];
   /** The new results of a custom op that has no lowering; what it writes to is written. */
   host(call: HostCall): readonly Tensor[];
+  /** A kernel, which writes to some of its operands. */
+  launch(launch: KernelLaunch): void;
   /** A literal: contiguous elements that do not depend on inputs, on the device where things are made. */
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
   /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */
-  write(target: Tensor, value: Tensor, operation: string): void;
+  write(target: Tensor, value: Tensor, writing: Writing): void;
   /** The program needs the values of a tensor, recorded or placed: gives their place, or throws. */
   read(tensor: Tensor, operation: string): Placed;
   /** Runs `work` at once and outside of what is recorded; refused, with `reason`, where all must be one graph. */

@@ -69,13 +69,14 @@ export const subscriptMethods: Methods = {
   },
   copy_(source) {
     try {
-      return copyInto(this, source, 'copy_');
+      return copyInto(this, source, { operation: 'copy_' });
     } catch (error) {
       throw located(error);
     }
   },
   writeBack(source) {
-    write(this, source, 'a compiled function');
+    // What reaches elements that share memory is uniform: other writes were refused when they were recorded.
+    write(this, source, { operation: 'a compiled function', isUniform: true });
   },
 };
 
@@ -90,7 +91,7 @@ function setItems(target: Tensor, items: readonly SubscriptItem[], value: unknow
   }
   const known = withoutMasks(items);
   if (!known.some(isIndexed)) {
-    copyInto(readItems(target, known), wanted, 'set');
+    copyInto(readItems(target, known), wanted, { operation: 'set', isUniform: wanted.ndim === 0 });
     return;
   }
   // Which elements the items name: the subscript of the positions themselves.
@@ -99,7 +100,7 @@ function setItems(target: Tensor, items: readonly SubscriptItem[], value: unknow
   const source = dispatchOne('to', [dispatchOne('expand', [wanted, chosen.shape]), target.dtype]);
   const flat = (tensor: Tensor): Tensor => dispatchOne('reshape', [tensor, [-1]]);
   const updated = dispatchOne('scatter', [dispatchOne('reshape', [target, [-1]]), 0, flat(chosen), flat(source)]);
-  copyInto(target, dispatchOne('reshape', [updated, target.shape]), 'set');
+  copyInto(target, dispatchOne('reshape', [updated, target.shape]), { operation: 'set' });
 }
 
 const isMask = (item: SubscriptItem | undefined): item is Tensor => isTensor(item) && item.dtype === 'bool';
@@ -111,7 +112,7 @@ function fillMasked(target: Tensor, mask: Tensor, value: Tensor): void {
     throw badArgument('set', `a mask [${mask.shape.join(', ')}] of a tensor [${target.shape.join(', ')}]`, 'give a mask of its leading dims'); // prettier-ignore
   const chosen = dispatchOne('reshape', [mask, [...mask.shape, ...target.shape.slice(mask.ndim).map(() => 1)]]);
   const fitting = dispatchOne('to', [dispatchOne('reshape', [value, []]), target.dtype]);
-  copyInto(target, dispatchOne('where', [chosen, fitting, target]), 'set');
+  copyInto(target, dispatchOne('where', [chosen, fitting, target]), { operation: 'set' });
 }
 
 /** Masks become the index tensors of the places where they are true. */

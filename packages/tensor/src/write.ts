@@ -1,5 +1,6 @@
 // Writing into a tensor: what every in-place operation ends in. In: the target and a value of its shape, cast to its
-// dtype where promotion allows that. The write is seen through every view of the memory.
+// dtype where promotion allows that. The write is seen through every view of the memory. Elements that are one memory can
+// only take one value: a tensor that has such is written to by operators that are uniform, and by no others.
 import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { dispatchOne } from './dispatch.ts';
@@ -9,7 +10,7 @@ import type { TensorDevice } from './device.ts';
 import { byteSize } from './element-array.ts';
 import { copyElements, isRowMajor, overlapsItself, reach, rowMajorLayout } from './layout.ts';
 import { processState } from './process-state.ts';
-import type { Placed } from './recorder.ts';
+import type { Placed, Writing } from './recorder.ts';
 import { isTensor, placedTensor, placeOf, rawElements } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { sendTo } from './transfer.ts';
@@ -21,10 +22,11 @@ const canStore = (result: DType, target: DType): boolean =>
   rank[dtypeInfo[result].category] <= rank[dtypeInfo[target].category];
 
 /** Writes `value` into `target`: same shape, a dtype that promotion lets in. */
-export function write(target: Tensor, value: Tensor, operation: string): void {
+export function write(target: Tensor, value: Tensor, writing: Writing): void {
+  const { operation } = writing;
   requireShape(target, value, operation);
   if (!canStore(value.dtype, target.dtype)) throw writeDType(operation, target.dtype, value.dtype);
-  store(target, value, operation);
+  store(target, value, writing);
 }
 
 function requireShape({ shape }: Tensor, value: Tensor, operation: string): void {
@@ -33,27 +35,30 @@ function requireShape({ shape }: Tensor, value: Tensor, operation: string): void
 }
 
 /** Copies `source`, broadcast and cast to any dtype, into `target`. */
-export function copyInto(target: Tensor, source: unknown, operation: string): Tensor {
-  if (!isTensor(source)) throw notATensor(operation, source);
+export function copyInto(target: Tensor, source: unknown, writing: Writing): Tensor {
+  if (!isTensor(source)) throw notATensor(writing.operation, source);
   const isSame =
     source.shape.length === target.shape.length && source.shape.every((size, axis) => size === target.shape[axis]);
-  store(target, isSame ? source : dispatchOne('expand', [source, target.shape]), operation);
+  store(target, isSame ? source : dispatchOne('expand', [source, target.shape]), writing);
   return target;
 }
 
-function store(target: Tensor, value: Tensor, operation: string): void {
+function store(target: Tensor, value: Tensor, writing: Writing): void {
   const cast = value.dtype === target.dtype ? value : dispatchOne('to', [value, target.dtype]);
   const there = sendTo(cast, target.device);
   const { recorder } = processState;
-  if (recorder === undefined) writeElements(target, there, operation);
-  else recorder.write(target, there, operation);
+  if (recorder !== undefined) {
+    recorder.write(target, there, writing);
+    return;
+  }
+  const { operation, isUniform } = writing;
+  if (isUniform !== true && overlapsItself(placeOf(target, operation).layout)) throw writeOverlap(operation);
+  writeElements(target, there, operation);
 }
 
-/** Writes elements of equal shape, dtype and device into the target's memory. */
+/** Writes elements of equal shape, dtype and device into the target's memory; which of them share memory is checked before. */
 export function writeElements(target: Tensor, value: Tensor, operation: string): void {
   const to = placeOf(target, operation);
-  // Elements that are the same memory can only take one value: as fill_ gives them.
-  if (overlapsItself(to.layout) && !isUniform(value, operation)) throw writeOverlap(operation);
   to.storage.noteWrite();
   if (target.device !== 'cpu') {
     writeOnDevice(openDevice(target.device), { target, value, to });
@@ -85,10 +90,4 @@ function writeOnDevice(
   device.copy(whole.address, stretch.address, byteSize(target.dtype, count));
   stretch.dispose();
   if (whole !== value) whole.dispose();
-}
-
-function isUniform(value: Tensor, operation: string): boolean {
-  const elements = rawElements(value, operation);
-  const [first] = elements;
-  return elements.every((element: number | bigint) => Object.is(element, first));
 }

@@ -8,7 +8,7 @@ import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one, product } from '../shape.ts';
-import { asIndex } from './indexing.ts';
+import { asIndex, renormUsedRows } from './indexing.ts';
 
 type Mode = 'sum' | 'mean' | 'max' | 'min' | 'prod';
 
@@ -154,9 +154,10 @@ export const bagEntries: readonly Entry[] = [
     {
       signature:
         "input: tensor, weight: tensor, offsets: tensor? = null, maxNorm: float? = null, normType: float = 2, scaleGradByFreq: bool = false, mode: string = 'mean', sparse: bool = false, perSampleWeights: tensor? = null, includeLastOffset: bool = false, paddingIdx: int? = null",
-      doc: 'Sums, means or maxima of bags of rows of a table. The table is not changed by maxNorm.',
+      doc: 'Sums, means or maxima of bags of rows of a table; those that are looked up are scaled down to maxNorm, in the table too.',
       torch: 'nn.functional.embedding_bag',
       forms: ['function'],
+      writes: renormUsedRows,
     },
     embeddingBag,
   ),

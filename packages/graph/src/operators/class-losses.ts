@@ -10,7 +10,7 @@ import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { product, sameShape } from '../shape.ts';
-import { REDUCE, WEIGHTED, reduceLoss, relu, requireSameShape, square, weighted } from './loss-parts.ts';
+import { REDUCE, WEIGHTED, reduceLoss, requireSameShape, square, weighted } from './loss-parts.ts';
 import { wideLogSoftmax } from './normalisation.ts';
 import { wideMean } from './reductions.ts';
 
@@ -32,6 +32,11 @@ function targetWeights(
   const counted = c.op('ne', target, a.int('ignoreIndex'));
   const index = c.where(counted, target, c.full(0, [], 'i64'));
   const weight = a.optionalTensor('weight');
+  if (weight !== undefined && !sameShape(c.sizes, c.shape(weight), [c.size(logs, classAxis(c, logs))]))
+    throw shapeMismatch(
+      `${a.operator.name}: the weight is ${printShape(c.shape(weight))}`,
+      'give a weight for each class',
+    );
   const each =
     weight === undefined ? c.full(float(1), [], c.dtype(logs)) : c.index(c.cast(weight, c.dtype(logs)), [index], [0]);
   return { weights: c.where(counted, each, c.full(float(0), [], c.dtype(logs))), index };
@@ -121,6 +126,9 @@ function multilabelSoftMargin(c: Composer, a: ArgumentReader): ValueRef {
   });
 }
 
+/** x where it is positive, else 0: NaN gives 0, as PyTorch has it in these losses. */
+const positivePart = (c: Composer, x: ValueRef): ValueRef => c.where(c.op('gt', x, 0), x, float(0));
+
 /** Mean over classes of max(0, margin - x[target] + x[class])^p, but for the target's own. */
 function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, weight, p] = [a.tensor('input'), a.tensor('target'), a.optionalTensor('weight'), a.int('p')];
@@ -133,7 +141,7 @@ function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
       'give a class for each sample',
     );
   const own = c.gather(rows, 1, c.unsqueeze(classes, 1));
-  const hinge = relu(c, c.op('add', c.op('sub', rows, own), float(a.float('margin'))));
+  const hinge = positivePart(c, c.op('add', c.op('sub', rows, own), float(a.float('margin'))));
   const powered = p === 2 ? square(c, hinge) : hinge;
   const scaled =
     weight === undefined
@@ -164,7 +172,7 @@ function multilabelMargin(c: Composer, a: ArgumentReader): ValueRef {
   );
   const gap = c.op('sub', c.unsqueeze(c.gather(x, 1, index), 2), c.unsqueeze(x, 1));
   const counted = c.op('logicalAnd', c.unsqueeze(present, 2), c.op('logicalNot', c.unsqueeze(isTarget, 1)));
-  const hinge = c.where(counted, relu(c, c.op('sub', float(1), gap)), c.full(float(0), [], c.dtype(x)));
+  const hinge = c.where(counted, positivePart(c, c.op('sub', float(1), gap)), c.full(float(0), [], c.dtype(x)));
   const each = c.op('div', c.reduce('sum', hinge, [1, 2]), c.sizeOperand(c.size(x, 1), c.dtype(x)));
   return reduceLoss(c, a, { value: c.rank(input) < 2 ? c.reshape(each, []) : each, dtype: c.dtype(input) });
 }

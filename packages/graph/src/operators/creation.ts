@@ -336,6 +336,7 @@ export const creationEntries: readonly Entry[] = [
       doc: 'One value everywhere; fill_ writes it.',
       torch: ['Tensor.fill_', 'fill'],
       inPlace: true,
+      isUniform: true,
     },
     (c, a) => {
       const [x, value] = [a.tensor('input'), a.operand('value')];
@@ -352,6 +353,7 @@ export const creationEntries: readonly Entry[] = [
       torch: ['Tensor.zero_'],
       forms: [],
       inPlace: true,
+      isUniform: true,
     },
     (c, a) => c.full(0, c.shape(a.tensor('input')), c.dtype(a.tensor('input'))),
   ),

@@ -10,8 +10,9 @@ import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, dtypeMismatch, dtypeUnsupported, shapeMismatch } from '../errors.ts';
-import type { ValueRef } from '../graph.ts';
+import { argumentValue, dataDependent, dtypeMismatch, dtypeUnsupported, shapeMismatch } from '../errors.ts';
+import type { Attr, ValueRef } from '../graph.ts';
+import type { Performance } from '../performer.ts';
 import { one } from '../shape.ts';
 
 /** Batched: log probabilities [steps, samples, classes], wide; targets [samples, length]; lengths [samples]. */
@@ -137,16 +138,63 @@ function ctcLoss(c: Composer, a: ArgumentReader): ValueRef {
   }
 }
 
+const REST = "blank: int = 0, reduction: string = 'mean', zeroInfinity: bool = false";
+
+const restOf = (a: ArgumentReader): Readonly<Record<string, Attr>> => ({
+  blank: a.int('blank'),
+  reduction: a.string('reduction'),
+  zeroInfinity: a.bool('zeroInfinity'),
+});
+
+/** Targets one behind the other become rows, as long as the longest of them. */
+const padTargets: Performance<ValueRef | undefined> = (c, a, performer) => {
+  const [logs, targets] = [a.tensor('logProbs'), a.tensor('targets')];
+  const [steps, lengths] = [a.tensor('inputLengths'), a.tensor('targetLengths')];
+  if (c.rank(logs) !== 3 || c.rank(targets) !== 1 || c.sizes.isZero(c.count(lengths))) return undefined;
+  const wide = c.flatten(c.cast(lengths, 'i64'));
+  const [largest = 0] = performer.numbers([c.reduce('amax', wide)], 'ctcLoss with targets one behind the other');
+  const samples = c.count(lengths);
+  const rows = (): ValueRef => {
+    if (largest < 1 || c.sizes.isZero(c.count(targets))) return c.full(0, [samples, int(0)], 'i64');
+    const starts = c.unsqueeze(c.op('sub', c.call('cumsum', [wide], { dim: 0 }), wide), 1);
+    const last = c.op('sub', c.sizeOperand(c.count(targets)), 1);
+    const places = c.op('minimum', c.op('add', starts, performer.range(largest)), last);
+    return c.index(targets, [places], [0]);
+  };
+  return c.call('ctcLoss', [logs, rows(), steps, lengths], restOf(a));
+};
+
+/** Lengths given as numbers become tensors. */
+const withLengths: Performance<ValueRef> = (c, a, performer) => {
+  const [logs, targets] = [a.tensor('logProbs'), a.tensor('targets')];
+  const [steps, lengths] = (['inputLengths', 'targetLengths'] as const).map((name) => performer.vector(a.ints(name)));
+  return c.call('ctcLoss', [logs, targets, steps ?? null, lengths ?? null], restOf(a));
+};
+
 export const ctcLossEntries: readonly Entry[] = [
   composite(
     'ctcLoss',
     {
-      signature:
-        "logProbs: tensor, targets: tensor, inputLengths: tensor, targetLengths: tensor, blank: int = 0, reduction: string = 'mean', zeroInfinity: bool = false",
+      signature: `logProbs: tensor, targets: tensor, inputLengths: tensor, targetLengths: tensor, ${REST}`,
       doc: 'Connectionist temporal classification: the loss of a sequence over all alignments with a target.',
       torch: ['nn.functional.ctc_loss', 'ctc_loss'],
       forms: ['function'],
+      overloads: ['ctcLossOfLists'],
+      reads: padTargets,
     },
     ctcLoss,
+  ),
+  composite(
+    'ctcLossOfLists',
+    {
+      signature: `logProbs: tensor, targets: tensor, inputLengths: ints, targetLengths: ints, ${REST}`,
+      doc: 'ctcLoss with lengths given as numbers.',
+      torch: [],
+      forms: [],
+      reads: withLengths,
+    },
+    () => {
+      throw dataDependent('ctcLoss', 'the losses of lengths in a list', 'give the lengths as tensors');
+    },
   ),
 ];

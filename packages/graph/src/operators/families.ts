@@ -8,6 +8,7 @@ import { ctcLossEntries } from './ctc-loss.ts';
 import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
+import { dropoutEntries } from './dropout.ts';
 import { gradientEntries } from './gradient.ts';
 import { gridSampleEntries } from './grid-sample.ts';
 import { indexingEntries } from './indexing.ts';
@@ -23,6 +24,7 @@ import { pointwiseForms } from './pointwise-forms.ts';
 import { poolingEntries } from './pooling.ts';
 import { productEntries } from './products.ts';
 import { rearrangeEntries } from './rearrange.ts';
+import { repetitionEntries } from './repetition.ts';
 import { reductionEntries, reductionPrimitives } from './reductions.ts';
 import { scanEntries } from './scans.ts';
 import { scatterEntries } from './scatter.ts';
@@ -39,12 +41,14 @@ export const families: readonly (readonly Entry[])[] = [
   pointwiseEntries,
   pointwiseForms,
   activationEntries,
+  dropoutEntries,
   reductionEntries,
   normEntries,
   normalisationEntries,
   scanEntries,
   viewEntries,
   rearrangeEntries,
+  repetitionEntries,
   joiningEntries,
   indexingEntries,
   scatterEntries,

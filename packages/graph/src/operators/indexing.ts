@@ -5,8 +5,9 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { dataDependent, dtypeMismatch, shapeMismatch } from '../errors.ts';
+import { argumentValue, dataDependent, dtypeMismatch, shapeMismatch } from '../errors.ts';
 import type { Attr, ValueRef } from '../graph.ts';
+import type { Performance } from '../performer.ts';
 import { broadcastShapes, one, range } from '../shape.ts';
 import { size } from '../composer.ts';
 import { valueLike } from './creation.ts';
@@ -133,6 +134,29 @@ function embedding(c: Composer, a: ArgumentReader): ValueRef {
   return c.index(table, [asIndex(c, 'embedding', index)], [0]);
 }
 
+/** The rows of a table that were looked up keep the norm that was asked for, as PyTorch leaves them. */
+export const renormUsedRows: Performance<void> = (c, a, performer) => {
+  const [index, weight, limit] = [a.tensor('input'), a.tensor('weight'), a.optionalFloat('maxNorm')];
+  if (limit === undefined) return;
+  const none = c.full(false, [c.size(weight, 0)], 'bool');
+  const looked = c.flatten(c.cast(index, 'i64'));
+  const used = c.scatter(none, 0, { index: looked, source: c.full(true, c.shape(looked), 'bool'), mode: 'set' });
+  const limited = c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
+  performer.write(weight, c.where(c.unsqueeze(used, 1), limited, weight));
+};
+
+/** Without a number of classes, the largest one decides. */
+const countClasses: Performance<ValueRef | undefined> = (c, a, performer) => {
+  const x = a.tensor('input');
+  if (a.int('numClasses') !== -1 || c.dtype(x) !== 'i64') return undefined;
+  if (c.shape(x).some((extent) => c.sizes.isZero(extent)))
+    throw argumentValue('oneHot', 'no classes in an empty tensor', 'give numClasses');
+  const extremes = [c.reduce('amin', x), c.reduce('amax', x)];
+  const [least = 0, largest = 0] = performer.numbers(extremes, 'oneHot without numClasses');
+  if (least < 0) throw argumentValue('oneHot', `class ${String(least)}`, 'classes are whole numbers from 0');
+  return c.cast(c.op('eq', c.unsqueeze(x, -1), performer.range(largest + 1)), 'i64');
+};
+
 function oneHot(c: Composer, a: ArgumentReader): ValueRef {
   const [x, classes] = [a.tensor('input'), a.int('numClasses')];
   if (c.dtype(x) !== 'i64') throw dtypeMismatch('oneHot', `the tensor is ${c.dtype(x)}, it must be i64`);
@@ -222,9 +246,10 @@ export const indexingEntries: readonly Entry[] = [
     {
       signature:
         'input: tensor, weight: tensor, paddingIdx: int? = null, maxNorm: float? = null, normType: float = 2.0, scaleGradByFreq: bool = false, sparse: bool = false',
-      doc: 'Rows of a table. The table is not changed by maxNorm.',
+      doc: 'Rows of a table; those that are looked up are scaled down to maxNorm, in the table too.',
       torch: 'nn.functional.embedding',
       forms: ['function'],
+      writes: renormUsedRows,
     },
     embedding,
   ),
@@ -234,6 +259,7 @@ export const indexingEntries: readonly Entry[] = [
       signature: 'input: tensor, numClasses: int = -1',
       doc: 'A new last axis with a 1 at the index.',
       torch: 'nn.functional.one_hot',
+      reads: countClasses,
     },
     oneHot,
   ),

@@ -7,7 +7,7 @@ import type { Composer } from '../composer.ts';
 import { float, size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, printShape, shapeMismatch, unsupported } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { range } from '../shape.ts';
 
@@ -120,10 +120,7 @@ function resizes(
   const factors = factorsOf(a, n);
   if ((given === undefined) === (factors === undefined))
     throw argumentValue(a.operator.name, 'size and scaleFactor', 'give one of them');
-  if (
-    (given !== undefined && given.length !== 1 && given.length !== n) ||
-    (factors ?? []).some((f) => !Number.isFinite(f))
-  )
+  if ((Array.isArray(a.attr('size')) && given?.length !== n) || (factors ?? []).some((f) => !Number.isFinite(f)))
     throw argumentValue(a.operator.name, 'size or scaleFactor', `give one, or one for each of ${String(n)} axes`);
   return range(n).map((i) => {
     const from = c.sizes.toNumber(c.size(x, i + 2));
@@ -150,12 +147,13 @@ function factorsOf(a: ArgumentReader, n: number): readonly number[] | undefined 
   return items.length === 1 ? range(n).map(() => items[0] ?? 1) : items;
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  nearest: 'nearest',
-  linear: 'linear',
-  bilinear: 'linear',
-  trilinear: 'linear',
-  bicubic: 'cubic',
+/** What each mode does along an axis, and for how many axes it is. */
+const MODES: Readonly<Record<string, { readonly kind: string; readonly axes?: number }>> = {
+  nearest: { kind: 'nearest' },
+  linear: { kind: 'linear', axes: 1 },
+  bilinear: { kind: 'linear', axes: 2 },
+  trilinear: { kind: 'linear', axes: 3 },
+  bicubic: { kind: 'cubic', axes: 2 },
 };
 
 function interpolate(
@@ -167,9 +165,14 @@ function interpolate(
   const axes = resizes(c, a, { x: input, alignCorners });
   if (mode === 'area')
     return c.call(`adaptiveAvgPool${String(axes.length)}d`, [input], { outputSize: axes.map(({ to }) => to) });
-  const kind = KINDS[mode];
-  if (kind === undefined)
-    throw argumentValue(a.operator.name, `mode ${mode}`, `use ${Object.keys(KINDS).join(', ')} or area`);
+  const found = MODES[mode];
+  if (found === undefined)
+    throw argumentValue(a.operator.name, `mode ${mode}`, `use ${Object.keys(MODES).join(', ')} or area`);
+  const { kind, axes: wanted = axes.length } = found;
+  if (wanted !== axes.length)
+    throw shapeMismatch(`${a.operator.name}: ${mode} of ${printShape(c.shape(input))}`, `${mode} is for ${String(wanted + 2)} dims`); // prettier-ignore
+  if (a.attr('antialias') === true)
+    throw unsupported(`${a.operator.name} with antialias`, 'resize in two steps: avgPool2d first, then interpolate');
   if (kind === 'nearest') return resized(c, input, { axes, kind });
   return c.cast(resized(c, c.widen(input), { axes, kind }), c.dtype(input));
 }

@@ -9,6 +9,7 @@ import { composite } from '../define.ts';
 import type { Decomposition, Description, Entry } from '../define.ts';
 import { argumentValue, dataDependent, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
+import type { Performance } from '../performer.ts';
 import { normalizeDim, one, product, range, sameShape, zero } from '../shape.ts';
 import { sameDType } from './contraction.ts';
 import { atLeast } from './views.ts';
@@ -189,6 +190,16 @@ function combinations(c: Composer, a: ArgumentReader): ValueRef {
 const views = (name: string, description: Description, decomposition: Decomposition): Entry =>
   composite(name, { kind: 'view', results: 'list', ...description }, decomposition);
 
+/** Places that a tensor holds are read. */
+const splitAtTensor: Performance<readonly ValueRef[]> = (c, a, performer) => {
+  const [x, how, dim] = [a.tensor('input'), a.tensor('indicesOrSections'), a.int('dim')];
+  if (c.dtype(how) !== 'i64' || c.rank(how) > 1)
+    throw argumentValue('tensorSplit', 'the places are neither a number nor a vector', 'give whole numbers in i64');
+  const places = c.rank(how) === 0 ? [how] : range(c.sizes.toNumber(c.size(how, 0))).map((k) => c.select(how, 0, k));
+  const numbers = performer.numbers(places, 'tensorSplit at a tensor');
+  return c.callAll('tensorSplit', [x], { indicesOrSections: c.rank(how) === 0 ? at(numbers, 0) : numbers, dim });
+};
+
 export const joiningEntries: readonly Entry[] = [
   composite(
     'stack',
@@ -238,10 +249,11 @@ export const joiningEntries: readonly Entry[] = [
     'tensorSplitAt',
     {
       signature: 'input: tensor, indicesOrSections: tensor, dim: int = 0',
-      doc: 'tensorSplit at places that a tensor holds: refused.',
+      doc: 'tensorSplit at places that a tensor holds, or into as many pieces as a 0-d tensor says.',
       torch: [],
       forms: [],
       results: 'list',
+      reads: splitAtTensor,
     },
     () => {
       throw dataDependent('tensorSplit', 'the number and the sizes of the pieces', 'give the places as integers');

@@ -8,6 +8,7 @@ import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
+import type { Performance } from '../performer.ts';
 import { product, range, sameShape } from '../shape.ts';
 import { requested, requireFloat, wideMean, wideVariance } from './reductions.ts';
 
@@ -35,20 +36,18 @@ function softmaxDim(c: Composer, x: ValueRef, a: ArgumentReader): number {
   return c.dim(x, a.optionalInt('dim') ?? (rank === 0 || rank === 1 || rank === 3 ? 0 : 1));
 }
 
+const SOFTMAX = 'input: tensor, dim: int? = null, *, dtype: dtype = null';
+
 function softmaxLike(
   name: string,
   torch: string | readonly string[],
   body: (c: Composer, x: ValueRef, dim: number) => ValueRef,
 ): Entry {
-  return composite(
-    name,
-    { signature: 'input: tensor, dim: int? = null, *, dtype: dtype = null', doc: `${name} along a dim.`, torch },
-    (c, a) => {
-      const x = requested(c, a);
-      requireFloat(c, name, x);
-      return c.cast(body(c, c.widen(x), softmaxDim(c, x, a)), c.dtype(x));
-    },
-  );
+  return composite(name, { signature: SOFTMAX, doc: `${name} along a dim.`, torch }, (c, a) => {
+    const x = requested(c, a);
+    requireFloat(c, name, x);
+    return c.cast(body(c, c.widen(x), softmaxDim(c, x, a)), c.dtype(x));
+  });
 }
 
 interface Affine {
@@ -124,6 +123,8 @@ function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
       `${String(channels)} channels in ${String(groups)} groups`,
       'channels must be a multiple of groups',
     );
+  if (c.sizes.isOne(product([at(shape, 0), int(channels / groups), ...shape.slice(2)])))
+    throw shapeMismatch(`groupNorm of ${printShape(shape)}`, 'each group needs more than one element');
   const x = c.reshape(c.widen(input), [
     at(shape, 0),
     int(groups),
@@ -184,13 +185,39 @@ const batchDims = (c: Composer, x: ValueRef): readonly number[] => [0, ...range(
 const RUNNING = 'runningMean: tensor? = null, runningVar: tensor? = null';
 const AFFINE = 'weight: tensor? = null, bias: tensor? = null';
 
+/** In training, the running statistics move towards those of the batch. */
+const updateStatistics: Performance<void> = (c, a, performer) => {
+  const [input, mean, variance] = [a.tensor('input'), a.optionalTensor('runningMean'), a.optionalTensor('runningVar')];
+  if (!a.bool('training') || mean === undefined || variance === undefined) return;
+  const momentum = a.float('momentum');
+  const [newMean, newVariance] = c.callAll('batchNormStatistics', [input, mean, variance], { momentum });
+  if (newMean !== undefined) performer.write(mean, newMean);
+  if (newVariance !== undefined) performer.write(variance, newVariance);
+};
+
+/** The running statistics move towards the mean of those of the samples. */
+const updateInstanceStatistics: Performance<void> = (c, a, performer) => {
+  const [x, momentum] = [c.widen(a.tensor('input')), a.float('momentum')];
+  if (!a.bool('useInputStats')) return;
+  const { mean, variance } = wideVariance(c, x, { dims: range(c.rank(x), 2), keepdim: false, correction: 1 });
+  const moveTowards = (running: ValueRef | undefined, fresh: ValueRef): void => {
+    if (running === undefined) return;
+    const average = wideMean(c, fresh, { dims: [0], keepdim: false });
+    const old = c.op('mul', c.cast(running, c.dtype(x)), float(1 - momentum));
+    performer.write(running, c.op('add', old, c.op('mul', average, float(momentum))));
+  };
+  moveTowards(a.optionalTensor('runningMean'), mean);
+  moveTowards(a.optionalTensor('runningVar'), variance);
+};
+
 const batchNorm = composite(
   'batchNorm',
   {
     signature: `input: tensor, runningMean: tensor?, runningVar: tensor?, ${AFFINE}, training: bool = false, momentum: float = 0.1, eps: float = 1e-5`,
-    doc: 'Normalises channels by the statistics of the batch (training) or running ones. The running ones are not updated: see batchNormStatistics.',
+    doc: 'Normalises channels by the statistics of the batch (training) or running ones. In training, those are updated.',
     torch: 'nn.functional.batch_norm',
     accepts: floats,
+    writes: updateStatistics,
   },
   (c, a) =>
     normaliseChannels(c, a.tensor('input'), statisticsOf(a, batchDims(c, a.tensor('input')), a.bool('training'))).value,
@@ -234,6 +261,7 @@ const nativeBatchNorm = composite(
     forms: ['function'],
     results: 3,
     accepts: floats,
+    writes: updateStatistics,
   },
   (c, a) => {
     const training = a.bool('training');
@@ -248,9 +276,10 @@ const instanceNorm = composite(
   'instanceNorm',
   {
     signature: `input: tensor, ${RUNNING}, ${AFFINE}, useInputStats: bool = true, momentum: float = 0.1, eps: float = 1e-5`,
-    doc: 'Normalises each channel of each sample. The running statistics are not updated.',
+    doc: 'Normalises each channel of each sample; running statistics are updated by those of the input.',
     torch: 'nn.functional.instance_norm',
     accepts: floats,
+    writes: updateInstanceStatistics,
   },
   (c, a) => {
     const [x, ofInput] = [a.tensor('input'), a.bool('useInputStats')];
@@ -308,7 +337,12 @@ const LAYER = 'input: tensor, normalizedShape: sizes';
 export const normalisationEntries: readonly Entry[] = [
   softmaxLike('softmax', ['softmax', 'nn.functional.softmax', 'special.softmax'], wideSoftmax),
   softmaxLike('logSoftmax', ['log_softmax', 'nn.functional.log_softmax', 'special.log_softmax'], wideLogSoftmax),
-  softmaxLike('softmin', 'nn.functional.softmin', (c, x, dim) => wideSoftmax(c, c.op('neg', x), dim)),
+  composite(
+    'softmin',
+    { signature: SOFTMAX, doc: 'softmax of -x along a dim.', torch: 'nn.functional.softmin' },
+    // The negation is in the input's dtype, as in PyTorch: a u8 wraps.
+    (c, a) => c.call('softmax', [c.op('neg', a.tensor('input'))], { dim: a.attr('dim'), dtype: a.attr('dtype') }),
+  ),
   composite(
     'layerNorm',
     {

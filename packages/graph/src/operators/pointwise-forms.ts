@@ -11,8 +11,10 @@ import { float } from '../composer.ts';
 import { composite, floats, numbers } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
+import type { ForwardBound } from '../forward-bound.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import { sameShape } from '../shape.ts';
+import * as bounds from './pointwise-bounds.ts';
 
 type OperandRef = ValueRef | ScalarRef;
 
@@ -35,10 +37,17 @@ const asTensor = (c: Composer, x: OperandRef, dtype: DType): ValueRef =>
 const wideOperand = (c: Composer, x: OperandRef, dtype: DType): ValueRef => asTensor(c, x, dtypeInfo[dtype].compute);
 
 /** add and sub: input plus or minus alpha times other. */
-function scaledBinary(name: 'add' | 'sub', doc: string, torch: readonly string[]): Entry {
+function scaledBinary(name: 'add' | 'sub', doc: string, accuracy: readonly ForwardBound[]): Entry {
   return composite(
     name,
-    { signature: 'input: operand, other: operand, *, alpha: scalar = 1', doc, torch, kind: 'pointwise', inPlace: true },
+    {
+      signature: 'input: operand, other: operand, *, alpha: scalar = 1',
+      doc,
+      torch: name,
+      kind: 'pointwise',
+      inPlace: true,
+      accuracy,
+    },
     (c, a) => combine(c, name, { input: a.operand('input'), other: a.operand('other'), alpha: a.scalar('alpha') }),
   );
 }
@@ -67,6 +76,7 @@ const div = composite(
     doc: 'Quotient; of integers in floats unless it is rounded.',
     torch: ['div'],
     kind: 'pointwise',
+    accuracy: bounds.divBounds,
     inPlace: true,
   },
   (c, a) => {
@@ -149,6 +159,7 @@ const ternaryForm = (name: 'addcmul' | 'addcdiv', target: 'mul' | 'div', doc: st
       signature: 'input: tensor, tensor1: tensor, tensor2: tensor, *, value: scalar = 1',
       doc,
       kind: 'pointwise',
+      accuracy: target === 'mul' ? bounds.addcmulBounds : bounds.addcdivBounds,
       inPlace: true,
     },
     (c, a) => {
@@ -166,12 +177,6 @@ const ternaryForm = (name: 'addcmul' | 'addcdiv', target: 'mul' | 'div', doc: st
       return c.cast(c.op('add', wideX, product), dtype);
     },
   );
-
-function lerp(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, end, weight] = [a.tensor('input'), a.tensor('end'), a.operand('weight')];
-  if (c.dtype(x) !== c.dtype(end)) throw dtypeMismatch('lerp', `the tensors are ${c.dtype(x)} and ${c.dtype(end)}`);
-  return c.cast(c.op('lerp', c.widen(x), c.widen(end), isScalar(weight) ? weight : c.widen(weight)), c.dtype(x));
-}
 
 /** sum of lgamma(x - i / 2), and a constant. */
 function mvlgamma(c: Composer, a: ArgumentReader): ValueRef {
@@ -208,14 +213,15 @@ function allEqual(c: Composer, a: ArgumentReader): ValueRef {
 const CLOSE = 'input: tensor, other: tensor, rtol: float = 1e-5, atol: float = 1e-8, equalNan: bool = false';
 
 export const pointwiseForms: readonly Entry[] = [
-  scaledBinary('add', 'Sum; other is scaled by alpha.', ['add']),
-  scaledBinary('sub', 'Difference; other is scaled by alpha.', ['sub']),
+  scaledBinary('add', 'Sum; other is scaled by alpha.', bounds.scaledSumBounds('add', 1)),
+  scaledBinary('sub', 'Difference; other is scaled by alpha.', bounds.scaledSumBounds('sub', -1)),
   composite(
     'rsub',
     {
       signature: 'input: operand, other: operand, *, alpha: scalar = 1',
       doc: 'other minus alpha times input.',
       kind: 'pointwise',
+      accuracy: bounds.reversedDifferenceBounds,
     },
     (c, a) => combine(c, 'sub', { input: a.operand('other'), other: a.operand('input'), alpha: a.scalar('alpha') }),
   ),
@@ -226,6 +232,7 @@ export const pointwiseForms: readonly Entry[] = [
       signature: 'input: operand, other: operand',
       doc: 'The quotient, rounded down.',
       kind: 'pointwise',
+      accuracy: bounds.floorDivideBounds,
       inPlace: true,
     },
     (c, a) => c.op('divFloor', a.operand('input'), a.operand('other')),
@@ -237,19 +244,10 @@ export const pointwiseForms: readonly Entry[] = [
       doc: 'Held between min and max.',
       torch: ['clamp'],
       kind: 'pointwise',
+      accuracy: bounds.clampBounds,
       inPlace: true,
     },
     clamp,
-  ),
-  composite(
-    'clampMin',
-    { signature: 'input: tensor, min: operand', doc: 'Held at or above min.', kind: 'pointwise', inPlace: true },
-    (c, a) => c.op('maximum', a.tensor('input'), a.operand('min')),
-  ),
-  composite(
-    'clampMax',
-    { signature: 'input: tensor, max: operand', doc: 'Held at or below max.', kind: 'pointwise', inPlace: true },
-    (c, a) => c.op('minimum', a.tensor('input'), a.operand('max')),
   ),
   composite(
     'round',
@@ -258,6 +256,7 @@ export const pointwiseForms: readonly Entry[] = [
       doc: 'The nearest integer, ties to even; or to decimals.',
       torch: ['round', 'special.round'],
       kind: 'pointwise',
+      accuracy: bounds.roundBounds,
       inPlace: true,
     },
     round,
@@ -268,6 +267,7 @@ export const pointwiseForms: readonly Entry[] = [
       signature: 'input: tensor, nan: float? = null, posinf: float? = null, neginf: float? = null',
       doc: 'Numbers in place of NaN and infinities.',
       kind: 'pointwise',
+      accuracy: bounds.nanToNumBounds,
       inPlace: true,
     },
     nanToNum,
@@ -279,6 +279,7 @@ export const pointwiseForms: readonly Entry[] = [
       doc: 'log(x / (1 - x)).',
       torch: ['logit', 'special.logit'],
       kind: 'pointwise',
+      accuracy: bounds.logitBounds,
       inPlace: true,
     },
     logit,
@@ -295,19 +296,14 @@ export const pointwiseForms: readonly Entry[] = [
   ternaryForm('addcmul', 'mul', 'input + value * tensor1 * tensor2.'),
   ternaryForm('addcdiv', 'div', 'input + value * tensor1 / tensor2.'),
   composite(
-    'lerp',
+    'floatPower',
     {
-      signature: 'input: tensor, end: tensor, weight: operand',
-      doc: 'Between input and end, by weight.',
+      signature: 'input: operand, exponent: operand',
+      doc: 'The power, in f64.',
       kind: 'pointwise',
       inPlace: true,
-      accepts: floats,
+      accuracy: bounds.floatPowerBounds,
     },
-    lerp,
-  ),
-  composite(
-    'floatPower',
-    { signature: 'input: operand, exponent: operand', doc: 'The power, in f64.', kind: 'pointwise', inPlace: true },
     (c, a) => c.op('pow', asTensor(c, a.operand('input'), 'f64'), asTensor(c, a.operand('exponent'), 'f64')),
   ),
   composite(
@@ -316,6 +312,7 @@ export const pointwiseForms: readonly Entry[] = [
       signature: 'input: tensor, other: operand',
       doc: 'input times 2 to the power of other.',
       kind: 'pointwise',
+      accuracy: bounds.ldexpBounds,
       inPlace: true,
     },
     ldexp,
@@ -332,6 +329,7 @@ export const pointwiseForms: readonly Entry[] = [
       doc: 'Multivariate log gamma.',
       torch: ['mvlgamma', 'special.multigammaln'],
       kind: 'pointwise',
+      accuracy: bounds.mvlgammaBounds,
       inPlace: true,
       accepts: numbers,
     },
@@ -344,6 +342,7 @@ export const pointwiseForms: readonly Entry[] = [
       doc: 'The n-th derivative of digamma.',
       torch: ['polygamma', 'special.polygamma'],
       kind: 'pointwise',
+      accuracy: bounds.polygammaBounds,
       forms: ['function'],
     },
     polygamma,

@@ -4,60 +4,23 @@ import { pointwise as table, promoteTypes, resolveDTypes } from '@tsinductor/ops
 import type { PointwiseOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, isValue } from '../argument-reader.ts';
-import { primitive } from '../define.ts';
+import { composite, primitive } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
-import { argumentType, dtypeUnsupported } from '../errors.ts';
+import { argumentType, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
+import { boundOf } from '../forward-bound.ts';
 import type { Arg, Meta } from '../graph.ts';
 import type { Builder, CanonicalCall, InferContext } from '../operator.ts';
 import { broadcastShapes, contiguousMeta } from '../shape.ts';
 import { activationEntries } from './activations.ts';
 import { pointwiseForms } from './pointwise-forms.ts';
 
-/** Parameter names of PyTorch, by arity; `torch` where it is not the snake_case name. */
+/** Parameter names of PyTorch, by arity. */
 const SIGNATURES = [
   '',
   'input: tensor',
   'input: operand, other: operand',
   'x: operand, y: operand, z: operand',
 ] as const;
-
-interface PublicName {
-  readonly torch: string | readonly string[];
-  readonly signature?: string;
-}
-
-const special = (name: string): PublicName => ({ torch: [`special.${name}`, name] });
-const functional = (name: string): PublicName => ({ torch: `nn.functional.${name}` });
-
-const PUBLIC: Readonly<Record<string, PublicName>> = {
-  where: { torch: 'where', signature: 'condition: operand, input: operand, other: operand' },
-  pow: { torch: ['pow', 'special.pow'], signature: 'input: operand, exponent: operand' },
-  logSigmoid: functional('logsigmoid'),
-  tanhshrink: functional('tanhshrink'),
-  sinc: { torch: ['sinc', 'special.sinc'] },
-  sigmoid: { torch: ['sigmoid', 'special.expit', 'nn.functional.sigmoid'] },
-  tanh: { torch: ['tanh', 'nn.functional.tanh'] },
-  erf: { torch: ['erf', 'special.erf'] },
-  erfc: { torch: ['erfc', 'special.erfc'] },
-  erfinv: { torch: ['erfinv', 'special.erfinv'] },
-  exp2: { torch: ['exp2', 'special.exp2'] },
-  expm1: { torch: ['expm1', 'special.expm1'] },
-  log1p: { torch: ['log1p', 'special.log1p'] },
-  lgamma: { torch: ['lgamma', 'special.gammaln'] },
-  digamma: { torch: ['digamma', 'special.digamma', 'special.psi'] },
-  i0: { torch: ['i0', 'special.i0'] },
-  i0e: special('i0e'),
-  i1: special('i1'),
-  i1e: special('i1e'),
-  entr: special('entr'),
-  ndtr: special('ndtr'),
-  ndtri: special('ndtri'),
-  logNdtr: special('log_ndtr'),
-  erfcx: special('erfcx'),
-  zeta: special('zeta'),
-  xlogy: { torch: ['xlogy', 'special.xlogy'] },
-  xlog1py: special('xlog1py'),
-};
 
 /**
  * Scalars alone become 0-d tensors, as nothing else would decide the dtype. PyTorch: two floats that meet in an
@@ -87,6 +50,10 @@ function standInFor({ standIns }: PointwiseOp, builder: Builder, args: readonly 
 /** A pointwise op over values and scalars. */
 function pointwiseMeta(op: PointwiseOp, context: InferContext, args: readonly Arg[]): Meta {
   const operands = args.map((arg) => operandOf(op, context, arg));
+  const dtypes = args.filter(isValue).map((value) => context.metaOf(value).dtype);
+  const other = dtypes.find((dtype) => dtype !== dtypes[0]);
+  if (op.promotesNothing === true && other !== undefined)
+    throw dtypeMismatch(op.name, `the tensors are ${String(dtypes[0])} and ${other}`);
   const shape = broadcastShapes(
     context.sizes,
     args.filter(isValue).map((value) => context.metaOf(value).shape),
@@ -105,25 +72,45 @@ function operandOf(op: PointwiseOp, context: InferContext, arg: Arg): Parameters
   return { dtype: ({ bool: 'bool', int: 'i64', float: 'f32' } as const)[arg.category], rank: 'scalar' };
 }
 
+/** How users call it: by the names that the entry gives, or its own. */
+const publicName = ({ torch, internal }: PointwiseOp): Pick<Description, 'torch' | 'forms'> =>
+  internal === true ? { torch: [], forms: [] } : torch === undefined ? {} : { torch };
+
 function operator(op: PointwiseOp): Entry {
-  const known = PUBLIC[op.name];
   const description: Description = {
-    signature: known?.signature ?? SIGNATURES[op.arity],
+    signature: op.signature ?? SIGNATURES[op.arity],
     doc: op.doc,
     kind: 'pointwise',
     inPlace: true,
-    ...(known === undefined ? {} : { torch: known.torch }),
-    ...(op.internal === true ? { torch: [], forms: [] } : {}),
+    ...publicName(op),
   };
   // Where PyTorch's form has attributes, that one is the public operator of the name.
-  const levels = [...pointwiseForms, ...activationEntries].some(({ name }) => name === op.name)
-    ? (['primitive'] as const)
-    : (['primitive', 'public'] as const);
+  const forms = [...pointwiseForms, ...activationEntries];
+  const isPublic = op.hasInplaceOption !== true && !forms.some(({ name }) => name === op.name);
   return primitive(op.name, description, {
-    levels,
+    levels: isPublic ? ['primitive', 'public'] : ['primitive'],
     canonical: (builder, a) => canonical(op, builder, a),
     infer: (context, a) => pointwiseMeta(op, context, a.args),
   });
 }
 
-export const pointwiseEntries: readonly Entry[] = Object.values(table).map(operator);
+/** The public form of an op that may also be asked to write into its input: who calls it does that. */
+function formWithInplace(op: PointwiseOp): Entry {
+  const signature = 'input: tensor, inplace: bool = false';
+  const description: Description = {
+    signature,
+    doc: op.doc,
+    kind: 'pointwise',
+    inPlace: true,
+    accuracy: [boundOf(op.name)],
+    ...publicName(op),
+  };
+  return composite(op.name, description, (c, a) => c.op(op.name, a.tensor('input')));
+}
+
+const ops = Object.values(table);
+
+export const pointwiseEntries: readonly Entry[] = [
+  ...ops.map(operator),
+  ...ops.filter(({ hasInplaceOption }) => hasInplaceOption === true).map(formWithInplace),
+];

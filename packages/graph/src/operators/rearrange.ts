@@ -1,4 +1,4 @@
-// Rearrangements that copy: repeat, roll, rot90, triangles, diagonals, padding and pixel shuffles, in terms of views,
+// Rearrangements that copy: roll, rot90, triangles, diagonals, padding and pixel shuffles, in terms of views,
 // cat, pad and where.
 import { at } from '@tsinductor/base';
 import { add, floorDivide, int, multiply } from '@tsinductor/ir';
@@ -9,57 +9,9 @@ import type { Composer } from '../composer.ts';
 import { size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, dataDependent, duplicateDim, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, duplicateDim, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
-import { normalizeDim, normalizeDims, one, range, zero } from '../shape.ts';
-import type { Shape } from '../shape.ts';
-
-/** Copies along every axis, `repeats` for each of the axes (leading ones may be new). */
-function repeat(c: Composer, input: ValueRef, repeats: Shape): ValueRef {
-  if (repeats.length < c.rank(input))
-    throw shapeMismatch(
-      `repeat of ${printShape(c.shape(input))} by ${printShape(repeats)}`,
-      'give a count for every dim',
-    );
-  const x = c.lead(input, repeats.length);
-  if (repeats.every((count) => c.sizes.isOne(count))) return c.call('clone', [x]);
-  const spread = c.reshape(
-    x,
-    c.shape(x).flatMap((extent) => [one, extent]),
-  );
-  const copies = c.expand(
-    spread,
-    c.shape(x).flatMap((extent, axis) => [at(repeats, axis), extent]),
-  );
-  return c.reshape(
-    copies,
-    c.shape(x).map((extent, axis) => multiply(at(repeats, axis), extent)),
-  );
-}
-
-function tile(c: Composer, x: ValueRef, counts: Shape): ValueRef {
-  const missing = c.rank(x) - counts.length;
-  return repeat(c, x, missing > 0 ? [...new Array<Index>(missing).fill(one), ...counts] : counts);
-}
-
-function repeatInterleave(c: Composer, a: ArgumentReader): ValueRef {
-  const dim = a.optionalInt('dim');
-  const x = dim === undefined ? c.flatten(a.tensor('input')) : a.tensor('input');
-  const repeats = a.operand('repeats');
-  if (repeats.kind === 'value')
-    throw dataDependent('repeatInterleave', 'the size of the result', 'give repeats as one integer');
-  const count = Number(repeats.value);
-  if (!Number.isInteger(count) || count < 0)
-    throw argumentValue('repeatInterleave', `repeats is ${String(count)}`, 'it is a count');
-  const axis = c.dim(x, dim ?? 0);
-  const shape = c.shape(x);
-  const spread = c.expand(c.unsqueeze(x, axis + 1), [
-    ...shape.slice(0, axis + 1),
-    size(count),
-    ...shape.slice(axis + 1),
-  ]);
-  return c.reshape(spread, shape.with(axis, multiply(at(shape, axis), size(count))));
-}
+import { normalizeDim, normalizeDims, range, zero } from '../shape.ts';
 
 /** Shifts one axis around its end. */
 function rollAxis(c: Composer, x: ValueRef, { dim, shift }: { dim: number; shift: number }): ValueRef {
@@ -316,22 +268,6 @@ const flips = (name: string, dim: number, least: number): Entry =>
 const X = 'input: tensor';
 
 export const rearrangeEntries: readonly Entry[] = [
-  composite(
-    'repeat',
-    { signature: `${X}, ...repeats: sizes`, doc: 'Copies along each dim.', torch: 'Tensor.repeat', forms: ['method'] },
-    (c, a) => repeat(c, a.tensor('input'), a.sizes('repeats')),
-  ),
-  composite('tile', { signature: `${X}, ...dims: sizes`, doc: 'Copies along the last dims.' }, (c, a) =>
-    tile(c, a.tensor('input'), a.sizes('dims')),
-  ),
-  composite(
-    'repeatInterleave',
-    {
-      signature: `${X}, repeats: operand, dim: int? = null, *, outputSize: int? = null`,
-      doc: 'Repeats each element in place.',
-    },
-    repeatInterleave,
-  ),
   flips('fliplr', 1, 2),
   flips('flipud', 0, 1),
   composite(

@@ -76,7 +76,7 @@ function trapezoid(c: Composer, a: ArgumentReader): ValueRef {
     return c.full(
       0,
       c.shape(a.tensor('y')).filter((_, axis) => axis !== c.dim(a.tensor('y'), a.int('dim'))),
-      'f32',
+      c.dtype(a.tensor('y')),
     );
   return c.reduce('sum', found.areas, [found.dim]);
 }
@@ -136,7 +136,9 @@ export const scanEntries: readonly Entry[] = [
     { signature: POINTS, doc: 'The running integral by the trapezoidal rule.', forms: ['function'] },
     (c, a) => {
       const found = trapezoids(c, a);
-      return found === undefined ? a.tensor('y') : c.call('cumsum', [found.areas], { dim: found.dim, dtype: null });
+      return found === undefined
+        ? c.toFloat(a.tensor('y'))
+        : c.call('cumsum', [found.areas], { dim: found.dim, dtype: null });
     },
   ),
 ];

@@ -1,6 +1,6 @@
 // Writing by index, functionally: the result is the input with other values at some places. Ends in the primitives
 // `scatter` and `indexPut`, or in `where` where the places are known.
-import { isFloat } from '@tsinductor/base';
+import { at, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
@@ -10,6 +10,7 @@ import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
+import type { Performance } from '../performer.ts';
 import { expandedShape, one, range, sameShape } from '../shape.ts';
 import { valueLike } from './creation.ts';
 import { asIndex, atLeastVector } from './indexing.ts';
@@ -167,6 +168,8 @@ function indexFill(c: Composer, a: ArgumentReader): ValueRef {
   const x = atLeastVector(c, a.tensor('input'));
   const dim = c.dim(x, a.int('dim'));
   const index = asIndex(c, 'indexFill', atLeastVector(c, a.tensor('index')));
+  if (c.rank(index) > 1)
+    throw shapeMismatch(`indexFill: the index has shape ${printShape(c.shape(index))}`, 'give a vector');
   const none = c.full(false, [c.size(x, dim)], 'bool');
   const hit = c.scatter(none, 0, { index, source: c.full(true, c.shape(index), 'bool'), mode: 'set' });
   const filled = c.where(
@@ -232,6 +235,29 @@ function indexPut(c: Composer, a: ArgumentReader): ValueRef {
   );
 }
 
+/** Masks become the indices of the places where they are true; one that takes a single value needs no places. */
+const withoutIndexMasks: Performance<ValueRef | undefined> = (c, a, performer) => {
+  const [x, indices, values] = [a.tensor('input'), a.tensors('indices'), a.tensor('values')];
+  const isMask = (index: ValueRef): boolean => c.dtype(index) === 'bool' || c.dtype(index) === 'u8';
+  if (!indices.some(isMask)) return undefined;
+  const [mask] = indices;
+  const isSingle = indices.length === 1 && mask !== undefined && c.dtype(mask) === 'bool';
+  if (isSingle && c.rank(values) <= c.rank(x) - c.rank(mask)) return undefined;
+  // A mask takes as many dims as it has, which moves those behind it.
+  let moved = 0;
+  const placed = a.ints('indices').flatMap((dim, position) => {
+    const index = at(indices, position);
+    const first = dim + moved;
+    if (!isMask(index)) return [[first, index] as const];
+    moved += c.rank(index) - 1;
+    return performer.places(index, 'indexPut with a mask').map((place, axis) => [first + axis, place] as const);
+  });
+  return c.call('indexPut', [x, placed.map(([, index]) => index), values], {
+    indices: placed.map(([dim]) => dim),
+    accumulate: a.bool('accumulate'),
+  });
+};
+
 /** Writes elements of the flattened tensor. */
 function put(c: Composer, a: ArgumentReader): ValueRef {
   const [x, index, source] = [a.tensor('input'), a.tensor('index'), a.tensor('source')];
@@ -254,13 +280,18 @@ function maskedScatter(c: Composer, a: ArgumentReader): ValueRef {
     throw dtypeMismatch('maskedScatter', `the mask is ${c.dtype(mask)}, it must be bool`);
   if (c.dtype(source) !== c.dtype(x))
     throw dtypeMismatch('maskedScatter', `the tensor is ${c.dtype(x)}, the source is ${c.dtype(source)}`);
-  if (c.sizes.isZero(c.count(source))) return x;
   const full = c.op('logicalAnd', mask, c.expand(c.full(true, [], 'bool'), c.shape(x)));
   const [flat, shape] = [c.flatten(full), c.shape(full)];
+  const taken = c.reduce('sum', c.cast(flat, 'i64'));
+  const checked = c.require(x, c.op('le', taken, c.sizeOperand(c.count(source))), {
+    what: 'maskedScatter: the mask is true at more places than the source has elements',
+    remedy: 'give a source with an element for each',
+  });
+  if (c.sizes.isZero(c.count(source))) return checked;
   const place = c.op('maximum', c.op('sub', c.call('cumsum', [c.cast(flat, 'i64')], { dim: 0 }), 1), 0);
   const last = c.op('sub', c.sizeOperand(c.count(source)), 1);
   const values = c.index(c.flatten(source), [c.op('minimum', place, last)], [0]);
-  return c.reshape(c.where(flat, values, c.flatten(c.expand(x, shape))), shape);
+  return c.reshape(c.where(flat, values, c.flatten(c.expand(checked, shape))), shape);
 }
 
 const AT = 'input: tensor, dim: int, index: tensor';
@@ -318,6 +349,7 @@ export const scatterEntries: readonly Entry[] = [
       signature: 'input: tensor, indices: indices, values: tensor, accumulate: bool = false',
       doc: 'x[indices] = values, or += them.',
       inPlace: true,
+      reads: withoutIndexMasks,
     },
     indexPut,
   ),

@@ -39,6 +39,12 @@ const notNegative = (c: Composer, weights: ValueRef): ValueRef =>
     remedy: 'weights are 0 or more',
   });
 
+const notZero = (c: Composer, total: ValueRef): ValueRef =>
+  c.require(total, c.op('ne', total, 0), {
+    what: 'cov: the weights add up to 0',
+    remedy: 'give weights of which one at least is positive',
+  });
+
 /** Covariances of the rows. */
 function covariance(c: Composer, input: ValueRef, weights: Weights): ValueRef {
   if (c.rank(input) > 2)
@@ -53,7 +59,8 @@ function covariance(c: Composer, input: ValueRef, weights: Weights): ValueRef {
   const wide = (v: ValueRef): ValueRef => c.cast(c.flatten(notNegative(c, v)), c.dtype(x));
   const both = [frequency, importance].filter((v) => v !== undefined).map(wide);
   const weight = both.length === 0 ? undefined : c.fold('mul', both);
-  const total = weight === undefined ? c.full(c.sizes.toNumber(c.size(x, 1)), [], c.dtype(x)) : c.reduce('sum', weight);
+  const total =
+    weight === undefined ? c.full(c.sizes.toNumber(c.size(x, 1)), [], c.dtype(x)) : notZero(c, c.reduce('sum', weight));
   const weighted = (v: ValueRef): ValueRef => (weight === undefined ? v : c.op('mul', v, weight));
   const mean = c.op('div', c.reduce('sum', weighted(x), { dims: [1], keepdim: true }), total);
   const lost =

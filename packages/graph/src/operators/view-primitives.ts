@@ -7,7 +7,8 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { view } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, duplicateDim, layoutUnknown, shapeMismatch, printShape } from '../errors.ts';
-import type { Builder, ViewLayout } from '../operator.ts';
+import type { ViewLayout } from '../graph.ts';
+import type { Builder } from '../operator.ts';
 import {
   contiguousStrides,
   expandedShape,

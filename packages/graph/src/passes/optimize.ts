@@ -3,6 +3,8 @@
 import type { Graph } from '../graph.ts';
 import { cancelViews } from './cancel-views.ts';
 import { foldConstants } from './fold-constants.ts';
+import { onlineSoftmax } from './online-softmax.ts';
+import type { OnlineSoftmax } from './online-softmax.ts';
 import { removeDead } from './remove-dead.ts';
 import { shareCommon } from './share-common.ts';
 
@@ -19,7 +21,15 @@ const round: readonly GraphPass[] = [
   { name: 'removeDead', doc: 'calls that nothing needs', run: removeDead },
 ];
 
-/** What `optimize` runs on a graph of primitives. */
+/** What `optimize` runs on every graph of primitives. */
 export const graphPasses: readonly GraphPass[] = [...round, ...round];
 
-export const optimize = (graph: Graph): Graph => graphPasses.reduce((current, pass) => pass.run(current), graph);
+/** What is done only where it is asked for. */
+export interface OptimizeOptions {
+  readonly onlineSoftmax?: OnlineSoftmax;
+}
+
+export function optimize(graph: Graph, options: OptimizeOptions = {}): Graph {
+  const simple = graphPasses.reduce((current, pass) => pass.run(current), graph);
+  return options.onlineSoftmax === undefined ? simple : removeDead(onlineSoftmax(simple, options.onlineSoftmax));
+}

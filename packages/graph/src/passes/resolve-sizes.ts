@@ -19,13 +19,26 @@ function resolveNode(node: GraphNode, environment: SizeEnvironment): GraphNode {
   const results = node.results.map((meta) => resolveMeta(meta, environment));
   if (!('attrs' in node)) return { ...node, results };
   const attrs = Object.entries(node.attrs).map(([name, attr]) => [name, resolveAttr(attr, environment)] as const);
-  return { ...node, results, attrs: Object.fromEntries(attrs) };
+  const resolved = { ...node, results, attrs: Object.fromEntries(attrs) };
+  if (resolved.kind !== 'host' || resolved.launch === undefined) return resolved;
+  const operands = resolved.launch.operands.map((operand) => {
+    const { shape, strides, offset } = operand.layout;
+    const layout = { ...resolveLayout({ shape, strides }, environment), offset: environment.resolve(offset) };
+    return { ...operand, layout };
+  });
+  return { ...resolved, launch: { ...resolved.launch, operands } };
 }
 
-const resolveMeta = ({ shape, strides, dtype }: Meta, environment: SizeEnvironment): Meta => ({
+const resolveMeta = (meta: Meta, environment: SizeEnvironment): Meta => ({
+  ...resolveLayout(meta, environment),
+  dtype: meta.dtype,
+});
+
+type Strided = Pick<Meta, 'shape' | 'strides'>;
+
+const resolveLayout = ({ shape, strides }: Strided, environment: SizeEnvironment): Strided => ({
   shape: shape.map((size) => environment.resolve(size)),
   strides: strides.map((stride) => environment.resolve(stride)),
-  dtype,
 });
 
 function resolveAttr(attr: Attr, environment: SizeEnvironment): Attr {

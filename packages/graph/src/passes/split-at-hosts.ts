@@ -8,12 +8,12 @@
 import { at, get } from '@tsinductor/base';
 import { valuesOf } from '../argument-reader.ts';
 import { GraphBuilder } from '../graph-builder.ts';
-import type { Graph, GraphNode, Meta, ValueRef } from '../graph.ts';
+import type { Graph, GraphNode, HostCallNode, Meta, ValueRef } from '../graph.ts';
 import { contiguousStrides } from '../shape.ts';
 import type { SizeEnvironment } from '../size-environment.ts';
 import { renameArgs } from './rebuild.ts';
 
-export type HostNode = GraphNode & { readonly kind: 'host' };
+export type HostNode = GraphNode & HostCallNode;
 
 /** Operators between two host functions. */
 export interface GraphPart {
@@ -144,7 +144,9 @@ class Whole {
 
   #inputMeta(node: GraphNode, { result }: ValueRef): Meta {
     const meta = at(node.results, result);
-    return node.kind === 'placeholder' ? meta : { ...meta, strides: contiguousStrides(meta.shape) };
+    // A launch leaves its results where they were.
+    const isPlaced = node.kind === 'placeholder' || (node.kind === 'host' && node.launch !== undefined);
+    return isPlaced ? meta : { ...meta, strides: contiguousStrides(meta.shape) };
   }
 
   #copy(node: GraphNode, builder: GraphBuilder, renamed: Map<string, ValueRef>): void {

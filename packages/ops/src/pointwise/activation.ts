@@ -16,6 +16,8 @@ import { referenceErfc } from '../reference/error-function.ts';
 
 export const relu: Unary = unary('relu', {
   doc: 'x where it is positive, else 0.',
+  torch: ['nn.functional.relu', 'relu'],
+  hasInplaceOption: true,
   formula: 'max(x, 0)',
   rule: 'promote',
   reference: (x = 0) => Math.max(x, 0),
@@ -29,6 +31,8 @@ export const relu: Unary = unary('relu', {
 
 export const relu6: Unary = unary('relu6', {
   doc: 'x between 0 and 6.',
+  torch: ['nn.functional.relu6'],
+  hasInplaceOption: true,
   formula: 'min(max(x, 0), 6)',
   rule: 'promote',
   reference: (x = 0) => Math.min(Math.max(x, 0), 6),
@@ -48,6 +52,7 @@ function logistic(x: Term, dtype: DType): Term {
 
 export const sigmoid: Unary = unary('sigmoid', {
   doc: 'Logistic function.',
+  torch: ['sigmoid', 'special.expit', 'nn.functional.sigmoid'],
   formula: '1 / (1 + e^-x)',
   rule: 'promoteToFloat',
   traits: { cost: 24 },
@@ -59,6 +64,8 @@ export const sigmoid: Unary = unary('sigmoid', {
 
 export const silu: Unary = unary('silu', {
   doc: 'x times its sigmoid.',
+  torch: ['nn.functional.silu'],
+  hasInplaceOption: true,
   formula: 'x / (1 + e^-x)',
   rule: 'promote',
   accepts: floats,
@@ -75,6 +82,7 @@ export const silu: Unary = unary('silu', {
 
 export const logSigmoid: Unary = unary('logSigmoid', {
   doc: 'Logarithm of the sigmoid, without overflow.',
+  torch: ['nn.functional.logsigmoid'],
   formula: '-log(1 + e^-x)',
   rule: 'promote',
   accepts: floats,
@@ -126,6 +134,8 @@ export const geluTanh: Unary = unary('geluTanh', {
 
 export const mish: Unary = unary('mish', {
   doc: 'x times tanh of its softplus.',
+  torch: ['nn.functional.mish'],
+  hasInplaceOption: true,
   formula: 'x tanh(log(1 + e^x))',
   rule: 'promote',
   accepts: floats,
@@ -150,10 +160,13 @@ export const mish: Unary = unary('mish', {
   },
 });
 
-export const softsign: Unary = unary('softsign', {
+/** Of floats; integers are divided by 1 + |x| in their own dtype, which the operator does. */
+export const softsignOfFloats: Unary = unary('softsignOfFloats', {
   doc: 'x divided by one more than its magnitude.',
+  internal: true,
   formula: 'x / (1 + |x|)',
-  rule: 'promoteToFloat',
+  rule: 'promote',
+  accepts: floats,
   reference: (x = 0) => x / (1 + Math.abs(x)),
   ulp: 2,
   traits: { cost: 10 },
@@ -166,6 +179,7 @@ export const softsign: Unary = unary('softsign', {
 
 export const tanhshrink: Unary = unary('tanhshrink', {
   doc: 'x minus its tanh.',
+  torch: ['nn.functional.tanhshrink'],
   formula: 'x - tanh(x)',
   rule: 'promoteToFloat',
   reference: (x = 0) => x - Math.tanh(x),
@@ -181,6 +195,8 @@ export const tanhshrink: Unary = unary('tanhshrink', {
 
 export const hardsigmoid: Unary = unary('hardsigmoid', {
   doc: 'Piecewise linear sigmoid.',
+  torch: ['nn.functional.hardsigmoid'],
+  hasInplaceOption: true,
   formula: 'min(max(x + 3, 0), 6) / 6',
   rule: 'promote',
   reference: (x = 0) => Math.min(Math.max(x + 3, 0), 6) / 6,
@@ -195,6 +211,8 @@ export const hardsigmoid: Unary = unary('hardsigmoid', {
 
 export const hardswish: Unary = unary('hardswish', {
   doc: 'x times its piecewise linear sigmoid.',
+  torch: ['nn.functional.hardswish'],
+  hasInplaceOption: true,
   formula: 'x min(max(x + 3, 0), 6) / 6',
   rule: 'promote',
   measured: [2 ** -149, 2 ** 125],
@@ -213,6 +231,8 @@ const seluAlpha = 1.6732632423543772;
 
 export const selu: Unary = unary('selu', {
   doc: 'Scaled exponential linear unit.',
+  torch: ['nn.functional.selu', 'selu'],
+  hasInplaceOption: true,
   rule: 'promote',
   reference: (x = 0) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x)),
   ulp: 4,

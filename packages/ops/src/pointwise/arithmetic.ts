@@ -8,6 +8,8 @@ import { bitwiseAnd, bitwiseOr } from './bitwise.ts';
 import { eq, gt, logicalAnd, lt, ne, where } from './comparison.ts';
 import { floats, integers, numbers } from './dtype-sets.ts';
 import { floor, trunc } from './rounding.ts';
+import { cast } from '../term.ts';
+import type { Term } from '../term.ts';
 
 export const add: Binary = binary('add', {
   doc: 'Sum of two tensors, with broadcasting.',
@@ -270,6 +272,8 @@ export const rsqrt: Unary = unary('rsqrt', {
 
 export const lerp: Ternary = ternary('lerp', {
   doc: 'Linear interpolation from x to y by the weight z, exact at both ends.',
+  signature: 'input: tensor, end: tensor, weight: operand',
+  promotesNothing: true,
   formula: 'x + z (y - x)',
   rule: 'promote',
   measured: [2 ** -149, 2 ** 100],
@@ -317,5 +321,9 @@ export const lcm: Binary = binary('lcm', {
   rule: 'promote',
   accepts: integers,
   traits: { commutative: true, cost: 110 },
-  decompose: ({ x, y }) => abs(mul(divTrunc(x, gcd(x, y)), y)),
+  // Of short integers the product is made in i32, and wraps once at the end.
+  decompose: ({ x, y }, dtype) => {
+    const product = (a: Term, b: Term): Term => abs(mul(divTrunc(a, gcd(a, b)), b));
+    return dtype === 'i8' || dtype === 'i16' ? cast(dtype, product(cast('i32', x), cast('i32', y))) : product(x, y);
+  },
 });

@@ -1,4 +1,4 @@
-// Modified Bessel functions of the first kind, at f64 also for f32 operands.
+// Bessel functions: the modified ones of the first kind, at f64 also for f32 operands, and the spherical one of order 0.
 //
 // exp(-|x|) times the function is a polynomial up to 8, and a polynomial in 1/x over the root of x beyond; each in a variable
 // scaled to [-1, 1].
@@ -7,9 +7,10 @@ import type { Unary } from '../define.ts';
 import type { Term } from '../term.ts';
 import { abs, add, copysign, div, mul, sign, sqrt, sub } from './arithmetic.ts';
 import { atMost } from './extrema.ts';
-import { eq, gt, where } from './comparison.ts';
+import { eq, gt, lt, where } from './comparison.ts';
 import { exp } from './exponential.ts';
 import { horner, throughF64 } from './polynomial.ts';
+import { cos, sin } from './trigonometric.ts';
 import { referenceI0, referenceI0e, referenceI1, referenceI1e } from '../reference/bessel.ts';
 
 /** exp(-x) I0(x) in x/4 - 1 for 0 <= x <= 8. */
@@ -49,6 +50,10 @@ const i1Large = [
   -1.9677083272584384e-11,
 ];
 
+function factorial(n: number): number {
+  return n < 2 ? 1 : n * factorial(n - 1);
+}
+
 const near = (x: Term, coefficients: readonly number[]): Term =>
   horner('f64', sub(mul(atMost(x, 8), 0.25), 1), coefficients);
 const far = (x: Term, coefficients: readonly number[]): Term =>
@@ -78,6 +83,7 @@ const grownI1 = (x: Term): Term => grown(x, scaledI1(x));
 
 export const i0: Unary = unary('i0', {
   doc: 'Modified Bessel function of the first kind, of order 0.',
+  torch: ['i0', 'special.i0'],
   rule: 'promoteToFloat',
   reference: referenceI0,
   referenceError: 1e-12,
@@ -89,6 +95,7 @@ export const i0: Unary = unary('i0', {
 
 export const i0e: Unary = unary('i0e', {
   doc: 'Exponentially scaled modified Bessel function of the first kind, of order 0.',
+  torch: ['special.i0e', 'i0e'],
   formula: 'exp(-|x|) i0(x)',
   rule: 'promoteToFloat',
   reference: referenceI0e,
@@ -101,6 +108,7 @@ export const i0e: Unary = unary('i0e', {
 
 export const i1: Unary = unary('i1', {
   doc: 'Modified Bessel function of the first kind, of order 1.',
+  torch: ['special.i1', 'i1'],
   rule: 'promoteToFloat',
   reference: referenceI1,
   referenceError: 1e-12,
@@ -112,6 +120,7 @@ export const i1: Unary = unary('i1', {
 
 export const i1e: Unary = unary('i1e', {
   doc: 'Exponentially scaled modified Bessel function of the first kind, of order 1.',
+  torch: ['special.i1e', 'i1e'],
   formula: 'exp(-|x|) i1(x)',
   rule: 'promoteToFloat',
   reference: referenceI1e,
@@ -120,4 +129,29 @@ export const i1e: Unary = unary('i1e', {
   traits: { cost: 140 },
   decompose: ({ x }, dtype) => (dtype === 'f32' ? throughF64(scaledI1, x) : scaledI1(x)),
   gradient: ({ g, x, out }) => [mul(g, where(eq(x, 0), 0.5, sub(i0e(x), mul(out, add(sign(x), div(1, x))))))],
+});
+
+/** (-1)^n / (2n + 1)!: the series of sin(x) / x in the square of x, and that of its derivative over x, where they are short. */
+const sineOverX = Array.from({ length: 8 }, (_, n) => (-1) ** n / factorial(2 * n + 1));
+const slopeOverX = sineOverX.slice(1).map((coefficient, n) => 2 * (n + 1) * coefficient);
+
+export const sphericalBesselJ0: Unary = unary('sphericalBesselJ0', {
+  doc: 'Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities.',
+  torch: ['special.spherical_bessel_j0'],
+  formula: 'sin(x) / x',
+  rule: 'promoteToFloat',
+  traits: { cost: 40 },
+  decompose: ({ x }, dtype) => {
+    const series = horner(dtype, mul(x, x), sineOverX);
+    const magnitude = abs(x);
+    return where(lt(magnitude, 0.5), series, where(eq(magnitude, Infinity), 0, div(sin(x), x)));
+  },
+  reference: (x = 0) => (x === 0 ? 1 : Math.abs(x) === Infinity ? 0 : Math.sin(x) / x),
+  // The sine's error twice, and the quotient's.
+  ulp: 6.5,
+  gradient: ({ g, x, out }) => {
+    const series = mul(x, horner('f64', mul(x, x), slopeOverX));
+    const slope = where(eq(abs(x), Infinity), 0, div(sub(cos(x), out), x));
+    return [mul(g, where(lt(abs(x), 0.5), series, slope))];
+  },
 });

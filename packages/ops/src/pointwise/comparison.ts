@@ -117,6 +117,7 @@ export const logicalXor: Binary = binary('logicalXor', {
 
 export const where: Ternary = ternary('where', {
   doc: 'y where x holds, else z. Whatever the other operand is, it does not matter.',
+  signature: 'condition: operand, input: operand, other: operand',
   formula: 'x ? y : z',
   rule: 'select',
   reference: (x = 0, y = 0, z = 0) => (x === 0 ? z : y),

@@ -84,6 +84,7 @@ const twoOverRootPi = 2 / Math.sqrt(Math.PI);
 
 export const erf: Unary = unary('erf', {
   doc: 'Error function.',
+  torch: ['erf', 'special.erf'],
   rule: 'promoteToFloat',
   reference: referenceErf,
   referenceError: 1e-12,
@@ -95,6 +96,7 @@ export const erf: Unary = unary('erf', {
 
 export const erfc: Unary = unary('erfc', {
   doc: 'Complementary error function, 1 - erf(x), accurate for large x.',
+  torch: ['erfc', 'special.erfc'],
   rule: 'promoteToFloat',
   reference: referenceErfc,
   referenceError: 1e-12,
@@ -119,6 +121,7 @@ function erfcx64(x: Term): Term {
 
 export const erfcx: Unary = unary('erfcx', {
   doc: 'Scaled complementary error function.',
+  torch: ['special.erfcx', 'erfcx'],
   formula: 'exp(x^2) erfc(x)',
   rule: 'promoteToFloat',
   reference: referenceErfcx,
@@ -139,6 +142,7 @@ function ndtr64(x: Term): Term {
 
 export const ndtr: Unary = unary('ndtr', {
   doc: 'Distribution function of the standard normal distribution.',
+  torch: ['special.ndtr', 'ndtr'],
   formula: 'erfc(-x / sqrt(2)) / 2',
   rule: 'promoteToFloat',
   reference: referenceNdtr,
@@ -158,6 +162,7 @@ function logNdtr64(x: Term): Term {
 
 export const logNdtr: Unary = unary('logNdtr', {
   doc: 'Logarithm of the distribution function of the standard normal distribution.',
+  torch: ['special.log_ndtr', 'log_ndtr'],
   rule: 'promoteToFloat',
   reference: referenceLogNdtr,
   referenceError: 1e-12,

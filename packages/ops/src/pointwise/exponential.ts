@@ -42,6 +42,7 @@ const exp2Tail32 = [
 
 export const exp2: Unary = unary('exp2', {
   doc: '2 to the power of x.',
+  torch: ['exp2', 'special.exp2'],
   formula: '2^x',
   rule: 'promoteToFloat',
   traits: { cost: 12 },
@@ -60,6 +61,7 @@ export const exp2: Unary = unary('exp2', {
 
 export const expm1: Unary = unary('expm1', {
   doc: 'exp(x) - 1, accurate near 0.',
+  torch: ['expm1', 'special.expm1'],
   formula: 'e^x - 1',
   rule: 'promoteToFloat',
   traits: { cost: 17 },
@@ -133,6 +135,7 @@ export const log10: Unary = unary('log10', {
 
 export const log1p: Unary = unary('log1p', {
   doc: 'log(1 + x), accurate near 0.',
+  torch: ['log1p', 'special.log1p'],
   rule: 'promoteToFloat',
   traits: { cost: 38 },
   decompose: ({ x }, dtype) => {
@@ -182,6 +185,7 @@ export const logaddexp2: Binary = binary('logaddexp2', {
 
 export const xlogy: Binary = binary('xlogy', {
   doc: 'x times the logarithm of y; 0 where x is 0, unless y is NaN.',
+  torch: ['xlogy', 'special.xlogy'],
   formula: 'x log(y)',
   rule: 'promoteToFloat',
   reference: (x = 0, y = 0) => (Number.isNaN(y) ? NaN : x === 0 ? 0 : x * Math.log(y)),
@@ -194,6 +198,7 @@ export const xlogy: Binary = binary('xlogy', {
 
 export const xlog1py: Binary = binary('xlog1py', {
   doc: 'x times log1p(y); 0 where x is 0, unless y is NaN.',
+  torch: ['special.xlog1py', 'xlog1py'],
   formula: 'x log(1 + y)',
   rule: 'promoteToFloat',
   reference: (x = 0, y = 0) => (Number.isNaN(y) ? NaN : x === 0 ? 0 : x * Math.log1p(y)),
@@ -206,6 +211,7 @@ export const xlog1py: Binary = binary('xlog1py', {
 
 export const entr: Unary = unary('entr', {
   doc: 'Entropy term; 0 at 0, minus infinity below.',
+  torch: ['special.entr', 'entr'],
   formula: '-x log(x)',
   rule: 'promoteToFloat',
   reference: (x = 0) => (x < 0 ? -Infinity : x === 0 ? 0 : -x * Math.log(x)),

@@ -104,6 +104,7 @@ export const atMost: Binary = binary('atMost', {
 
 export const clampMin: Binary = binary('clampMin', {
   doc: 'x, but at least y; NaN if either is.',
+  signature: 'input: tensor, min: operand',
   rule: 'promote',
   reference: (x = 0, y = 0) => Math.max(x, y),
   ulp: 0,
@@ -115,6 +116,7 @@ export const clampMin: Binary = binary('clampMin', {
 
 export const clampMax: Binary = binary('clampMax', {
   doc: 'x, but at most y; NaN if either is.',
+  signature: 'input: tensor, max: operand',
   rule: 'promote',
   reference: (x = 0, y = 0) => Math.min(x, y),
   ulp: 0,

@@ -102,6 +102,7 @@ function lgamma64(x: Term): Term {
 
 export const lgamma: Unary = unary('lgamma', {
   doc: 'Logarithm of the absolute value of the gamma function.',
+  torch: ['lgamma', 'special.gammaln'],
   rule: 'promoteToFloat',
   reference: referenceLgamma,
   referenceError: 1e-12,
@@ -139,6 +140,7 @@ function digamma64(x: Term): Term {
 
 export const digamma: Unary = unary('digamma', {
   doc: 'Derivative of lgamma; NaN at negative integers, infinite at 0.',
+  torch: ['digamma', 'special.digamma', 'special.psi'],
   rule: 'promoteToFloat',
   reference: referenceDigamma,
   referenceError: 1e-12,

@@ -65,6 +65,7 @@ function tanhThroughExpm1(x: Term, dtype: DType): Term {
 
 export const tanh: Unary = unary('tanh', {
   doc: 'Hyperbolic tangent.',
+  torch: ['tanh', 'nn.functional.tanh'],
   formula: '(e^2x - 1) / (e^2x + 1)',
   rule: 'promoteToFloat',
   traits: { cost: 26 },

@@ -116,6 +116,8 @@ function power(x: Term, y: Term, dtype: DType): Term {
 
 export const pow: Binary = binary('pow', {
   doc: 'x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1.',
+  torch: ['pow', 'special.pow'],
+  signature: 'input: operand, exponent: operand',
   formula: 'x^y',
   rule: 'promote',
   accepts: numbers,

@@ -87,6 +87,7 @@ function erfinv64(x: Term): Term {
 
 export const erfinv: Unary = unary('erfinv', {
   doc: 'Inverse of the error function; infinite at -1 and 1, NaN outside.',
+  torch: ['erfinv', 'special.erfinv'],
   rule: 'promoteToFloat',
   reference: referenceErfinv,
   referenceError: 1e-12,
@@ -107,6 +108,7 @@ function ndtri64(p: Term): Term {
 
 export const ndtri: Unary = unary('ndtri', {
   doc: 'Quantile function of the standard normal distribution: the inverse of ndtr.',
+  torch: ['special.ndtri', 'ndtri'],
   rule: 'promoteToFloat',
   reference: referenceNdtri,
   referenceError: 1e-12,

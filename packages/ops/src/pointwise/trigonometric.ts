@@ -255,6 +255,7 @@ export const acos: Unary = unary('acos', {
 
 export const sinc: Unary = unary('sinc', {
   doc: 'Normalised cardinal sine; 1 at 0.',
+  torch: ['sinc', 'special.sinc'],
   formula: 'sin(pi x) / (pi x)',
   rule: 'promoteToFloat',
   measured: [2 ** -149, 2 ** 126],

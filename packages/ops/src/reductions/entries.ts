@@ -1,7 +1,7 @@
 // The reductions, one export each; the export's name is the reduction's.
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, mul, sub } from '../pointwise/arithmetic.ts';
+import { abs, add, mul, neg, sub } from '../pointwise/arithmetic.ts';
 import { maximum, minimum } from '../pointwise/extrema.ts';
 import { bitwiseAnd, bitwiseOr } from '../pointwise/bitwise.ts';
 import { exp, log } from '../pointwise/exponential.ts';
@@ -236,4 +236,27 @@ export const logsumexp: ReductionOp = {
   merge: () => [maximum(a0, b0), joined(maximum(a0, b0), [[a0, a1], [b0, b1]])], // prettier-ignore
   finish: () => add(pivot(s0), log(s1)),
   cost: 40,
+};
+
+/** Two sums, each relative to the maximum of its own elements, as one relative to the greater of both. */
+function rescaled(m: Term, total: Term, { value, count }: { readonly value: Term; readonly count: Term }): Term {
+  // Equal infinities are no distance apart; the lesser side is scaled by at most 1, so one exponential serves both cases.
+  const distance = where(eq(m, value), 0, abs(sub(value, m)));
+  const scale = exp(neg(distance));
+  return where(gt(value, m), add(mul(total, scale), count), add(total, mul(count, scale)));
+}
+
+export const sumExp: ReductionOp = {
+  name: 'sumExp',
+  doc: 'Sum of the exponentials of the distances to the maximum, in one pass; NaN where the maximum is not finite.',
+  accepts: floats,
+  hasIdentity: false,
+  result: (dtype) => dtype,
+  accumulate: computeOf,
+  state: (dtype) => [computeOf(dtype), computeOf(dtype)],
+  init: () => [literal(-Infinity), literal(0)],
+  step: () => [maximum(s0, x), rescaled(s0, s1, { value: x, count: literal(1) })],
+  merge: () => [maximum(a0, b0), rescaled(a0, a1, { value: b0, count: b1 })],
+  finish: () => add(s1, sub(s0, s0)),
+  cost: 30,
 };

@@ -85,9 +85,13 @@ export function referenceZeta(x = 0, q = 1): number {
 const isPole = (q: number): boolean => q <= 0 && Math.floor(q) === q;
 
 function eulerMaclaurin(x: number, q: number): number {
-  let [sum, at] = [0, q];
+  // What each addition rounds off is kept: terms of both signs may cancel but for a small rest (Neumaier 1974).
+  let [sum, lost, at] = [0, 0, q];
   for (let k = 0; k < FAR || at < FAR; k += 1) {
-    sum += at ** -x;
+    const term = at ** -x;
+    const next = sum + term;
+    lost += Math.abs(sum) >= Math.abs(term) ? sum - next + term : term - next + sum;
+    sum = next;
     at += 1;
   }
   let rising = x;
@@ -97,7 +101,7 @@ function eulerMaclaurin(x: number, q: number): number {
     rising *= (x + 2 * k - 1) * (x + 2 * k);
     return total + term;
   }, 0);
-  return sum + at ** (1 - x) / (x - 1) + at ** -x / 2 + tail;
+  return sum + (Number.isFinite(lost) ? lost : 0) + at ** (1 - x) / (x - 1) + at ** -x / 2 + tail;
 }
 
 /** zeta(k). */

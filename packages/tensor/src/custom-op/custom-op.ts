@@ -46,6 +46,7 @@ export interface CustomOpCode {
 
 /** A call of an op without a lowering, as a recorder takes it. */
 export interface HostCall {
+  readonly kind: 'op';
   readonly name: string;
   readonly call: BoundCall;
   /** Positions in the call's tensors of those that are written to. */
@@ -237,6 +238,7 @@ function readMeta(op: string, given: unknown, position: number): Meta {
 export function hostCall(code: CustomOpCode, call: BoundCall): HostCall {
   const mutated = mutatedPositions(code, call);
   return {
+    kind: 'op',
     name: code.name,
     call,
     mutated,

@@ -333,7 +333,7 @@ export interface TensorMethods {
   baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
   /** beta * input + alpha * (batch1 times batch2). */
   baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** Normalises channels by the statistics of the batch (training) or running ones. The running ones are not updated: see batchNormStatistics. */
+  /** Normalises channels by the statistics of the batch (training) or running ones. In training, those are updated. */
   batchNorm(
     runningMean: Tensor | null,
     runningVar: Tensor | null,
@@ -521,13 +521,13 @@ export interface TensorMethods {
   clamp_(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): this;
   clamp_(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): this;
   clamp_(min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): this;
-  /** Held at or below max. */
+  /** x, but at most y; NaN if either is. */
   clampMax(max: Tensor | Scalar): Tensor;
-  /** Held at or below max. */
+  /** x, but at most y; NaN if either is. */
   clampMax_(max: Tensor | Scalar): this;
-  /** Held at or above min. */
+  /** x, but at least y; NaN if either is. */
   clampMin(min: Tensor | Scalar): Tensor;
-  /** Held at or above min. */
+  /** x, but at least y; NaN if either is. */
   clampMin_(min: Tensor | Scalar): this;
   /** Alias of clamp. */
   clip(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): Tensor;
@@ -1437,7 +1437,7 @@ export interface TensorMethods {
   indexSelect(dim: number, index: Tensor): Tensor;
   /** Sums products over the last axes. */
   inner(other: Tensor): Tensor;
-  /** Normalises each channel of each sample. The running statistics are not updated. */
+  /** Normalises each channel of each sample; running statistics are updated by those of the input. */
   instanceNorm(options?: {
     runningMean?: Tensor | null;
     runningVar?: Tensor | null;
@@ -1693,9 +1693,9 @@ export interface TensorMethods {
   leakyRelu_(options?: { negativeSlope?: number; inplace?: boolean }): this;
   leakyRelu_(negativeSlope: number, options?: { inplace?: boolean }): this;
   leakyRelu_(negativeSlope?: number, inplace?: boolean): this;
-  /** Between input and end, by weight. */
+  /** Linear interpolation from x to y by the weight z, exact at both ends. */
   lerp(end: Tensor, weight: Tensor | Scalar): Tensor;
-  /** Between input and end, by weight. */
+  /** Linear interpolation from x to y by the weight z, exact at both ends. */
   lerp_(end: Tensor, weight: Tensor | Scalar): this;
   /** Alias of lt. */
   less(other: Tensor | Scalar): Tensor;
@@ -2707,7 +2707,7 @@ export interface TensorMethods {
   /** Copies along each dim. */
   repeat(repeats: number | readonly number[]): Tensor;
   repeat(...repeats: number[]): Tensor;
-  /** Repeats each element in place. */
+  /** Repeats each element in place, by one count or by those of a tensor. */
   repeatInterleave(repeats: Tensor | Scalar, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
   repeatInterleave(repeats: Tensor | Scalar, dim?: number | null, options?: { outputSize?: number | null }): Tensor;
   /** The same elements in row-major order in another shape; one size may be -1. */
@@ -2737,7 +2737,7 @@ export interface TensorMethods {
   round(options?: { decimals?: number }): Tensor;
   /** The nearest integer, ties to even; or to decimals. */
   round_(options?: { decimals?: number }): this;
-  /** leakyRelu with the mean of two slopes. */
+  /** leakyRelu with a random slope for each element in training, else with the mean of both. */
   rrelu(options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean }): Tensor;
   rrelu(lower: number, options?: { upper?: number; training?: boolean; inplace?: boolean }): Tensor;
   rrelu(lower: number, upper: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
@@ -2914,7 +2914,7 @@ export interface TensorMethods {
   /** softmax along a dim. */
   softmax(options?: { dim?: number | null; dtype?: DType | null }): Tensor;
   softmax(dim?: number | null, options?: { dtype?: DType | null }): Tensor;
-  /** softmin along a dim. */
+  /** softmax of -x along a dim. */
   softmin(options?: { dim?: number | null; dtype?: DType | null }): Tensor;
   softmin(dim?: number | null, options?: { dtype?: DType | null }): Tensor;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
@@ -2937,11 +2937,17 @@ export interface TensorMethods {
   softshrink_(lambd?: number, inplace?: boolean): this;
   /** x divided by one more than its magnitude. */
   softsign(): Tensor;
+  /** x divided by one more than its magnitude. */
+  softsignOfFloats_(): this;
   /** Sorted along a dim, stably, with the indices. */
   sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
   sort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
   sort(dim: number, descending: boolean, options?: { stable?: boolean | null }): [Tensor, Tensor];
   sort(dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
+  /** Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities. */
+  sphericalBesselJ0(): Tensor;
+  /** Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities. */
+  sphericalBesselJ0_(): this;
   /** Pieces of a size, or of several sizes. */
   split(splitSizeOrSections: Plain, options?: { dim?: number }): Tensor[];
   split(splitSizeOrSections: Plain, dim?: number): Tensor[];
@@ -3048,7 +3054,7 @@ export interface TensorMethods {
   /** Pieces between indices, or nearly equal ones. */
   tensorSplit(indicesOrSections: Plain, options?: { dim?: number }): Tensor[];
   tensorSplit(indicesOrSections: Plain, dim?: number): Tensor[];
-  /** tensorSplit at places that a tensor holds: refused. */
+  /** tensorSplit at places that a tensor holds, or into as many pieces as a 0-d tensor says. */
   tensorSplit(indicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
   tensorSplit(indicesOrSections: Tensor, dim?: number): Tensor[];
   /** Contracts axes of two tensors. */

@@ -309,9 +309,9 @@ export interface TopLevelFunctions {
   clamp(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
   clamp(input: Tensor, min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
   clamp(input: Tensor, min?: Tensor | Scalar | null, max?: Tensor | Scalar | null, options?: { out?: Tensor }): Tensor;
-  /** Held at or below max. */
+  /** x, but at most y; NaN if either is. */
   clampMax(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** Held at or above min. */
+  /** x, but at least y; NaN if either is. */
   clampMin(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of clamp. */
   clip(input: Tensor, options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null; out?: Tensor }): Tensor;
@@ -865,6 +865,41 @@ export interface TopLevelFunctions {
     zeroInfinity?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
+  /** ctcLoss with lengths given as numbers. */
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    options?: { blank?: number; reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    blank: number,
+    options?: { reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    blank: number,
+    reduction: string,
+    options?: { zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    blank?: number,
+    reduction?: string,
+    zeroInfinity?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** The running maximum, and where it is. */
   cummax(input: Tensor, dim: number): [Tensor, Tensor];
   /** The running minimum, and where it is. */
@@ -1355,7 +1390,7 @@ export interface TopLevelFunctions {
   ldexp(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether x is less than or equal to y. */
   le(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** Between input and end, by weight. */
+  /** Linear interpolation from x to y by the weight z, exact at both ends. */
   lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of lt. */
   less(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
@@ -1858,7 +1893,7 @@ export interface TopLevelFunctions {
   remainder(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Scales slices down to a largest norm. */
   renorm(input: Tensor, p: number, dim: number, maxnorm: number, options?: { out?: Tensor }): Tensor;
-  /** Repeats each element in place. */
+  /** Repeats each element in place, by one count or by those of a tensor. */
   repeatInterleave(
     input: Tensor,
     repeats: Tensor | Scalar,
@@ -1893,7 +1928,7 @@ export interface TopLevelFunctions {
   round(input: Tensor, options?: { decimals?: number; out?: Tensor }): Tensor;
   /** Alias of vstack. */
   rowStack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
-  /** leakyRelu with the mean of two slopes. */
+  /** leakyRelu with a random slope for each element in training, else with the mean of both. */
   rrelu(
     input: Tensor,
     options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
@@ -2149,7 +2184,7 @@ export interface TopLevelFunctions {
   /** Pieces between indices, or nearly equal ones. */
   tensorSplit(input: Tensor, indicesOrSections: Plain, options?: { dim?: number }): Tensor[];
   tensorSplit(input: Tensor, indicesOrSections: Plain, dim?: number): Tensor[];
-  /** tensorSplit at places that a tensor holds: refused. */
+  /** tensorSplit at places that a tensor holds, or into as many pieces as a 0-d tensor says. */
   tensorSplit(input: Tensor, indicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
   tensorSplit(input: Tensor, indicesOrSections: Tensor, dim?: number): Tensor[];
   /** Contracts axes of two tensors. */
@@ -2599,7 +2634,7 @@ export interface FunctionalFunctions {
     divisorOverride?: number | null,
     options?: { out?: Tensor },
   ): Tensor;
-  /** Normalises channels by the statistics of the batch (training) or running ones. The running ones are not updated: see batchNormStatistics. */
+  /** Normalises channels by the statistics of the batch (training) or running ones. In training, those are updated. */
   batchNorm(
     input: Tensor,
     runningMean: Tensor | null,
@@ -3356,6 +3391,41 @@ export interface FunctionalFunctions {
     zeroInfinity?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
+  /** ctcLoss with lengths given as numbers. */
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    options?: { blank?: number; reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    blank: number,
+    options?: { reduction?: string; zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    blank: number,
+    reduction: string,
+    options?: { zeroInfinity?: boolean; out?: Tensor },
+  ): Tensor;
+  ctcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: number | readonly number[],
+    targetLengths: number | readonly number[],
+    blank?: number,
+    reduction?: string,
+    zeroInfinity?: boolean,
+    options?: { out?: Tensor },
+  ): Tensor;
   /** Zeroes elements at random, in training. */
   dropout(input: Tensor, options?: { p?: number; training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
   dropout(input: Tensor, p: number, options?: { training?: boolean; inplace?: boolean; out?: Tensor }): Tensor;
@@ -3380,7 +3450,7 @@ export interface FunctionalFunctions {
   elu(input: Tensor, options?: { alpha?: number; inplace?: boolean; out?: Tensor }): Tensor;
   elu(input: Tensor, alpha: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   elu(input: Tensor, alpha?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
-  /** Rows of a table. The table is not changed by maxNorm. */
+  /** Rows of a table; those that are looked up are scaled down to maxNorm, in the table too. */
   embedding(
     input: Tensor,
     weight: Tensor,
@@ -3433,7 +3503,7 @@ export interface FunctionalFunctions {
     sparse?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
-  /** Sums, means or maxima of bags of rows of a table. The table is not changed by maxNorm. */
+  /** Sums, means or maxima of bags of rows of a table; those that are looked up are scaled down to maxNorm, in the table too. */
   embeddingBag(
     input: Tensor,
     weight: Tensor,
@@ -3759,7 +3829,7 @@ export interface FunctionalFunctions {
   huberLoss(input: Tensor, target: Tensor, options?: { reduction?: string; delta?: number; out?: Tensor }): Tensor;
   huberLoss(input: Tensor, target: Tensor, reduction: string, options?: { delta?: number; out?: Tensor }): Tensor;
   huberLoss(input: Tensor, target: Tensor, reduction?: string, delta?: number, options?: { out?: Tensor }): Tensor;
-  /** Normalises each channel of each sample. The running statistics are not updated. */
+  /** Normalises each channel of each sample; running statistics are updated by those of the input. */
   instanceNorm(
     input: Tensor,
     options?: {
@@ -4969,7 +5039,7 @@ export interface FunctionalFunctions {
     eps?: number | null,
     options?: { out?: Tensor },
   ): Tensor;
-  /** leakyRelu with the mean of two slopes. */
+  /** leakyRelu with a random slope for each element in training, else with the mean of both. */
   rrelu(
     input: Tensor,
     options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
@@ -5111,7 +5181,7 @@ export interface FunctionalFunctions {
   /** softmax along a dim. */
   softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
   softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
-  /** softmin along a dim. */
+  /** softmax of -x along a dim. */
   softmin(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
   softmin(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
@@ -5482,6 +5552,8 @@ export interface SpecialFunctions {
   /** softmax along a dim. */
   softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
   softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
+  /** Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities. */
+  sphericalBesselJ0(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
   xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */

@@ -1,0 +1,121 @@
+// Making a bound call, with all that its operator does: values that decide a shape are read first, random numbers drawn,
+// what is left is a node of a graph (run at once, or recorded), and then what the operator writes is written. The steps
+// are the entry's own (`reads`, `draws`, `writes`); here is what they are written in, on tensors.
+import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { fullAttrs, isList, isValue, operatorFor, SizeEnvironment } from '@tsinductor/graph';
+import type { Arg, Attr, Attrs, Meta, Performer, ValueRef } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import type { BoundCall } from './bound-call.ts';
+import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
+import { tensor } from './create.ts';
+import { deviceOf } from './device.ts';
+import { EagerExecutor } from './eager/executor.ts';
+import { processState } from './process-state.ts';
+import { rand } from './random.ts';
+import { symbolicSizes } from './symbolic-shape.ts';
+import type { Tensor } from './tensor.ts';
+import { copyInto } from './write.ts';
+
+/** The executor that eager calls share. */
+export const defaultExecutor = (): EagerExecutor => (processState.executor ??= new EagerExecutor());
+
+/** The call as a node of a graph: runs it, or records it. */
+export function run(call: BoundCall): readonly Tensor[] {
+  return processState.recorder?.call(call) ?? defaultExecutor().run(call);
+}
+
+/** The call with everything that its operator does beside. */
+export function perform(call: BoundCall): readonly Tensor[] {
+  const { operator, args, attrs } = call;
+  if (operator.reads === undefined && operator.draws === undefined && operator.writes === undefined) return run(call);
+  const performer = new TensorPerformer(call);
+  const made = operator.reads?.(performer, args, attrs) ?? operator.draws?.(performer, args, attrs);
+  const results = made?.map((value) => performer.tensorOf(value)) ?? run(call);
+  operator.writes?.(performer, args, attrs);
+  return results;
+}
+
+/** Values are the call's tensors, then those that are made, in order. */
+class TensorPerformer implements Performer {
+  readonly #name: string;
+  readonly #tensors: Tensor[];
+  readonly #staticSizes = new SizeEnvironment();
+
+  constructor({ operator, tensors }: BoundCall) {
+    this.#name = operator.name;
+    this.#tensors = [...tensors];
+  }
+
+  get sizes(): SizeEnvironment {
+    return processState.recorder?.sizes ?? this.#staticSizes;
+  }
+
+  tensorOf({ node }: ValueRef): Tensor {
+    return at(this.#tensors, node);
+  }
+
+  meta(value: ValueRef): Meta {
+    const { dtype, shape, strides } = this.tensorOf(value);
+    return { dtype, shape: indexes(shape), strides: indexes(strides) };
+  }
+
+  call(target: string, args: readonly Arg[], attrs: Attrs = {}): ValueRef {
+    return at(this.callAll(target, args, attrs), 0);
+  }
+
+  callAll(target: string, args: readonly Arg[], attrs: Attrs = {}): readonly ValueRef[] {
+    const operator = operatorFor(target, attrs);
+    const tensors: Tensor[] = [];
+    const own = (value: ValueRef): ValueRef => {
+      const given = this.tensorOf(value);
+      const known = tensors.indexOf(given);
+      return { kind: 'value', node: known === -1 ? tensors.push(given) - 1 : known, result: 0 };
+    };
+    const bound = args.map((arg): Arg => (isList(arg) ? arg.map(own) : isValue(arg) ? own(arg) : arg));
+    const call = { operator, args: bound, attrs: fullAttrs(operator, attrs), tensors };
+    return perform({ ...call, device: deviceOf(operator.name, tensors) }).map((result) => this.#add(result));
+  }
+
+  numbers(values: readonly ValueRef[], operation: string): readonly number[] {
+    return values.length === 0 ? [] : readNumbers(operation, values.map((value) => this.tensorOf(value))); // prettier-ignore
+  }
+
+  places(mask: ValueRef, operation: string): readonly ValueRef[] {
+    return placesOf(this.tensorOf(mask), operation).map((place) => this.#add(place));
+  }
+
+  zeros(count: number, dtype: DType): ValueRef {
+    return this.#add(zerosOfSize(count, dtype));
+  }
+
+  range(count: number): ValueRef {
+    return this.#add(rangeOfSize(count));
+  }
+
+  vector(values: readonly number[]): ValueRef {
+    return this.#add(tensor([...values], { dtype: 'i64' }));
+  }
+
+  uniform(shape: readonly Index[]): ValueRef {
+    return this.#add(rand(shape.map((size) => this.sizes.toNumber(size))));
+  }
+
+  write(target: ValueRef, value: ValueRef): void {
+    copyInto(this.tensorOf(target), this.tensorOf(value), { operation: this.#name });
+  }
+
+  #add(made: Tensor): ValueRef {
+    return { kind: 'value', node: this.#tensors.push(made) - 1, result: 0 };
+  }
+}
+
+/** Sizes or strides of a tensor, symbolic where they are so in what is being recorded. */
+function indexes(sizes: readonly number[]): readonly Index[] {
+  const symbolic = symbolicSizes(sizes);
+  if (symbolic === undefined) return sizes.map((size) => int(size));
+  return symbolic.map((size: Attr) =>
+    typeof size === 'object' && size !== null && 'size' in size ? size.size : int(Number(size)),
+  );
+}
