@@ -1,10 +1,10 @@
 // The effects of the settings of generated C++.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { tensor } from 'tsinductor';
-import type { Tensor } from 'tsinductor';
-import { forGraphs, freshDirectory, reportOf, sourceOf, wrappedCompiler } from './effect.ts';
+import type { GraphReport, Tensor } from 'tsinductor';
+import { compiledWith, forGraphs, freshDirectory, reportOf, sourceOf, wrappedCompiler } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 
 const zeros = (elements: number): Tensor => tensor(new Float32Array(elements));
@@ -12,6 +12,13 @@ const addOne = (x: Tensor): Tensor => x.add(1);
 /** Whether the loop of an elementwise kernel is distributed over threads. */
 const isParallel = (elements: number, cpp: Options): boolean =>
   /\bparallel\(runtime,/.test(sourceOf(addOne, [zeros(elements)], { cpp: { threads: 2, ...cpp } }));
+/** The command that compiles it. */
+function flagsOf(cpp: Options): string {
+  const log = join(freshDirectory(), 'log');
+  const cxx = [wrappedCompiler(forGraphs(`echo "$@" >> ${log}`))];
+  reportOf(addOne, [zeros(3)], { cacheDir: freshDirectory(), cpp: { cxx, ...cpp } });
+  return readFileSync(log, 'utf8');
+}
 const runsOn = (cpp: Options): string => reportOf(addOne, [zeros(3)], { cpp }).runsOn;
 
 export const cppEffects = {
@@ -38,5 +45,67 @@ export const cppEffects = {
     expect([600, 100_000].map((elements) => isParallel(elements, {}))).toEqual([false, true]);
     expect(isParallel(100_000, { minChunkSize: 1_000_000 })).toBe(false);
     expect(isParallel(600, { minChunkSize: 1 })).toBe(true);
+  },
+  'cpp.vecIsaOk': () => {
+    expect(runsOn({ vecIsaOk: false })).toContain('scalar');
+    expect(sourceOf(addOne, [zeros(64)], { cpp: { vecIsaOk: false } })).not.toContain('vector_size');
+    // What the CPU says is believed: no program is built to try it.
+    const log = join(freshDirectory(), 'log');
+    const probed = (vecIsaOk: boolean | null): boolean => {
+      const cxx = [wrappedCompiler(`if grep -q 'result == 42' $text; then echo probed >> ${log}; fi`)];
+      reportOf(addOne, [zeros(3)], { cacheDir: freshDirectory(), cpp: { cxx, vecIsaOk } });
+      return existsSync(log);
+    };
+    expect([probed(true), probed(null)]).toEqual([false, true]);
+    expect(runsOn({ vecIsaOk: true })).toBe(runsOn({}));
+  },
+  'cpp.optimizationFlag': () => {
+    expect(flagsOf({})).not.toContain('-O1');
+    expect(flagsOf({ optimizationFlag: '-O1' })).toMatch(/^-O2 .* -O1\b/);
+  },
+  'cpp.enableUnsafeMathOptFlag': () => {
+    expect(flagsOf({})).not.toContain('-funsafe-math-optimizations');
+    expect(flagsOf({ enableUnsafeMathOptFlag: true })).toContain('-funsafe-math-optimizations');
+  },
+  'cpp.enableFloatingPointContractFlag': () => {
+    const rounded = (a: Tensor, b: Tensor, c: Tensor): Tensor => a.mul(b).sub(c);
+    // (1 + e)(1 - e) is 1 - e e, which f32 rounds to 1.
+    const e = 2 ** -13;
+    const inputs = [1 + e, 1 - e, 1].map((value) => tensor(new Float32Array(64).fill(value)));
+    const difference = (cpp: Options): unknown => compiledWith(rounded, { cpp })(...(inputs as [Tensor, Tensor, Tensor])).toArray(); // prettier-ignore
+    const filled = (value: number): number[] => Array.from({ length: 64 }, () => value);
+    expect(difference({})).toEqual(filled(0));
+    // Where the machine has no instruction for both, there are two steps all the same.
+    const hasOne = /avx|neon/.test(runsOn({}));
+    expect(difference({ enableFloatingPointContractFlag: true })).toEqual(filled(hasOne ? -e * e : 0));
+    expect(flagsOf({ enableFloatingPointContractFlag: true })).toMatch(/ -ffp-contract=off .* -ffp-contract=fast\b/);
+  },
+  'cpp.noRedundantLoops': () => {
+    const loops = (cpp: Options): number => sourceOf(addOne, [zeros(4096)], { cpp }).match(/^ +for \(/gm)?.length ?? 0;
+    expect(loops({ noRedundantLoops: false })).toBe(loops({}) + 1);
+    const x = tensor(Float32Array.from({ length: 4096 }, (_, i) => i));
+    const result = compiledWith(addOne, { cpp: { noRedundantLoops: false } })(x);
+    expect(result.toArray()).toEqual(addOne(x).toArray());
+  },
+  'cpp.dynamicThreads': () => {
+    const x = tensor(Float32Array.from({ length: 200_000 }, (_, i) => i));
+    const compiledFor = (threads: number, dynamicThreads: boolean): GraphReport =>
+      reportOf(addOne, [x], { cpp: { threads, dynamicThreads } });
+    const keys = (dynamicThreads: boolean): Set<unknown> =>
+      new Set([1, 2].map((threads) => compiledFor(threads, dynamicThreads).cacheKey));
+    expect([keys(false).size, keys(true).size]).toEqual([2, 1]);
+    expect([1, 2].map((threads) => compiledFor(threads, true).runsOn)).toEqual([
+      expect.stringContaining('1 threads'),
+      expect.stringContaining('2 threads'),
+    ]);
+    // The code asks how many there are when it runs.
+    expect(compiledFor(1, true).source?.()).toContain('if (total <= grain || runtime->threads <= 1)');
+  },
+  'cpp.descriptiveNames': () => {
+    const softmax = (x: Tensor): Tensor => x.softmax(-1);
+    const named = (cpp: Options): string | undefined =>
+      /void ((?:fused_)?[a-z_]+?)_[0-9a-f]{8}\(/.exec(sourceOf(softmax, [zeros(160).reshape([4, 40])], { cpp }))?.[1];
+    expect([named({}), named({ descriptiveNames: 'torch' })]).toEqual(['fused_softmax', 'fused_softmax']);
+    expect(named({ descriptiveNames: 'inductor_node' })).toMatch(/^fused_amax_.*exp.*_div$/);
   },
 } satisfies Record<string, Effect>;

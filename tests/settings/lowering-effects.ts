@@ -81,6 +81,53 @@ export const loweringEffects = {
     expect(measuredIn(reportOf(updates, inputs, {}))).toEqual([]);
     expect(measuredIn(reportOf(updates, inputs, { benchmarkComboKernel: true }))).toHaveLength(1);
   },
+  onlineSoftmax: () => {
+    // Without, the exponentials of a row of 1 MB are stored until their sum is known.
+    const softmax = (x: Tensor): Tensor => x.softmax(-1);
+    const length = 1 << 18;
+    const x = randn([2, length]);
+    const [once, twice] = [{}, { onlineSoftmax: false }].map((options) => reportOf(softmax, [x], options)) as [
+      GraphReport,
+      GraphReport,
+    ];
+    expect([once.kernels.length, twice.kernels.length]).toEqual([2, 3]);
+    expect(once.workspaceBytes).toBeLessThan(4096);
+    expect(twice.workspaceBytes).toBeGreaterThan(8 * length);
+    const edges = tensor([0, -Infinity, 2, Infinity, NaN, 1]).reshape([6, 1]).expand([6, length]);
+    const row = cat([edges, x.slice(0, 0, 1)]).contiguous();
+    for (const given of [x, row]) {
+      const [fast, slow] = [{}, { onlineSoftmax: false }].map((options) => compiledWith(softmax, options)(given));
+      const apart = fast
+        ?.sub(slow ?? fast)
+        .abs()
+        .nanToNum(0)
+        .amax()
+        .item();
+      expect(apart).toBeLessThan(1e-6);
+      expect(fast?.isnan().toArray()).toEqual(slow?.isnan().toArray());
+    }
+  },
+  constantAndIndexPropagation: () => {
+    // The slice ends where the second part of the concatenation begins.
+    const first = (x: Tensor, y: Tensor): Tensor => cat([x, y], 1).slice(1, 0, 16).add(1);
+    const inputs: [Tensor, Tensor] = [randn([8, 16]), randn([8, 16])];
+    const source = (options: Options): string => sourceOf(first, inputs, options);
+    expect(source({})).not.toMatch(/input_1|masked/);
+    expect(source({ constantAndIndexPropagation: false })).toMatch(/load_masked.*input_1/);
+    expect(compiledWith(first, {})(...inputs).toArray()).toEqual(first(...inputs).toArray());
+  },
+  computeAllBounds: () => {
+    const picked = (x: Tensor, index: Tensor): Tensor => x.indexSelect(0, index.clamp(0, 4));
+    const [x, index] = [randn([5, 3]), tensor([-7, 2, 9])];
+    const checks = (options: Options): boolean => sourceOf(picked, [x, index], options).includes('check_i64');
+    expect([{}, { computeAllBounds: true }].map(checks)).toEqual([true, false]);
+    expect(compiledWith(picked, { computeAllBounds: true })(x, index).toArray()).toEqual(picked(x, index).toArray());
+    // An index that may lie outside keeps its check.
+    const loose = (given: Tensor, at: Tensor): Tensor => given.indexSelect(0, at.clamp(0, 5));
+    expect(() => compiledWith(loose, { computeAllBounds: true })(x, index)).toThrow(
+      expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' }),
+    );
+  },
   assertIndirectIndexing: () => {
     const picked = (x: Tensor, index: Tensor): Tensor => x.gather(0, index);
     const x = tensor([10, 11, 12, 13, 14], { dtype: 'f32' });

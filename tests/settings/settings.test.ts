@@ -14,16 +14,20 @@ import { diagnosticsEffects } from './diagnostics-effects.ts';
 import { freshDirectory, reportOf, temporaryTop } from './effect.ts';
 import type { Effect } from './effect.ts';
 import { executionEffects } from './execution-effects.ts';
+import { layoutEffects } from './layout-effects.ts';
 import { loweringEffects } from './lowering-effects.ts';
 import { memoryEffects } from './memory-effects.ts';
+import { profilingEffects } from './profiling-effects.ts';
 
 const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...cachingEffects,
   ...cppEffects,
   ...diagnosticsEffects,
   ...executionEffects,
+  ...layoutEffects,
   ...loweringEffects,
   ...memoryEffects,
+  ...profilingEffects,
 };
 
 afterAll(() => {
@@ -74,13 +78,17 @@ describe('the cache key', () => {
     'cuda.home': '/opt/cuda',
     'cuda.installed': '/opt',
     'cuda.path': '/opt/cuda',
+    'cpp.optimizationFlag': '-O1',
     'cpp.searchPath': '/bin:/usr/bin',
+    'cpp.vecIsaOk': false,
     'cpp.simdlen': 1,
     'cpp.threads': 1,
     dynamic: false,
     inductorChoicesClass: { key: 'same', run: (choices: unknown) => choices },
     postFusionCustomPass: { key: 'same', run: (groups: unknown) => groups },
     preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },
+    profileBandwidthOutput: '/dev/null',
+    profileBandwidthRegex: 'softmax',
     'trace.debugDir': freshDirectory(),
     torchLogs: ['guards'],
   };

@@ -22,7 +22,8 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
       return { value: present !== true, text: present === true ? '0' : '1' };
     case 'int':
     case 'float': {
-      const value = typeof present === 'number' ? present + 1 : (setting.min ?? 0) + 1;
+      const next = typeof present === 'number' ? present + 1 : (setting.min ?? 0) + 1;
+      const value = next <= (setting.max ?? Infinity) ? next : next - 2;
       return { value, text: String(value) };
     }
     case 'string':
@@ -87,7 +88,7 @@ describe.each(rows)('setting %s', (name, setting) => {
       expect(provenanceOf(config, name)).toMatchObject({ variable });
       expect(valueOf(resolveConfig({ env: { [variable]: '' } }), name)).toEqual(valueOf(base, name));
       const { text } = illegal[setting.type];
-      if (text === undefined) continue;
+      if (text === undefined || setting.envText === 'anyIsTrue' || setting.envText === 'trueOrFalse') continue;
       const error = caught(() => resolveConfig({ env: { [variable]: text } }));
       expect(error).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
       expect(error.message).toContain(variable);
@@ -163,6 +164,36 @@ describe('layers', () => {
   });
 });
 
+describe('one variable of two settings', () => {
+  const profileOf = (text: string): readonly unknown[] => {
+    const { profileBandwidth, profileBandwidthRegex } = resolveConfig({ env: { TORCHINDUCTOR_PROFILE: text } });
+    return [profileBandwidth, profileBandwidthRegex];
+  };
+
+  test('says that something is done, and to what', () => {
+    expect(['', '1', 'softmax', '0'].map(profileOf)).toEqual([
+      [false, null],
+      [true, null],
+      [true, 'softmax'],
+      [true, '0'],
+    ]);
+  });
+
+  test('is an error where its text is no regular expression', () => {
+    const error = caught(() => profileOf('('));
+    expect(error).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
+    expect(error.message).toMatch(/TORCHINDUCTOR_PROFILE.*a regular expression or none/s);
+    expect(caught(() => withConfig(resolveConfig(empty), { profileBandwidthRegex: '[' }))).toMatchObject({ code: 'SETTING_VALUE' }); // prettier-ignore
+  });
+});
+
+test('a variable may say true and false', () => {
+  const preallocate = (text: string): boolean =>
+    resolveConfig({ env: { XLA_PYTHON_CLIENT_PREALLOCATE: text } }).cuda.preallocate;
+  expect(['true', 'false', '1', '0'].map(preallocate)).toEqual([true, false, true, false]);
+  expect(caught(() => preallocate('yes')).message).toContain('0, 1, true or false');
+});
+
 describe('names that are wrong', () => {
   const base = resolveConfig(empty);
   const message = (patch: unknown): unknown => caught(() => withConfig(base, patch as ConfigPatch)).message;
@@ -221,6 +252,10 @@ test('explainConfig lists every setting once, with value and source', () => {
 test('no two settings share a name or a variable, whatever the spelling', () => {
   const names = settingNames.flatMap((name) => [...new Set([name as string, torchNameOf(name)])]);
   expect(new Set(names).size).toBe(names.length);
-  const variables = rows.flatMap(([, setting]) => variablesOf(setting));
+  // A variable has two readers only where each reads a part of its text.
+  const shares = (setting: Setting, variable: string): string => `${variable} ${setting.envText ?? 'value'}`;
+  const variables = rows.flatMap(([, setting]) => variablesOf(setting).map((variable) => shares(setting, variable)));
   expect(new Set(variables).size).toBe(variables.length);
+  const whole = rows.flatMap(([, setting]) => (setting.envText === undefined ? variablesOf(setting) : []));
+  expect(rows.filter(([, { env = [], envText }]) => envText !== undefined && env.some((name) => whole.includes(name)))).toEqual([]); // prettier-ignore
 });

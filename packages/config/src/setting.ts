@@ -20,6 +20,11 @@ interface Row {
   readonly aliasEnv?: readonly string[];
   /** Variables that only replace the built-in default, and lose to every other source. */
   readonly defaultEnv?: readonly string[];
+  /**
+   * How its variables are read where their text is not simply a value: any text at all is true, or 1 is null and other text
+   * the value; or true and false are values beside 1 and 0. So one variable can say that something is done, and to what.
+   */
+  readonly envText?: 'anyIsTrue' | 'oneIsNull' | 'trueOrFalse';
   /** Whether null is a value (usually: decide automatically). */
   readonly nullable?: true;
   /** The default is found at load time; `default` is then what documentation shows where it cannot be. */
@@ -35,7 +40,7 @@ interface NumberRow extends Row {
 export type Setting =
   | (Row & { readonly type: 'bool'; readonly default: boolean | null })
   | (NumberRow & { readonly type: 'int' | 'float' })
-  | (Row & { readonly type: 'string'; readonly default: string | null })
+  | (Row & { readonly type: 'string'; readonly default: string | null; readonly syntax?: 'regularExpression' })
   /** `pattern` is a regular expression that each item must match; in an environment variable the items are separated by commas. */
   | (Row & { readonly type: 'stringList'; readonly default: readonly string[]; readonly pattern?: string })
   | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] })

@@ -8,6 +8,7 @@ import { diagnostics } from './settings/diagnostics.ts';
 import { execution } from './settings/execution.ts';
 import { lowering } from './settings/lowering.ts';
 import { memory } from './settings/memory.ts';
+import { profiling } from './settings/profiling.ts';
 import { scheduling } from './settings/scheduling.ts';
 
 export type Settings = typeof caching &
@@ -17,6 +18,7 @@ export type Settings = typeof caching &
   typeof cpp &
   typeof cuda &
   typeof execution &
+  typeof profiling &
   typeof diagnostics;
 
 /** A key of the table, such as `maxFusionSize` or `cpp.threads`. */
@@ -30,6 +32,7 @@ export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...cpp,
   ...cuda,
   ...execution,
+  ...profiling,
   ...diagnostics,
 };
 

@@ -23,15 +23,24 @@ function copyOf(setting: Setting, value: SettingValue): SettingValue {
 /** Reads and checks the text of an environment variable. Of booleans only 0 and 1 are values, as for PyTorch. */
 export function parseText(setting: Setting, text: string): Checked {
   const trimmed = text.trim();
-  const parsed = setting.nullable === true && trimmed === 'none' ? null : parseAs(setting, trimmed);
+  const parsed = isNullText(setting, trimmed) ? null : parseAs(setting, trimmed);
   const checked: Checked = parsed === undefined ? { kind: 'rejected', allowed: '' } : checkValue(setting, parsed);
   return checked.kind === 'value' ? checked : { kind: 'rejected', allowed: allowedText(setting) };
 }
 
+const isNullText = ({ nullable, envText }: Setting, text: string): boolean =>
+  nullable === true && (text === 'none' || (envText === 'oneIsNull' && text === '1'));
+
+/** How some variables write 1 and 0. */
+const flagWords: Readonly<Partial<Record<string, string>>> = { true: '1', false: '0' };
+
+const flagOf = (text: string): boolean | undefined => (text === '1' ? true : text === '0' ? false : undefined);
+
 function parseAs(setting: Setting, text: string): SettingValue | undefined {
   switch (setting.type) {
     case 'bool':
-      return text === '1' ? true : text === '0' ? false : undefined;
+      if (setting.envText === 'anyIsTrue') return true;
+      return flagOf(setting.envText === 'trueOrFalse' ? (flagWords[text] ?? text) : text);
     case 'int':
       return /^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined;
     case 'float':
@@ -58,13 +67,23 @@ function accepts(setting: Setting, value: unknown): boolean {
     case 'float':
       return Number.isFinite(value) && inRange(setting, value as number);
     case 'string':
-      return typeof value === 'string' && value !== '' && !value.includes('\0');
+      return isText(value) && (setting.syntax === undefined || isRegularExpression(value));
     case 'stringList':
       return Array.isArray(value) && value.every((item) => isListItem(item, setting.pattern));
     case 'choice':
       return typeof value === 'string' && setting.values.includes(value);
     case 'hook':
       return isHook(value);
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && !value.includes('\0');
+
+function isRegularExpression(text: string): boolean {
+  try {
+    return new RegExp(text).source !== '';
+  } catch {
+    return false;
   }
 }
 
@@ -93,7 +112,7 @@ function allowedValues(setting: Setting): string {
     case 'float':
       return `a number${range(setting)}${orNull}`;
     case 'string':
-      return `a string that is not empty${orNull}`;
+      return `${setting.syntax === undefined ? 'a string that is not empty' : 'a regular expression'}${orNull}`;
     case 'stringList':
       return `an array of strings${matching(setting.pattern)}`;
     case 'choice':
@@ -104,6 +123,7 @@ function allowedValues(setting: Setting): string {
 }
 
 function allowedText(setting: Setting): string {
+  if (setting.type === 'bool' && setting.envText === 'trueOrFalse') return '0, 1, true or false';
   if (setting.type === 'bool') return setting.nullable === true ? '0, 1 or none' : '0 or 1';
   if (setting.type === 'stringList') return `words separated by commas${matching(setting.pattern)}`;
   return allowedValues(setting).replace(/ or null$/, ' or none');

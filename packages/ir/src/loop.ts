@@ -83,10 +83,14 @@ export interface ScatterNode extends LoopNodeBase {
   readonly body: Body;
 }
 
-/** One operand of a contraction: element at `at`, an affine index over batch axes and two of m, n, k. */
+/**
+ * One operand of a contraction: the element at `at`, an affine index over batch axes and two of m, n, k; or what `element`
+ * computes, of that element among others, over the same axes. Its one result has the dtype in which products are summed.
+ */
 export interface ContractOperand {
   readonly buffer: BufferId;
   readonly at: Index;
+  readonly element?: Body;
 }
 
 /**

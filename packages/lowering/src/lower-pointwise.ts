@@ -6,11 +6,14 @@ import type { BodyBuilder } from '@tsinductor/ir';
 import { resolveDTypes } from '@tsinductor/ops';
 import type { Operand, PointwiseOp } from '@tsinductor/ops';
 import { dtypeAttr, operandArg } from './attributes.ts';
+import type { CallNode } from './attributes.ts';
+import { memoryOrder } from './channels-last.ts';
 import { convert, literal, load, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Lowering, Rule } from './lowering.ts';
+import type { Target } from './program-builder.ts';
 import { locate, locateBroadcast } from './view.ts';
-import type { Shape } from './view.ts';
+import type { Shape, View } from './view.ts';
 
 type Argument = ValueRef | ScalarRef;
 
@@ -23,7 +26,8 @@ export const pointwiseRule =
     const args = Array.from({ length: op.arity }, (_, position) => operandArg(node, position));
     const operands = args.map((arg) => operandOf(lowering, arg));
     const { operands: dtypes } = resolveDTypes(op, operands);
-    const target = lowering.target(node);
+    const views = args.flatMap((arg) => (arg.kind === 'scalar' ? [] : [lowering.view(arg)]));
+    const target = laidOut(lowering, node, views);
     return lowering.program.map(target, (body, coordinates) => {
       const read = new OperandReader(lowering, body, { shape: target.shape, coordinates });
       const ids = args.map((arg, position) => read.operand(arg, at(dtypes, position)).id);
@@ -31,6 +35,11 @@ export const pointwiseRule =
       return stored(body, { id, dtype: body.dtypeOf(id) }, target.dtype);
     });
   };
+
+function laidOut(lowering: Lowering, node: CallNode, operands: readonly View[]): Target {
+  const order = memoryOrder(lowering, node, operands);
+  return { ...lowering.target(node), ...(order !== undefined && { order }) };
+}
 
 function operandOf(lowering: Lowering, arg: Argument): Operand {
   if (arg.kind === 'scalar') return { dtype: SCALAR_DTYPES[arg.category], rank: 'scalar' };
@@ -64,7 +73,7 @@ class OperandReader {
 
 export const castRule: Rule = (lowering, node) => {
   const source = lowering.argument(node, 0);
-  return lowering.program.map(lowering.target(node), (body, coordinates) =>
+  return lowering.program.map(laidOut(lowering, node, [source]), (body, coordinates) =>
     stored(body, load(body, source, { at: locate(source, coordinates) }), dtypeAttr(node, 'dtype')),
   );
 };

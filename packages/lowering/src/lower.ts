@@ -38,11 +38,18 @@ function ruleOf({ target }: CallNode): Rule {
   throw unknownPrimitive(target);
 }
 
-const plain: LoweringOptions = { catInputs: 8, unrollBelow: 0, checkIndices: true };
+const plain: LoweringOptions = {
+  catInputs: 8,
+  unrollBelow: 0,
+  checkIndices: true,
+  divideRows: false,
+  channelsLast: 'never',
+  keepOutputStrides: true,
+};
 
 /** The loop program of a graph in which only primitives are left. */
 export function lowerGraph(graph: Graph, options: LoweringOptions = plain): LoopProgram {
-  const lowering = new Lowering(new ProgramBuilder(), options);
+  const lowering = new Lowering(new ProgramBuilder(), options, graph.outputs);
   const inputs: BufferId[] = [];
   for (const node of graph.nodes) {
     const view = lowerNode(lowering, node);
@@ -50,7 +57,7 @@ export function lowerGraph(graph: Graph, options: LoweringOptions = plain): Loop
     lowering.define({ kind: 'value', node: node.id, result: 0 }, view);
   }
   const outputs = graph.outputs.map((value) => lowering.view(value));
-  return prune(lowering.program.finish(outputs, { inputs, sizes: graph.sizes.map((size) => size.name) }));
+  return prune(lowering.program.finish(outputs, { inputs, sizes: graph.sizes.map((size) => size.name), ...options }));
 }
 
 function lowerNode(lowering: Lowering, node: GraphNode): View {

@@ -17,16 +17,29 @@ export interface LoweringOptions {
   readonly unrollBelow: number;
   /** Whether indices that tensors hold are checked against the axes that they lead into. */
   readonly checkIndices: boolean;
+  /** Whether rows of a product that are affine only in two parts make a batch of it, instead of being copied. */
+  readonly divideRows: boolean;
+  /** Whether values that pointwise ops make of products lie with their channels last: never, where that gains, always. */
+  readonly channelsLast: 'never' | 'whereItGains' | 'always';
+  /** Whether results have the strides that eager execution gives them. */
+  readonly keepOutputStrides: boolean;
 }
 
 export class Lowering {
   readonly program: ProgramBuilder;
   readonly options: LoweringOptions;
   readonly #views = new Map<string, View>();
+  readonly #outputs: ReadonlySet<string>;
 
-  constructor(program: ProgramBuilder, options: LoweringOptions) {
+  constructor(program: ProgramBuilder, options: LoweringOptions, outputs: readonly ValueRef[]) {
     this.program = program;
     this.options = options;
+    this.#outputs = new Set(outputs.map(keyOf));
+  }
+
+  /** Whether the first result of the node is a result of the graph. */
+  isOutput({ id }: CallNode): boolean {
+    return this.#outputs.has(keyOf({ kind: 'value', node: id, result: 0 }));
   }
 
   view(value: ValueRef): View {

@@ -16,7 +16,7 @@ import type {
   Origin,
   ScalarId,
 } from '@tsinductor/ir';
-import { countOf, dot, isInt, isRowMajor, linearize, locate, one, rowMajorStrides, shapeOf, zero } from './view.ts';
+import { countOf, dot, isInt, isRowMajor, locate, one, rowMajorStrides, shapeOf, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
 /** What a new buffer is for. */
@@ -26,6 +26,8 @@ export interface Target {
   readonly origin: Origin;
   readonly dtype: DType;
   readonly shape: Shape;
+  /** Its dims in the order of memory, outermost first; row-major without. */
+  readonly order?: readonly number[];
 }
 
 /** The loops of a node that is being built. */
@@ -49,6 +51,21 @@ type NodeParts<T> = T extends LoopNode
 export type NewNode = NodeParts<LoopNode>;
 
 const LETTERS = 'ijklmn';
+
+/** The strides of a new buffer, dense in the target's order. */
+function stridesOf({ shape, order }: Pick<Target, 'shape' | 'order'>): Shape {
+  if (order === undefined) return rowMajorStrides(shape);
+  const inOrder = rowMajorStrides(order.map((dim) => at(shape, dim)));
+  return shape.map((_, dim) => at(inOrder, order.indexOf(dim)));
+}
+
+const isSameShape = (a: Shape, b: Shape): boolean => a.every((extent, dim) => equal(extent, at(b, dim)));
+
+/** Whether the view is the buffer as it was declared. */
+const isWhole = (view: View, { shape, strides }: BufferDecl): boolean =>
+  shape.length === view.axes.length &&
+  isSameShape(shape, shapeOf(view)) &&
+  equal(view.at, dot(view.axes.map(axisIndex), strides));
 
 export class ProgramBuilder {
   readonly #buffers: BufferDecl[] = [];
@@ -106,7 +123,7 @@ export class ProgramBuilder {
   /** Appends a node that fills a new buffer: everywhere in row-major order, unless it says otherwise by `write`. */
   append(target: Target, node: NewNode, coordinates: Shape): View {
     const view = this.#wholeBuffer(target, { role: 'temporary' });
-    const { write = linearize(target.shape, coordinates), ...rest } = node;
+    const { write = dot(coordinates, stridesOf(target)), ...rest } = node;
     const base = { id: this.#nodes.length, outs: [view.buffer], writes: [write], origins: [target.origin] };
     const complete: LoopNode = { ...rest, ...base };
     this.#nodes.push(complete);
@@ -116,7 +133,12 @@ export class ProgramBuilder {
 
   /** Appends a map node: `element` builds the value at the coordinates, in the target's dtype. */
   map(target: Target, element: (body: BodyBuilder, coordinates: Shape) => ScalarId): View {
-    const { axes, coordinates } = this.space(target.shape);
+    const { axes: byDim, coordinates } = this.space(target.shape);
+    // Loops stand in the order of memory, so that those which run on into each other are one.
+    const place = ({ name }: Axis): number =>
+      coordinates.findIndex((it) => it.kind === 'axis' && it.axis.name === name);
+    const rank = (axis: Axis): number => target.order?.indexOf(place(axis)) ?? place(axis);
+    const axes = byDim.toSorted((left, right) => rank(left) - rank(right));
     const body = new BodyBuilder();
     const result = element(body, coordinates);
     return this.append(target, { kind: 'map', axes, body: body.finish([result]) }, coordinates);
@@ -137,6 +159,17 @@ export class ProgramBuilder {
     return at(this.#buffers, buffer);
   }
 
+  /** Whether a product of matrices fills the buffer. */
+  isProduct(buffer: BufferId): boolean {
+    return this.#makers.get(buffer)?.kind === 'contract';
+  }
+
+  /** Whether the buffer was laid out here in another order than row-major. */
+  isReordered(buffer: BufferId): boolean {
+    const { role, shape, strides } = this.decl(buffer);
+    return role === 'temporary' && !isSameShape(strides, rowMajorStrides(shape));
+  }
+
   /** Whether the buffer is known to hold zeros only. */
   isZero(buffer: BufferId): boolean {
     const maker = this.#makers.get(buffer);
@@ -154,9 +187,13 @@ export class ProgramBuilder {
   /** The program, without nodes whose results nobody reads. Each of `outputs` gets a buffer of its own. */
   finish(
     outputs: readonly View[],
-    io: { readonly inputs: readonly BufferId[]; readonly sizes: readonly string[] },
+    io: {
+      readonly inputs: readonly BufferId[];
+      readonly sizes: readonly string[];
+      readonly keepOutputStrides: boolean;
+    },
   ): LoopProgram {
-    const results = outputs.map((view) => this.#output(view));
+    const results = outputs.map((view) => this.#output(view, io));
     return {
       buffers: this.#buffers,
       inputs: io.inputs,
@@ -167,20 +204,26 @@ export class ProgramBuilder {
     };
   }
 
-  #output(view: View): BufferId {
+  #output(view: View, { keepOutputStrides }: { readonly keepOutputStrides: boolean }): BufferId {
     const shape = shapeOf(view);
     const known = this.decl(view.buffer);
-    const isOwn = known.role === 'temporary' && isRowMajor(view) && equal(known.size, product(shape));
+    const isFree = known.role === 'temporary' && equal(known.size, product(shape));
+    if (isFree && !keepOutputStrides && this.isReordered(view.buffer) && isWhole(view, known)) {
+      this.#buffers[view.buffer] = { ...known, role: 'output' };
+      return view.buffer;
+    }
+    const isOwn = isFree && isRowMajor(view);
     const { buffer } = isOwn ? view : this.copy(view, this.#makers.get(view.buffer)?.origins[0] ?? { op: 'copy' });
     this.#buffers[buffer] = { ...this.decl(buffer), role: 'output', shape, strides: rowMajorStrides(shape) };
     return buffer;
   }
 
-  #wholeBuffer({ name, dtype, shape }: Target, storage: Pick<BufferDecl, 'role' | 'data'>): View {
+  #wholeBuffer(target: Target, storage: Pick<BufferDecl, 'role' | 'data'>): View {
+    const { name, dtype, shape } = target;
     const axes = this.viewAxes(shape);
-    const layout = { dtype, shape, strides: rowMajorStrides(shape), size: product(shape) };
-    const buffer = this.#declare({ ...layout, ...storage }, name);
-    return { buffer, dtype, axes, at: linearize(shape, axes.map(axisIndex)) };
+    const strides = stridesOf(target);
+    const buffer = this.#declare({ dtype, shape, strides, size: product(shape), ...storage }, name);
+    return { buffer, dtype, axes, at: dot(axes.map(axisIndex), strides) };
   }
 
   #declare(decl: Omit<BufferDecl, 'id' | 'name'>, operator: string): BufferId {

@@ -5,7 +5,7 @@ import type { Config } from '@tsinductor/config';
 import type { Cluster } from './cluster.ts';
 import { weighInlining } from './inline-policy.ts';
 import type { Candidate, Verdict } from './inline-policy.ts';
-import { unprofitable } from './profit.ts';
+import { mixedTilings, unprofitable } from './profit.ts';
 import type { Stage } from './stages.ts';
 
 /** Two clusters that would share a loop though neither uses what the other makes. */
@@ -21,6 +21,8 @@ export interface Combination {
   /** Whether all compute the same, over other buffers or sizes. */
   readonly isAlike: boolean;
   readonly isOneSize: boolean;
+  /** Whether sizes of some are known only when they run. */
+  readonly isSymbolic: boolean;
 }
 
 /** Each function answers why not; undefined: it may be done. */
@@ -46,7 +48,8 @@ export const defaultChoices = (config: Config): Choices => ({
       gatheredBytes: config.realizeAccReadsSizeThreshold ?? Infinity,
     }),
   refuseGroup: (cluster, stages) =>
-    unprofitable(cluster, stages, { mayWalkColumns: !config.triton.tilingPreventsReductionFusion }),
+    unprofitable(cluster, stages, { mayWalkColumns: !config.triton.tilingPreventsReductionFusion }) ??
+    (config.triton.tilingPreventsPointwiseFusion ? mixedTilings(cluster) : undefined),
   refuseSiblings: ({ nodes, sharedBytes }) => {
     const { maxHorizontalFusionSize } = config.cpp;
     if (nodes > maxHorizontalFusionSize)
@@ -54,10 +57,11 @@ export const defaultChoices = (config: Config): Choices => ({
     const isWorthwhile = config.aggressiveFusion || sharedBytes >= config.scoreFusionMemoryThreshold;
     return isWorthwhile ? undefined : `they read only ${String(sharedBytes)} bytes in common`;
   },
-  refuseCombination: ({ buffers, isAlike, isOneSize }) => {
+  refuseCombination: ({ buffers, isAlike, isOneSize, isSymbolic }) => {
     if (buffers > config.comboKernelMaxNumArgs)
       return `the kernel would take more than ${String(config.comboKernelMaxNumArgs)} buffers`;
     if (!isAlike && !config.comboKernels) return 'they compute different things';
+    if (isSymbolic && !config.comboKernelForeachDynamicShapes) return 'their sizes are symbolic';
     const mayMix = config.comboKernelAllowMixedSizes >= (isAlike ? 1 : 2);
     return isOneSize || mayMix ? undefined : 'their sizes differ';
   },

@@ -31,6 +31,7 @@ interface Candidate {
   /** What it computes, whatever the buffers and sizes are. */
   readonly signature: string;
   readonly size: string;
+  readonly isSymbolic: boolean;
   readonly buffers: ReadonlySet<BufferId>;
 }
 
@@ -126,6 +127,7 @@ function candidateOf(cluster: Cluster, level: number): Candidate {
     level,
     signature: nodes.map(signatureOf).join('; '),
     size: nodes.map((node) => printIndex(product(loopsOf(node).map((axis) => axis.extent)))).join(' '),
+    isSymbolic: nodes.some((node) => loopsOf(node).some(({ extent }) => extent.kind !== 'int')),
     buffers: new Set(nodes.flatMap((node) => [...node.outs, ...buffersRead(node)])),
   };
 }
@@ -159,5 +161,6 @@ function describe(
     buffers: new Set([...buffers, ...candidate.buffers]).size,
     isAlike: members.every(({ signature }) => signature === candidate.signature),
     isOneSize: members.every(({ size }) => size === candidate.size),
+    isSymbolic: [...members, candidate].some(({ isSymbolic }) => isSymbolic),
   };
 }

@@ -51,7 +51,7 @@ function zeros(
 }
 
 /** Without nodes whose results nobody needs any more. */
-function withoutUnread(nodes: readonly LoopNode[], { outputs }: LoopProgram): readonly LoopNode[] {
+export function withoutUnread(nodes: readonly LoopNode[], { outputs }: LoopProgram): readonly LoopNode[] {
   const needed = new Set<BufferId>(outputs);
   const kept: LoopNode[] = [];
   for (const node of nodes.toReversed()) {

@@ -1,7 +1,7 @@
 // The loops of a finished cluster in their final form: neighbours that all accesses step through as through one are
 // joined, and the rest are named i, j, k ... from the outside in, so that equal groups print alike.
 import { at } from '@tsinductor/base';
-import { substitute } from '@tsinductor/ir';
+import { substitute, substituteAxes } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode } from '@tsinductor/ir';
 import type { Cluster } from './cluster.ts';
 import { indexesOf, loopsOf, namesOf, overOf, reindex, renaming } from './node-access.ts';
@@ -108,7 +108,11 @@ function renameContract(
   rename: (axes: readonly Axis[]) => readonly Axis[],
 ): Contract {
   const one = (axis: Axis): Axis => at(rename([axis]), 0);
-  const operand = (own: Contract['a']): Contract['a'] => ({ ...own, at: substitute(own.at, map) });
+  const operand = ({ element, ...own }: Contract['a']): Contract['a'] => ({
+    ...own,
+    at: substitute(own.at, map),
+    ...(element !== undefined && { element: substituteAxes(element, map) }),
+  });
   return {
     ...node,
     axes: rename(node.axes),

@@ -42,7 +42,7 @@ export class FusionTrial {
   #planOf(combinations: Combinations): Schedule {
     const { clusters, program } = this.#alone(combinations);
     const facts = factsOf(program, program.nodes);
-    const names = new GroupNames(this.#config.kernelNameMaxOps);
+    const names = new GroupNames(this.#config, facts);
     const making = { facts, names, pickOrder: this.#config.pickLoopOrders };
     const groups = clusters.map((all, id) => makeGroup(all, { ...making, id }));
     const { buffers, workspaceBytes } = planMemory(program, groups, { config: this.#config, before: groups });

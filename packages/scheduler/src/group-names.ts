@@ -1,5 +1,8 @@
-// Names of groups: fused_ and the operators that the nodes came from, in order, each once. Unique in a schedule.
+// Names of groups: fused_ and the operators that the nodes came from, or what the nodes themselves compute, in order, each
+// once. Unique in a schedule.
+import type { Config } from '@tsinductor/config';
 import type { LoopNode } from '@tsinductor/ir';
+import type { Facts } from './facts.ts';
 
 const LONGEST = 60;
 /** Room for a number that makes a name unique. */
@@ -8,16 +11,18 @@ const ROOM = 5;
 export class GroupNames {
   readonly #used = new Map<string, number>();
   readonly #mostOps: number;
+  readonly #wordsOf: (node: LoopNode) => readonly string[];
 
-  constructor(mostOps: number) {
-    this.#mostOps = mostOps;
+  constructor({ kernelNameMaxOps, cpp }: Config, facts: Facts) {
+    this.#mostOps = kernelNameMaxOps;
+    this.#wordsOf =
+      cpp.descriptiveNames === 'inductor_node'
+        ? (node) => [facts.nameOf(node).replace(/_\d+(?=\+|$)/g, '')]
+        : (node) => node.origins.map((origin) => origin.op);
   }
 
   nameOf(nodes: readonly LoopNode[]): string {
-    const ops = [...new Set(nodes.flatMap((node) => node.origins.map((origin) => snakeCase(origin.op))))].slice(
-      0,
-      this.#mostOps,
-    );
+    const ops = [...new Set(nodes.flatMap(this.#wordsOf).map(snakeCase))].slice(0, this.#mostOps);
     const whole = [...(ops.length > 1 || nodes.length > 1 ? ['fused'] : []), ...ops].join('_');
     const base = shorten(/^[a-z]/.test(whole) ? whole : `kernel_${whole}`);
     const count = (this.#used.get(base) ?? 0) + 1;

@@ -4,6 +4,7 @@ import { at } from '@tsinductor/base';
 import {
   axisIndex,
   BodyBuilder,
+  elementsOf,
   freeIndirects,
   indirect,
   mapBody,
@@ -30,7 +31,7 @@ export function bodiesOf(node: LoopNode): readonly Body[] {
     case 'scan':
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
-      return [];
+      return elementsOf(node);
   }
 }
 

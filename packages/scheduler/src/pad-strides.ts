@@ -63,16 +63,18 @@ const touches = ({ nodes }: Cluster, buffer: BufferId): boolean =>
 
 /** The declaration with longer strides where they are above the threshold; undefined where none has to change. */
 function paddedDecl(decl: BufferDecl, config: Config): BufferDecl | undefined {
+  const order = memoryOrder(decl);
+  if (isReordered(order) && !config.padChannelsLast) return undefined;
   const unit = Math.max(1, Math.floor(config.paddingAlignmentBytes / dtypeInfo[decl.dtype].bytes));
   const rounded = (stride: Index): Index => {
     if (stride.kind !== 'int') return config.padDynamicShapes ? multiply(ceilDivide(stride, int(unit)), int(unit)) : stride; // prettier-ignore
     return stride.value > config.paddingStrideThreshold ? int(Math.ceil(stride.value / unit) * unit) : stride;
   };
-  const strides: Index[] = [];
+  const strides = [...decl.strides];
   let reach: Index = int(1);
-  for (let axis = decl.shape.length - 1; axis >= 0; axis -= 1) {
-    const stride = strides.length === 0 ? reach : rounded(reach);
-    strides.unshift(stride);
+  for (const axis of order.toReversed()) {
+    const stride = axis === order.at(-1) ? reach : rounded(reach);
+    strides[axis] = stride;
     reach = multiply(stride, at(decl.shape, axis));
   }
   const isSame = strides.every((stride, axis) => isUnit(at(decl.shape, axis)) || equal(stride, at(decl.strides, axis)));
@@ -81,9 +83,19 @@ function paddedDecl(decl: BufferDecl, config: Config): BufferDecl | undefined {
 
 const isUnit = (extent: Index): boolean => extent.kind === 'int' && extent.value === 1;
 
+/** The axes as they lie in memory, outermost first: row-major, or with those of dim 1 side by side. */
+function memoryOrder({ shape, strides }: BufferDecl): readonly number[] {
+  const inOrder = shape.map((_, axis) => axis);
+  const hasChannelsLast = shape.length > 2 && isUnit(at(strides, 1)) && !shape.slice(2).every(isUnit);
+  return hasChannelsLast ? [...inOrder.filter((axis) => axis !== 1), 1] : inOrder;
+}
+
+const isReordered = (order: readonly number[]): boolean => order.some((axis, position) => axis !== position);
+
 function layoutOf(before: BufferDecl, after: BufferDecl): Layout {
-  const isLong = (_: Index, axis: number): boolean => !isUnit(at(before.shape, axis));
-  return { buffer: before.id, from: before.strides.filter(isLong), to: after.strides.filter(isLong) };
+  const long = memoryOrder(before).filter((axis) => !isUnit(at(before.shape, axis)));
+  const stridesOf = (decl: BufferDecl): readonly Index[] => long.map((axis) => at(decl.strides, axis));
+  return { buffer: before.id, from: stridesOf(before), to: stridesOf(after) };
 }
 
 function padAll(all: readonly (readonly Cluster[])[], layout: Layout): Outcome<readonly (readonly Cluster[])[]> {
@@ -161,7 +173,7 @@ function cutAxis({ name, extent }: Axis, cuts: readonly Index[]): readonly Axis[
 
 /** Every place at which a node reads or writes the buffer, in the same order before and after it is moved. */
 function accessesOf(node: LoopNode, buffer: BufferId): readonly Index[] {
-  const operands = node.kind === 'contract' ? [node.a, node.b] : bodyReads(node);
+  const operands = [...(node.kind === 'contract' ? [node.a, node.b] : []), ...bodyReads(node)];
   return [
     ...operands.filter((read) => read.buffer === buffer).map((read) => read.at),
     ...node.writes.filter((_, slot) => node.outs[slot] === buffer),

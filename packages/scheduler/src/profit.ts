@@ -1,9 +1,9 @@
 // Whether a legal group is also a good one. Everything here is heuristics: a refusal is a reason, not a law.
 import { coefficientOf } from '@tsinductor/ir';
-import type { Axis, LoopNode } from '@tsinductor/ir';
+import type { Axis, LoopNode, MapNode } from '@tsinductor/ir';
 import type { Cluster } from './cluster.ts';
 import { bodyCost, HEAVY } from './inline-policy.ts';
-import { namesOf } from './node-access.ts';
+import { bodyReads, namesOf } from './node-access.ts';
 import { innerLoops } from './stages.ts';
 import type { Stage } from './stages.ts';
 
@@ -59,6 +59,23 @@ function walksColumns(node: LoopNode, outer: readonly Axis[]): boolean {
   const names = namesOf(outer);
   return node.writes.some((write) =>
     node.axes.some((axis) => names.has(axis.name) && isOne(coefficientOf(write, axis))),
+  );
+}
+
+/** Why maps that alone would walk along rows of memory had better not share loops with what walks across rows too. */
+export function mixedTilings({ nodes }: Cluster): string | undefined {
+  const along = nodes.map(({ node }) => (node.kind === 'map' ? unitAxes(node) : new Set<string>()));
+  const together = new Set(along.flatMap((axes) => [...axes]));
+  return together.size > 1 && along.some((axes) => axes.size === 1)
+    ? 'one walks along rows of memory that the other walks across'
+    : undefined;
+}
+
+/** The loops whose next iteration is the next element of something that the map reads or writes. */
+function unitAxes(node: MapNode): ReadonlySet<string> {
+  const places = [...bodyReads(node).map((read) => read.at), ...node.writes];
+  return new Set(
+    node.axes.filter((axis) => places.some((place) => isOne(coefficientOf(place, axis)))).map(({ name }) => name),
   );
 }
 

@@ -2,11 +2,12 @@
 // and a reason for every decision. A pure function of the program and the configuration: the steps are the lines of
 // `schedule`, each in a file of its own.
 import type { Config } from '@tsinductor/config';
-import type { LoopProgram, Schedule } from '@tsinductor/ir';
+import { decideBounds } from '@tsinductor/ir';
+import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
 import { choicesOf, passedGroups, passedNodes } from './custom-passes.ts';
-import { resolveEmptyNodes } from './empty-nodes.ts';
+import { resolveEmptyNodes, withoutUnread } from './empty-nodes.ts';
 import { factsOf } from './facts.ts';
 import { fuseNodes } from './fuse.ts';
 import { FusionTrial } from './fusion-trial.ts';
@@ -19,6 +20,7 @@ import { normalizeAxes, separateAxes } from './normalize-axes.ts';
 import { orderCombinations } from './order-groups.ts';
 import { orderForPeak } from './peak-order.ts';
 import { padStrides } from './pad-strides.ts';
+import { fusePrologues } from './prologue.ts';
 import { countGroups } from './statistics.ts';
 
 export interface ScheduleOptions {
@@ -38,7 +40,9 @@ export function schedule(
     choices,
     keepRounding: config.emulatePrecisionCasts,
   });
-  const nodes = passedNodes(inlined.nodes.map(normalizeAxes), program, config);
+  const simpler = { ...inlined, nodes: decided(inlined.nodes, program, config) };
+  const taken = config.prologueFusion ? fusePrologues(simpler, factsOf(program, simpler.nodes)) : simpler;
+  const nodes = passedNodes(taken.nodes.map(normalizeAxes), program, config);
   const dense = factsOf(program, nodes);
   const trial = measure === undefined ? undefined : new FusionTrial(dense, config, measure);
   const fused = fuseNodes(nodes, dense, { config, choices, trial: config.benchmarkFusion ? trial : undefined });
@@ -52,7 +56,7 @@ export function schedule(
   });
   const padded = padStrides(orderCombinations(combined.combinations, dense), { facts: dense, config });
   const facts = factsOf(padded.program, nodes);
-  const names = new GroupNames(config.kernelNameMaxOps);
+  const names = new GroupNames(config, facts);
   const before = padded.combinations.map((all, id) =>
     makeGroup(all, { facts, id, names, pickOrder: config.pickLoopOrders }),
   );
@@ -61,7 +65,14 @@ export function schedule(
     : before;
   const groups = passedGroups(ordered, config);
   const { buffers, workspaceBytes, ...memory } = planMemory(facts.program, groups, { config, before });
-  const decisions = [inlined, fused, combined, padded, memory].flatMap((step) => step.decisions);
+  const decisions = [taken, fused, combined, padded, memory].flatMap((step) => step.decisions);
   const statistics = { groups: countGroups(groups, facts), memory: memory.statistics, pairs: fused.pairs };
   return { program: facts.program, groups, buffers, workspaceBytes, decisions, statistics };
+}
+
+/** The nodes without what bounds of their integers make superfluous, and without those that nobody reads then. */
+function decided(nodes: readonly LoopNode[], program: LoopProgram, config: Config): readonly LoopNode[] {
+  if (!config.constantAndIndexPropagation) return nodes;
+  const simpler = nodes.map((node) => decideBounds(node, config.computeAllBounds ? 'values' : 'indices'));
+  return simpler.every((node, position) => node === nodes[position]) ? nodes : withoutUnread(simpler, program);
 }

@@ -4,7 +4,7 @@ import { at } from '@tsinductor/base';
 import type { ConfigPatch, Hook } from '@tsinductor/config';
 import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
 import type { ValueRef } from '@tsinductor/graph';
-import { int, printSchedule, verifySchedule } from '@tsinductor/ir';
+import { int, printSchedule, sizeSymbol, verifySchedule } from '@tsinductor/ir';
 import type { Group, LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { defaultChoices, schedule } from './index.ts';
@@ -122,6 +122,34 @@ const rows = (
       (b) => b.call('relu', [b.call('matmul', [input(b, [8, 8]), input(b, [8, 8])])]),
       1,
       { epilogueFusion: false },
+      2,
+    ],
+    [
+      'triton.tilingPreventsPointwiseFusion: a transposed and a plain reader',
+      (b) => {
+        const x = input(b, [60, 50]);
+        return [b.call('neg', [x]), b.call('add', [b.call('permute', [x], { dims: [1, 0] }), scalar(1)])];
+      },
+      1,
+      { 'triton.tilingPreventsPointwiseFusion': true },
+      2,
+    ],
+    [
+      'comboKernelForeachDynamicShapes: updates of symbolic sizes',
+      (b) =>
+        ['s0', 's1'].map((name) => {
+          const x = b.placeholder(name, contiguousMeta([sizeSymbol(name, 2, 1000)], 'f32'));
+          return b.call('mul', [x, scalar(0.5)]);
+        }),
+      1,
+      { comboKernelForeachDynamicShapes: false },
+      2,
+    ],
+    [
+      'prologueFusion: a cast and a scale of an operand',
+      (b) => b.call('matmul', [input(b, [8, 9]), b.call('mul', [input(b, [9, 7]), input(b, [7])])]),
+      1,
+      { prologueFusion: false },
       2,
     ],
     [

@@ -89,7 +89,7 @@ interface Access {
 function readsOf(node: LoopNode): readonly Access[] {
   const loops = loopsOf(node);
   const inBodies = bodyReads(node).map(({ buffer, at: place }) => ({ buffer, at: place, loops }));
-  if (node.kind === 'contract') return [node.a, node.b].map((operand) => ({ ...operand, loops }));
+  if (node.kind === 'contract') return [...[node.a, node.b].map((operand) => ({ ...operand, loops })), ...inBodies];
   // A scatter starts from all of a buffer.
   if (node.kind === 'scatter' && node.initial !== undefined)
     return [...inBodies, { buffer: node.initial, at: at(node.writes, 0), loops }];

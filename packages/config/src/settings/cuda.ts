@@ -39,6 +39,23 @@ export const cuda = {
     affects: 'code',
     doc: 'Compute architecture that CUDA code is made for; null takes the one that suits the device.',
   },
+  'cuda.memoryFraction': {
+    type: 'float',
+    default: 1,
+    min: 0,
+    max: 1,
+    env: ['XLA_PYTHON_CLIENT_MEM_FRACTION'],
+    affects: 'runtime',
+    doc: 'Share of the memory of a device that this process may take; what would go beyond it is an error. It holds when the device is opened.',
+  },
+  'cuda.preallocate': {
+    type: 'bool',
+    default: false,
+    env: ['XLA_PYTHON_CLIENT_PREALLOCATE'],
+    envText: 'trueOrFalse',
+    affects: 'runtime',
+    doc: 'Take the share of cuda.memoryFraction at once when a device is opened, and hand out parts of it.',
+  },
   'cuda.driver': {
     type: 'string',
     default: 'libcuda.so.1',

@@ -56,6 +56,12 @@ export const memory = {
     affects: 'code',
     doc: 'Rows that are at most so many elements apart are never padded.',
   },
+  padChannelsLast: {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: 'Pad values with their channels last as well: the distance between places, and that between their rows.',
+  },
   padDynamicShapes: {
     type: 'bool',
     default: false,

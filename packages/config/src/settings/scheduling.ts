@@ -35,6 +35,12 @@ export const scheduling = {
     affects: 'code',
     doc: 'Join what follows a matrix product to the product before anything else is joined.',
   },
+  'triton.tilingPreventsPointwiseFusion': {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: 'Keep maps that walk along rows of memory apart from those that also walk across them. Tiles that are turned in registers serve both, so that this is not the default.',
+  },
   'triton.tilingPreventsReductionFusion': {
     type: 'bool',
     default: true,
@@ -90,6 +96,12 @@ export const scheduling = {
     max: 2,
     affects: 'code',
     doc: 'Whether groups of different sizes may share a combined kernel: 0 never, 1 those that compute the same, 2 all.',
+  },
+  comboKernelForeachDynamicShapes: {
+    type: 'bool',
+    default: true,
+    affects: 'code',
+    doc: 'Let groups whose sizes are symbolic share a kernel as well; otherwise each of them keeps its own.',
   },
   comboKernelMaxNumArgs: {
     type: 'int',

@@ -1,6 +1,7 @@
 // Questions about an index expression's form: what it mentions, how it depends on an axis.
 import type { Axis, Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
+import { printIndex } from '../print/print-index.ts';
 import { fromTerms, termsOf } from './polynomial.ts';
 import type { Term } from './polynomial.ts';
 
@@ -56,14 +57,18 @@ export function freeSizes(index: Index): ReadonlySet<string> {
   return names;
 }
 
-/** The body's nodes whose loaded values occur. */
-export function freeIndirects(index: Index): ReadonlySet<ScalarId> {
-  const ids = new Set<ScalarId>();
+/** The loaded indices that occur, with the extents in which they lie. */
+export function indirectsOf(index: Index): readonly (Index & { readonly kind: 'indirect' })[] {
+  const found: (Index & { readonly kind: 'indirect' })[] = [];
   visit(index, (leaf) => {
-    if (leaf.kind === 'indirect') ids.add(leaf.value);
+    if (leaf.kind === 'indirect') found.push(leaf);
   });
-  return ids;
+  return found;
 }
+
+/** The body's nodes whose loaded values occur. */
+export const freeIndirects = (index: Index): ReadonlySet<ScalarId> =>
+  new Set(indirectsOf(index).map(({ value }) => value));
 
 /** The number that `index` is, where it is one. */
 export const constantValue = (index: Index): number | undefined => (index.kind === 'int' ? index.value : undefined);
@@ -86,4 +91,16 @@ export function coefficientOf(index: Index, axis: Axis | string): Index | undefi
     slopes.push({ coefficient, factors: factors.filter((_, other) => other !== position) });
   }
   return fromTerms(slopes);
+}
+
+/** What expressions of `axis` are divided by, in quotients and remainders, each once. */
+export function divisorsOf(index: Index, axis: Axis): readonly Index[] {
+  const divisors = new Map<string, Index>();
+  const search = (part: Index): void => {
+    const divides = part.kind === 'floorDiv' || part.kind === 'mod';
+    if (divides && mentions(part.dividend, axis.name)) divisors.set(printIndex(part.divisor), part.divisor);
+    for (const operand of indexOperands(part)) search(operand);
+  };
+  search(index);
+  return [...divisors.values()];
 }

@@ -18,6 +18,8 @@ import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar
 import { constantToValue, toConstant } from './constant.ts';
 import type { ConstantLike } from './constant.ts';
 import { inlineTerm } from './inline-term.ts';
+import { BoundsFinder, decidedBy, liesWithin } from './scalar-bounds.ts';
+import type { BoundsReach } from './scalar-bounds.ts';
 import { isExactCast, operandDType } from './op-dtypes.ts';
 import { liveNodes } from './traverse-body.ts';
 
@@ -32,6 +34,8 @@ export interface BuilderOptions {
   readonly ops?: 'asWritten' | 'decomposed';
   /** Rewrite rules that every op built here goes through. */
   readonly rules?: RuleSet;
+  /** Comparisons and checks that the bounds of integers decide are dropped. */
+  readonly bounds?: BoundsReach;
 }
 
 export class BodyBuilder {
@@ -39,10 +43,12 @@ export class BodyBuilder {
   readonly #numbers = new Map<string, ScalarId>();
   readonly #options: BuilderOptions;
   readonly #rewriter: Rewriter | undefined;
+  readonly #bounds: BoundsFinder | undefined;
 
   constructor(options: BuilderOptions = {}) {
     this.#options = options;
     this.#rewriter = options.rules && new Rewriter(options.rules);
+    this.#bounds = options.bounds === undefined ? undefined : new BoundsFinder((id) => this.node(id), options.bounds);
   }
 
   node(id: ScalarId): Scalar {
@@ -128,6 +134,8 @@ export class BodyBuilder {
     const dtype = resultOfRule(entry, compute);
     const folded = this.#fold(entry, args, { compute, dtype });
     if (folded !== undefined) return folded;
+    const decided = this.#bounds === undefined ? undefined : decidedBy(this.#bounds, op, args);
+    if (decided !== undefined) return this.constant(decided, dtype);
     const rewritten = this.#rewriter?.rewrite(this, { op, args, compute, dtype });
     if (rewritten !== undefined) return rewritten;
     const term = this.#options.ops === 'decomposed' ? entry.decompose?.(compute) : undefined;
@@ -140,6 +148,7 @@ export class BodyBuilder {
     if (this.dtypeOf(value) !== 'i64') throw lawBroken(`check of ${this.dtypeOf(value)}`, 'an index must be i64');
     const node = this.node(value);
     if (node.kind === 'index' && isWithin(node.value, extent)) return value;
+    if (this.#bounds !== undefined && liesWithin(this.#bounds, value, extent)) return value;
     if (node.kind === 'constant' && extent.kind === 'int') {
       const index = Number(constantToValue(node.value, 'i64'));
       if (index >= -extent.value && index < extent.value)

@@ -5,7 +5,7 @@ import { freeIndirects } from '../arithmetic/query.ts';
 import { indirect } from '../arithmetic/polynomial.ts';
 import { substitute } from '../arithmetic/substitute.ts';
 import type { Index } from '../index-expr.ts';
-import type { LoopNode } from '../loop.ts';
+import type { ContractOperand, LoopNode } from '../loop.ts';
 import type { Body } from '../scalar.ts';
 import { BodyBuilder } from './body-builder.ts';
 import type { BuilderOptions } from './body-builder.ts';
@@ -24,8 +24,11 @@ export function mapNodeBodies(node: LoopNode, replay: Replay, options: BuilderOp
       const { body: finish, writes } = rebuild(node.finish, node.writes, { replay, options });
       return { ...node, init: plain(node.init), step: plain(node.step), merge: plain(node.merge), finish, writes };
     }
-    case 'contract':
-      return node;
+    case 'contract': {
+      const operand = (own: ContractOperand): ContractOperand =>
+        own.element === undefined ? own : { ...own, element: plain(own.element) };
+      return { ...node, a: operand(node.a), b: operand(node.b) };
+    }
   }
 }
 

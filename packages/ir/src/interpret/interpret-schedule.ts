@@ -167,7 +167,8 @@ class ScheduleMachine {
   }
 
   #accumulate(node: Extract<LoopNode, { readonly kind: 'contract' }>, axes: Axes): void {
-    const [a, b] = [node.a, node.b].map(({ buffer, at: place }) => {
+    const [a, b] = [node.a, node.b].map(({ buffer, at: place, element }) => {
+      if (element !== undefined) return at(this.#evaluate(element, axes).results, 0);
       const value = this.#load(buffer, evaluateIndex(place, { axes, sizes: this.#memory.sizes }));
       return castValue(value, get(this.#dtypes, buffer), node.accumulate);
     });

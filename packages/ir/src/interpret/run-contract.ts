@@ -9,15 +9,19 @@ import type { DType } from '@tsinductor/base';
 import type { Axis, Index } from '../index-expr.ts';
 import type { ContractNode, ContractOperand } from '../loop.ts';
 import { wrapToDType } from '@tsinductor/ops';
-import { bitDecoders, bitEncoders, writeElement } from './element-array.ts';
+import type { Value } from '@tsinductor/ops';
+import type { Body, BufferId } from '../scalar.ts';
+import { allocateElements, bitDecoders, bitEncoders, readElement, writeElement } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { AffineCursor, affineOf, Side } from './grid.ts';
 import type { Grid } from './grid.ts';
+import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { int } from '../arithmetic/polynomial.ts';
 import { freeSizes } from '../arithmetic/query.ts';
 import { substitute } from '../arithmetic/substitute.ts';
 import { lawBroken } from '../errors.ts';
 import type { Execution, RunNode } from './run-node.ts';
+import { ScalarBody } from './scalar-body.ts';
 
 type Matrix = Float64Array | Int32Array | BigInt64Array;
 
@@ -34,25 +38,70 @@ interface Extents {
   readonly k: number;
 }
 
-export function compileContract(node: ContractNode, { frame, dtypeOf }: Execution): RunNode {
+export function compileContract(node: ContractNode, execution: Execution): RunNode {
+  const { frame, dtypeOf } = execution;
   const [out, write] = [at(node.outs, 0), at(node.writes, 0)];
   const place = (index: Index, rows: Axis, columns: Axis): BatchPlace =>
     batchPlace(index, { batch: node.batch, rows, columns }, frame.sizes);
   const [a, b, c] = [place(node.a.at, node.m, node.k), place(node.b.at, node.k, node.n), place(write, node.m, node.n)];
   const extents: Extents = { m: a.place.grid.rows.total, n: b.place.grid.columns.total, k: a.place.grid.columns.total };
-  const read = (operand: ContractOperand, { place: { at: places } }: BatchPlace): Source => ({
-    array: frame.buffer(operand.buffer),
-    dtype: dtypeOf(operand.buffer),
-    places,
-  });
+  const reader = (operand: ContractOperand, side: BatchPlace, inner: readonly [Axis, Axis]): (() => Source) => {
+    if (operand.element !== undefined)
+      return elementReader(operand.element, { axes: [...node.batch, ...inner], side, node, execution });
+    return () => ({ array: frame.buffer(operand.buffer), dtype: dtypeOf(operand.buffer), places: side.place.at });
+  };
+  const [left, right] = [reader(node.a, a, [node.m, node.k]), reader(node.b, b, [node.k, node.n])];
   return () => {
     const batches = a.batch.total;
     for (let batch = 0; batch < batches; batch += 1) {
       for (const side of [a, b, c]) side.move(batch);
-      const result = multiply(read(node.a, a), read(node.b, b), { extents, accumulate: node.accumulate });
+      const result = multiply(left(), right(), { extents, accumulate: node.accumulate });
       store({ array: frame.buffer(out), dtype: dtypeOf(out), places: c.place.at }, result);
     }
   };
+}
+
+interface Computing {
+  /** Those of the batch, then two of m, n and k. */
+  readonly axes: readonly Axis[];
+  readonly side: BatchPlace;
+  readonly node: ContractNode;
+  readonly execution: Execution;
+}
+
+/** A matrix whose elements a body computes, for the present point of the batch. */
+function elementReader(element: Body, { axes, side, node, execution }: Computing): () => Source {
+  const { frame, dtypeOf } = execution;
+  const { sites, sizes } = frame;
+  const body = new ScalarBody(element);
+  const extents = axes.map(({ extent }) => evaluateIndex(extent, { sizes }));
+  const load = (buffer: BufferId, place: number): Value => {
+    const value = readElement(frame.buffer(buffer), dtypeOf(buffer), place);
+    if (value === undefined) throw lawBroken('contract', `reads element ${String(place)} outside a buffer`);
+    return value;
+  };
+  const count = side.place.grid.capacity;
+  const places = Float64Array.from({ length: count }, (_, position) => position);
+  return () => {
+    const array = allocateElements(node.accumulate, count);
+    for (let position = 0; position < count; position += 1) {
+      const point = { axes: coordinatesOf(axes, extents, side.batch.start * count + position), sizes, sites, load };
+      writeElement(array, position, at(body.evaluate(point).results, 0));
+    }
+    return { array, dtype: node.accumulate, places };
+  };
+}
+
+/** The point of `axes` at a row-major position. */
+function coordinatesOf(axes: readonly Axis[], extents: readonly number[], position: number): Map<string, number> {
+  const point = new Map<string, number>();
+  let rest = position;
+  for (let axis = axes.length - 1; axis >= 0; axis -= 1) {
+    const extent = at(extents, axis);
+    point.set(at(axes, axis).name, rest % extent);
+    rest = Math.floor(rest / extent);
+  }
+  return point;
 }
 
 interface BatchPlace {

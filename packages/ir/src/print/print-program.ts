@@ -83,9 +83,15 @@ function printWrites(node: LoopNode, body: Body, { buffer, lines }: Page): void 
 const scatterOperators = { set: '=', add: '+=', multiply: '*=', min: 'min=', max: 'max=' } as const;
 
 function printContract({ a, b, k, outs, writes, accumulate }: ContractNode, { buffer, lines }: Page): void {
-  const operand = ({ buffer: id, at: place }: typeof a): string => `${buffer(id)}[${printIndex(place)}]`;
+  const operand = ({ buffer: id, at: place, element }: typeof a): string => {
+    if (element === undefined) return `${buffer(id)}[${printIndex(place)}]`;
+    const { lets, results } = printBodyParts(element, { buffer });
+    for (const text of lets) lines.line(`let ${text}`);
+    return `(${at(results, 0)})`;
+  };
+  const [left, right] = [operand(a), operand(b)];
   const target = `${buffer(at(outs, 0))}[${printIndex(at(writes, 0))}]`;
-  lines.line(`${target} = sum ${accumulate} over ${printAxes([k])} of ${operand(a)} * ${operand(b)}`);
+  lines.line(`${target} = sum ${accumulate} over ${printAxes([k])} of ${left} * ${right}`);
 }
 
 function printReduction(node: ReduceNode | ScanNode, page: Page): void {

@@ -3,8 +3,9 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { pointwise, resultOfRule } from '@tsinductor/ops';
-import { freeAxes, freeIndirects, freeSizes } from '../arithmetic/query.ts';
+import { freeAxes, freeSizes, indirectsOf } from '../arithmetic/query.ts';
 import { operandDType } from '../body/op-dtypes.ts';
+import { BoundsFinder, liesWithin } from '../body/scalar-bounds.ts';
 import { scalarIndexes, scalarOperands } from '../body/traverse-body.ts';
 import { lawBroken } from '../errors.ts';
 import type { Index } from '../index-expr.ts';
@@ -42,7 +43,7 @@ export function verifyBody(body: Body, scope: BodyScope): void {
   }
 }
 
-/** Throws unless the index names only axes and sizes in scope, and loaded indices that are checked. */
+/** Throws unless the index names only axes and sizes in scope, and values that are checked or bounded. */
 export function verifyIndex(
   index: Index,
   body: Body | undefined,
@@ -53,12 +54,16 @@ export function verifyIndex(
     if (!axes.has(name)) throw lawBroken(where, `${text} names the axis ${name}, which is not in scope`);
   for (const name of freeSizes(index))
     if (!sizes.has(name)) throw lawBroken(where, `${text} names the size ${name}, which is not declared`);
-  for (const id of freeIndirects(index)) {
-    const node = body?.nodes[id];
-    if (node?.kind !== 'check')
-      throw lawBroken(where, `${text} uses node ${String(id)} as an index, which is not a check`);
+  for (const { value, extent } of indirectsOf(index)) {
+    if (body !== undefined && isIndexOf(body, value, extent)) continue;
+    const law = `is neither a check nor known to lie in [0, ${printIndex(extent)})`;
+    throw lawBroken(where, `${text} uses node ${String(value)} as an index, which ${law}`);
   }
 }
+
+const isIndexOf = (body: Body, id: ScalarId, extent: Index): boolean =>
+  body.nodes[id]?.kind === 'check' ||
+  (id < body.nodes.length && liesWithin(new BoundsFinder((other) => at(body.nodes, other), 'values'), id, extent));
 
 function verifyNode(node: Scalar, dtypeOf: (id: ScalarId) => DType, scope: BodyScope): void {
   const expect = (what: string, actual: DType, wanted: DType): void => {

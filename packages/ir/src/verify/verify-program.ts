@@ -6,7 +6,7 @@ import { freeAxes } from '../arithmetic/query.ts';
 import { loadsOf } from '../body/traverse-body.ts';
 import { lawBroken } from '../errors.ts';
 import type { Axis, Index } from '../index-expr.ts';
-import type { BufferDecl, LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import type { BufferDecl, ContractNode, LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
 import { printIndex } from '../print/print-index.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import { elementOutside, writesTwice } from './access-bounds.ts';
@@ -85,7 +85,7 @@ function verifyBuffers(program: LoopProgram, scope: ProgramScope): void {
 /** The buffers that a node reads. */
 export function readsOf(node: LoopNode): ReadonlySet<BufferId> {
   const loaded = bodiesOf(node).flatMap((body) => loadsOf(body).map(({ buffer }) => buffer));
-  if (node.kind === 'contract') return new Set([node.a.buffer, node.b.buffer]);
+  if (node.kind === 'contract') return new Set([node.a.buffer, node.b.buffer, ...loaded]);
   return new Set(node.kind === 'scatter' && node.initial !== undefined ? [node.initial, ...loaded] : loaded);
 }
 
@@ -98,9 +98,13 @@ export function bodiesOf(node: LoopNode): readonly Body[] {
     case 'scan':
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
-      return [];
+      return elementsOf(node);
   }
 }
+
+/** The bodies that compute operands of a product from what is in memory. */
+export const elementsOf = ({ a, b }: ContractNode): readonly Body[] =>
+  [a, b].flatMap(({ element }) => (element === undefined ? [] : [element]));
 
 /** The axes of a node that its outs do not have. */
 function innerAxes(node: LoopNode): readonly Axis[] {
@@ -142,8 +146,12 @@ export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
       verifyWrites(node, node.finish, place);
       return;
     case 'contract':
-      for (const { buffer, at: index } of [node.a, node.b]) {
-        verifyAccess({ buffer, index, verb: 'reads' }, { ...place, axes: [...node.axes, node.k] });
+      for (const { buffer, at: index, element } of [node.a, node.b]) {
+        const inside = { ...place, axes: [...node.axes, node.k] };
+        verifyAccess({ buffer, index, verb: 'reads' }, inside);
+        if (element === undefined) continue;
+        verifyPart(element, 'operand', inside);
+        verifyResults(element, [node.accumulate], `${where}, operand`);
       }
       verifyWrites(node, undefined, place);
   }

@@ -76,7 +76,7 @@ describe('programs', () => {
     ['dtypes of ops', raw(load, { kind: 'apply', dtype: 'f64', op: 'exp', args: [0] }), 'map t, body, node 1 (exp): the result is f64, not f32'],
     ['dtypes of results', raw(load, { kind: 'cast', dtype: 'f64', value: 0 }), 'map t, results: result 0 is f64, not f32'],
     ['ids that refer backwards', raw({ kind: 'cast', dtype: 'f64', value: 0 }), 'map t, body, node 0 (cast): refers to 0, which is not an earlier node'],
-    ['checked indices', raw({ kind: 'constant', dtype: 'i64', value: { bigint: '0' } }, { ...load, at: indirect(0, int(8)) }), 'map t, body, node 1 (load): %0 uses node 0 as an index, which is not a check'],
+    ['checked indices', raw({ kind: 'constant', dtype: 'i64', value: { bigint: '8' } }, { ...load, at: indirect(0, int(8)) }), 'map t, body, node 1 (load): %0 uses node 0 as an index, which is neither a check nor known to lie in [0, 8)'],
     ['names', { ...program, buffers: [buffer(0, 'X!', 'input'), ...program.buffers.slice(1)] }, 'buffer X!: is not a name of lower-case letters, digits and _'],
   ])('need %s', (_, broken, message) => expect(wrong(broken)).toBe(message)); // prettier-ignore
 });

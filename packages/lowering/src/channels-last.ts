@@ -1,0 +1,53 @@
+// Whether what pointwise ops make of the result of a product lies as that result does: with the channels (dim 1) side by
+// side in memory, as convolutions and what reads windows of them leave it. So a chain of convolutions has no transposes, and
+// what follows one has the loops of its product.
+//
+// A result of the graph has eager execution's strides, unless the caller leaves that to us; the loops that make it transpose.
+import { at } from '@tsinductor/base';
+import { coefficientOf, equal } from '@tsinductor/ir';
+import type { CallNode } from './attributes.ts';
+import type { Lowering } from './lowering.ts';
+import { isInt, shapeOf } from './view.ts';
+import type { Shape, View } from './view.ts';
+
+/** Fewer channels than this do not fill a vector. */
+const FEW_CHANNELS = 8;
+
+/** The dims of the result in the order of memory, outermost first; undefined: row-major. */
+export function memoryOrder(
+  lowering: Lowering,
+  node: CallNode,
+  operands: readonly View[],
+): readonly number[] | undefined {
+  const { channelsLast, keepOutputStrides } = lowering.options;
+  const { shape } = lowering.meta(node);
+  if (channelsLast === 'never' || shape.length < 3) return undefined;
+  if (keepOutputStrides && lowering.isOutput(node)) return undefined;
+  if (shape.slice(2).every((extent) => isInt(extent, 1))) return undefined;
+  const whole = operands.filter((operand) => hasShape(operand, shape));
+  const isChosen =
+    channelsLast === 'always' ? whole.some((operand) => isOfProduct(lowering, operand)) : gains(lowering, whole);
+  return isChosen ? [0, ...shape.slice(2).map((_, dim) => dim + 2), 1] : undefined;
+}
+
+const gains = (lowering: Lowering, operands: readonly View[]): boolean =>
+  operands.some((operand) => {
+    const { extent } = at(operand.axes, 1);
+    const isMany = extent.kind !== 'int' || extent.value >= FEW_CHANNELS;
+    return isMany && isOfProduct(lowering, operand) && hasChannelsLast(operand);
+  });
+
+/** Whether it views what a product made, or what was laid out as one already. */
+const isOfProduct = ({ program }: Lowering, { buffer }: View): boolean =>
+  program.isProduct(buffer) || program.isReordered(buffer);
+
+const hasChannelsLast = ({ at: place, axes }: View): boolean =>
+  axes.every((axis, dim) => {
+    const step = coefficientOf(place, axis);
+    return step !== undefined && (dim !== 1 || isInt(step, 1));
+  });
+
+const hasShape = (view: View, shape: Shape): boolean => {
+  const own = shapeOf(view);
+  return own.length === shape.length && own.every((extent, dim) => equal(extent, at(shape, dim)));
+};
