@@ -26,7 +26,7 @@ export default {
   },
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/benchmarks/peers/'],
   // What takes minutes: `npm run test:full` and `npm run structure:native`.
-  testPathIgnorePatterns: ['/node_modules/', '\\.full\\.test\\.ts$', '<rootDir>/tests/structure/native.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '-full\\.test\\.ts$', '<rootDir>/tests/structure/native.test.ts'],
   // Tests often wait for a C++ compiler: a worker per core, not one fewer.
   maxWorkers: '100%',
   testTimeout: 60_000,

@@ -9,6 +9,7 @@ import { operators } from '@tsinductor/graph';
 import { pointwise, printTerm } from '@tsinductor/ops';
 
 const file = fileURLToPath(new URL('../docs/ops.md', import.meta.url));
+const tiers = new URL('../docs/tiers.json', import.meta.url);
 
 /** Sections in order: the kind of operator, its title, and the tier that runs it. */
 const sections = [
@@ -56,19 +57,69 @@ function accuracyOf({ reference, exact, ulp, scale, absoluteError }) {
   return ulp === 0 ? 'exact' : `${ulp} ULP${unit}${extra}`;
 }
 
+/** Attributes as a call has them. */
+const attributes = (attrs) =>
+  Object.entries(attrs)
+    .map(([key, value]) => `${key} ${typeof value === 'object' && value !== null ? value.value : value}`)
+    .join(', ');
+
+/** The forward bounds of operators that are made of pointwise ops. */
+function bounds() {
+  const rows = [...operators.values()]
+    .flatMap(({ name, accuracy = [] }) => accuracy.map((bound) => ({ name, bound })))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, bound }) => [name, attributes(bound.attrs), accuracyOf(bound), escape(bound.because)])
+    .map((cells) => `| ${cells.join(' | ')} |`);
+  return [
+    '',
+    '## Accuracy of operators made of pointwise ops',
+    '',
+    'Bounds at f32, with what they follow from: a constant that is rounded counts 1 unit of the last place, a rounded operation 0.5. Numbers',
+    'such as 0.37 stand for any that f32 does not hold. `npm run ulp` measures them.',
+    '',
+    '| name | called with | accuracy | because |',
+    '|---|---|---|---|',
+    ...rows,
+  ];
+}
+
+/** What compiling found to be run by the interpreter. */
+function interpreted() {
+  const { total, segments, interpreted: left } = JSON.parse(readFileSync(tiers, 'utf8'));
+  const share = `${left.length} of ${total} (${((100 * left.length) / total).toFixed(1)} %)`;
+  return [
+    '',
+    '## What the interpreter runs inside compiled graphs',
+    '',
+    `Of the entries of PyTorch’s database of cases: ${share}. Found by compiling a case of each (\`npm run tiers\`).`,
+    `Values decide the sizes of ${segments.map(code).join(', ')}: native code around a read.`,
+    ...left.map(({ op, reason }) => `- ${code(op)}: ${escape(reason)}`),
+  ];
+}
+
+/** What a call does beside its results. */
+const beside = ({ reads, draws, writes }) =>
+  [reads && 'reads values', draws && 'draws random numbers', writes && 'writes to arguments']
+    .filter(Boolean)
+    .join(', ');
+
 const dtypesOf = ({ accepts }) => (accepts === undefined ? 'all' : accepts.join(' '));
 
 function row(operator) {
   const called = [operator.torch.join(', '), operator.parameters.map(show).join(', ')];
   const cells = [operator.name, ...called, operator.doc].map(escape);
-  return `| ${[...cells, dtypesOf(operator), operator.inPlace === true ? code(`${operator.name}_`) : ''].join(' | ')} |`;
+  const inPlace = operator.inPlace === true ? code(`${operator.name}_`) : '';
+  return `| ${[...cells, dtypesOf(operator), inPlace, beside(operator)].join(' | ')} |`;
 }
 
 function section([kind, title, tier]) {
   const rows = [...operators.values()].filter((operator) => operator.kind === kind && operator.torch.length > 0);
   if (rows.length === 0) return [];
   const sorted = rows.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const head = ['| name | torch | parameters | what it gives | dtypes | in place |', '|---|---|---|---|---|---|'];
+  const head = [
+    '| name | torch | parameters | what it gives | dtypes | in place | beside |',
+    '|---|---|---|---|---|---|---|',
+  ];
   return ['', `## ${title}`, '', tier, '', ...head, ...sorted.map(row)];
 }
 
@@ -100,6 +151,8 @@ const lines = [
   'They run eagerly on the interpreter, and compiled as generated C++; under each title stands what runs them there.',
   ...sections.flatMap(section),
   ...definitions(),
+  ...bounds(),
+  ...interpreted(),
 ];
 const text = await format(`${lines.join('\n')}\n`, { ...(await resolveConfig(file)), parser: 'markdown' });
 if (process.argv.includes('--check')) {

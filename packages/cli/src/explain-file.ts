@@ -66,10 +66,12 @@ function workloadsOf({ workloads }: Readonly<Record<string, unknown>>): readonly
 const sourcesOf = ({ graphs }: Explanation, wanted: boolean): string =>
   wanted ? graphs.map(({ source }) => source?.() ?? '').join('\n') : '';
 
-/** An explanation as JSON: sources are functions, and only read when they are wanted. */
+/** An explanation as JSON: sources and timings are functions, and sources only read when they are wanted. */
 const plainExplanation = ({ graphs, ...rest }: Explanation, wanted: boolean): object => ({
   ...rest,
-  graphs: graphs.map(({ source, ...graph }) =>
-    wanted && source !== undefined ? { ...graph, source: source() } : graph,
-  ),
+  graphs: graphs.map(({ source, timings, ...graph }) => ({
+    ...graph,
+    ...(timings === undefined ? {} : { timings: timings() }),
+    ...(wanted && source !== undefined ? { source: source() } : {}),
+  })),
 });

@@ -47,7 +47,7 @@ export const cppDialect = (isa: Isa): Dialect => ({
   store: (access, type, value) => store(access, type, { ...value, isa }),
   check: ({ type, value, extent, site, count }) => {
     const lanes = type.lanes === 1 ? [] : [count ?? String(type.lanes)];
-    return call(special.checkFunction(type), [value, extent, ...lanes, String(site), 'status']);
+    return call(special.checkFunction(type, isa), [value, extent, ...lanes, String(site), 'status']);
   },
   transpose: ({ dtype, from, fromStep, to, toStep, rows, columns, tile, whole }) =>
     whole

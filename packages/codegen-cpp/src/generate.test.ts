@@ -26,6 +26,18 @@ describe('generated C++', () => {
     expect(make()).toBe(make());
   });
 
+  test('clocks every kernel where that is wanted, and is the same text elsewhere', () => {
+    const one = cases.softmax('rows', [40, 100]);
+    expect(textOf(one, { ...target, clocks: false })).toBe(textOf(one));
+    expect(textOf(one)).not.toMatch(/clock|nanoseconds/);
+    const text = textOf(one, { ...target, clocks: true });
+    const { groups } = one.schedule;
+    expect(text.match(/^ {2}since = clocked\(clocks\[\d+\], since\);$/gm)).toHaveLength(groups.length);
+    // Inputs, outputs, constants, workspace, clocks.
+    const { inputs, outputs } = one.schedule.program;
+    expect(text).toContain(`Clock *const clocks = (Clock *)buffers[${String(inputs.length + outputs.length + 2)}];`);
+  });
+
   test('says where a kernel comes from', () => {
     expect(textOf(cases.broadcasts(3, 5))).toContain('// out: loops i j, 8 lanes of j');
   });
@@ -60,6 +72,23 @@ describe('generated C++', () => {
   test('streams past the caches only what is far larger than they are', () => {
     expect(textOf(cases.broadcasts(4096, 4096))).toContain('stream_f32x16(out');
     expect(textOf(cases.broadcasts(256, 256))).not.toContain('stream_');
+  });
+
+  test('reads memory as it lies where results go past the caches by whole lines', () => {
+    const turned = textOf(cases.permuted(4096, 4096));
+    expect(turned).toMatch(/for \(i64 i = from.*i \+= 16\) \{\n\s*for \(i64 j = j_block.*j \+= 16\)/);
+    expect(turned).toMatch(/__builtin_prefetch\(x \+ i \* 4096 \+ j \+ lane \* 4096 \+ 64, 0\)/);
+    const rows = textOf(cases.permuted(16384, 16, 64));
+    expect(rows).toMatch(/const i64 j = unit % 16;\n\s*const i64 i = unit \/ 16;/);
+    const cached = textOf(cases.permuted(1024, 16, 64));
+    expect(cached).toMatch(/const i64 i = unit % 1024;\n\s*const i64 j = unit \/ 1024;/);
+    expect(textOf(cases.permuted(256, 256))).not.toContain('prefetch');
+  });
+
+  test('never streams parts of a register', () => {
+    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 1 })).toContain('stream_f32x8(out');
+    expect(textOf(cases.broadcasts(1 << 20, 8))).toContain('store_f32x8(out');
+    expect(textOf(cases.broadcasts(1 << 20, 8))).not.toContain('stream_');
   });
 
   test('asks for the next row only where several passes read rows of a large array', () => {

@@ -1,11 +1,27 @@
 // Schedules -> C++: binds each group to a kernel, prints the kernels, and writes one entry per graph that calls them in
 // order. The C ABI of the entry is in docs/architecture.md.
 import { at, Lines, stableHash } from '@tsinductor/base';
-import { addressOf, layoutProgram, originText, printKernel, printScalarIndex, safeName } from '@tsinductor/codegen';
-import type { ConstantsLayout, Definition, Layout, PrintedKernel, ValueContext } from '@tsinductor/codegen';
+import {
+  addressOf,
+  BufferDirectory,
+  layoutProgram,
+  originText,
+  printKernel,
+  printScalarIndex,
+  safeName,
+} from '@tsinductor/codegen';
+import type {
+  ConstantsLayout,
+  Definition,
+  Layout,
+  PrintedKernel,
+  ValueContext,
+  WrittenFunctions,
+} from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { Index, Kernel, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
+import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
 import { bindGroup } from './strategy/bind-group.ts';
 import type { CpuTarget } from './target.ts';
@@ -48,14 +64,17 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget)
 }
 
 /** The kernels of a group of graphs, as the Kernel IR: what `generateCpp` prints. */
-export const bindSchedule = (schedule: Schedule, target: CpuTarget): readonly Kernel[] =>
-  schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false }));
+export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
+  const directory = new BufferDirectory(schedule);
+  return schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false, directory }));
+}
 
 class Generator {
   readonly #target: CpuTarget;
   readonly #shares: boolean;
   readonly #kernels = new Map<string, PrintedKernel>();
   readonly #entries: EntryText[] = [];
+  readonly #written: WrittenFunctions = new Map();
 
   constructor(target: CpuTarget, shares: boolean) {
     this.#target = target;
@@ -63,7 +82,7 @@ class Generator {
   }
 
   addSchedule(schedule: Schedule): Omit<CppProgram, 'units'> {
-    const options = { target: this.#target, anonymous: this.#shares };
+    const options = { target: this.#target, anonymous: this.#shares, directory: new BufferDirectory(schedule) };
     const kernels = schedule.groups.map((group) => bindGroup(group, schedule, options));
     for (const kernel of kernels) verifyKernel(kernel);
     const printed = kernels.map((kernel) => this.#print(kernel));
@@ -93,6 +112,7 @@ class Generator {
     const printed = printKernel(kernel, {
       dialect: cppDialect(this.#target.isa),
       name: full,
+      written: this.#written,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
@@ -110,14 +130,17 @@ class Generator {
         needs.push(...definitions);
       },
       isVector: () => false,
+      written: this.#written,
     };
     const body = new Lines();
     body.line('int status = 0;');
     program.sizes.forEach((size, position) => {
       body.line(`const long ${safeName(size, dialect.reserved)} = sizes[${String(position)}];`);
     });
+    const clocks = this.#target.clocks === true ? openClocks(body, layout, context) : undefined;
     kernels.forEach((kernel, index) => {
       writeCall(body, { layout, kernel, printed: at(printed, index), context });
+      clocks?.(index);
     });
     body.line('return status;');
     const name = `run_${stableHash([body.toString(), this.#entries.length]).slice(0, 12)}`;
@@ -128,6 +151,16 @@ class Generator {
     this.#entries.push({ text: lines.toString(), definitions: needs, kernels: printed.map((kernel) => kernel.name) });
     return name;
   }
+}
+
+/** Starts the clock of an entry; gives what counts the kernel that was called last. */
+function openClocks(lines: Lines, layout: Layout, { use }: ValueContext): (kernel: number) => void {
+  use([nanosecondsFunction, clockedFunction]);
+  lines.line(`Clock *const clocks = (Clock *)buffers[${String(layout.constantsPosition + 2)}];`);
+  lines.line('i64 since = nanoseconds();');
+  return (kernel) => {
+    lines.line(`since = clocked(clocks[${String(kernel)}], since);`);
+  };
 }
 
 interface Call {

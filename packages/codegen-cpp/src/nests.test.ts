@@ -107,6 +107,13 @@ function differencesOf(one: Case, target: CpuTarget): readonly string[] {
   }
 }
 
+/** Whole numbers, whose sums do not round. */
+function whole(length: number): Float32Array {
+  const values = new Float32Array(length);
+  for (let index = 0; index < length; index++) values[index] = (index * 7919) % 65521;
+  return values;
+}
+
 ring('compiled kernels', () => {
   test.each<[Isa, number]>([
     ['avx512', 2],
@@ -124,6 +131,29 @@ ring('compiled kernels', () => {
   test('long rows of memory, read as streams', () => {
     const one = cases.summed('rows', [512, 2048]);
     expect(differencesOf(one, { isa: 'avx2', threads: 2 })).toEqual([]);
+  });
+
+  test.each([
+    ['transposed, with a sum', cases.transposed(2512, 2528)],
+    ['transposed', cases.permuted(2512, 2528)],
+  ])('results that go past the caches: %s', (_, one) => {
+    const [rows, columns] = [2512, 2528];
+    const { inputs, buffers } = one.schedule.program;
+    const values = whole(rows * columns);
+    const filled = new Map(inputs.map((id) => [id, values]));
+    const program = generateCpp(one.schedule, { isa: 'avx512', threads: 2 });
+    const compiled = compileNative(program.units);
+    const given = entryBuffers(one.schedule, { inputs: filled, sizes: one.sizes }, 0);
+    compiled.call(program.entry, { buffers: given, sizes: [], threads: 2, repeats: 0 });
+    compiled.dispose();
+    const isSum = buffers.length > 2;
+    const wanted = new Float32Array(rows * columns);
+    for (let column = 0; column < columns; column++)
+      for (let row = 0; row < rows; row++) {
+        const place = column * rows + row;
+        wanted[place] = (values[row * columns + column] ?? 0) + (isSum ? (values[place] ?? 0) : 0);
+      }
+    expect(Buffer.compare(Buffer.from(at(given, inputs.length)), Buffer.from(wanted.buffer))).toBe(0);
   });
 
   test('a failed check is the status, and nothing out of bounds is read', () => {

@@ -13,6 +13,10 @@ export interface CpuTarget {
   /** Whether a reduction to few results may be computed in pieces, and in how many at least; yes, and any number, if absent. */
   readonly splitReductions?: boolean;
   readonly leastSplits?: number;
+  /** Whether the entry clocks its kernels, in a block that is given behind the workspace; no, if absent. */
+  readonly clocks?: boolean;
+  /** Whether a loop over what exact vectors leave over is written too, though it is empty; no, if absent. */
+  readonly emptyLoops?: boolean;
 }
 
 export interface CpuModel {
@@ -33,6 +37,9 @@ export const cpuModels: Readonly<Record<Isa, CpuModel>> = {
 /** Lanes of a full vector of elements with `bytes` bytes. */
 export const lanesFor = (isa: Isa, bytes: number): number =>
   Math.max(1, Math.floor(cpuModels[isa].vectorBytes / bytes));
+
+/** Bytes that caches and memory exchange at once. */
+export const lineBytes: number = 64;
 
 /** Results of at least this many bytes are written past the caches. */
 export const streamingBytes: number = 24 * 1024 * 1024;

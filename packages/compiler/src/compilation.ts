@@ -4,7 +4,7 @@ import { bindSchedule, generateCpp } from '@tsinductor/codegen-cpp';
 import type { CppProgram, CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import { optimize, printGraph } from '@tsinductor/graph';
-import type { Graph } from '@tsinductor/graph';
+import type { Graph, OptimizeOptions } from '@tsinductor/graph';
 import { printDecision, printKernelIr, printProgram, printSchedule } from '@tsinductor/ir';
 import type { LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
@@ -32,11 +32,12 @@ export interface Compilation<Native extends Generated | undefined = Generated | 
 }
 
 /** What code is generated for, on a machine and under settings. */
-export const targetOf = ({ isa, threads }: NativeMachine, config: Config): CpuTarget => ({
+export const targetOf = ({ isa, codeThreads }: NativeMachine, config: Config): CpuTarget => ({
   isa,
-  threads,
+  threads: codeThreads,
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
+  emptyLoops: !config.cpp.noRedundantLoops,
   splitReductions: config.splitReductions,
   leastSplits: config.minNumSplit,
 });
@@ -46,7 +47,17 @@ const loweringOf = (config: Config): LoweringOptions => ({
   catInputs: config.forcePointwiseCat ? Infinity : config.maxPointwiseCatInputs,
   unrollBelow: config.unrollReductionsThreshold,
   checkIndices: config.assertIndirectIndexing,
+  divideRows: config.conv1x1AsMm,
+  channelsLast: !config.layoutOptimization ? 'never' : config.forceLayoutOptimization ? 'always' : 'whereItGains',
+  keepOutputStrides: config.keepOutputStride,
 });
+
+/** Rows of this size leave the second-level cache before they are walked again. */
+const LONG_ROW_BYTES = 1 << 20;
+
+/** What the settings say of graphs of primitives. */
+const optimizeOf = (config: Config): OptimizeOptions =>
+  config.onlineSoftmax ? { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } } : {};
 
 /** Down to the schedule: all that the interpreter's users have to read. */
 export function planStages(
@@ -54,7 +65,7 @@ export function planStages(
   config: Config,
   measure?: Measure,
 ): Compilation<undefined> {
-  const optimized = optimize(primitives);
+  const optimized = optimize(primitives, optimizeOf(config));
   const loops = lowerGraph(optimized, loweringOf(config));
   return { graph, optimized, loops, scheduled: schedule(loops, { config, measure }), native: undefined };
 }

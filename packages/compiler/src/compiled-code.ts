@@ -373,7 +373,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 const ownerOf = (thisArg: unknown): object | undefined => (isObject(thisArg) ? thisArg : undefined);
 
-const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED'];
+const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED']; // prettier-ignore
 
 /** Whether an error means that the function cannot be one graph, rather than that the user made one. */
 const breaksGraph = (error: unknown): error is TsInductorError =>

@@ -3,7 +3,15 @@
 // was found lies on disk.
 import { isTsInductorError } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { cpuCount, findToolchain, probeIsa, requireToolchain } from '@tsinductor/runtime';
+import {
+  assertedIsa,
+  cpuCount,
+  findToolchain,
+  probeIsa,
+  requireToolchain,
+  scalarIsa,
+  withFlags,
+} from '@tsinductor/runtime';
 import type { Bridge, BridgeBuildOptions, Isa, IsaReport, Toolchain, ToolchainReport } from '@tsinductor/runtime';
 
 export interface NativeMachine {
@@ -15,6 +23,8 @@ export interface NativeMachine {
   /** Read the first time, it may wait until it is built; throws a ToolchainError where that fails, as then does `openMachine`. */
   readonly bridge: Bridge;
   readonly threads: number;
+  /** For how many threads code is made. */
+  readonly codeThreads: number;
 }
 
 /** No native code here; `code` and `reason` say why, `hint` what to install. */
@@ -38,13 +48,15 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
   let report: ToolchainReport | undefined;
   try {
     report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, directory });
-    const toolchain = requireToolchain(report);
-    const isaReport = probeIsa(toolchain, { directory });
-    const open = bridges({ toolchain, directory });
+    const plain = requireToolchain(report);
+    const toolchain = withFlags(plain, compilerFlags(config));
+    const isaReport = isaOf(plain, config, directory);
+    const open = bridges({ toolchain: plain, directory });
     const threads = Math.min(config.cpp.threads > 0 ? config.cpp.threads : cpuCount(), mostThreads);
+    const codeThreads = config.cpp.dynamicThreads ? Math.min(cpuCount(), mostThreads) : threads;
     const isa = limitIsa(isaReport.isa, config.cpp.simdlen);
     return {
-      ...{ kind: 'native', toolchain, report, isa, isaReport, threads },
+      ...{ kind: 'native', toolchain, report, isa, isaReport, threads, codeThreads },
       get bridge() {
         return open();
       },
@@ -52,6 +64,19 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
   } catch (error) {
     return interpreting(error, report);
   }
+}
+
+/** The flags that the settings add to those of generated code. */
+export const compilerFlags = ({ cpp }: Config): readonly string[] => [
+  ...(cpp.optimizationFlag === null ? [] : [cpp.optimizationFlag]),
+  ...(cpp.enableUnsafeMathOptFlag ? ['-funsafe-math-optimizations'] : []),
+  ...(cpp.enableFloatingPointContractFlag ? ['-ffp-contract=fast'] : []),
+];
+
+/** What of the CPU may be used: as probed, or as the settings say. */
+function isaOf(toolchain: Toolchain, { cpp }: Config, directory: string): IsaReport {
+  if (cpp.vecIsaOk === null) return probeIsa(toolchain, { directory });
+  return cpp.vecIsaOk ? assertedIsa() : scalarIsa();
 }
 
 /** What this machine is where native code cannot run; throws `error` again where that is a fault of ours. */

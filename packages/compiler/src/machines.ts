@@ -3,7 +3,7 @@
 import type { Config } from '@tsinductor/config';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
 import type { CompileClients } from './compile-clients.ts';
-import { interpreting, openMachine } from './machine.ts';
+import { compilerFlags, interpreting, openMachine } from './machine.ts';
 import type { Machine } from './machine.ts';
 
 export class Machines {
@@ -18,8 +18,8 @@ export class Machines {
 
   /** The machine under these settings. What was found out of it is kept in `directory`. */
   of(config: Config, directory: string): Machine {
-    const { cxx, searchPath, simdlen, threads } = config.cpp;
-    const key = JSON.stringify([cxx, searchPath, simdlen, threads]);
+    const { cxx, searchPath, simdlen, vecIsaOk, threads, dynamicThreads } = config.cpp;
+    const key = JSON.stringify([cxx, searchPath, simdlen, vecIsaOk, threads, dynamicThreads, compilerFlags(config)]);
     const known = this.#opened.get(key);
     if (known !== undefined) return known;
     const machine = openMachine(config, directory, (options) => {

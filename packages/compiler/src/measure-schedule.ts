@@ -12,6 +12,7 @@ import type { Making } from './compilation.ts';
 import { doBench } from './kernels/do-bench.ts';
 import type { NativeMachine } from './machine.ts';
 import { constantsBlock } from './plan.ts';
+import { isClocked } from './profile/open-profile.ts';
 import type { Session } from './session.ts';
 
 /** What builds and runs, and for which settings. */
@@ -30,7 +31,7 @@ export function clockOf(session: Session, config: Config): Measure | undefined {
 
 /** What a session makes native code for, and the clock that it takes for it. */
 export const makingOf = (session: Session, machine: NativeMachine, config: Config): Making => ({
-  target: targetOf(machine, config),
+  target: { ...targetOf(machine, config), clocks: isClocked(config) },
   measure: clockOf(session, config),
 });
 

@@ -6,15 +6,17 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { CheckSite } from '@tsinductor/ir';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
-import { acquireBlock, adoptBlock, tensorFromBlock } from '@tsinductor/tensor/internal';
+import { acquireBlock, tensorFromBlock } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkFailed } from './errors.ts';
 import type { Executable } from './executable.ts';
 import { checkInputs, checkOutput } from './layout-check.ts';
 import type { LayoutCheck } from './layout-check.ts';
+import { memoryOf } from './kept-memory.ts';
 import { sizeFunction } from './plan.ts';
 import type { Plan, PlannedTensor } from './plan.ts';
+import type { KernelProfile } from './profile/kernel-profile.ts';
 
 interface OutputPlan {
   readonly elements: (sizes: ReadonlyMap<string, number>) => number;
@@ -32,6 +34,8 @@ export interface NativeEntry {
   readonly siteOf: (site: number) => CheckSite | undefined;
   /** The setting of that name: look at inputs and outputs before the code trusts them. */
   readonly sizeAsserts: boolean;
+  /** The clocks of its kernels, where the code winds them. */
+  readonly profile?: KernelProfile | undefined;
 }
 
 const noSizes: ReadonlyMap<string, number> = new Map();
@@ -47,6 +51,9 @@ export class NativeExecutable implements Executable {
   // As storages, so that the pool has their memory back when this is no longer reachable.
   readonly #constants: Storage | undefined;
   #workspace: Storage | undefined;
+  readonly #profile: KernelProfile | undefined;
+  /** Where sizes begin in the table: behind all buffers, of which the clocks are the last. */
+  readonly #sizesAt: number;
   readonly #checkInputs: LayoutCheck | undefined;
   readonly #siteOf: NativeEntry['siteOf'];
 
@@ -55,8 +62,11 @@ export class NativeExecutable implements Executable {
     this.#siteOf = native.siteOf;
     this.report = report;
     this.#checkInputs = native.sizeAsserts ? checkInputs(plan.inputs) : undefined;
-    const buffers = plan.inputs.length + plan.outputs.length + 2;
+    this.#profile = native.profile;
+    const buffers = plan.inputs.length + plan.outputs.length + (native.profile === undefined ? 2 : 3);
     this.#table = new Float64Array(buffers + plan.sizes.length);
+    this.#sizesAt = buffers;
+    if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
     this.#outputs = plan.outputs.map(planOutput);
     this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
     this.#constants = constantsOf(plan.constants);
@@ -74,14 +84,19 @@ export class NativeExecutable implements Executable {
     for (const output of outputs) table[slot++] = output.address;
     table[slot++] = this.#constants?.address ?? 0;
     table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
+    slot = this.#sizesAt;
     for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
-    this.#useThreads();
-    const status = this.#call();
+    const status = this.#invoke(sizes);
     if (status !== 0) this.#fail(status, outputs);
     for (const { placeholder, output } of this.#plan.mutations) {
       at(inputs, placeholder).writeBack(at(outputs, output));
     }
     return outputs;
+  }
+
+  #invoke(sizes: ReadonlyMap<string, number>): number {
+    this.#useThreads();
+    return this.#profile === undefined ? this.#call() : this.#profile.run(this.#call, sizes);
   }
 
   #readSizes(inputs: readonly Tensor[]): ReadonlyMap<string, number> {
@@ -140,13 +155,6 @@ function listFunction(
   if (!constant) return (sizes) => items.map((item) => item(sizes));
   const list = Object.freeze(items.map((item) => item(noSizes)));
   return () => list;
-}
-
-/** Memory of the pool that goes with whoever reaches it, and lives longer than any scope of the user's. */
-function memoryOf(bytes: number): Storage {
-  const storage = adoptBlock(acquireBlock(bytes), bytes);
-  storage.retain();
-  return storage;
 }
 
 function constantsOf(base64: string): Storage | undefined {

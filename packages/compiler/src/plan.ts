@@ -18,7 +18,7 @@ import type {
 import type { TemporaryStats } from '@tsinductor/tensor';
 import type { KernelReport } from './report.ts';
 
-export const planFormat = 3;
+export const planFormat = 4;
 
 export interface PlannedTensor {
   readonly dtype: DType;
@@ -40,6 +40,8 @@ export interface Plan {
   readonly sizes: Graph['sizes'];
   readonly mutations: Graph['mutations'];
   readonly kernels: readonly KernelReport[];
+  /** What each kernel moves and computes; empty where a group of nodes is several kernels. */
+  readonly costs: readonly GroupStatistics[];
   readonly decisions: readonly Decision[];
   readonly loopNodes: number;
   readonly temporaries?: TemporaryStats;
@@ -49,7 +51,7 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
   const { program: loops } = schedule;
   const counted = schedule.statistics?.groups;
   // A group may be several kernels; what it moves is then no one kernel's.
-  const isKernelPerGroup = counted?.length === program.kernels.length;
+  const costs = counted?.length === program.kernels.length ? counted : [];
   return {
     format: planFormat,
     entry: program.entry,
@@ -61,9 +63,10 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     mutations: graph.mutations,
     kernels: program.kernels.map(({ name, notes }, index) => ({
       name,
-      ...(isKernelPerGroup ? costOf(counted[index]) : {}),
+      ...costOf(costs[index]),
       description: notes.join('; '),
     })),
+    costs,
     decisions: schedule.decisions,
     loopNodes: loops.nodes.length,
     ...temporariesOf(schedule.statistics?.memory),

@@ -4,6 +4,8 @@ import { Lines } from '@tsinductor/base';
 import { printDecision } from '@tsinductor/ir';
 import type { Decision } from '@tsinductor/ir';
 import type { TemporaryStats } from '@tsinductor/tensor';
+import type { KernelTiming } from './profile/kernel-profile.ts';
+import { profileTable } from './profile/profile-table.ts';
 
 export interface KernelReport {
   readonly name: string;
@@ -36,6 +38,8 @@ export interface GraphReport {
   readonly workspaceBytes?: number;
   /** What one call takes for temporaries; undefined where that depends on symbolic sizes. */
   readonly temporaries?: TemporaryStats;
+  /** Gives what its kernels took until now, under `profileBandwidth`. */
+  readonly timings?: () => readonly KernelTiming[];
 }
 
 export interface Break {
@@ -90,6 +94,8 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
     'kernels',
     graph.kernels.map((kernel) => `${kernel.name}${printCost(kernel)}: ${kernel.description}`),
   );
+  const timings = graph.timings?.() ?? [];
+  if (timings.length > 0) lines.block('profile', () => lines.line(profileTable(timings)), '');
   list(lines, 'host callbacks', graph.hosts ?? []);
   list(lines, 'guards', graph.guards);
   list(lines, 'decisions', graph.decisions.map(printDecision));

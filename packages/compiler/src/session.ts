@@ -1,11 +1,8 @@
 // A compiler at work: a configuration, the machine it found, the cache, the worker pool, and what it has built so far.
 // One session serves all compiled functions of a process, unless a test makes its own.
 import type { Config, ConfigPatch } from '@tsinductor/config';
-import { fingerprint, withConfig } from '@tsinductor/config';
+import { withConfig } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
-import { optimize, printGraph } from '@tsinductor/graph';
-import type { CheckSite } from '@tsinductor/ir';
-import { lowerGraph } from '@tsinductor/lowering';
 import { stableHash, ToolchainError } from '@tsinductor/base';
 import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
@@ -14,6 +11,7 @@ import { Artifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
 import { compileStages, describeStages, planStages, sourceText } from './compilation.ts';
 import type { Compilation } from './compilation.ts';
+import { customExecutable } from './custom-executable.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
 import type { CudaJobRequest, GeneratedCuda } from './cuda/cuda-compiler.ts';
 import { DebugFolders } from './debug-folders.ts';
@@ -25,9 +23,14 @@ import { interpretedExecutable } from './interpreted-executable.ts';
 import type { InterpretingMachine, Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
 import { makingOf } from './measure-schedule.ts';
-import { NativeExecutable } from './native-executable.ts';
-import type { Backend, CustomBackend, Mode } from './options.ts';
-import { makePlan, planFormat } from './plan.ts';
+import { loadNative } from './load-native.ts';
+import type { Loading } from './load-native.ts';
+import { marked } from './profile/marked-executable.ts';
+import type { Backend, Mode } from './options.ts';
+import { graphKey } from './graph-key.ts';
+import { makePlan } from './plan.ts';
+import { openMachineLimits } from './profile/machine-limits.ts';
+import type { MachineLimits } from './profile/machine-limits.ts';
 import { sumTemporaries } from './report.ts';
 import { CompileClients } from './compile-clients.ts';
 
@@ -75,6 +78,7 @@ export class Session implements Disposable {
     },
   });
   readonly #artifacts = new Map<string, Artifacts>();
+  readonly #limits = new Map<string, MachineLimits>();
   readonly #clients = new CompileClients();
   readonly #machines = new Machines(this.#clients);
   #uncached = 0;
@@ -87,6 +91,15 @@ export class Session implements Disposable {
 
   /** Makes an executable of a traced graph, blocking until it is built. */
   prepare(traced: TracedProgram, request: PrepareRequest): Executable {
+    return this.#mark(this.#prepare(traced, request), request);
+  }
+
+  /** The same without blocking while the compiler runs. */
+  async prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable> {
+    return this.#mark(await this.#prepareAsync(traced, request), request);
+  }
+
+  #prepare(traced: TracedProgram, request: PrepareRequest): Executable {
     if ('parts' in traced) {
       return hostedExecutable(traced, graphParts(traced, request, this.config).map((part) => this.prepare(part.traced, part.request))); // prettier-ignore
     }
@@ -104,14 +117,13 @@ export class Session implements Disposable {
       const client = this.#clients.of(choice.config); // starts, while this thread generates
       const build = this.#generate(traced, request, choice);
       const built = this.artifacts(choice.config).build(client, build);
-      return this.#load(traced, built, { ...choice, origin: 'built' });
+      return this.#load(traced, built, { ...choice, name: request.name, origin: 'built' });
     } catch (error) {
       return this.#interpretInstead(traced, error, choice);
     }
   }
 
-  /** The same without blocking while the compiler runs. */
-  async prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable> {
+  async #prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable> {
     if ('parts' in traced) {
       const parts = graphParts(traced, request, this.config).map((part) =>
         this.prepareAsync(part.traced, part.request),
@@ -127,7 +139,7 @@ export class Session implements Disposable {
       const client = this.#clients.of(choice.config);
       const build = this.#generate(traced, request, choice);
       const built = await this.artifacts(choice.config).buildAsync(client, build);
-      return this.#load(traced, built, { ...choice, origin: 'built' });
+      return this.#load(traced, built, { ...choice, name: request.name, origin: 'built' });
     } catch (error) {
       return this.#interpretInstead(traced, error, choice);
     }
@@ -210,12 +222,20 @@ export class Session implements Disposable {
     this.#executables.clear();
   }
 
+  #configOf({ patch }: PrepareRequest): Config {
+    return patch === undefined ? this.config : withConfig(this.config, patch, 'options');
+  }
+
+  #mark(executable: Executable, request: PrepareRequest): Executable {
+    return this.#configOf(request).profilerMarkWrapperCall ? marked(executable, request.name) : executable;
+  }
+
   /** A graph for a CUDA device; undefined where it runs on the CPU, or on something else than our code. */
-  #cudaJob(traced: TracedGraph, { name, backend, placement, patch }: PrepareRequest): CudaJobRequest | undefined {
+  #cudaJob(traced: TracedGraph, request: PrepareRequest): CudaJobRequest | undefined {
+    const { name, backend, placement } = request;
     const { device } = placement;
     if (device === 'cpu' || backend !== 'inductor') return undefined;
-    const config = patch === undefined ? this.config : withConfig(this.config, patch, 'options');
-    return { name, traced, placement: { ...placement, device }, config };
+    return { name, traced, placement: { ...placement, device }, config: this.#configOf(request) };
   }
 
   /** What logs and debug folders show, before a toolkit is needed. */
@@ -227,8 +247,8 @@ export class Session implements Disposable {
 
   /** Everything that needs no build: custom backends, the interpreter, and graphs that were built before. */
   #choose(traced: TracedGraph, request: PrepareRequest): Choice {
-    const { backend, patch } = request;
-    const config = patch === undefined ? this.config : withConfig(this.config, patch, 'options');
+    const { backend } = request;
+    const config = this.#configOf(request);
     if (typeof backend === 'function')
       return { kind: 'done', executable: customExecutable(traced.graph, backend, request) };
     if (backend !== 'inductor') {
@@ -252,7 +272,7 @@ export class Session implements Disposable {
     if (config.trace.enabled)
       this.#keepFolder(request.name, compileStages(traced, config, makingOf(this, native, config)), config);
     try {
-      return { kind: 'done', executable: this.#load(traced, found, { ...choice, origin: 'disk' }) };
+      return { kind: 'done', executable: this.#load(traced, found, { ...choice, name: request.name, origin: 'disk' }) };
     } catch (error) {
       return { kind: 'done', executable: this.#interpretInstead(traced, error, choice) };
     }
@@ -299,25 +319,17 @@ export class Session implements Disposable {
     return interpretedExecutable(traced, `the interpreter: ${message}`, placement);
   }
 
-  #load({ graph, primitives }: TracedGraph, artifact: Artifact, how: LoadRequest): Executable {
-    const { plan } = artifact;
-    const { bridge, threads } = how.native;
-    const entry = bridge.load(artifact.library, plan.entry);
-    // A cached plan may be older than the user's lines: where a check failed is asked of this graph.
-    const siteOf = (site: number): CheckSite | undefined => lowerGraph(optimize(primitives)).sites[site];
-    const executable = new NativeExecutable(plan, { bridge, entry, threads, siteOf, sizeAsserts: how.config.sizeAsserts }, {
-      runsOn: `native code for ${how.native.isa}, ${String(how.native.threads)} threads`,
-      graph: printGraph(graph),
-      loopNodes: plan.loopNodes,
-      kernels: plan.kernels,
-      decisions: plan.decisions,
-      source: artifact.source,
-      cacheKey: how.key,
-      origin: how.origin,
-      milliseconds: performance.now() - how.started,
-      ...(plan.workspaceBytes.kind === 'int' ? { workspaceBytes: plan.workspaceBytes.value } : {}),
-      ...(plan.temporaries === undefined ? {} : { temporaries: plan.temporaries }),
-    }); // prettier-ignore
+  #load(traced: TracedGraph, artifact: Artifact, how: LoadRequest): Executable {
+    const executable = loadNative(traced, artifact, {
+      ...how,
+      print: (table) => {
+        this.#voice.log('profile', table);
+      },
+      warn: (message) => {
+        this.warnOnce('PROFILE_OUTPUT', message);
+      },
+      limits: () => remembered(this.#limits, how.native.threads, () => openMachineLimits(this, how.native)),
+    });
     this.#executables.set(memoryKey(how), executable);
     return executable;
   }
@@ -342,11 +354,9 @@ interface Build {
   readonly started: number;
 }
 
-type Choice = { readonly kind: 'done'; readonly executable: Executable } | ({ readonly kind: 'build' } & Build);
+type LoadRequest = Build & Pick<Loading, 'name' | 'origin'>;
 
-interface LoadRequest extends Build {
-  readonly origin: 'built' | 'disk';
-}
+type Choice = { readonly kind: 'done'; readonly executable: Executable } | ({ readonly kind: 'build' } & Build);
 
 const withLimit = (job: Omit<CudaRequest, 'seconds'>, { compileTimeout }: Config): CudaRequest => ({
   ...job,
@@ -367,37 +377,9 @@ function remembered<T>(known: Map<string, T>, key: unknown, make: () => T): T {
 }
 
 /** The code, and what of the settings decides where it is kept and how it is called. */
-const memoryKey = ({ slot, config }: Pick<Build, 'slot' | 'config'>): string => {
+const memoryKey = ({ slot, config, native }: Pick<Build, 'slot' | 'config' | 'native'>): string => {
   const { sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches } = config;
-  return JSON.stringify([slot, sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches]);
+  const { profileBandwidthRegex, profileBandwidthOutput } = config;
+  const told = [profileBandwidthRegex, profileBandwidthOutput];
+  return JSON.stringify([slot, native.threads, sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches, ...told]);
 };
-
-/**
- * Covers everything that decides the code: the graph, settings, compiler, CPU, threads. Where the user wrote it does not:
- * moving a function in its file must not compile it again.
- */
-function graphKey(graph: Graph, native: NativeMachine, config: Config): string {
-  return stableHash({
-    format: planFormat,
-    graph: { ...graph, nodes: graph.nodes.map((node) => ({ ...node, origin: undefined })) },
-    config: fingerprint(config),
-    compiler: native.toolchain.fingerprint,
-    cpu: native.isaReport.cpu,
-    isa: native.isa,
-    threads: native.threads,
-  });
-}
-
-function customExecutable(graph: Graph, backend: CustomBackend, { name, examples }: PrepareRequest): Executable {
-  const run = backend(graph, examples);
-  return {
-    run: (inputs) => run(inputs),
-    report: {
-      runsOn: `the backend given for ${name}`,
-      graph: printGraph(graph),
-      loopNodes: 0,
-      kernels: [],
-      decisions: [],
-    },
-  };
-}

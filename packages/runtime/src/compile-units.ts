@@ -125,7 +125,7 @@ export function compileUnitsSync(
 function makePlan(toolchain: Toolchain, units: readonly CompileUnit[], options: CompileOptions): Plan {
   const { outPath } = options;
   const stage = makeStage(dirname(outPath), '.build-');
-  const flags = [...codeFlags(toolchain.family), ...(options.extraFlags ?? [])];
+  const flags = [...codeFlags(toolchain.family), ...(options.extraFlags ?? []), ...(toolchain.lastFlags ?? [])];
   const result = join(stage, 'result.so');
   const [first] = units;
   const single = units.length === 1 ? first : undefined;

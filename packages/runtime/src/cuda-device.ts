@@ -38,6 +38,14 @@ export interface Place {
 /** An argument of a kernel: an address, or a 64-bit integer. */
 export type KernelArgument = number;
 
+/** How much of a device's memory this process may take, and whether it takes that when it opens the device. */
+export interface CudaDeviceOptions {
+  readonly memoryFraction: number;
+  readonly preallocate: boolean;
+}
+
+const wholeDevice: CudaDeviceOptions = { memoryFraction: 1, preallocate: false };
+
 export class CudaDevice implements Disposable {
   readonly facts: DeviceFacts;
   readonly memory: DeviceMemory;
@@ -47,21 +55,27 @@ export class CudaDevice implements Disposable {
   readonly #stream: number;
   readonly #modules = new Set<CudaModule>();
 
-  private constructor(driver: CudaDriver, ordinal: number) {
+  private constructor(driver: CudaDriver, ordinal: number, { memoryFraction, preallocate }: CudaDeviceOptions) {
     this.ordinal = ordinal;
     this.#handle = driver.result('cuDeviceGet', (out) => [out, ordinal]);
     this.facts = readFacts(driver, this.#handle);
     this.#context = new CudaContext(driver, this.#handle);
     this.#stream = this.#context.result('cuStreamCreate', (out) => [out, 1]);
-    this.memory = new DeviceMemory(this.#context);
+    const mostBytes = Math.floor(this.facts.memoryBytes * memoryFraction);
+    try {
+      this.memory = new DeviceMemory(this.#context, { mostBytes, preallocate });
+    } catch (error) {
+      this.#context[Symbol.dispose]();
+      throw error;
+    }
   }
 
   /** The device with that number, 0 by default. Throws CUDA_NO_DEVICE. */
-  static open(driver: CudaDriver, ordinal: number = 0): CudaDevice {
+  static open(driver: CudaDriver, ordinal: number = 0, options: CudaDeviceOptions = wholeDevice): CudaDevice {
     const { deviceCount } = driver;
     if (deviceCount === 0) throw cudaNoDevice();
     if (ordinal >= deviceCount) throw cudaDeviceMissing(ordinal, deviceCount);
-    return new CudaDevice(driver, ordinal);
+    return new CudaDevice(driver, ordinal, options);
   }
 
   /** Waits until the device has done all that was asked. */

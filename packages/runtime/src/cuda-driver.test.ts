@@ -111,6 +111,38 @@ ring('the CUDA driver', () => {
     device.memory.release(large);
   });
 
+  test('memory is taken up to a share of the device', () => {
+    const mostBytes = 64 * 1024;
+    using whole = CudaDevice.open(open());
+    const memoryFraction = mostBytes / whole.facts.memoryBytes;
+    using device = CudaDevice.open(open(), 0, { memoryFraction, preallocate: false });
+    const first = device.memory.acquire(40 * 1024);
+    expect(codeOf(() => device.memory.acquire(25 * 1024))).toBe('CUDA_OUT_OF_MEMORY');
+    expect(() => device.memory.acquire(25 * 1024)).toThrow(/25600 bytes were asked for.*may take 65536 \(cuda.memoryFraction\)/); // prettier-ignore
+    // What is cached makes room.
+    device.memory.release(first);
+    control.log();
+    device.memory.acquire(50 * 1024);
+    expect(control.log()).toEqual(['cuMemFree_v2', 'cuMemAlloc_v2 51200']);
+  });
+
+  test('a share is taken at once, and parts of it are handed out', () => {
+    using whole = CudaDevice.open(open());
+    const memoryFraction = (64 * 1024) / whole.facts.memoryBytes;
+    control.log();
+    using device = CudaDevice.open(open(), 0, { memoryFraction, preallocate: true });
+    expect(control.log().filter((line) => line.startsWith('cuMemAlloc'))).toEqual(['cuMemAlloc_v2 65536']);
+    const [first, second] = [device.memory.acquire(40 * 1024), device.memory.acquire(20 * 1024)];
+    expect(second.address).toBe(first.address + 40 * 1024);
+    expect(codeOf(() => device.memory.acquire(10 * 1024))).toBe('CUDA_OUT_OF_MEMORY');
+    device.memory.release(second);
+    expect(device.memory.acquire(10 * 1024)).toEqual({ address: second.address, bytes: 20 * 1024 });
+    device.memory.trim();
+    expect(control.log().join('')).toBe('');
+    control.failNext('cuMemAlloc_v2', 2);
+    expect(codeOf(() => CudaDevice.open(open(), 0, { memoryFraction, preallocate: true }))).toBe('CUDA_OUT_OF_MEMORY');
+  });
+
   test.each([
     ['cuInit', 100, 'CUDA_NO_DEVICE'],
     ['cuDeviceGet', 101, 'CUDA_DRIVER_FAILED'],

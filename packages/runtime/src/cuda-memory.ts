@@ -2,6 +2,7 @@
 // Out: blocks, 512-byte aligned. A block that is given back serves the next request of its size class on the same stream,
 // in whose order its earlier use ends first.
 import { isTsInductorError } from '@tsinductor/base';
+import type { UserError } from '@tsinductor/base';
 import type { CudaContext } from './cuda-context.ts';
 import { cudaOutOfMemoryFor } from './errors.ts';
 
@@ -9,6 +10,18 @@ export interface DeviceBlock {
   readonly address: number;
   /** What was asked for, rounded up to the size class. */
   readonly bytes: number;
+}
+
+/** How much of a device this process may take, and whether it takes that at once. */
+export interface DeviceMemoryLimits {
+  readonly mostBytes: number;
+  readonly preallocate: boolean;
+}
+
+/** What is handed out of one allocation, piece after piece; given back, a piece serves what fits into it. */
+interface Reserve {
+  next: number;
+  readonly end: number;
 }
 
 export interface DeviceMemoryStats {
@@ -36,14 +49,23 @@ export class DeviceMemory {
   #cached = 0;
   #peak = 0;
   #driverAllocations = 0;
+  readonly #mostBytes: number;
+  readonly #reserve: Reserve | undefined;
 
-  constructor(context: CudaContext) {
+  /** Throws UserError CUDA_OUT_OF_MEMORY where what is to be taken at once is not there. */
+  constructor(context: CudaContext, { mostBytes, preallocate }: DeviceMemoryLimits) {
     this.#context = context;
+    this.#mostBytes = mostBytes;
+    if (!preallocate) return;
+    const bytes = Math.floor(mostBytes / grain) * grain;
+    const start = this.#ask(bytes);
+    if (start === undefined) throw this.#outOfMemory(bytes);
+    this.#reserve = { next: start, end: start + bytes };
   }
 
   /** Throws UserError CUDA_OUT_OF_MEMORY where even an empty cache leaves too little. */
   acquire(bytes: number): DeviceBlock {
-    const size = deviceSizeClass(bytes);
+    const size = this.#fitting(deviceSizeClass(bytes));
     const kept = this.#free.get(size)?.pop();
     if (kept !== undefined) this.#cached -= size;
     const address = kept ?? this.#allocate(size);
@@ -60,8 +82,9 @@ export class DeviceMemory {
     list.push(address);
   }
 
-  /** Gives what is cached back to the driver. */
+  /** Gives what is cached back to the driver, but for what it was asked for at once. */
   trim(): void {
+    if (this.#reserve !== undefined) return;
     for (const addresses of this.#free.values())
       for (const address of addresses) this.#context.check('cuMemFree_v2', [address]);
     this.#free.clear();
@@ -77,14 +100,38 @@ export class DeviceMemory {
     };
   }
 
+  /** The size class of a piece of the reserve that is free and large enough, where none is left that fits exactly. */
+  #fitting(size: number): number {
+    const { next, end } = this.#reserve ?? { next: 0, end: Infinity };
+    if (next + size <= end || (this.#free.get(size)?.length ?? 0) > 0) return size;
+    const larger = [...this.#free].flatMap(([bytes, addresses]) =>
+      bytes > size && addresses.length > 0 ? [bytes] : [],
+    );
+    return larger.length === 0 ? size : Math.min(...larger);
+  }
+
+  #outOfMemory(size: number): UserError {
+    return cudaOutOfMemoryFor(size, { inUse: this.#inUse, mostBytes: this.#mostBytes });
+  }
+
   #allocate(size: number): number {
+    if (this.#reserve !== undefined) return this.#carve(this.#reserve, size);
+    if (this.#inUse + this.#cached + size > this.#mostBytes) this.trim();
+    if (this.#inUse + size > this.#mostBytes) throw this.#outOfMemory(size);
     const first = this.#ask(size);
     if (first !== undefined) return first;
     const isCached = this.#cached > 0;
     if (isCached) this.trim();
     const second = isCached ? this.#ask(size) : undefined;
-    if (second === undefined) throw cudaOutOfMemoryFor(size, this.#inUse);
+    if (second === undefined) throw this.#outOfMemory(size);
     return second;
+  }
+
+  #carve(reserve: Reserve, size: number): number {
+    const address = reserve.next;
+    if (address + size > reserve.end) throw this.#outOfMemory(size);
+    reserve.next += size;
+    return address;
   }
 
   /** The address; undefined where there is not enough memory. */

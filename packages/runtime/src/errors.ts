@@ -194,8 +194,13 @@ export const cudaOutOfMemory = (what: string): UserError =>
   });
 
 /** A request that even an empty cache could not serve. */
-export const cudaOutOfMemoryFor = (bytes: number, inUse: number): UserError =>
-  cudaOutOfMemory(`${String(bytes)} bytes were asked for, ${String(inUse)} are in use by tensors and workspaces`);
+export const cudaOutOfMemoryFor = (
+  bytes: number,
+  { inUse, mostBytes }: { readonly inUse: number; readonly mostBytes: number },
+): UserError =>
+  cudaOutOfMemory(
+    `${String(bytes)} bytes were asked for, ${String(inUse)} are in use by tensors and workspaces, and this process may take ${String(mostBytes)} (cuda.memoryFraction)`,
+  );
 
 export const cudaDeviceMissing = (ordinal: number, count: number): ToolchainError =>
   new ToolchainError(

@@ -19,14 +19,15 @@ export { DeviceMemory, deviceSizeClass } from './cuda-memory.ts';
 export type { DeviceBlock, DeviceMemoryStats } from './cuda-memory.ts';
 export { cudaEmulationHeader } from './cuda-emulation.ts';
 export { codeFlags, linkFlags } from './flags.ts';
+export { limitEntries, machineLimitsUnit } from './machine-limits.ts';
 export { compileConcurrency, cpuCount, hostResources } from './host.ts';
 export type { HostResources, ReadText } from './host.ts';
-export { cpuIdentity, probeIsa } from './isa.ts';
+export { assertedIsa, cpuIdentity, probeIsa, scalarIsa } from './isa.ts';
 export type { Isa, IsaReport, ProbedIsa, ProbeOptions } from './isa.ts';
 export type { CandidateOrigin, LocateOptions } from './locate-compilers.ts';
 export { createStoragePool, sizeClassOf } from './storage-pool.ts';
 export type { Block, MemoryStats, StoragePool, StoragePoolOptions } from './storage-pool.ts';
-export { describePlace, findToolchain, requireToolchain } from './toolchain.ts';
+export { describePlace, findToolchain, requireToolchain, withFlags } from './toolchain.ts';
 export type {
   CandidateOutcome,
   CompilerFamily,

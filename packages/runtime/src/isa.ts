@@ -40,6 +40,8 @@ interface Probe {
   readonly isa: Isa;
   /** Macros that the compiler must define. */
   readonly macros: readonly string[];
+  /** What the system calls the CPU's features. */
+  readonly features: readonly string[];
   /** A statement that uses the instructions and leaves 42 in `result`. */
   readonly statement: string;
 }
@@ -63,12 +65,22 @@ const fma = `${vectorSum(32)}
 /** For each architecture the instruction sets to try, best first. */
 const probes: Readonly<Partial<Record<NodeJS.Architecture, readonly Probe[]>>> = {
   x64: [
-    { isa: 'avx512', macros: ['__AVX512F__', '__AVX512BW__', '__AVX512DQ__', '__AVX512VL__'], statement: zmm },
-    { isa: 'avx2', macros: ['__AVX2__', '__FMA__'], statement: fma },
+    {
+      isa: 'avx512',
+      macros: ['__AVX512F__', '__AVX512BW__', '__AVX512DQ__', '__AVX512VL__'],
+      features: ['avx512f', 'avx512bw', 'avx512dq', 'avx512vl'],
+      statement: zmm,
+    },
+    { isa: 'avx2', macros: ['__AVX2__', '__FMA__'], features: ['avx2', 'fma'], statement: fma },
   ],
-  arm64: [{ isa: 'neon', macros: ['__ARM_NEON'], statement: vectorSum(16) }],
+  arm64: [{ isa: 'neon', macros: ['__ARM_NEON'], features: ['asimd'], statement: vectorSum(16) }],
 };
-const scalarProbe: Probe = { isa: 'scalar', macros: [], statement: 'volatile int six = 6; result = six * 7;' };
+const scalarProbe: Probe = {
+  isa: 'scalar',
+  macros: [],
+  features: [],
+  statement: 'volatile int six = 6; result = six * 7;',
+};
 
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
@@ -82,6 +94,24 @@ export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaR
   writeRecord(place, key, report);
   return report;
 }
+
+/**
+ * What the CPU itself says that it has, without a probe: the best instruction set of the architecture, all features of which
+ * it lists. For who knows that the compiler and the system can do as much.
+ */
+export function assertedIsa(): IsaReport {
+  const features = new Set(
+    /^(?:flags|Features)\s*:(.*)$/m
+      .exec(readText('/proc/cpuinfo') ?? '')?.[1]
+      ?.trim()
+      .split(/\s+/),
+  );
+  const best = (probes[process.arch] ?? []).find((probe) => probe.features.every((feature) => features.has(feature)));
+  return { isa: best?.isa ?? 'scalar', cpu: cpuIdentity(), probed: [] };
+}
+
+/** Scalar code, which needs no probe. */
+export const scalarIsa = (): IsaReport => ({ isa: 'scalar', cpu: cpuIdentity(), probed: [] });
 
 /** Model and features of the CPU, as a digest. */
 export function cpuIdentity(): string {

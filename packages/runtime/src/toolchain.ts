@@ -24,6 +24,8 @@ export interface Toolchain {
   /** The first line of `--version`. */
   readonly version: string;
   readonly fingerprint: CompilerFingerprint;
+  /** Flags that stand behind all others wherever generated code is compiled; none, if absent. */
+  readonly lastFlags?: readonly string[];
   /** The whole environment that compilers are started with. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -81,6 +83,13 @@ function recall(name: string, candidates: readonly Candidate[], settings: ProbeS
 export function requireToolchain(report: ToolchainReport): Toolchain {
   if (report.toolchain === undefined) throw compilerNotFound(report.searched.map(describePlace).join('; '));
   return report.toolchain;
+}
+
+/** The toolchain that compiles generated code with these flags besides, and is another one for cache keys. */
+export function withFlags(toolchain: Toolchain, flags: readonly string[]): Toolchain {
+  if (flags.length === 0) return toolchain;
+  const fingerprint = stableHash([toolchain.fingerprint, flags]) as CompilerFingerprint;
+  return { ...toolchain, lastFlags: flags, fingerprint };
 }
 
 /** One searched place in words: `g++ (PATH): missing, not in /usr/bin`. */

@@ -51,11 +51,35 @@ export function conversion(request: CastRequest, text: string, needs: Definition
     return `${definition.name}(${text})`;
   }
   needs.push(typeDefinition(to));
+  if (isNarrowInteger(from) && dtypeInfo[to.dtype].bytes >= 4) {
+    const middle = withDType(from, 'i32');
+    const wide = widened({ ...request, to: middle }, text, needs);
+    return to.dtype === 'i32' ? wide : plainConversion({ ...request, from: middle }, wide);
+  }
   if (!isFloat(from.dtype) || !isInteger(to.dtype)) return plainConversion(request, text);
   if (dtypeInfo[to.dtype].bytes >= 4) return truncation(request, text, needs);
   const middle = withDType(from, 'i32');
   needs.push(typeDefinition(middle));
   return plainConversion({ ...request, from: middle }, truncation({ ...request, to: middle }, text, needs));
+}
+
+const isNarrowInteger = ({ dtype, lanes }: ValueType): boolean =>
+  lanes > 1 && dtype !== 'bool' && isInteger(dtype) && dtypeInfo[dtype].bytes < 4;
+
+/** Vectors of bytes and half words as i32, by one instruction: compilers take what comes from memory apart, lane by lane. */
+function widened(request: CastRequest, text: string, needs: Definition[]): string {
+  const { from, to, isa } = request;
+  needs.push(typeDefinition(to));
+  const widths: Readonly<Record<string, string>> = { i8: 'sxbd', u8: 'zxbd', i16: 'sxwd' };
+  const width = widths[from.dtype];
+  const bytes = to.lanes * dtypeInfo[to.dtype].bytes;
+  if (width === undefined || exactRegister[isa] < bytes || bytes < 32) return plainConversion(request, text);
+  const name = `${typeName(to)}_widened_${from.dtype}`;
+  const c = isa === 'avx512' ? 'v' : 'x';
+  const body = [`${typeName(to)} r;`, `__asm__("vpmov${width} %1, %0" : "=${c}"(r) : "${c}m"(x));`, 'return r;'];
+  const code = inlineFunction({ returns: typeName(to), name, parameters: `${typeName(from)} x` }, body);
+  needs.push({ name, text: code, needs: [typeDefinition(from), typeDefinition(to)] });
+  return `${name}(${text})`;
 }
 
 /** Bytes of the registers whose conversions give the lowest integer for what does not fit. */
@@ -124,6 +148,12 @@ function fromHalf(request: CastRequest, needs: Definition[]): readonly string[] 
     }
     const bits = typeDefinition({ dtype: 'i32', lanes });
     needs.push(bits);
+    if (isa === 'avx512' && lanes === 16)
+      return [
+        `${bits.name} r;`,
+        '__asm__("vpmovzxwd %1, %0" : "=v"(r) : "vm"(x));',
+        `return (${typeName(to)})(r << 16);`,
+      ];
     return [`return (${typeName(to)})(__builtin_convertvector(x, ${bits.name}) << 16);`];
   }
   if (lanes === 1) {
@@ -163,10 +193,19 @@ function toHalf(request: CastRequest, needs: Definition[]): readonly string[] {
       text: `typedef unsigned ${unsigned} __attribute__((vector_size(${String(lanes * 4)})));\n`,
       needs: [],
     });
-    return [
+    const rounding = [
       `const ${unsigned} bits = (${unsigned})x;`,
       `const ${unsigned} rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;`,
-      `return __builtin_convertvector(x != x ? (bits >> 16) | 0x40 : rounded, ${typeName(to)});`,
+    ];
+    const chosen = 'x != x ? (bits >> 16) | 0x40 : rounded';
+    if (isa !== 'avx512' || lanes !== 16)
+      return [...rounding, `return __builtin_convertvector(${chosen}, ${typeName(to)});`];
+    return [
+      ...rounding,
+      `const ${unsigned} halves = ${chosen};`,
+      `${typeName(to)} r;`,
+      '__asm__("vpmovdw %1, %0" : "=v"(r) : "v"(halves));',
+      'return r;',
     ];
   }
   if ((isa === 'avx512' && lanes >= 8) || (isa === 'avx2' && lanes === 8)) {

@@ -95,7 +95,7 @@ export function indexFunction(call: keyof typeof indexBodies, type: ValueType): 
 const flag = '__atomic_store_n(status, site + 1, __ATOMIC_RELAXED);';
 
 /** A user's index: wrapped once if negative; out of range it is 0 and the run fails. */
-export function checkFunction(type: ValueType): Definition {
+export function checkFunction(type: ValueType, isa: Isa): Definition {
   const name = `check_${typeName(type)}`;
   const text = typeName(type);
   const i64 = elementDefinition('i64');
@@ -105,11 +105,21 @@ export function checkFunction(type: ValueType): Definition {
     return { name, text: code, needs: [i64] };
   }
   const parameters = `${text} x, i64 extent, i64 count, int site, int *status`;
+  const isRegister = isa === 'avx512' && type.dtype === 'i64' && type.lanes === 8;
+  const test = isRegister
+    ? [
+        'unsigned long outside;',
+        '__asm__("vptestnmq %1, %1, %0" : "=Yk"(outside) : "v"(inside));',
+        'const unsigned long failed = outside & 0xff & (~0ul >> (64 - count));',
+      ]
+    : [
+        'i64 failed = 0;',
+        `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) failed |= lane < count ? ~inside[lane] : 0;`,
+      ];
   const body = [
     'x += x < 0 ? x - x + extent : x - x;',
     `const ${text} inside = (x >= 0) & (x < extent);`,
-    'i64 failed = 0;',
-    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) failed |= lane < count ? ~inside[lane] : 0;`,
+    ...test,
     `if (failed != 0) ${flag}`,
     'return x & inside;',
   ];

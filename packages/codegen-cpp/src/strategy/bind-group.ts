@@ -8,6 +8,7 @@ import {
   staticValue,
   usedBuffers,
 } from '@tsinductor/codegen';
+import type { BufferDirectory } from '@tsinductor/codegen';
 import { removeDeadLets, visitStatements } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
@@ -20,12 +21,14 @@ export interface BindOptions {
   readonly target: CpuTarget;
   /** Buffers are named by position, so that equal kernels have equal text whatever their graph called things. */
   readonly anonymous: boolean;
+  /** The buffers of the schedule. */
+  readonly directory: BufferDirectory;
 }
 
 export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): Kernel {
   const group = collapseAxes(given);
   const writer = new KernelWriter();
-  const memory = new GroupMemory(group, schedule, { writer, anonymous: options.anonymous });
+  const memory = new GroupMemory(group, options.directory, { writer, anonymous: options.anonymous });
   const nest: Nest = {
     target: options.target,
     schedule,

@@ -1,7 +1,8 @@
 // A matrix product with one row as what it is: a reduction of the rows of b, each scaled by an element of a, into one row of
 // the result. The strategies for reductions stream b from end to end, which tiles a few columns wide would not.
+import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { BodyBuilder } from '@tsinductor/ir';
+import { BodyBuilder, replayBody } from '@tsinductor/ir';
 import type { Body, LoopBand, LoopNode, LoopTree, ScalarId } from '@tsinductor/ir';
 import { fuses } from './contract-plan.ts';
 import type { Oriented } from './contract-plan.ts';
@@ -39,8 +40,10 @@ function asReduction({ node, a, b, k, outDType }: Oriented): LoopNode {
     state: [dtype],
     init: bodyOf((builder) => builder.constant(0, dtype)),
     step: bodyOf((builder) => {
-      const factors = [a, b].map((operand) =>
-        builder.cast(builder.load(operand.buffer, operand.dtype, operand.at), dtype),
+      const factors = [a, b].map(({ buffer, dtype: stored, at: place, element }) =>
+        element === undefined
+          ? builder.cast(builder.load(buffer, stored, place), dtype)
+          : at(replayBody(element, builder).results, 0),
       );
       return addProduct(builder, { factors, sum: sum(builder, 0), dtype });
     }),

@@ -1,16 +1,18 @@
 // Packing for matrix products: b into panels as wide as the register tile, [panel][k][column]; a into a block,
 // [k][row] where rows lie side by side in memory and [row][k] elsewhere. Values are widened to the accumulated dtype.
-import { dtypeInfo } from '@tsinductor/base';
-import { difference, named, staticValue } from '@tsinductor/codegen';
+import { at, dtypeInfo, invariant } from '@tsinductor/base';
+import { difference, evaluateBody, named, staticValue, widen } from '@tsinductor/codegen';
 import { add, int, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, Index, Value } from '@tsinductor/ir';
+import { lanesFor } from '../target.ts';
 import { stepAlong } from './contract-plan.ts';
 import type { Operand } from './contract-plan.ts';
 import type { Part } from './contract-blocks.ts';
 import { converted, placeAt, subtractPlaces } from './contract-tile.ts';
 import type { Packed, Product } from './contract-tile.ts';
-import { vectorLoop } from './nest.ts';
-import type { Nest, Vector } from './nest.ts';
+import { laneBytes } from './lane-choice.ts';
+import { bindAxis, evaluationAt, vectorLoop } from './nest.ts';
+import type { Frame, Nest, Vector } from './nest.ts';
 
 interface Packing {
   readonly product: Product;
@@ -36,7 +38,7 @@ export function packB(nest: Nest, packing: Packing & { readonly columns: Part })
         : minimum(int(panelWidth), difference(columns.to, column));
     const copy = { operand: b, along: n, other: k, product };
     const turns = plan.lanes > 1 && stepAlong(b, k) === 1 && stepAlong(b, n) !== 1;
-    if (turns && b.dtype === node.accumulate) {
+    if (turns && b.element === undefined && b.dtype === node.accumulate) {
       transposed(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
     } else {
       rowsOf(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
@@ -90,10 +92,10 @@ function rowsOf(nest: Nest, copy: Copy, target: Target): void {
   const body = writer.block([name], () => {
     const row = named(name, other.extent);
     const axis = { name: along.name, extent: copy.count };
-    const lanes = plan.lanes;
+    const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, laneBytes([oriented.node], along.name)));
     vectorLoop(nest, { axis, from: int(0), to: copy.count, lanes, instances: 1, unroll: 4 }, ([vector]) => {
       if (vector === undefined) return;
-      const value = loadPoint(nest, copy, { row, vector, lanes });
+      const value = (copy.operand.element === undefined ? loadPoint : computePoint)(nest, copy, { row, vector, lanes });
       const place = add(add(target.base, multiply(row, int(target.step))), vector.at);
       const access = { buffer: target.buffer, at: place, step: int(1), align: dtypeInfo[accumulate].bytes };
       writer.emit({ kind: 'store', access, value: converted(nest, value, accumulate) });
@@ -129,6 +131,19 @@ function loadPoint(
     'packed',
     nest.writer.depth,
   );
+}
+
+/** What an operand's element is computed to be, in the product's own dtype. */
+function computePoint(
+  nest: Nest,
+  { operand, along, other, product, start, from }: Copy,
+  { row, vector, lanes }: Reading,
+): Value {
+  const { element } = operand;
+  invariant(element !== undefined, 'the operand is computed');
+  const inBatch: Frame = { axes: new Map(product.batch), lane: vector.lane };
+  const frame = bindAxis(bindAxis(inBatch, other.name, add(from, row)), along.name, add(start, vector.at));
+  return widen(at(evaluateBody(element, evaluationAt(nest, frame)), 0), lanes, nest.writer);
 }
 
 /** k lies side by side: tiles of lanes x lanes, turned in registers. */

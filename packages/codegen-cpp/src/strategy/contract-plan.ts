@@ -140,11 +140,12 @@ interface Packing {
 /** What is copied before it is used: what must be widened, what lies across the grain, what is large. */
 function packing({ node, a, b, n, k }: Oriented, { extents, rows, bytes }: Packing): Pick<TilePlan, 'packA' | 'packB'> {
   const { height, width, length } = extents;
-  const widens = b.dtype !== node.accumulate;
+  const isComputed = (operand: Operand): boolean => operand.element !== undefined || operand.dtype !== node.accumulate;
+  const widens = isComputed(b);
   const inPlace = !widens && stepAlong(b, n) === 1;
   const isLarge = length * width * bytes > smallBytes && height > 2 * rows;
   const strides = stepAlong(a, k) !== 1 && length * height * bytes > smallBytes / 4;
-  return { packA: a.dtype !== node.accumulate || strides, packB: inPlace ? isLarge : widens || height > rows };
+  return { packA: isComputed(a) || strides, packB: inPlace ? isLarge : widens || height > rows };
 }
 
 interface Panels {

@@ -1,9 +1,9 @@
 // Matrix products: which form fits. Long rows of both operands side by side and few rows of the result: dot products. One
 // row: a reduction. Anything else of some size: register tiles (see Note [matrix products]). The rest: plain loops.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
-import { BodyEvaluator, staticValue, strideAlong, widen } from '@tsinductor/codegen';
+import { BodyEvaluator, evaluateBody, staticValue, strideAlong, widen } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
-import type { Index, LoopTree, NodeRef, Value } from '@tsinductor/ir';
+import type { ContractOperand, LoopTree, NodeRef, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
 import { writeAsReduction } from './contract-as-reduction.ts';
 import { writeBlocks } from './contract-blocks.ts';
@@ -72,13 +72,15 @@ const isAffine = ({ a, b, k }: Oriented): boolean => stepAlong(a, k) !== undefin
 /** Few rows, and k side by side in both operands: packing would cost more than the product. */
 function favoursDots({ a, b, m, k, node }: Oriented): boolean {
   const rows = staticValue(m.extent);
-  const direct = a.dtype === node.accumulate && b.dtype === node.accumulate;
+  const direct = [a, b].every((operand) => operand.element === undefined && operand.dtype === node.accumulate);
   return rows !== undefined && rows <= 4 && direct && stepAlong(a, k) === 1 && stepAlong(b, k) === 1;
 }
 
-/** One row, and rows of b that are contiguous and long. */
-const isRowTimesRows = ({ b, m, n }: Oriented): boolean =>
-  staticValue(m.extent) === 1 && stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= 256;
+/** One row, and rows of b that are contiguous and long, or computed from contiguous columns: each is used once. */
+const isRowTimesRows = ({ b, m, n, k }: Oriented): boolean =>
+  staticValue(m.extent) === 1 &&
+  ((stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= 256) ||
+    (b.element !== undefined && stepAlong(b, k) === 1));
 
 /** Plain loops: rows, vectors of columns where b is contiguous in them, and a sum over k in order. */
 function writeSimple(nest: Nest, node: Contract): void {
@@ -129,11 +131,8 @@ interface OperandPlace {
   readonly frame: Frame;
 }
 
-function operandAt(
-  nest: Nest,
-  { buffer, at: place }: { buffer: number; at: Index },
-  { node, frame }: OperandPlace,
-): Value {
+function operandAt(nest: Nest, { buffer, at: place, element }: ContractOperand, { node, frame }: OperandPlace): Value {
+  if (element !== undefined) return at(evaluateBody(element, evaluationAt(nest, frame)), 0);
   const { dtype } = nest.memory.decl(buffer);
   const body = { nodes: [{ kind: 'load' as const, buffer, at: place, dtype }], results: [0] };
   const value = new BodyEvaluator(body, evaluationAt(nest, frame)).value(0);

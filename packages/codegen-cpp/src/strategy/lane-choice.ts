@@ -10,7 +10,7 @@ import {
   strideAlong,
   typicalValue,
 } from '@tsinductor/codegen';
-import { coefficientOf, freeAxes } from '@tsinductor/ir';
+import { coefficientOf, elementsOf, freeAxes } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
 import { compileOp, pointwise } from '@tsinductor/ops';
 import { lanesFor } from '../target.ts';
@@ -35,7 +35,7 @@ export function pointBodies(node: LoopNode): readonly Body[] {
     case 'scan':
       return [node.step, node.finish];
     case 'contract':
-      return [];
+      return elementsOf(node);
   }
 }
 
@@ -94,15 +94,19 @@ function wideUses(body: Body): ReadonlySet<ScalarId> {
 
 /** The widest element, in bytes, that the lanes along `axis` hold: 4 or 8. */
 export function laneBytes(nodes: readonly LoopNode[], axis: string): number {
+  const steps: WideSteps = new Map();
   for (const node of nodes) {
     if ((node.kind === 'reduce' || node.kind === 'scan') && node.state.some((dtype) => dtypeInfo[dtype].bytes === 8))
       return 8;
-    for (const body of pointBodies(node)) if (hasWideLanes(body, axis)) return 8;
+    for (const body of pointBodies(node)) if (hasWideLanes(body, axis, steps)) return 8;
   }
   return 4;
 }
 
-function hasWideLanes(body: Body, axis: string): boolean {
+/** By op and dtype, what `hasWideSteps` found: bodies have many of a kind. */
+type WideSteps = Map<string, boolean>;
+
+function hasWideLanes(body: Body, axis: string, steps: WideSteps): boolean {
   const varying = varyingNodes(body, axis);
   const wide = wideUses(body);
   return body.nodes.some((node, id) => {
@@ -113,19 +117,25 @@ function hasWideLanes(body: Body, axis: string): boolean {
       !(fitsI32(node.at) && !hasIndirect(node.at))
     )
       return true;
-    if (node.kind === 'apply' && hasWideSteps(body, node)) return true;
+    if (node.kind === 'apply' && hasWideSteps(body, node, steps)) return true;
     return dtypeInfo[node.dtype].bytes === 8 && (node.kind !== 'index' || wide.has(id));
   });
 }
 
 /** Whether the definition of an op goes through a dtype of 8 bytes, ops that are seldom computed left aside. */
-function hasWideSteps(body: Body, node: Scalar & { readonly kind: 'apply' }): boolean {
+function hasWideSteps(body: Body, node: Scalar & { readonly kind: 'apply' }, steps: WideSteps): boolean {
   const entry = pointwise[node.op];
   const { dtype } = at(body.nodes, at(node.args, entry.rule === 'select' ? 1 : 0));
-  if (entry.decompose?.(dtype) === undefined) return false;
-  return compileOp(entry, dtype, { keepGuarded: true }).instructions.some(
-    (instruction) => dtypeInfo[instruction.dtype].bytes === 8,
-  );
+  const key = `${node.op} ${dtype}`;
+  const known = steps.get(key);
+  if (known !== undefined) return known;
+  const isWide =
+    entry.decompose?.(dtype) !== undefined &&
+    compileOp(entry, dtype, { keepGuarded: true }).instructions.some(
+      (instruction) => dtypeInfo[instruction.dtype].bytes === 8,
+    );
+  steps.set(key, isWide);
+  return isWide;
 }
 
 /** Every access of a node: where it reads, and where it writes. */
@@ -168,7 +178,10 @@ export interface Candidates {
 }
 
 /** What lanes along a band's axis cost per point, in cycles. */
-export function cyclesAlong(band: LoopBand, { bands, nodes, target }: Candidates): number {
+export const cyclesAlong = (band: LoopBand, candidates: Candidates): number => costAlong(band, candidates).cycles;
+
+/** How many lanes a band's axis gives, and what they cost per point. */
+function costAlong(band: LoopBand, { bands, nodes, target }: Candidates): Omit<LaneChoice, 'axis'> {
   const lanes = lanesAlong(band.axis, nodes, target);
   const extent = Math.max(1, typicalValue(band.axis.extent));
   const used = extent / (Math.ceil(extent / lanes) * lanes);
@@ -184,7 +197,7 @@ export function cyclesAlong(band: LoopBand, { bands, nodes, target }: Candidates
   const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
   const cycles = (work + accesses.reduce((left, right) => left + right, 0)) / (lanes * used);
   const merges = nodes.filter((node) => node.kind === 'reduce').length * Math.log2(lanes) * 4;
-  return cycles + (band.role === 'reduction' ? merges / extent : 0);
+  return { lanes, cycles: cycles + (band.role === 'reduction' ? merges / extent : 0) };
 }
 
 interface Turning {
@@ -217,8 +230,7 @@ export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode
   let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work };
   for (const band of bands.toReversed()) {
     if (scans.has(band.axis.name) || lanesFor(target.isa, 4) === 1) continue;
-    const cycles = cyclesAlong(band, { bands, nodes, target });
-    const lanes = lanesAlong(band.axis, nodes, target);
+    const { lanes, cycles } = costAlong(band, { bands, nodes, target });
     if (lanes > 1 && cycles < best.cycles) best = { axis: band.axis, lanes, cycles };
   }
   return best;

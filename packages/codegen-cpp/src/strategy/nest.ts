@@ -15,7 +15,7 @@ import {
 import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
 import { add, int } from '@tsinductor/ir';
 import type { Access, Axis, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
-import { streamingBytes } from '../target.ts';
+import { cpuModels, streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 
 /** The kernel being written. */
@@ -104,7 +104,8 @@ export function vectorLoop(nest: Nest, given: VectorLoop, body: (vectors: readon
   const fullEnd = roundedEnd(nest, to, lanes);
   if (instances > 1) vectorPart(nest, { ...loop, to: wideEnd }, body);
   vectorPart(nest, { ...loop, from: instances > 1 ? wideEnd : from, to: fullEnd, instances: 1 }, body);
-  if (!isMultipleOf(to, lanes, nest.memory.multiples)) tailPart(nest, { ...loop, from: fullEnd }, body);
+  const mayRemain = !isMultipleOf(to, lanes, nest.memory.multiples);
+  if (mayRemain || nest.target.emptyLoops === true) tailPart(nest, { ...loop, from: fullEnd }, body);
 }
 
 /** As many vectors at a time as were asked for, or as the start of the range is a multiple of. */
@@ -270,12 +271,22 @@ interface Written {
   readonly align: number;
 }
 
-/** Whether whole vectors of a result should go past the caches: far larger than they are, and aligned. */
+/**
+ * Whether whole vectors of a result should go past the caches: far larger than they are, aligned, and full registers. Parts of a
+ * line that are written so with work between them may each go to memory alone. (Measured on a Cascade Lake, where a register
+ * is a line: halves between gathers take 15 times as long as by way of the caches.)
+ */
 function streams(nest: Nest, { dtype, size, wide, align }: Written): boolean {
   const { bytes } = dtypeInfo[dtype];
+  if (!isLarge({ dtype, size })) return false;
+  const { vectorBytes } = cpuModels[nest.target.isa];
+  return vectorBytes > 0 && wide * bytes >= vectorBytes && align >= wide * bytes;
+}
+
+/** Whether a buffer is far larger than the caches. */
+export function isLarge({ dtype, size }: { readonly dtype: DType; readonly size: Index }): boolean {
   const elements = staticValue(size);
-  if (elements === undefined || elements * bytes < streamingBytes) return false;
-  return wide * bytes >= 16 && align >= wide * bytes && nest.target.isa !== 'scalar';
+  return elements !== undefined && elements * dtypeInfo[dtype].bytes >= streamingBytes;
 }
 
 export const nodeAt = (nest: Nest, index: number): LoopNode => at(nest.group.nodes, index);

@@ -1,16 +1,18 @@
 // How a tree of loops is laid out before it is written: which axis has the lanes, what goes through tiles, what is
 // distributed over threads and in how large units.
-import { isLeaf, nodesBelow, parallelBands, staticValue, typicalValue } from '@tsinductor/codegen';
+import { get } from '@tsinductor/base';
+import { isLeaf, nodesBelow, parallelBands, staticValue, strideAlong, typicalValue } from '@tsinductor/codegen';
 import { ceilDivide, int, maximum } from '@tsinductor/ir';
-import type { Axis, Index, LoopNode, LoopTree } from '@tsinductor/ir';
+import type { Axis, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { chunksPerThread, chunkCycles, stackScratchBytes } from '../target.ts';
 import { planColumns } from './columns.ts';
 import type { ColumnPlan } from './columns.ts';
 import { chooseLanes, cyclesAlong, lanesAlong } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
-import { nodeAt } from './nest.ts';
+import { isLarge, nodeAt } from './nest.ts';
 import type { Nest } from './nest.ts';
-import { blockTiles, planTiles } from './tile.ts';
+import { loadsOf } from './row-ahead.ts';
+import { planTiles, writesLines } from './tile.ts';
 import type { TilePlan } from './tile.ts';
 
 /** How the outermost tree is laid out. */
@@ -74,18 +76,60 @@ export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const cycles = 4 + inner.reduce((left, right) => left + right, 0);
   const bands = parallelBands(tree);
   const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
-  const tiles = isLeaf(tree) ? planTiles(tree, nodesOf(nest, tree), shared) : undefined;
+  const tiles = isLeaf(tree) ? planTiles(nest, { tree, nodes: nodesOf(nest, tree), choice: shared }) : undefined;
   const columns = isLeaf(tree) ? planColumns(tree, nodesOf(nest, tree), shared) : undefined;
+  if (tiles?.block.order === 'across')
+    return { tree, shared, cycles, tiles, columns, ...acrossBlocks(nest, { bands, tiles, lanes: shared.lanes }) };
   const block = distributed ? blockSize(nest, { tree, shared, cycles, columns }) : undefined;
   const tileBlock =
     tiles === undefined ? 1 : tileBlockSize(tiles, { lanes: shared.lanes, threads: nest.target.threads });
   return { tree, shared, cycles, tiles, tileBlock, columns, block };
 }
 
+interface TileUnits {
+  readonly bands: readonly LoopBand[];
+  readonly tiles: TilePlan;
+  readonly lanes: number;
+}
+
+/** Units of whole blocks, as long as they can be across the grain; parts of the lanes' axis where threads would go without. */
+function acrossBlocks(nest: Nest, { bands, tiles, lanes }: TileUnits): Pick<RegionPlan, 'block' | 'tileBlock'> {
+  const { across, lane, block } = tiles;
+  const rounded = (extent: number, unit: number): number => Math.ceil(extent / unit) * unit;
+  const extent = typicalValue(across.extent);
+  const tileBlock = Math.min(lanes * block.across, rounded(extent, lanes));
+  const others = bands.filter(({ axis }) => axis.name !== across.name && axis.name !== lane.name);
+  const units = others.reduce((left, { axis }) => left * typicalValue(axis.extent), Math.ceil(extent / tileBlock));
+  const parts = (nest.target.threads * chunksPerThread) / units;
+  return { tileBlock, block: parts <= 1 ? undefined : rounded(typicalValue(lane.extent) / parts, lanes * 4) };
+}
+
+/**
+ * The parallel loops in the order in which they are run, outermost first. Results that go past the caches by whole lines may be
+ * written in any order: then large arrays are read as they lie. (Measured on a Cascade Lake: rows of 256 bytes, exchanged with
+ * another axis, take half as long so as in the order of the result.)
+ */
+export function runningOrder(nest: Nest, { tree, shared }: RegionPlan): readonly LoopBand[] {
+  const bands = parallelBands(tree);
+  const nodes = nodesOf(nest, tree);
+  if (
+    shared.axis === undefined ||
+    !isLeaf(tree) ||
+    !writesLines(nest, nodes, { axis: shared.axis, lanes: shared.lanes })
+  )
+    return bands;
+  const large = nodes.flatMap(loadsOf).filter(({ buffer }) => isLarge(nest.memory.decl(buffer)));
+  const strideOf = ({ axis }: LoopBand): number =>
+    large.reduce((sum, { position }) => sum + Math.abs(strideAlong(position, axis.name) ?? Number.NaN), 0);
+  const strides = new Map(bands.map((band) => [band, strideOf(band)]));
+  if (large.length === 0 || [...strides.values()].some(Number.isNaN)) return bands;
+  return bands.toSorted((left, right) => get(strides, right) - get(strides, left));
+}
+
 /** Elements per unit along the tiles' axis: whole blocks of tiles, smaller ones where threads would go without a unit. */
-function tileBlockSize({ across }: TilePlan, { lanes, threads }: { lanes: number; threads: number }): number {
+function tileBlockSize({ across, block }: TilePlan, { lanes, threads }: { lanes: number; threads: number }): number {
   const spread = Math.ceil(typicalValue(across.extent) / (threads * chunksPerThread) / lanes) * lanes;
-  return Math.max(lanes, Math.min(lanes * blockTiles.across, spread));
+  return Math.max(lanes, Math.min(lanes * block.across, spread));
 }
 
 /** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */

@@ -22,7 +22,7 @@ import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, whol
 import type { Frame, Nest, Range } from './nest.ts';
 import { writeSite } from './reduce.ts';
 import { planAhead } from './row-ahead.ts';
-import { grainOf, isReduced, nodesOf, noteLayout, planRegion } from './region-plan.ts';
+import { grainOf, isReduced, nodesOf, noteLayout, planRegion, runningOrder } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
 import { writeTiled } from './tiled-region.ts';
 import type { Inside } from './tiled-region.ts';
@@ -77,7 +77,7 @@ const blocksOf = (axis: Axis, block: number): UnitAxis => ({ axis, count: ceilDi
 
 function writeParallel(nest: Nest, plan: RegionPlan): void {
   const { writer, memory } = nest;
-  const unitAxes = parallelBands(plan.tree).flatMap(({ axis }): UnitAxis[] => {
+  const unitAxes = runningOrder(nest, plan).flatMap(({ axis }): UnitAxis[] => {
     if (axis.name === plan.tiles?.across.name) return [blocksOf(axis, plan.tileBlock)];
     if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
     return plan.block === undefined ? [] : [blocksOf(axis, plan.block)];

@@ -12,6 +12,7 @@ import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
 import { writeRegion } from './region.ts';
+import { loadsOf, rowFurtherOn, writeAhead } from './row-ahead.ts';
 
 type Scatter = LoopNode & { readonly kind: 'scatter' };
 
@@ -77,11 +78,19 @@ function update(nest: Nest, node: Scatter): void {
   const { writer, target } = nest;
   const { axis, extent } = own;
   const lanes = lanesAlong(axis, [node], target);
+  const down = node.axes.filter((other) => other !== axis).at(-1);
+  // A thread reads a part of every row: a jump to the next one, which the processor does not foresee.
+  const next =
+    down === undefined ? [] : loadsOf(node).flatMap((load) => rowFurtherOn(nest, load, { along: axis, down, rows: 2 }));
   const columns = (range: Range): void => {
     const others = node.axes.filter((other) => other !== axis);
     openAxes(nest, others, (frame) => {
       vectorLoop(nest, { ...range, lanes, instances: 1, unroll: 2 }, (vectors) => {
-        for (const vector of vectors) updatePoint(nest, node, vectorFrame(frame, axis.name, vector));
+        for (const vector of vectors) {
+          const point = vectorFrame(frame, axis.name, vector);
+          updatePoint(nest, node, point);
+          writeAhead(nest, next, point);
+        }
       });
     });
   };

@@ -7,7 +7,7 @@ import type { Frame, Nest, Range, Vector } from './nest.ts';
 import { declareCarried, writePoint } from './reduce.ts';
 import { isReduced, nodesOf } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
-import { blockTiles, declareTiles, writeTile } from './tile.ts';
+import { declareTiles, writeTile } from './tile.ts';
 import type { TilePlan, Tiling } from './tile.ts';
 
 /** Where a region's inner loops run. */
@@ -59,21 +59,33 @@ function writeColumnsOfTiles(nest: Nest, { plan, tiling, frame, along, across }:
   });
 }
 
-/** Blocks of tiles, and in them rows of tiles along the lanes. */
+/** Blocks of tiles, and in them rows of tiles along the lanes, or across them. */
 function writeBlocksOfTiles(nest: Nest, { plan, tiling, frame, along, across }: Parts): void {
   const { lanes } = tiling;
+  const { block } = tiling.plan;
   const nodes = nodesOf(nest, plan.tree);
   const body = (point: Frame): void => {
     writePoint(nest, { nodes, carried: [] }, point);
   };
-  stepLoop(nest, { ...across, step: lanes * blockTiles.across, base: 'block' }, (down) => {
-    const downEnd = blockEnd(nest, { range: across, from: down, step: lanes * blockTiles.across });
-    stepLoop(nest, { ...along, step: lanes * blockTiles.along, base: 'block' }, (right) => {
-      const rightEnd = blockEnd(nest, { range: along, from: right, step: lanes * blockTiles.along });
-      stepLoop(nest, { axis: across.axis, from: down, to: downEnd, step: lanes }, (corner) => {
+  const tileAt = (vector: Vector, corner: Index, end: Index): void => {
+    writeTile(nest, tiling, { corner, end, frame: vectorFrame(frame, along.axis.name, vector), body });
+  };
+  stepLoop(nest, { ...across, step: lanes * block.across, base: 'block' }, (down) => {
+    const downEnd = blockEnd(nest, { range: across, from: down, step: lanes * block.across });
+    const rows = { axis: across.axis, from: down, to: downEnd, step: lanes };
+    if (block.order === 'across') {
+      eachVector(nest, { ...along, lanes }, (vector) => {
+        stepLoop(nest, rows, (corner) => {
+          tileAt(vector, corner, downEnd);
+        });
+      });
+      return;
+    }
+    stepLoop(nest, { ...along, step: lanes * block.along, base: 'block' }, (right) => {
+      const rightEnd = blockEnd(nest, { range: along, from: right, step: lanes * block.along });
+      stepLoop(nest, rows, (corner) => {
         eachVector(nest, { axis: along.axis, from: right, to: rightEnd, lanes }, (vector) => {
-          const inner = vectorFrame(frame, along.axis.name, vector);
-          writeTile(nest, tiling, { corner, end: downEnd, frame: inner, body });
+          tileAt(vector, corner, downEnd);
         });
       });
     });

@@ -25,7 +25,8 @@ export class CudaDevices implements DeviceProvider {
     const known = this.#devices.get(key);
     if (known !== undefined) return known;
     const driver = this.driver();
-    const cuda = CudaDevice.open(driver, Number(name.split(':')[1]));
+    const { memoryFraction, preallocate } = this.#session().config.cuda;
+    const cuda = CudaDevice.open(driver, Number(name.split(':')[1]), { memoryFraction, preallocate });
     const device = new CudaTensorDevice(name, { cuda, bridge: driver.bridge, session: this.#session });
     this.#devices.set(key, device);
     return device;

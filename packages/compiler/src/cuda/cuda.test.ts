@@ -8,8 +8,10 @@ import { arange, f32, i32, manualSeed, memoryStats, nn, ones, rand, scope, tenso
 import type { Tensor } from '@tsinductor/tensor';
 import { hasCompiler } from '@tsinductor/testing/loops';
 import { DriverControl, emulatedDriver, emulatedNvcc } from '@tsinductor/testing/emulated-cuda';
+import { ptr } from '@tsinductor/dsl';
 import { compile } from '../compile.ts';
 import { openDevices, reset, setConfig } from '../default-compiler.ts';
+import { kernel } from '../kernels/kernel.ts';
 
 if (!hasCompiler()) process.stderr.write('emulated CUDA device skipped: no C++ compiler\n');
 const ring = hasCompiler() ? describe : describe.skip;
@@ -45,6 +47,36 @@ ring('a CUDA device', () => {
     );
 
   describe('tensors', () => {
+    test('share out what the process may take of a device when it opens it', () => {
+      // 80 KiB of the 80 GiB that the driver tells of.
+      setConfig({
+        cacheDir: join(directory, 'cache'),
+        cuda: { ...emulated, memoryFraction: 2 ** -20, preallocate: true },
+      });
+      stub.log();
+      const x = tensor([1, 2], { device: 'cuda:1' });
+      expect(stub.log().filter((line) => line.startsWith('cuMemAlloc'))).toEqual(['cuMemAlloc_v2 81920']);
+      expect(x.add(1).toArray()).toEqual([2, 3]);
+      expect(codeOf(() => zeros([100_000], { device: 'cuda:1' }))).toMatch(/^CUDA_OUT_OF_MEMORY: .* may take 81920/);
+      setConfig({ cacheDir: join(directory, 'cache'), cuda: emulated });
+    });
+
+    test('are no arguments of a kernel, launched or recorded', () => {
+      const double = kernel('double', { x: ptr(f32) }, ({ x }, tl) => {
+        tl.store(x, tl.load(x) * 2);
+      });
+      const launch = (x: Tensor): Tensor => {
+        double.launch([1], { x });
+        return x;
+      };
+      const refused = 'KERNEL_LAUNCH_ARGUMENT: kernel double: x is a tensor on cuda:0';
+      expect(codeOf(() => launch(matrix().cuda()))).toContain(refused);
+      expect(codeOf(() => compile(launch)(matrix().cuda()))).toContain(refused);
+      // Here the graph runs on the device, and what is made for the kernel with it.
+      const mixed = compile((x: Tensor, y: Tensor) => launch(x.add(1)).sum().add(y.sum().cpu()));
+      expect(codeOf(() => mixed(matrix(), matrix().cuda()))).toContain(refused);
+    });
+
     test('go there and come back, with every dtype, also views', async () => {
       const x = matrix().to('cuda');
       expect(x.device).toBe('cuda:0');

@@ -69,6 +69,27 @@ export function transposed(rows: number, columns: number): Case {
   };
 }
 
+/** A copy with its axes in another order: out[j, i] = x[i, j], or out[j, i, k] = x[i, j, k] with rows of `width`. */
+export function permuted(rows: number, columns: number, width?: number): Case {
+  const maker = new ProgramMaker();
+  const [i, j] = [axis('i', rows), axis('j', columns)];
+  const inner = width === undefined ? [] : [axis('k', width)];
+  const [from, to] = [
+    [i, j, ...inner],
+    [j, i, ...inner],
+  ];
+  const x = maker.buffer('x', 'input', { shape: from.map(({ extent }) => extent), dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: to.map(({ extent }) => extent), dtype: f32 });
+  maker.map(out, to, (b) => b.load(x, f32, maker.place(x, from.map(axisIndex))));
+  const nest = loops(to.map((one) => [one, 'parallel'] as const), [0]); // prettier-ignore
+  return {
+    name: 'permuted',
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes: none,
+    tolerance: 0,
+  };
+}
+
 export function scanned(rows: number, columns: number): Case {
   const { maker, i, j, load } = matrix('scanned', [rows, columns]);
   const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });

@@ -1,0 +1,124 @@
+// The loops that tell what a machine can do: passes over arrays with a given number of read and written streams, with
+// ordinary and with non-temporal stores, and float32 multiply-adds in registers. Who calls them measures the time, and
+// divides the work among threads. Needs a vector unit's own header and nothing else.
+#pragma once
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace limits {
+
+#if defined(__AVX512F__)
+constexpr int vectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int vectorBytes = 32;
+#else
+constexpr int vectorBytes = 16;
+#endif
+constexpr int lanes = vectorBytes / 4;
+typedef float Vector __attribute__((vector_size(vectorBytes)));
+
+// Keeps a value in a register, unknown to the optimiser.
+#if defined(__x86_64__)
+#define OPAQUE(value) asm volatile("" : "+v"(value))
+#else
+#define OPAQUE(value) asm volatile("" : "+w"(value))
+#endif
+
+inline void streamOut(float *to, Vector value) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, (__m512)value);
+#elif defined(__AVX__)
+  _mm256_stream_ps(to, (__m256)value);
+#elif defined(__SSE2__)
+  _mm_stream_ps(to, (__m128)value);
+#else
+  *reinterpret_cast<Vector *>(to) = value;
+#endif
+}
+
+/** Elements of an array at whose multiples a pass may begin and end. */
+constexpr long block = 8 * lanes;
+
+constexpr int mostReads = 4, mostWrites = 3;
+
+/** `arrays`: those to read, then those to write. */
+typedef void (*Pass)(float *const *arrays, long begin, long end);
+
+template <int reads, int writes, bool streaming>
+void pass(float *const *arrays, long begin, long end) {
+  float *own[reads + writes];
+  for (int k = 0; k < reads + writes; k += 1) own[k] = arrays[k];
+  Vector sums[8] = {};
+  for (long i = begin; i < end; i += block) {
+#pragma GCC unroll 8
+    for (int part = 0; part < 8; part += 1) {
+      const long at = i + part * lanes;
+      Vector value = *reinterpret_cast<const Vector *>(own[0] + at);
+#pragma GCC unroll 4
+      for (int k = 1; k < reads; k += 1) value += *reinterpret_cast<const Vector *>(own[k] + at);
+      if (writes == 0) sums[part] += value;
+#pragma GCC unroll 3
+      for (int k = reads; k < reads + writes; k += 1) {
+        if (streaming) streamOut(own[k] + at, value);
+        else *reinterpret_cast<Vector *>(own[k] + at) = value;
+      }
+    }
+  }
+  for (Vector &sum : sums) OPAQUE(sum);
+#if defined(__SSE2__)
+  if (streaming) _mm_sfence();
+#endif
+}
+
+template <bool streaming, int reads>
+Pass passWriting(long writes) {
+  if (writes == 0) return pass<reads, 0, false>;
+  return writes == 1 ? pass<reads, 1, streaming> : writes == 2 ? pass<reads, 2, streaming> : pass<reads, 3, streaming>;
+}
+
+/** The pass over one to four read arrays and up to three written ones. */
+template <bool streaming>
+Pass passFor(long reads, long writes) {
+  if (reads < 3) return reads == 1 ? passWriting<streaming, 1>(writes) : passWriting<streaming, 2>(writes);
+  return reads == 3 ? passWriting<streaming, 3>(writes) : passWriting<streaming, 4>(writes);
+}
+
+inline Vector multiplyAdd(Vector x, Vector y, Vector z) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z);
+#elif defined(__FMA__)
+  return (Vector)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
+#elif defined(__ARM_FEATURE_FMA)
+  Vector sum = z;
+  for (int lane = 0; lane < lanes; lane += 1) sum[lane] = __builtin_fmaf(x[lane], y[lane], z[lane]);
+  return sum;
+#else
+  return x * y + z;
+#endif
+}
+
+constexpr long multiplyAddRounds = 4096;
+constexpr int multiplyAddChains = 12;
+
+/** Arithmetic operations of one call of `multiplyAdds`. */
+constexpr double multiplyAddOperations = 2.0 * multiplyAddRounds * multiplyAddChains * lanes;
+
+/** Chains of multiply-adds that wait for nothing but themselves. */
+inline void multiplyAdds() {
+  Vector sums[multiplyAddChains];
+#pragma GCC unroll 12
+  for (int i = 0; i < multiplyAddChains; i += 1) sums[i] = Vector{} + float(i);
+  Vector factor = Vector{} + 0.999f, term = Vector{} + 0.001f;
+  OPAQUE(factor);
+  OPAQUE(term);
+  for (long round = 0; round < multiplyAddRounds; round += 1) {
+#pragma GCC unroll 12
+    for (int i = 0; i < multiplyAddChains; i += 1) {
+      sums[i] = multiplyAdd(sums[i], factor, term);
+      OPAQUE(sums[i]);
+    }
+  }
+}
+
+}  // namespace limits
