@@ -30,6 +30,21 @@ describe('compiled and eager draws are the same', () => {
     expect(native[0]).not.toEqual(native[1]);
   });
 
+  test('drawn into a tensor', () => {
+    const fill = (x: Tensor): Tensor => {
+      rand([6], { out: x });
+      randn([3], { out: x.slice(0, 0, 3) });
+      return x.mul(2);
+    };
+    const [a, b] = [zeros([6]), zeros([6])];
+    manualSeed(9);
+    const eager = fill(a).toArray();
+    manualSeed(9);
+    const compiled = compile(fill, { fullgraph: true });
+    expect(compiled(b).toArray()).toEqual(eager);
+    expect(b.toArray()).toEqual(a.toArray());
+  });
+
   test('tensors filled in place', () => {
     const fill = (x: Tensor): Tensor => x.uniform_(1, 2).mul_(2);
     const [a, b] = [zeros([6]), zeros([6])];

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { bernoulli, full, manualSeed, nn, rand, randint, randn, randnLike, randperm, tensor, zeros } from './index.ts';
 import { philox } from './philox.ts';
 import type { Words } from './philox.ts';
+import type { Tensor } from './tensor.ts';
 
 const words = (counter: Words, key: [number, number]): string => {
   const out: Words = [0, 0, 0, 0];
@@ -104,5 +105,38 @@ describe('random tensors', () => {
     ).toBeCloseTo(0.25, 1);
     expect(randnLike(zeros([2, 3])).shape).toEqual([2, 3]);
     expect(() => rand([2], { dtype: 'i64' })).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
+  });
+});
+
+describe('out', () => {
+  const same = (draw: (options: { out?: Tensor }) => Tensor, out: Tensor): void => {
+    manualSeed(11);
+    const wanted = draw({});
+    manualSeed(11);
+    expect(draw({ out })).toBe(out);
+    expect(out.toArray()).toEqual(wanted.to(out.dtype).toArray());
+  };
+
+  test('takes the numbers that a call without it gives', () => {
+    same((options) => rand([2, 3], options), zeros([2, 3]));
+    same((options) => randn([5], options), zeros([5]));
+    same((options) => randint(-3, 9, [4], options), zeros([4], { dtype: 'i64' }));
+    same((options) => randperm(7, options), zeros([7], { dtype: 'i64' }));
+    same((options) => bernoulli(full([9], 0.5), options), zeros([9]));
+  });
+
+  test('is written through a view, in its own dtype', () => {
+    const table = zeros([3, 4], { dtype: 'f64' });
+    manualSeed(2);
+    rand([3], { out: table.select(1, 2) });
+    manualSeed(2);
+    expect(table.select(1, 2).toArray()).toEqual(rand([3], { dtype: 'f64' }).toArray());
+    expect(table.select(1, 1).toArray()).toEqual([0, 0, 0]);
+  });
+
+  test('must have the shape, and the dtype that is asked for', () => {
+    expect(() => rand([3], { out: zeros([4]) })).toThrow(/rand with out/);
+    expect(() => rand([3], { out: zeros([3]), dtype: 'f64' })).toThrow(/out is f32/);
+    expect(() => randn([3], { out: zeros([3], { dtype: 'i32' }) })).toThrow(/not a float/);
   });
 });

@@ -27,12 +27,17 @@ import { outsideScopes } from './scope.ts';
 import { placeOf } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { sendTo } from './transfer.ts';
-import { copyInto } from './write.ts';
+import { copyInto, write } from './write.ts';
 
 export interface RandomOptions {
   readonly dtype?: DType;
   /** Where the numbers are to be: `cpu` by default. They are the same everywhere. */
   readonly device?: DeviceName;
+}
+
+export interface DrawOptions extends RandomOptions {
+  /** Where the numbers go: a tensor of the shape that is drawn, whose dtype and device are the default then. */
+  readonly out?: Tensor;
 }
 
 /** Restarts the random numbers: the same seed gives the same numbers. */
@@ -63,17 +68,30 @@ interface Draw {
   readonly dtype: DType;
 }
 
-/** Uniform numbers in [0, 1). */
-export function rand(shape: readonly number[], options: RandomOptions = {}): Tensor {
-  const draw = checkDraw('rand', shape, options.dtype ?? 'f32');
-  return drawnOn(options.device, () => drawn(draw, uniformOf(draw.dtype), (state) => tracedUniform(state, draw)));
+/** Draws, into `out` where that is given. */
+function drawnInto(
+  { name, options, dtype: usual }: { readonly name: string; readonly options: DrawOptions; readonly dtype: DType },
+  draw: (dtype: DType) => Tensor,
+): Tensor {
+  const { out, dtype = out?.dtype ?? usual, device = out?.device } = options;
+  if (out !== undefined && dtype !== out.dtype)
+    throw badArgument(name, `dtype is ${dtype}, and out is ${out.dtype}`, 'leave dtype away');
+  const numbers = drawnOn(device, () => draw(dtype));
+  if (out === undefined) return numbers;
+  write(out, numbers, { operation: `${name} with out` });
+  return out;
 }
 
+/** Uniform numbers in [0, 1). */
+export const rand = (shape: readonly number[], options: DrawOptions = {}): Tensor =>
+  drawnInto({ name: 'rand', options, dtype: 'f32' }, (dtype) => {
+    const draw = checkDraw('rand', shape, dtype);
+    return drawn(draw, uniformOf(dtype), (state) => tracedUniform(state, draw));
+  });
+
 /** Numbers with the standard normal distribution. */
-export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
-  const draw = checkDraw('randn', shape, options.dtype ?? 'f32');
-  return drawnOn(options.device, () => drawnNormal(draw));
-}
+export const randn = (shape: readonly number[], options: DrawOptions = {}): Tensor =>
+  drawnInto({ name: 'randn', options, dtype: 'f32' }, (dtype) => drawnNormal(checkDraw('randn', shape, dtype)));
 
 function drawnNormal(draw: Draw): Tensor {
   if (processState.recorder !== undefined) return tracedNormal(randomState(), draw);
@@ -84,28 +102,29 @@ function drawnNormal(draw: Draw): Tensor {
 
 /** Whole numbers from `low` to before `high`. */
 // eslint-disable-next-line max-params -- the signature is PyTorch's
-export function randint(low: number, high: number, shape: readonly number[], options: RandomOptions = {}): Tensor {
-  const dtype = options.dtype ?? 'i64';
+export function randint(low: number, high: number, shape: readonly number[], options: DrawOptions = {}): Tensor {
   const sizes = checkShape(shape);
   if (![low, high].every(Number.isSafeInteger) || high <= low) {
     throw badArgument('randint', `no whole number from ${String(low)} to before ${String(high)}`, 'give low < high');
   }
-  if (dtype === 'bool') throw invalidDType(dtype);
   const range = BigInt(high) - BigInt(low);
-  const sample = ([w0, w1]: Words): number | bigint => {
-    const word = (BigInt(w0 & 0x7fffffff) << 32n) | BigInt(w1);
-    return convertElement(BigInt(low) + (word % range), 'i64', dtype);
-  };
-  const draw = { shape: sizes, dtype };
-  return drawnOn(options.device, () => drawn(draw, sample, (state) => tracedInteger(state, draw, { low, high })));
+  return drawnInto({ name: 'randint', options, dtype: 'i64' }, (dtype) => {
+    if (dtype === 'bool') throw invalidDType(dtype);
+    const sample = ([w0, w1]: Words): number | bigint => {
+      const word = (BigInt(w0 & 0x7fffffff) << 32n) | BigInt(w1);
+      return convertElement(BigInt(low) + (word % range), 'i64', dtype);
+    };
+    const draw = { shape: sizes, dtype };
+    return drawn(draw, sample, (state) => tracedInteger(state, draw, { low, high }));
+  });
 }
 
 /** A random order of 0 .. n - 1. */
-export const randperm = (n: number, options: RandomOptions = {}): Tensor =>
-  drawnOn(options.device, () => drawnOrder(n, options));
+export const randperm = (n: number, options: DrawOptions = {}): Tensor =>
+  drawnInto({ name: 'randperm', options, dtype: 'i64' }, (dtype) => drawnOrder(n, dtype));
 
-function drawnOrder(n: number, options: RandomOptions): Tensor {
-  const { shape, dtype } = { shape: checkShape([n]), dtype: options.dtype ?? 'i64' };
+function drawnOrder(n: number, dtype: DType): Tensor {
+  const shape = checkShape([n]);
   const drawnKeys = rand(shape, { dtype: 'f64' });
   // The same order, as operators.
   if (processState.recorder !== undefined)
@@ -135,12 +154,15 @@ export const randLike: (input: Tensor, options?: RandomOptions) => Tensor = like
 /** Normal numbers in the shape and dtype of a tensor. */
 export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randnLike', randn);
 
-/** True with the probability that the tensor says, element by element; in the tensor's dtype. */
-export const bernoulli = (probability: Tensor): Tensor =>
-  dispatchOne('to', [
-    dispatchOne('lt', [rand(probability.shape, { device: probability.device }), probability]),
-    probability.dtype,
-  ]);
+/** 1 with the probability that the tensor says, element by element, and 0 elsewhere; in the tensor's dtype, or that of `out`. */
+export function bernoulli(probability: Tensor, { out }: Pick<DrawOptions, 'out'> = {}): Tensor {
+  const { shape, device, dtype } = probability;
+  const drawnOnes = dispatchOne('lt', [rand(shape, { device }), probability]);
+  const numbers = dispatchOne('to', [drawnOnes, out?.dtype ?? dtype]);
+  if (out === undefined) return numbers;
+  write(out, numbers, { operation: 'bernoulli with out' });
+  return out;
+}
 
 /** Methods of Tensor that fill it with random numbers. */
 export interface RandomMethods {
