@@ -1,7 +1,7 @@
 // The conformance runner: golden cases against a backend.
 //
 //   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME]
-//                                  [--sample N] [--dynamic] [--verbose] [--json FILE]
+//                                  [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]
 //
 // Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
 import { writeFileSync } from 'node:fs';
@@ -20,13 +20,14 @@ const { values: options } = parseArgs({
     op: { type: 'string' },
     sample: { type: 'string' },
     dynamic: { type: 'boolean', default: false },
+    config: { type: 'string' },
     verbose: { type: 'boolean', default: false },
     json: { type: 'string' },
   },
 });
 if (options.golden === undefined || !(options.backend in backends)) {
   console.error(
-    'usage: --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--verbose] [--json FILE]',
+    'usage: --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]',
   );
   process.exit(2);
 }
@@ -180,6 +181,7 @@ const wanted = [...golden.cases()].filter(
 );
 const step = options.sample === undefined ? 1 : Math.max(1, wanted.length / Number(options.sample));
 const chosen = wanted.filter((_, position) => Math.floor(position / step) !== Math.floor((position - 1) / step));
+if (options.config !== undefined) (await import('@tsinductor/compiler')).setConfig(JSON.parse(options.config));
 const backend = await backends[options.backend]();
 let waiting = [];
 // While the compiler builds one batch, the next is traced and scheduled.

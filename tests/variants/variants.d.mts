@@ -1,0 +1,1 @@
+export declare const variants: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
