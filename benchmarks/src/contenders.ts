@@ -100,6 +100,16 @@ const torchPassive = (place: Place): Variables => ({ ...torchTuning(place), OMP_
 /** Peers in the order of their columns. */
 export const peers: readonly ContenderRow[] = [
   {
+    name: 'kernels',
+    doc: 'examples/kernels, written in the kernel language: no peer, but the other way into this compiler',
+    command: (place) => ({
+      program: process.execPath,
+      args: [join('dist', 'kernels-contender.js')],
+      env: cleared,
+      cwd: place.root,
+    }),
+  },
+  {
     name: 'native_cpp',
     doc: 'hand-fused C++ loops, g++ -Ofast -march=native -fopenmp: no peer, but what a fusing compiler can reach',
     command: nativePeer('native_cpp', 'g++'),

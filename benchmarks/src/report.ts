@@ -43,8 +43,8 @@ export function reportOf(machine: Machine, outcomes: readonly Outcome[]): Report
   };
 }
 
-// `native_cpp` is what a fusing compiler can reach, and no peer that anybody could use instead.
-const isPeer = ({ contender }: Row): boolean => contender !== ours && contender !== 'native_cpp';
+// `native_cpp` is what a fusing compiler can reach, `kernels` the other way into ours: no peers that anybody could use instead.
+const isPeer = ({ contender }: Row): boolean => ![ours, 'native_cpp', 'kernels'].includes(contender);
 
 const fastest = (rows: readonly Row[]): Row | undefined =>
   rows.reduce<Row | undefined>(

@@ -2,6 +2,7 @@
 import type { Workload } from './workload.ts';
 import { callWorkloads } from './suites/call.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
+import { kernelWorkloads } from './suites/kernels.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
 import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
@@ -11,6 +12,7 @@ export const suites: Readonly<Record<string, readonly Workload[]>> = {
   pointwise: pointwiseWorkloads,
   'memory-bound': memoryBoundWorkloads,
   padding: paddingWorkloads,
+  kernels: kernelWorkloads,
   gemm: gemmWorkloads,
   call: callWorkloads,
   train: trainWorkloads,

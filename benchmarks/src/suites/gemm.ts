@@ -2,7 +2,7 @@
 import { reader, uniform } from '../workload.ts';
 import type { Workload } from '../workload.ts';
 
-function square(n: number): Workload {
+export function square(n: number): Workload {
   const [a, b] = [uniform(n * n, 11), uniform(n * n, 12)];
   const [readA, readB] = [reader(a), reader(b)];
   return {

@@ -4,12 +4,15 @@ import { evaluator, pointwise } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
 import type { DType } from '@tsinductor/base';
 import type { MapNode, ScatterNode } from '../loop.ts';
+import type { BufferId } from '../scalar.ts';
 import { bitEncoders, clearElements, copyElements, readElement, writeElement } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { Side, pointCount } from './grid.ts';
 import type { Grid } from './grid.ts';
 import { VectorBody } from './vector-body.ts';
+import type { IndexVector } from './vector-index.ts';
 import { scatter } from './vector-memory.ts';
+import type { Places } from './vector-memory.ts';
 import type { Execution, RunNode } from './run-node.ts';
 
 /** Points that are evaluated at once: vectors of them stay in the cache. */
@@ -25,11 +28,11 @@ function flatGrid(node: MapNode | ScatterNode, { frame }: Execution): Grid {
   return { rows, columns, capacity: Math.min(chunk, columns.total) };
 }
 
-/** Visits all points in stretches of at most `capacity`, within one run of a long innermost axis each. */
-function forStretches({ columns, capacity }: Grid, visit: () => void): void {
+/** Visits the points before `end` in stretches of at most `capacity`, within one run of a long innermost axis each. */
+function forStretches({ columns, capacity }: Grid, visit: () => void, end: number = columns.total): void {
   const inner = columns.extents.at(-1) ?? 1;
   const span = inner >= longAxis ? inner : columns.total;
-  for (columns.start = 0; columns.start < columns.total; columns.start += columns.count) {
+  for (columns.start = 0; columns.start < end; columns.start += columns.count) {
     const left = span - (columns.start % span);
     columns.count = Math.min(capacity, left);
     visit();
@@ -43,17 +46,34 @@ export function compileMap(node: MapNode, execution: Execution): RunNode {
   const body = new VectorBody(node.body, grid, frame);
   const writes = node.writes.map((write) => body.index(write));
   const dtypes = body.resultDTypes;
-  return () =>
-    forStretches(grid, () => {
-      body.run();
-      node.outs.forEach((out, position) => {
-        scatter(
-          { array: frame.buffer(out), dtype: at(dtypes, position) },
-          at(writes, position).places(),
-          body.result(position),
-        );
-      });
+  const write = (out: BufferId, position: number, places: Places): void => {
+    scatter({ array: frame.buffer(out), dtype: at(dtypes, position) }, places, body.result(position));
+  };
+  const stretch = (): void => {
+    body.run();
+    node.outs.forEach((out, position) => {
+      write(out, position, at(writes, position).places());
     });
+  };
+  if (node.body.nodes.some(({ kind }) => kind !== 'constant')) return () => forStretches(grid, stretch);
+  return () => {
+    forStretches(grid, stretch, 1);
+    const starts = writes.map((index) => firstOf(grid, index));
+    if (starts.includes(undefined)) forStretches(grid, stretch);
+    else node.outs.forEach((out, position) => repeatFirst(frame.buffer(out), at(starts, position) ?? 0, grid));
+  };
+}
+
+/** Where the points begin, if they all lie side by side. */
+function firstOf({ columns }: Grid, write: IndexVector): number | undefined {
+  [columns.start, columns.count] = [0, columns.total];
+  const line = write.line();
+  return line?.step === 1 || columns.total === 1 ? line?.start : undefined;
+}
+
+/** Gives all points the element of the first one. */
+function repeatFirst(array: ElementArray, start: number, { columns }: Grid): void {
+  (array as Float64Array).fill(at(array as Float64Array, start), start, start + columns.total);
 }
 
 export const combining: Readonly<Record<Exclude<ScatterNode['mode'], 'set'>, PointwiseName>> = {

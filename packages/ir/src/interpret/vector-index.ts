@@ -8,10 +8,17 @@ import { AffineCursor, affineOf, pointCount } from './grid.ts';
 import type { Grid } from './grid.ts';
 import type { Places } from './vector-memory.ts';
 
+export interface Line {
+  readonly start: number;
+  readonly step: number;
+}
+
 /** An index, evaluated anew for every range of the grid. */
 export interface IndexVector {
   /** Where the points lie; the array of `each` is the vector's own, valid until the next call. */
   places(): Places;
+  /** Where the first point lies, and how far each is from the one before, where that is the same for all. */
+  line(): Line | undefined;
   /** The value at each point. */
   fill(out: Float64Array): void;
 }
@@ -29,11 +36,16 @@ export function indexVector(index: Index, context: IndexContext): IndexVector {
   const affine = affineOf(index, grid);
   if (affine === undefined) {
     const fill = compile(index, context);
-    return { fill, places: () => (fill(values), { kind: 'each', at: values, count: pointCount(grid) }) };
+    return {
+      fill,
+      line: () => undefined,
+      places: () => (fill(values), { kind: 'each', at: values, count: pointCount(grid) }),
+    };
   }
   const cursor = new AffineCursor(grid, affine);
   return {
     fill: (out) => cursor.fill(out),
+    line: () => cursor.line(),
     places: () => {
       const line = cursor.line();
       const count = pointCount(grid);
