@@ -163,10 +163,18 @@ describe('inlining', () => {
     expect(sketches(plan)).toEqual(['32(exp)', '64 32(mul)']);
   });
 
-  test('operands of matrix products are stored', () => {
-    const plan = scheduled((b) => b.call('bmm', [b.call('neg', [input(b, [2, 3, 4])]), input(b, [2, 4, 5])]));
-    expect(sketches(plan)).toEqual(['24(neg)', '2 3 5 4r(bmm)']);
-    expect(printSchedule(plan)).toMatch(/operand of a matrix product/);
+  test('operands of matrix products are computed where the product reads them, if they are cheap; else stored', () => {
+    const product =
+      (op: string): Build =>
+      (b) =>
+        b.call('bmm', [b.call(op, [input(b, [2, 3, 4])]), input(b, [2, 4, 5])]);
+    expect(sketches(scheduled(product('neg')))).toEqual(['2 3 5 4r(bmm)']);
+    const stored = scheduled(product('neg'), { prologueFusion: false });
+    expect(sketches(stored)).toEqual(['24(neg)', '2 3 5 4r(bmm)']);
+    expect(printSchedule(stored)).toMatch(/operand of a matrix product/);
+    const heavy = scheduled(product('erf'));
+    expect(sketches(heavy)).toEqual(['24(erf)', '2 3 5 4r(bmm)']);
+    expect(printSchedule(heavy)).toMatch(/it is expensive, and parts of it may be read again/);
   });
 
   test('f16 stays in f32 inside a kernel, unless every rounding is asked for', () => {
