@@ -347,9 +347,10 @@ describe('what no graph stands for', () => {
       scaled(x, y, 2);
       return x.add(y);
     };
+    // The same elements twice: an instance that read what another one writes would be a race.
     const shared = (): readonly Tensor[] => {
       const base = values(24);
-      return [base.slice(0, 0, 20), base.slice(0, 4, 24)];
+      return [base.slice(0, 0, 20), base.slice(0, 0, 20)];
     };
     agrees(fn, shared, {});
     expect(codeOf(() => compile(fn, { fullgraph: true })(...shared()))).toBe('GRAPH_BREAK');
