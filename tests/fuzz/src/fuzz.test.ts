@@ -17,7 +17,7 @@ const ring = hasCompiler ? describe : describe.skip;
 if (!hasCompiler) process.stderr.write('host ring skipped: no C++ compiler\n');
 
 const choice = new OperatorChoice();
-const programs = Array.from({ length: 60 }, (_, index) => generate({ seed: 20, index, choice }).program);
+const programs = Array.from({ length: 36 }, (_, index) => generate({ seed: 20, index, choice }).program);
 
 test('the same seed gives the same programs', () => {
   const again = generate({ seed: 20, index: 7, choice }).program;
@@ -66,7 +66,7 @@ ring('compiled programs give what interpreted ones give', () => {
   beforeAll(async () => {
     for (const emulatePrecisionCasts of [true, false]) {
       using checker = new ProgramChecker({ cacheDir, emulatePrecisionCasts });
-      const chosen = programs.filter((_, index) => index < 30 === emulatePrecisionCasts);
+      const chosen = programs.filter((_, index) => index < 18 === emulatePrecisionCasts);
       const found = await checker.check(chosen);
       chosen.forEach((program, position) => verdicts.set(program.label, at(found, position)));
     }
@@ -80,12 +80,12 @@ ring('compiled programs give what interpreted ones give', () => {
       verdict.status === 'failed' ? [{ program, ...verdict }] : [],
     );
     expect(failed).toEqual([]);
-    expect([...verdicts.values()].filter(({ status }) => status === 'passed').length).toBeGreaterThan(55);
+    expect([...verdicts.values()].filter(({ status }) => status === 'passed').length).toBeGreaterThan(32);
   });
 
   test('most of them bit for bit, some with two sets of sizes', () => {
     const passed = [...verdicts.values()].filter((verdict) => verdict.status === 'passed');
-    expect(passed.filter(({ exact }) => exact).length).toBeGreaterThan(30);
+    expect(passed.filter(({ exact }) => exact).length).toBeGreaterThan(17);
     expect(passed.some(({ sizes }) => sizes === 2)).toBe(true);
   });
 });
