@@ -6,7 +6,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
-      '@swc/jest',
+      '<rootDir>/tools/jest-transform.mjs',
       {
         jsc: {
           parser: { syntax: 'typescript', decorators: true },
