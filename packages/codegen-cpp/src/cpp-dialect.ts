@@ -65,6 +65,7 @@ export const cppDialect = (isa: Isa): Dialect => ({
   },
   unrollHint: (times) => `#pragma GCC unroll ${String(times)}`,
   inlineFunction: (signature) => `${inlined} ${signature}`,
+  longFunction: (signature) => `static ${signature}`,
   rareFunction: (signature) => `static __attribute__((noinline, cold)) ${signature}`,
   nowhere: (mask, type) =>
     type.lanes === 1 ? compound(`!${operand(mask)}`) : call(special.nowhereFunction(type, isa), [mask.text]),

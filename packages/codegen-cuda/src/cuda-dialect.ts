@@ -54,6 +54,7 @@ export const cudaDialect: Dialect = {
   },
   unrollHint: (times) => `#pragma unroll ${String(times)}`,
   inlineFunction: (signature) => `${inlined} ${signature}`,
+  longFunction: (signature) => `static __device__ __noinline__ ${signature}`,
   rareFunction: (signature) => `static __device__ __noinline__ ${signature}`,
   nowhere: (mask) => compound(`!${operand(mask)}`, mask.needs),
   parallelCall: () => never('a parallel loop of a runtime'),

@@ -1,6 +1,6 @@
-// An op that the table defines by other ops becomes an inlined function of the prelude, so that kernels read
-// `exp_f32x16(x)`: its term as a body, printed by the same printer. An op with a guard becomes two: a rare one, kept out of
-// line, that computes it, and the inlined one that tests the guard and is 0 where it holds in no lane.
+// An op that the table defines by other ops becomes a function of the prelude, so that kernels read `exp_f32x16(x)`: its
+// term as a body, printed by the same printer, inlined unless it is long. An op with a guard becomes two: a rare one, kept
+// out of line, that computes it, and the inlined one that tests the guard and is 0 where it holds in no lane.
 import { at, get, invariant, Lines } from '@tsinductor/base';
 import type { ScalarConstant, Value, ValueType } from '@tsinductor/ir';
 import { compileTerm, pointwise } from '@tsinductor/ops';
@@ -21,6 +21,9 @@ export interface FunctionRequest {
 export type WrittenFunctions = Map<string, Definition>;
 
 const parameters: readonly string[] = ['x', 'y', 'z'];
+
+/** Instructions above which a call costs nothing beside the function, and each copy of it in a kernel much of the compile time. */
+const LONG = 250;
 
 const firstOperand = ({ op, operands }: FunctionRequest): ValueType =>
   at(operands, pointwise[op].rule === 'select' ? 1 : 0);
@@ -50,8 +53,10 @@ function decomposedFunction(request: FunctionRequest, within: Pick<ValueContext,
   const writer = new FunctionWriter(request, within);
   const name = functionName(request, writer.type(first));
   if (guard === undefined) {
-    const text = writer.write(dialect.inlineFunction(writer.signature(name)), (lines) => {
-      lines.line(`return ${writer.steps(lines, compiled(term))};`);
+    const program = compiled(term);
+    const head = program.instructions.length > LONG ? dialect.longFunction : dialect.inlineFunction;
+    const text = writer.write(head(writer.signature(name)), (lines) => {
+      lines.line(`return ${writer.steps(lines, program)};`);
     });
     return { name, text: formula + text, needs: writer.needs };
   }

@@ -196,6 +196,8 @@ export interface Dialect {
   readonly unrollHint: (times: number) => string;
   /** How a function that is inlined wherever it is called begins: `static inline float32x16 exp_f32x16`. */
   readonly inlineFunction: (signature: string) => string;
+  /** How a function begins that is too long to be copied to each of its calls. */
+  readonly longFunction: (signature: string) => string;
   /** How a function that is seldom called begins, which is to stay out of the way of the code around its calls. */
   readonly rareFunction: (signature: string) => string;
   /** Whether a bool of `type` is false in every lane: what code may branch on. */

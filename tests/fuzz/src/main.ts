@@ -53,8 +53,18 @@ const readOptions = (): Options =>
     .version(false)
     .parseSync();
 
-/** Graphs that are built together; every second batch rounds half-precision intermediates as eager mode does. */
+/** Graphs that are built together. */
 const batchSize = 40;
+
+/**
+ * What batches are compiled with, in turn: every second one rounds half-precision intermediates as eager mode does, and a
+ * quarter lets the C++ compiler do all it does for users. The others ask it for less, as it takes most of the time
+ * and another program than ours is not what is tested.
+ */
+const settingsOfBatch = (number: number): Settings => ({
+  emulatePrecisionCasts: number % 2 === 0,
+  cpp: { optimizationFlag: number % 8 < 2 ? null : '-O1' },
+});
 
 type FailedVerdict = Extract<Verdict, { readonly status: 'failed' }>;
 
@@ -100,13 +110,13 @@ class FuzzRun {
         : (JSON.parse(readFileSync(replay, 'utf8')) as readonly FuzzProgram[]);
     return Array.from({ length: Math.ceil(jobs.length / batchSize) }, (_, number) => ({
       jobs: jobs.slice(number * batchSize, (number + 1) * batchSize),
-      emulatePrecisionCasts: (Math.floor(first / batchSize) + number) % 2 === 0,
+      settings: settingsOfBatch(Math.floor(first / batchSize) + number),
     }));
   }
 
   async #work(worker: Worker, batches: Batch[], base: Settings): Promise<void> {
     for (let batch = batches.shift(); batch !== undefined && !this.#isLate(); batch = batches.shift()) {
-      const settings: Settings = { emulatePrecisionCasts: batch.emulatePrecisionCasts, ...base };
+      const settings: Settings = { ...batch.settings, ...base, cpp: { ...batch.settings.cpp, ...base.cpp } };
       const checked = await worker.check(batch.jobs, settings);
       checked.forEach((item) => this.#count(item, settings)); // prettier-ignore
       this.#progress();
@@ -200,7 +210,7 @@ class FuzzRun {
 
 interface Batch {
   readonly jobs: readonly Job[];
-  readonly emulatePrecisionCasts: boolean;
+  readonly settings: Settings;
 }
 
 /** Shrinking must not wander off to another bug: wrong numbers stay wrong numbers, crashes crashes, errors the same error. */
