@@ -23,6 +23,23 @@ interface ClassLoss {
 
 const classAxis = (c: Composer, x: ValueRef): number => (c.rank(x) === 1 ? 0 : 1);
 
+/** The caller's weight of each class along `axis` of `x`, at the dtype of `x`. */
+function classWeights(
+  c: Composer,
+  a: ArgumentReader,
+  { x, axis }: { x: ValueRef; axis: number },
+): ValueRef | undefined {
+  const weight = a.optionalTensor('weight');
+  if (weight === undefined) return undefined;
+  const classes = [c.size(x, axis)];
+  if (!sameShape(c.sizes, c.shape(weight), classes))
+    throw shapeMismatch(
+      `${a.operator.name}: the weight is ${printShape(c.shape(weight))}, not ${printShape(classes)}`,
+      'give a weight for each class',
+    );
+  return c.cast(weight, c.dtype(x));
+}
+
 /** Weights of the targets, 0 where they are ignored; and which class to read there. */
 function targetWeights(
   c: Composer,
@@ -31,14 +48,8 @@ function targetWeights(
 ): { weights: ValueRef; index: ValueRef } {
   const counted = c.op('ne', target, a.int('ignoreIndex'));
   const index = c.where(counted, target, c.full(0, [], 'i64'));
-  const weight = a.optionalTensor('weight');
-  if (weight !== undefined && !sameShape(c.sizes, c.shape(weight), [c.size(logs, classAxis(c, logs))]))
-    throw shapeMismatch(
-      `${a.operator.name}: the weight is ${printShape(c.shape(weight))}`,
-      'give a weight for each class',
-    );
-  const each =
-    weight === undefined ? c.full(float(1), [], c.dtype(logs)) : c.index(c.cast(weight, c.dtype(logs)), [index], [0]);
+  const weight = classWeights(c, a, { x: logs, axis: classAxis(c, logs) });
+  const each = weight === undefined ? c.full(float(1), [], c.dtype(logs)) : c.index(weight, [index], [0]);
   return { weights: c.where(counted, each, c.full(float(0), [], c.dtype(logs))), index };
 }
 
@@ -74,9 +85,9 @@ function classLoss(
 
 /** What label smoothing adds: minus the weighted sum over classes, where the target counts. */
 function smoothed(c: Composer, a: ArgumentReader, { logs, target }: ClassLoss): ValueRef {
-  const [axis, weight] = [classAxis(c, logs), a.optionalTensor('weight')];
-  const scaled =
-    weight === undefined ? logs : c.op('mul', logs, c.along(c.cast(weight, c.dtype(logs)), axis, c.rank(logs)));
+  const axis = classAxis(c, logs);
+  const weight = classWeights(c, a, { x: logs, axis });
+  const scaled = weight === undefined ? logs : c.op('mul', logs, c.along(weight, axis, c.rank(logs)));
   const sums = c.op('neg', c.reduce('sum', scaled, [axis]));
   return c.where(c.op('ne', target, a.int('ignoreIndex')), sums, c.full(float(0), [], c.dtype(logs)));
 }
@@ -88,15 +99,15 @@ function distributionLoss(
   { loss, smoothing }: { loss: ClassLoss; smoothing: number },
 ): ValueRef {
   const { logs, target, dtype } = loss;
-  const [axis, weight] = [classAxis(c, logs), a.optionalTensor('weight')];
+  const axis = classAxis(c, logs);
   requireSameShape(c, a.operator.name, [logs, target]);
   const wide = c.cast(target, c.dtype(logs));
   const classes = c.sizeOperand(c.size(logs, axis), c.dtype(logs));
   const share = c.op('div', float(smoothing), classes);
   const probabilities = smoothing === 0 ? wide : c.op('add', c.op('mul', wide, float(1 - smoothing)), share);
   const terms = c.op('mul', logs, probabilities);
-  const scaled =
-    weight === undefined ? terms : c.op('mul', terms, c.along(c.cast(weight, c.dtype(logs)), axis, c.rank(logs)));
+  const weight = classWeights(c, a, { x: logs, axis });
+  const scaled = weight === undefined ? terms : c.op('mul', terms, c.along(weight, axis, c.rank(logs)));
   const each = c.op('neg', c.reduce('sum', scaled, [axis]));
   if (a.string('reduction') !== 'mean') return reduceLoss(c, a, { value: each, dtype });
   const samples = c.sizeOperand(product(c.shape(each)), c.dtype(logs));
@@ -131,7 +142,7 @@ const positivePart = (c: Composer, x: ValueRef): ValueRef => c.where(c.op('gt', 
 
 /** Mean over classes of max(0, margin - x[target] + x[class])^p, but for the target's own. */
 function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
-  const [input, target, weight, p] = [a.tensor('input'), a.tensor('target'), a.optionalTensor('weight'), a.int('p')];
+  const [input, target, p] = [a.tensor('input'), a.tensor('target'), a.int('p')];
   if (p !== 1 && p !== 2) throw argumentValue('multiMarginLoss', `p is ${String(p)}`, 'use 1 or 2');
   const rows = c.rank(input) < 2 ? c.reshape(c.widen(input), [int(1), c.count(input)]) : c.widen(input);
   const classes = c.flatten(target);
@@ -140,13 +151,11 @@ function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
       `multiMarginLoss: the target is ${printShape(c.shape(target))} for ${printShape(c.shape(input))}`,
       'give a class for each sample',
     );
+  const weight = classWeights(c, a, { x: rows, axis: 1 });
   const own = c.gather(rows, 1, c.unsqueeze(classes, 1));
   const hinge = positivePart(c, c.op('add', c.op('sub', rows, own), float(a.float('margin'))));
   const powered = p === 2 ? square(c, hinge) : hinge;
-  const scaled =
-    weight === undefined
-      ? powered
-      : c.op('mul', powered, c.unsqueeze(c.index(c.cast(weight, c.dtype(rows)), [classes], [0]), 1));
+  const scaled = weight === undefined ? powered : c.op('mul', powered, c.unsqueeze(c.index(weight, [classes], [0]), 1));
   const others = c.where(c.op('ne', c.iota(c.size(rows, 1)), c.unsqueeze(classes, 1)), scaled, float(0));
   const each = wideMean(c, others, { dims: [1], keepdim: false });
   return reduceLoss(c, a, { value: c.rank(target) === 0 ? c.reshape(each, []) : each, dtype: c.dtype(input) });

@@ -170,6 +170,19 @@ describe('in-place operations', () => {
     expect(() => split(out, 1, { out } as never)).toThrow(code('ARGUMENT_VALUE'));
   });
 
+  test('losses of classes want a weight for each class', () => {
+    const [x, labels] = [tensor([[1, 2]], { dtype: 'f32' }), tensor([0])];
+    const code = expect.objectContaining({ code: 'SHAPE_MISMATCH' });
+    for (const weight of [ones([]), ones([1]), ones([1, 2]), ones([3])]) {
+      expect(() => nn.functional.crossEntropy(x, labels, { weight })).toThrow(code);
+      expect(() => nn.functional.crossEntropy(x, ones([1, 2]), { weight })).toThrow(code);
+      expect(() => nn.functional.multiMarginLoss(x, labels, { weight })).toThrow(code);
+    }
+    // As PyTorch 1.13 gives it: the mean over both classes of 3 * (1 - 1 + 2).
+    const weight = tensor([3, 5], { dtype: 'f32' });
+    expect(nn.functional.multiMarginLoss(x, labels, { weight }).item()).toBe(3);
+  });
+
   test('batchNorm moves the running statistics in training', () => {
     const [mean, variance] = [zeros([2]), ones([2])];
     const x = tensor([[1, 10], [3, 30]], { dtype: 'f32' }); // prettier-ignore
