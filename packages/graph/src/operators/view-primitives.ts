@@ -189,13 +189,16 @@ const unfoldPrimitive = view(
   },
 );
 
-/** What asStrided reads lies among the tensor's own elements, as far as the sizes are known. */
-function requireInside(
+/** The places of a layout lie among the elements of a tensor of `shape`, as far as the sizes are known. */
+export function requireInside(
+  operator: string,
   shape: Shape,
   { size, stride, offset }: { readonly size: Shape; readonly stride: Shape; readonly offset: Index },
 ): void {
+  if (size.length !== stride.length)
+    throw argumentValue(operator, 'size and stride have different lengths', 'give a stride for every size');
   if (size.some((extent) => extent.kind === 'int' && extent.value < 0))
-    throw argumentValue('asStrided', `the size ${printShape(size)}`, 'sizes are 0 or more');
+    throw argumentValue(operator, `the size ${printShape(size)}`, 'sizes are 0 or more');
   const known = [...shape, ...size, ...stride, offset].map((each) => (each.kind === 'int' ? each.value : undefined));
   if (known.includes(undefined) || size.some((each) => each.kind === 'int' && each.value === 0)) return;
   const value = (index: Index): number => (index.kind === 'int' ? index.value : 0);
@@ -203,7 +206,7 @@ function requireInside(
   const count = shape.reduce((all, extent) => all * value(extent), 1);
   if ([...stride, offset].some((each) => value(each) < 0) || last >= count)
     throw argumentValue(
-      'asStrided',
+      operator,
       `size ${printShape(size)} by ${printShape(stride)} from ${printShape([offset])} leaves the ${String(count)} elements`,
       'stay inside the tensor',
     );
@@ -219,8 +222,6 @@ const asStrided = view(
     canonical: (builder, a) => {
       const { shape, strides } = builder.meta(a.tensor('input'));
       const [size, stride] = [a.sizes('size'), a.sizes('stride')];
-      if (size.length !== stride.length)
-        throw argumentValue('asStrided', 'size and stride have different lengths', 'give a stride for every size');
       const plain = contiguousStrides(shape);
       const dense =
         shape.some((extent) => builder.sizes.isZero(extent)) ||
@@ -228,7 +229,8 @@ const asStrided = view(
           (extent, axis) => builder.sizes.isOne(extent) || builder.sizes.same(at(strides, axis), at(plain, axis)),
         );
       if (!dense && !sameShape(builder.sizes, strides, plain)) throw layoutUnknown('asStrided', strides);
-      requireInside(shape, { size, stride, offset: a.attr('storageOffset') === null ? zero : a.size('storageOffset') });
+      const offset = a.attr('storageOffset') === null ? zero : a.size('storageOffset');
+      requireInside('asStrided', shape, { size, stride, offset });
       return {
         args: a.args,
         attrs: { size: sizesAttr(size), stride: sizesAttr(stride), storageOffset: a.attr('storageOffset') ?? 0 },

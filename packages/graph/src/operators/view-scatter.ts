@@ -1,15 +1,16 @@
 // The inverse of views: the input with other values where a view of it would read. Places are known, so that all but
 // one are a `where`.
 import { at } from '@tsinductor/base';
-import { subtract } from '@tsinductor/ir';
+import { int, subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, indexOutOfRange, printShape, shapeMismatch } from '../errors.ts';
+import { indexOutOfRange, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { range, sameShape, zero } from '../shape.ts';
+import { requireInside } from './view-primitives.ts';
 
 function selectScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src, index] = [a.tensor('input'), a.tensor('src'), a.int('index')];
@@ -72,15 +73,19 @@ function diagonalScatter(c: Composer, a: ArgumentReader): ValueRef {
 /** Writes at the places that a layout names. */
 function asStridedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src] = [a.tensor('input'), a.tensor('src')];
-  const [shape, strides] = [a.sizes('size'), a.sizes('stride')];
-  if (shape.length !== strides.length)
-    throw argumentValue('asStridedScatter', 'size and stride of different lengths', 'give a stride for every size');
+  const [shape, strides, start] = [a.sizes('size'), a.sizes('stride'), a.optionalInt('storageOffset') ?? 0];
+  requireInside('asStridedScatter', c.shape(x), { size: shape, stride: strides, offset: int(start) });
+  if (!sameShape(c.sizes, c.shape(src), shape))
+    throw shapeMismatch(
+      `asStridedScatter: src is ${printShape(c.shape(src))}, not ${printShape(shape)}`,
+      'give an element for each place',
+    );
   const places = shape.map((extent, axis) =>
     c.along(c.op('mul', c.iota(extent), c.sizeOperand(at(strides, axis))), axis, shape.length),
   );
-  const base = c.full(a.optionalInt('storageOffset') ?? 0, [], 'i64');
+  const base = c.full(start, [], 'i64');
   const index = c.expand(c.fold('add', [base, ...places]), shape);
-  const flat = c.call('indexPut', [c.flatten(x), [index], c.cast(c.expand(src, shape), c.dtype(x))], {
+  const flat = c.call('indexPut', [c.flatten(x), [index], c.cast(src, c.dtype(x))], {
     dims: [0],
     accumulate: false,
   });

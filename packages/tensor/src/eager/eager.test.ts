@@ -170,6 +170,19 @@ describe('in-place operations', () => {
     expect(() => split(out, 1, { out } as never)).toThrow(code('ARGUMENT_VALUE'));
   });
 
+  test("asStridedScatter stays inside its input, and its source has the layout's shape", () => {
+    const [x, src] = [zeros([3, 9]), ones([3, 3])];
+    const code = (expected: string): unknown => expect.objectContaining({ code: expected });
+    const value = code('ARGUMENT_VALUE');
+    expect(() => x.asStridedScatter(src, [3, -1], [3, 9])).toThrow(value);
+    expect(() => x.asStridedScatter(src, [3, 3], [3, 20])).toThrow(value);
+    expect(() => x.asStridedScatter(src, [3, 3], [3, -1])).toThrow(value);
+    expect(() => x.asStridedScatter(src, [3, 3], [3])).toThrow(value);
+    expect(() => x.asStridedScatter(src, [3, 3], [3, 1], { storageOffset: -1 })).toThrow(value);
+    expect(() => x.asStridedScatter(ones([1, 3]), [3, 3], [3, 1])).toThrow(code('SHAPE_MISMATCH'));
+    expect(zeros([2, 2]).asStridedScatter(ones([2]), [2], [2], { storageOffset: 1 }).toArray()).toEqual([[0, 1], [0, 1]]); // prettier-ignore
+  });
+
   test('losses of classes want a weight for each class', () => {
     const [x, labels] = [tensor([[1, 2]], { dtype: 'f32' }), tensor([0])];
     const code = expect.objectContaining({ code: 'SHAPE_MISMATCH' });
