@@ -48,8 +48,8 @@ interface Compared {
   readonly free: number;
 }
 
-/** What tracing may refuse though eager mode accepts it: it depends on values, or on memory that inputs share. */
-const refusals = ['WRITE_OVERLAP', 'DATA_DEPENDENT', 'ALIASED_MUTATION', 'LAYOUT_UNKNOWN'];
+/** What tracing may refuse though eager mode accepts it: it depends on values, or on memory that is shared. */
+const refusals = ['WRITE_OVERLAP', 'DATA_DEPENDENT', 'ALIASED_MUTATION', 'REPEATED_MUTATION', 'LAYOUT_UNKNOWN'];
 
 /** Settings of the compiler for a batch. */
 export type Settings = ConfigPatch;
