@@ -29,6 +29,7 @@ const ofFamily: Readonly<Record<CompilerFamily, readonly string[]>> = {
     '-Wno-psabi',
     '-fschedule-insns', // mixes independent chains of instructions before registers are given: a fifth less time for a GELU,
     '-fsched-pressure', // with an eye on the registers, which products of matrices fill: they lose 8 % without it, and gain 5 %
+    '-fno-tree-slp-vectorize', // lanes are vectors already, and GCC 12 makes -1 of `r[lane] = x[lane] != 0` in vectors of two
   ],
   clang: [],
 };

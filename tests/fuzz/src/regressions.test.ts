@@ -185,6 +185,10 @@ const regressions: readonly Regression[] = [
       { variant: 'whole' },
     ),
   },
+  {
+    symptom: 'the C++ compiler put lanes together to vectors, and truth was -1 in vectors of two',
+    program: program([input('u8', [2], 'positive')], [step('divFloor', [value(0), value(0)])]),
+  },
 ];
 
 ring('what the fuzzer found', () => {
