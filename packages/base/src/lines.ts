@@ -3,7 +3,8 @@
 export class Lines {
   readonly #lines: string[] = [];
   readonly #indent: string;
-  #depth = 0;
+  /** The white space before lines at the present depth. */
+  #margin = '';
 
   constructor(indent = '  ') {
     this.#indent = indent;
@@ -11,16 +12,18 @@ export class Lines {
 
   /** Adds one line (or several, where `text` has line breaks) at the present depth. An empty text is an empty line. */
   line(text = ''): this {
-    for (const part of text.split('\n')) this.#lines.push(part === '' ? '' : this.#indent.repeat(this.#depth) + part);
+    if (!text.includes('\n')) this.#lines.push(text === '' ? '' : this.#margin + text);
+    else for (const part of text.split('\n')) this.#lines.push(part === '' ? '' : this.#margin + part);
     return this;
   }
 
   /** Adds `open`, what `body` writes one level deeper, and `close`. */
   block(open: string, body: () => void, close = '}'): this {
     this.line(open);
-    this.#depth += 1;
+    const outside = this.#margin;
+    this.#margin += this.#indent;
     body();
-    this.#depth -= 1;
+    this.#margin = outside;
     if (close !== '') this.line(close);
     return this;
   }
