@@ -1,36 +1,96 @@
-// Prints how the time from a graph to its C++ grows with the graph: lowering, scheduling, generating, for chains with
-// branches, normalisations and products of 250 to 20,000 calls. Run by `npm run bench:schedule`.
+// Prints how the time from a function to its C++ grows with the number of its calls, for graphs of several kinds: tracing,
+// graph passes, lowering, scheduling, and printing (binding to loops included). Run by `npm run bench:schedule`.
+//
+//   node tools/schedule-curve.mjs [--kind chain,network,groups] [--cold] [CALLS ...]
+//
+// Times are of this process's own CPU, in milliseconds, as others may be running; those of garbage collection and of V8's
+// compiler threads are in them. By default code that has run before is measured, which shows what grows; `--cold` measures
+// each row in a process of its own, as a program that compiles one graph sees it. The digest is of the generated text: it
+// tells whether a change to the compiler changed what it generates.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { stableHash } from '@tsinductor/base';
 import { generateCpp } from '@tsinductor/codegen-cpp';
 import { resolveConfig } from '@tsinductor/config';
-import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
-import { int } from '@tsinductor/ir';
+import { decompose, optimize } from '@tsinductor/graph';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
+import { empty, nn } from '@tsinductor/tensor';
+import { TraceSession } from '@tsinductor/tensor/internal';
 
-const sizes = process.argv.slice(2).map(Number);
-const lengths = sizes.length > 0 ? sizes : [250, 500, 1000, 2000, 5000, 10_000, 20_000];
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    kind: { type: 'string' },
+    cold: { type: 'boolean', default: false },
+    // For `--cold`: one row, as JSON.
+    row: { type: 'boolean', default: false },
+  },
+});
 
-/** Blocks of eleven calls: a gate with a residual, a norm of rows, and in every fourth a product. */
-function network(length) {
-  const b = new GraphBuilder({ expand: true });
-  const meta = contiguousMeta([int(64), int(64)], 'f32');
-  let x = b.placeholder('x', meta);
-  const weight = b.placeholder('weight', meta);
-  const bias = b.placeholder('bias', contiguousMeta([int(64)], 'f32'));
-  for (let calls = 0, block = 0; calls < length; calls += 11, block += 1) {
-    const gated = b.call('mul', [b.call('tanh', [b.call('add', [x, bias])]), x]);
-    const hidden =
-      block % 4 === 0 ? b.call('matmul', [gated, weight]) : b.call('exp', [b.call('mul', [gated, weight])]);
-    const residual = b.call('add', [hidden, x]);
-    const centred = b.call('sub', [residual, b.call('mean', [residual], { dim: [1], keepdim: true })]);
-    const scale = b.call('rsqrt', [b.call('add', [b.call('mean', [b.call('mul', [centred, centred])], { dim: [1], keepdim: true }), scalar(1e-5)])]); // prettier-ignore
-    x = b.call('mul', [centred, scale]);
-  }
-  b.output(x);
-  return b.finish();
-}
+/** Each: shapes of inputs for so many calls, and the function of as many calls over them. */
+const kinds = {
+  /** One value after another, each from the last; every sixteenth is used again far below, so it is stored. */
+  chain: {
+    doc: 'pointwise chain',
+    inputs: () => [[64, 64], [64]],
+    run(calls, [x, bias]) {
+      const steps = [(y) => y.add(bias), (y) => y.tanh(), (y) => y.mul(x), (y) => y.sub(0.5), (y) => y.relu()];
+      const kept = [];
+      let y = x;
+      for (let call = 0; call < calls; call += 1) {
+        if (call % 16 === 15) kept.push(y);
+        y = call % 64 === 63 ? y.add(kept[kept.length >> 1]) : steps[call % steps.length](y);
+      }
+      return [y];
+    },
+  },
+  /** Blocks of a transformer: norms, products, heads as views, softmax, a gate, residuals. */
+  network: {
+    doc: 'layers with matmuls, reductions and views',
+    inputs: () => [[2, 16, 32], [32], [32], [32, 96], [32, 32], [32, 64], [64, 32]],
+    run(calls, [input, gain, bias, project, merge, widen, narrow]) {
+      const heads = (y) => y.reshape([2, 16, 4, 8]).permute([0, 2, 1, 3]);
+      let x = input;
+      for (let call = 0; call < calls; call += 26) {
+        const normed = nn.functional.layerNorm(x, [32], { weight: gain, bias });
+        const [q, k, v] = normed.matmul(project).chunk(3, -1).map(heads);
+        const weights = q.matmul(k.transpose(-1, -2)).mul(0.35).softmax(-1);
+        const attended = weights.matmul(v).permute([0, 2, 1, 3]).reshape([2, 16, 32]);
+        const residual = x.add(attended.matmul(merge));
+        const hidden = nn.functional.layerNorm(residual, [32], { weight: gain, bias }).matmul(widen).gelu();
+        x = residual.add(hidden.matmul(narrow));
+      }
+      return [x];
+    },
+  },
+  /** Adam over many parameters of a few shapes: small groups that do not depend on each other. */
+  groups: {
+    doc: 'Adam over many parameters',
+    inputs(calls) {
+      const shapes = [[64, 64], [64], [32, 128], [256]];
+      const parameters = Array.from({ length: Math.ceil(calls / 12) }, (_, index) => shapes[index % shapes.length]);
+      return parameters.flatMap((shape) => [shape, shape, shape, shape]);
+    },
+    run(_, tensors) {
+      const results = [];
+      for (let first = 0; first < tensors.length; first += 4) {
+        const [parameter, gradient, mean, square] = tensors.slice(first, first + 4);
+        const nextMean = mean.mul(0.9).add(gradient.mul(0.1));
+        const nextSquare = square.mul(0.999).add(gradient.mul(gradient).mul(0.001));
+        const step = nextMean.mul(0.01).div(nextSquare.sqrt().add(1e-8));
+        results.push(parameter.sub(step), nextMean, nextSquare);
+      }
+      return results;
+    },
+  },
+};
 
-/** Milliseconds of this process's own CPU time: others may be running. */
+const config = resolveConfig({ env: {} });
+const target = { isa: 'avx2', threads: 2 };
+
+/** Milliseconds of CPU that a step takes, and what it gives. */
 function timed(work) {
   const start = process.cpuUsage();
   const result = work();
@@ -38,21 +98,48 @@ function timed(work) {
   return [result, (user + system) / 1000];
 }
 
-// The first run of code is slow: it is not what grows.
-generateCpp(schedule(lowerGraph(optimize(network(200))), { config: resolveConfig({ env: {} }) }), {
-  isa: 'avx2',
-  threads: 2,
-});
+function traced({ inputs, run }, calls) {
+  const tensors = inputs(calls).map((shape) => empty(shape));
+  const session = new TraceSession();
+  const standIns = tensors.map((tensor) => session.input(tensor));
+  const { graph } = session.finish(session.run(() => run(calls, standIns)));
+  for (const tensor of tensors) tensor.dispose();
+  return graph;
+}
 
-const config = resolveConfig({ env: {} });
-const columns = ['calls', 'kernels', 'optimize', 'lower', 'schedule', 'generate', 'us per call'];
-process.stdout.write(`${columns.map((name) => name.padStart(12)).join('')}\n`);
-for (const length of lengths) {
-  const graph = network(length);
-  const [optimised, optimizing] = timed(() => optimize(graph));
-  const [program, lowering] = timed(() => lowerGraph(optimised));
+/** One row of the curve. */
+function measure(kind, calls) {
+  const [graph, trace] = timed(() => traced(kinds[kind], calls));
+  const [optimised, passes] = timed(() => optimize(decompose(graph)));
+  const [program, lower] = timed(() => lowerGraph(optimised));
   const [plan, scheduling] = timed(() => schedule(program, { config }));
-  const [, generating] = timed(() => generateCpp(plan, { isa: 'avx2', threads: 2 }));
-  const row = [length, plan.groups.length, optimizing, lowering, scheduling, generating, (1000 * scheduling) / length];
-  process.stdout.write(`${row.map((value) => String(Math.round(value)).padStart(12)).join('')}\n`);
+  const [generated, print] = timed(() => generateCpp(plan, target));
+  const both = scheduling + print;
+  const digest = stableHash(generated.units).slice(0, 8);
+  return [calls, optimised.nodes.length, plan.groups.length, trace, passes, lower, scheduling, print, both, (1000 * both) / calls, digest]; // prettier-ignore
+}
+
+const columns = ['calls', 'nodes', 'kernels', 'trace', 'passes', 'lower', 'schedule', 'print', 'last two', 'us per call', 'digest']; // prettier-ignore
+const write = (cells) => process.stdout.write(`${cells.map((cell) => String(cell).padStart(12)).join('')}\n`);
+const writeRow = (cells) => write(cells.map((cell) => (typeof cell === 'number' ? Math.round(cell) : cell)));
+
+const chosen = options.kind?.split(',') ?? Object.keys(kinds);
+const lengths = positionals.length > 0 ? positionals.map(Number) : [250, 500, 1000, 2000, 5000, 10_000, 20_000];
+
+if (options.row) {
+  process.stdout.write(JSON.stringify(measure(chosen[0], lengths[0])));
+} else {
+  for (const kind of chosen) {
+    process.stdout.write(`${kind}: ${kinds[kind].doc}\n`);
+    write(columns);
+    // The first runs of code are slow: that is not what grows.
+    if (!options.cold) for (let run = 0; run < 3; run += 1) measure(kind, 500);
+    for (const calls of lengths) writeRow(options.cold ? measuredApart(kind, calls) : measure(kind, calls));
+  }
+}
+
+function measuredApart(kind, calls) {
+  const args = [fileURLToPath(import.meta.url), '--row', '--kind', kind, String(calls)];
+  const { stdout } = spawnSync(process.execPath, args);
+  return JSON.parse(String(stdout));
 }

@@ -9,6 +9,7 @@ import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
 import type { Cluster, Link, Outcome } from './cluster.ts';
+import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
@@ -54,6 +55,7 @@ class Fusion {
   readonly #choices: Choices;
   readonly #trial: FusionTrial | undefined;
   readonly #clusters: Cluster[];
+  readonly #paths: DependencePaths;
   /** By pairs of positions: the last reason why they were not joined. */
   readonly #refusals = new Map<string, Pair & { readonly reason: string }>();
   readonly #fused: { readonly position: number; readonly reason: string; readonly bytes: Index }[] = [];
@@ -67,6 +69,7 @@ class Fusion {
     this.#choices = choices;
     this.#trial = trial;
     this.#clusters = nodes.map(singleCluster);
+    this.#paths = new DependencePaths({ nodes, facts, clusterAt: (position) => at(this.#clusters, position) });
   }
 
   /** Joins the node's cluster with those that make what it reads. */
@@ -173,6 +176,7 @@ class Fusion {
 
   #take(joined: Cluster, position: number, why: { readonly reason: string; readonly bytes: Index }): void {
     for (const member of joined.nodes) this.#clusters[member.position] = joined;
+    this.#paths.add(joined);
     this.#fused.push({ position, ...why });
   }
 
@@ -206,7 +210,8 @@ class Fusion {
     if (maxFusionUniqueIoBuffers !== null && this.#buffersUsed(a, b) > maxFusionUniqueIoBuffers)
       return `the group would read and write more than ${String(maxFusionUniqueIoBuffers)} buffers`;
     const isApart = kind !== 'flow';
-    return this.#hasPath(a, b, isApart) || (isApart && this.#hasPath(b, a, true))
+    return this.#paths.has({ from: a, to: b, direct: isApart }) ||
+      (isApart && this.#paths.has({ from: b, to: a, direct: true }))
       ? 'another group has to run between them'
       : undefined;
   }
@@ -233,28 +238,6 @@ class Fusion {
     const theirs = reads.filter(({ isLeft }) => !isLeft).flatMap((side) => side.reads);
     const both = theirs.filter((read) => ours.some((own) => own.buffer === read.buffer && equal(own.at, read.at)));
     return [...new Set(both.map(({ buffer }) => buffer))].map((id) => this.#bytes(id)).reduce(add, int(0));
-  }
-
-  /** Whether `to` depends on `from` through other clusters (or, with `direct`, at all). */
-  #hasPath(from: Cluster, to: Cluster, direct: boolean): boolean {
-    const last = at(to.nodes, to.nodes.length - 1).position;
-    const seen = new Set<Cluster>([from]);
-    const queue = this.#successors(from, last).filter((next) => direct || next !== to);
-    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-      if (next === to) return true;
-      if (seen.has(next)) continue;
-      seen.add(next);
-      queue.push(...this.#successors(next, last));
-    }
-    return false;
-  }
-
-  /** Clusters that read what `cluster` makes and begin by `last`: no later one leads back before it. */
-  #successors(cluster: Cluster, last: number): Cluster[] {
-    const readers = cluster.nodes.flatMap(({ node }) => node.outs.flatMap((out) => this.#facts.readers(out)));
-    return [...new Set(readers.map((reader) => at(this.#clusters, reader)))].filter(
-      (next) => next !== cluster && at(next.nodes, 0).position <= last,
-    );
   }
 
   /** Larger buffers first; those of unknown size before all, in the order given. */

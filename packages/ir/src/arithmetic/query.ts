@@ -2,8 +2,10 @@
 import type { Axis, Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { printIndex } from '../print/print-index.ts';
-import { fromTerms, termsOf } from './polynomial.ts';
+import { fromTerms, termOf } from './polynomial.ts';
 import type { Term } from './polynomial.ts';
+
+const none: readonly Index[] = [];
 
 /** The expressions that `index` is directly made of. */
 export function indexOperands(index: Index): readonly Index[] {
@@ -12,7 +14,7 @@ export function indexOperands(index: Index): readonly Index[] {
     case 'size':
     case 'axis':
     case 'indirect':
-      return [];
+      return none;
     case 'sum':
     case 'product':
     case 'min':
@@ -33,10 +35,14 @@ function visit(index: Index, leaf: (index: Index) => void): void {
 /** The names of the axes that occur. */
 export function freeAxes(index: Index): ReadonlySet<string> {
   const names = new Set<string>();
-  visit(index, (leaf) => {
-    if (leaf.kind === 'axis') names.add(leaf.axis.name);
-  });
+  addFreeAxes(index, names);
   return names;
+}
+
+/** Adds the names of the axes that occur to those that others have. */
+export function addFreeAxes(index: Index, names: Set<string>): void {
+  if (index.kind === 'axis') names.add(index.axis.name);
+  else for (const operand of indexOperands(index)) addFreeAxes(operand, names);
 }
 
 /** The axes that occur, by name. */
@@ -73,8 +79,11 @@ export const freeIndirects = (index: Index): ReadonlySet<ScalarId> =>
 /** The number that `index` is, where it is one. */
 export const constantValue = (index: Index): number | undefined => (index.kind === 'int' ? index.value : undefined);
 
-const mentions = (index: Index, axis: string): boolean =>
-  index.kind === 'axis' ? index.axis.name === axis : indexOperands(index).some((operand) => mentions(operand, axis));
+function mentions(index: Index, axis: string): boolean {
+  if (index.kind === 'axis') return index.axis.name === axis;
+  for (const operand of indexOperands(index)) if (mentions(operand, axis)) return true;
+  return false;
+}
 
 /**
  * What a step along `axis` adds, where that is the same at every point of it: the stride, 0 where the axis does not occur;
@@ -83,12 +92,15 @@ const mentions = (index: Index, axis: string): boolean =>
 export function coefficientOf(index: Index, axis: Axis | string): Index | undefined {
   const name = typeof axis === 'string' ? axis : axis.name;
   const slopes: Term[] = [];
-  for (const { coefficient, factors } of termsOf(index)) {
-    const positions = factors.flatMap((factor, position) => (mentions(factor, name) ? [position] : []));
-    const [position] = positions;
-    if (position === undefined) continue;
-    if (positions.length > 1 || factors[position]?.kind !== 'axis') return undefined;
-    slopes.push({ coefficient, factors: factors.filter((_, other) => other !== position) });
+  for (const part of index.kind === 'sum' ? index.items : [index]) {
+    // Most parts of an expression are about other axes.
+    if (!mentions(part, name)) continue;
+    const { coefficient, factors } = termOf(part);
+    const position = factors.findIndex((factor) => mentions(factor, name));
+    if (factors[position]?.kind !== 'axis') return undefined;
+    const others = factors.filter((_, other) => other !== position);
+    if (others.some((factor) => mentions(factor, name))) return undefined;
+    slopes.push({ coefficient, factors: others });
   }
   return fromTerms(slopes);
 }
