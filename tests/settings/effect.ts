@@ -84,3 +84,26 @@ export function wrappedCompiler(before: string): string {
 
 /** For `wrappedCompiler`: a command for generated graphs only. */
 export const forGraphs = (command: string): string => `if grep -q 'int run_' $text; then ${command}; fi`;
+
+/**
+ * A C++ compiler that compiles the same text with the same flags once: settings that change keys but not the code cost a copy.
+ * The file to write is the last argument.
+ */
+export function copyingCompiler(): string {
+  const copies = freshDirectory();
+  const path = join(freshDirectory(), 'c++');
+  const lines = [
+    '#!/bin/sh',
+    'text=$(mktemp)',
+    'trap "rm -f $text" EXIT',
+    'cat > $text',
+    'for output; do :; done',
+    `copy=${copies}/$(echo "$*" | sed 's/ [^ ]*$//' | cat - $text | cksum | tr ' ' -)`,
+    'if [ -f $copy ]; then cp $copy "$output"; exit; fi',
+    '/usr/bin/c++ "$@" < $text || exit',
+    'if [ -f "$output" ]; then cp "$output" $copy; fi',
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}

@@ -11,7 +11,7 @@ import type { Tensor } from 'tsinductor';
 import { cachingEffects } from './caching-effects.ts';
 import { cppEffects } from './cpp-effects.ts';
 import { diagnosticsEffects } from './diagnostics-effects.ts';
-import { freshDirectory, reportOf, temporaryTop } from './effect.ts';
+import { copyingCompiler, freshDirectory, reportOf, temporaryTop } from './effect.ts';
 import type { Effect } from './effect.ts';
 import { executionEffects } from './execution-effects.ts';
 import { layoutEffects } from './layout-effects.ts';
@@ -66,8 +66,9 @@ describe('the cache key', () => {
   const fn = (x: Tensor): Tensor => x.add(1).sum(-1);
   const x = randn([4, 4]);
   const cacheDir = freshDirectory();
+  const cxx = [copyingCompiler()];
   const keyWith = (options: Readonly<Record<string, unknown>>): string | undefined =>
-    reportOf(fn, [x], { cacheDir, ...options }).cacheKey;
+    reportOf(fn, [x], { cacheDir, 'cpp.cxx': cxx, ...options }).cacheKey;
 
   /** Values that still compile natively here, where any other value would not. */
   const others: Partial<Record<SettingName, SettingValue>> = {

@@ -181,7 +181,7 @@ ${rows.join('\n')}
 }
 
 const flags: readonly string[] = [
-  '-std=c++17', '-O2', '-fno-math-errno', '-ffp-contract=off', '-fwrapv', '-fno-exceptions', '-fno-strict-aliasing', '-w', '-Wno-psabi',
+  '-std=c++17', '-O1', '-fno-math-errno', '-ffp-contract=off', '-fwrapv', '-fno-exceptions', '-fno-strict-aliasing', '-w', '-Wno-psabi',
 ]; // prettier-ignore
 
 function execute(batch: CppBatch, memories: readonly Memory[], { compiler, flags: own, emulator }: Machine): void {
