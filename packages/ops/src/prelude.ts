@@ -52,6 +52,7 @@ export type PreludeName =
   | 'where_'
   | 'div_'
   | 'rem_'
+  | 'mulwords_'
   | 'shl_'
   | 'shr_'
   | 'gcd_'
@@ -115,6 +116,11 @@ export const preludeFunctions: Readonly<Record<PreludeName, PreludeFunction>> = 
     arity: 2,
     dtypes: numbers,
     doc: 'Remainder with the sign of x: on floats the exact fmod of C; on integers x % y, where x % 0 is 0.',
+  },
+  mulwords_: {
+    arity: 2,
+    dtypes: ['i64'],
+    doc: 'The product of the lower 32 bits of x and y as unsigned numbers, as 64 bits. x86: vpmuludq.',
   },
   shl_: { arity: 2, dtypes: integers, doc: 'x << y, bits shifted out are lost; 0 where y is not in [0, width).' },
   shr_: {

@@ -1,6 +1,6 @@
 // Random numbers as operators, for traces: the same words and the same mapping as in random.ts, on tensors of i64 whose
-// values are unsigned 32-bit words. Products wrap; the upper half is shifted down and masked, so their sign does not
-// matter.
+// lower halves are unsigned 32-bit words. What is above them is left as it falls: products are of lower halves alone, and only
+// the words that a round ends with are masked.
 import type { DType } from '@tsinductor/base';
 import { dispatchInPlace, dispatchOne } from './dispatch.ts';
 import { leadingBits, philoxConstants } from './philox.ts';
@@ -17,7 +17,7 @@ type Operand = Tensor | number | ReturnType<typeof float>;
 
 const op = (name: string, ...operands: readonly Operand[]): Tensor => dispatchOne(name, operands);
 const low = (x: Tensor): Tensor => op('bitwiseAnd', x, word);
-const high = (x: Tensor): Tensor => low(op('bitwiseRightShift', x, 32));
+const high = (x: Tensor): Tensor => op('bitwiseRightShift', x, 32);
 const xor = (x: Operand, ...rest: readonly Operand[]): Operand => rest.reduce((all, y) => op('bitwiseXor', all, y), x);
 const to = (x: Tensor, dtype: DType): Tensor => dispatchOne('to', [x, dtype]);
 
@@ -26,16 +26,16 @@ function words(state: Tensor, count: number): readonly Tensor[] {
   const { multiply0, multiply1, grow0, grow1, rounds } = philoxConstants;
   const [seed, calls] = [0, 1].map((position) => dispatchOne('select', [state, 0, position])) as [Tensor, Tensor];
   const position = dispatchOne('arange', [count]);
-  let [x0, x1, x2, x3]: Operand[] = [low(position), high(position), low(calls), high(calls)];
-  let [k0, k1] = [low(seed), high(seed)];
+  let [x0, x1, x2, x3]: Operand[] = [position, high(position), calls, high(calls)];
+  let [k0, k1] = [seed, high(seed)];
   for (let round = 0; round < rounds; round += 1) {
-    const first: Tensor = op('mul', x0 ?? 0, multiply0);
-    const second: Tensor = op('mul', x2 ?? 0, multiply1);
-    [x0, x1, x2, x3] = [xor(high(second), x1 ?? 0, k0), low(second), xor(high(first), x3 ?? 0, k1), low(first)];
-    [k0, k1] = [low(op('add', k0, grow0)), low(op('add', k1, grow1))];
+    const first = op('mulWords', x0 ?? 0, multiply0);
+    const second = op('mulWords', x2 ?? 0, multiply1);
+    [x0, x1, x2, x3] = [xor(high(second), x1 ?? 0, k0), second, xor(high(first), x3 ?? 0, k1), first];
+    [k0, k1] = [op('add', k0, grow0), op('add', k1, grow1)];
   }
   dispatchInPlace('add', [dispatchOne('select', [state, 0, 1]), 1]);
-  return [x0, x1, x2, x3] as Tensor[];
+  return ([x0, x1, x2, x3] as Tensor[]).map(low);
 }
 
 const countOf = (shape: readonly number[]): number => shape.reduce((count, size) => count * size, 1);

@@ -5,7 +5,7 @@ export type { Case } from './loops/cases.ts';
 export { blankMemory, memoryOf, programMemory, programOutputs, readMemory } from './loops/kernel-memory.ts';
 export { compileNative, hasCompiler } from './loops/native-runner.ts';
 export type { Compiled, NativeCall, NativeResult, NativeUnit } from './loops/native-runner.ts';
-export { allCases, same, values } from './loops/op-cases.ts';
+export { allCases, wrongElement } from './loops/op-cases.ts';
 export type { OpCase } from './loops/op-cases.ts';
 export { differences, expected, inputsOf } from './loops/outcomes.ts';
 export { axis, entryBuffers, loops, makeElements, ProgramMaker } from './loops/programs.ts';

@@ -16,7 +16,7 @@ const growth = [0x9e3779b9n, 0xbb67ae85n] as const;
 const rounds = 10;
 const lowWord = 0xffffffffn;
 
-/** Arithmetic on i64 tiles that hold unsigned 32-bit words; products wrap, and only their bits are used. */
+/** Arithmetic on i64 tiles whose lower halves are unsigned 32-bit words; what is above them is left as it falls. */
 class Words {
   readonly #builder: TileBuilder;
 
@@ -34,7 +34,7 @@ class Words {
   }
 
   high(tile: Tile): Tile {
-    return this.low(this.apply('bitwiseRightShift', tile, 32n));
+    return this.apply('bitwiseRightShift', tile, 32n);
   }
 
   xor(a: Tile, b: Tile, c: Tile): Tile {
@@ -53,16 +53,16 @@ function philoxWords(call: Call): readonly Tile[] {
   };
   const [seed, offset] = broadcastAll([wide('seed'), wide('offset')], call.site) as [Tile, Tile];
   const zero = builder.constant(0n, { dtype: 'i64', shape: offset.shape });
-  let [x0, x1, x2, x3] = [words.low(offset), words.high(offset), zero, zero];
-  let [k0, k1] = [words.low(seed), words.high(seed)];
+  let [x0, x1, x2, x3] = [offset, words.high(offset), zero, zero];
+  let [k0, k1] = [seed, words.high(seed)];
   for (let round = 0; round < rounds; round += 1) {
-    const product0 = words.apply('mul', x0, multipliers[0]);
-    const product1 = words.apply('mul', x2, multipliers[1]);
-    [x0, x1, x2, x3] = [words.xor(words.high(product1), x1, k0), words.low(product1), words.xor(words.high(product0), x3, k1), words.low(product0)];
-    k0 = words.low(words.apply('add', k0, growth[0]));
-    k1 = words.low(words.apply('add', k1, growth[1]));
+    const product0 = words.apply('mulWords', x0, multipliers[0]);
+    const product1 = words.apply('mulWords', x2, multipliers[1]);
+    [x0, x1, x2, x3] = [words.xor(words.high(product1), x1, k0), product1, words.xor(words.high(product0), x3, k1), product0];
+    k0 = words.apply('add', k0, growth[0]);
+    k1 = words.apply('add', k1, growth[1]);
   }
-  return [x0, x1, x2, x3];
+  return [x0, x1, x2, x3].map((word) => words.low(word));
 } // prettier-ignore
 
 const parameters = ['seed', 'offset'];

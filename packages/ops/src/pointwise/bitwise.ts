@@ -57,6 +57,17 @@ export const bitwiseLeftShift: Binary = binary('bitwiseLeftShift', {
   evaluate: shiftLeft,
 });
 
+export const mulWords: Binary = binary('mulWords', {
+  doc: 'The product of the lower 32 bits of x and y, as unsigned numbers: what random words are mixed by.',
+  formula: '(x mod 2^32) (y mod 2^32)',
+  rule: 'promote',
+  accepts: ['i64'],
+  internal: true,
+  traits: { commutative: true, cost: 1 },
+  c: prelude('mulwords_'),
+  evaluate: { bigint: (x = 0n, y = 0n) => BigInt.asUintN(32, x) * BigInt.asUintN(32, y) },
+});
+
 export const bitwiseRightShift: Binary = binary('bitwiseRightShift', {
   doc: 'x shifted right by y bits, filled with the sign; all sign where y is negative or not below the width.',
   formula: 'x >> y',

@@ -90,13 +90,15 @@ export function permuted(rows: number, columns: number, width?: number): Case {
   };
 }
 
-export function scanned(rows: number, columns: number): Case {
+export function scanned(rows: number, columns: number, along: 'rows' | 'columns' = 'rows'): Case {
   const { maker, i, j, load } = matrix('scanned', [rows, columns]);
   const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
-  maker.reduce(out, { kind: 'scan', axes: [i], over: [j], state: [f32], bodies: fold('add', 0, load) });
-  const nest = loops([[i, 'parallel'], [j, 'reduction']], [0]); // prettier-ignore
+  const [kept, over] = along === 'rows' ? [i, j] : [j, i];
+  const bodies = fold('add', 0, load);
+  maker.reduce(out, { kind: 'scan', axes: [kept], over: [over], point: [i, j], state: [f32], bodies });
+  const nest = loops([[kept, 'parallel'], [over, 'reduction']], [0]); // prettier-ignore
   return {
-    name: 'scanned',
+    name: `scanned along ${along}`,
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
     sizes: none,
     tolerance: 0,

@@ -3,9 +3,9 @@ import { allDTypes, at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { axisIndex } from '@tsinductor/ir';
 import type { Schedule } from '@tsinductor/ir';
-import { pointwise, resultOfRule } from '@tsinductor/ops';
+import { evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseOp } from '@tsinductor/ops';
-import { axis, loops, makeElements, ProgramMaker } from './programs.ts';
+import { axis, entryBuffers, loops, makeElements, ProgramMaker } from './programs.ts';
 import type { ElementArray } from './programs.ts';
 
 const floats = [
@@ -18,7 +18,7 @@ const integers = [
 ];
 
 /** Every pair of neighbours at a growing distance, so that binary ops see many combinations. */
-export function values(dtype: DType, operand: number, count: number): ElementArray {
+function values(dtype: DType, operand: number, count: number): ElementArray {
   const array = makeElements(dtype, count);
   const list = dtypeInfo[dtype].category === 'float' ? floats : integers;
   for (let index = 0; index < count; index++) {
@@ -76,5 +76,30 @@ export const allCases = (count: number): readonly OpCase[] =>
       : computeDTypes.filter((dtype) => accepts(op, dtype)).map((dtype) => makeCase(op, dtype, count)),
   );
 
-export const same = (left: number | bigint, right: number | bigint): boolean =>
+const same = (left: number | bigint, right: number | bigint): boolean =>
   Object.is(left, right) || (Number.isNaN(left) && Number.isNaN(right));
+
+/**
+ * Runs a case of `count` elements by `run`, which gets the buffers of its entry and fills the last one: the first element that is
+ * not what the table's evaluator gives, as a line. Any NaN is like any other.
+ */
+export function wrongElement(
+  { op, dtype, result, operands, schedule }: OpCase,
+  count: number,
+  run: (buffers: readonly Uint8Array[]) => void,
+): string | undefined {
+  const inputs = operands.map((operand, slot) => values(operand, slot, count));
+  const buffers = entryBuffers(schedule, { inputs: new Map(inputs.entries()), sizes: new Map() }, 0);
+  run(buffers);
+  const actual = makeElements(result, count);
+  new Uint8Array(actual.buffer).set(at(buffers, inputs.length));
+  const compute = evaluator(op, dtype);
+  for (let element = 0; element < count; element++) {
+    const args = inputs.map((input) => at<number | bigint>(input, element));
+    const wanted = compute(...args);
+    const found: number | bigint = at<number | bigint>(actual, element);
+    if (!same(found, result === 'f32' ? Math.fround(Number(wanted)) : wanted))
+      return `${op.name}(${args.join(', ')}) at ${dtype} is ${String(found)}, not ${String(wanted)}`;
+  }
+  return undefined;
+}

@@ -85,10 +85,8 @@ export class ProgramMaker {
     return node.id;
   }
 
-  reduce(out: BufferId, { axes, over, state, bodies, kind = 'reduce' }: Reduction): number {
-    const writes = [
-      kind === 'scan' ? this.place(out, [...axes, ...over].map(axisIndex)) : this.place(out, axes.map(axisIndex)),
-    ];
+  reduce(out: BufferId, { axes, over, state, bodies, kind = 'reduce', point }: Reduction): number {
+    const writes = [this.place(out, (point ?? (kind === 'scan' ? [...axes, ...over] : axes)).map(axisIndex))];
     const node = {
       kind,
       id: this.nodes.length,
@@ -133,6 +131,8 @@ interface Reduction {
   readonly state: readonly DType[];
   readonly bodies: Readonly<Record<'init' | 'step' | 'merge' | 'finish', Body>>;
   readonly kind?: 'reduce' | 'scan';
+  /** The axes of the out's places, where they are in another order. */
+  readonly point?: readonly Axis[];
 }
 
 export const body = (build: (builder: BodyBuilder) => readonly ScalarId[]): Body => {
