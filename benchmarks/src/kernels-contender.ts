@@ -1,11 +1,13 @@
-// The kernels of examples/kernels, launched as a user would launch them: what the kernel language gives, beside what the
-// compiler makes of the same functions.
+// The kernels of examples/kernels, launched into memory that is there: what the kernel language gives, beside what the compiler
+// makes of the same functions. Compiled functions take their results from the pool as it is. `emptyLike`, with which the
+// examples make theirs, clears memory of the JavaScript heap, which is no part of a kernel.
 import { tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
-import { softmax } from '../../examples/kernels/dist/fused-softmax.js';
-import { layerNorm } from '../../examples/kernels/dist/layer-norm.js';
-import { matmul } from '../../examples/kernels/dist/matmul.js';
-import { add } from '../../examples/kernels/dist/vector-add.js';
+import { cdiv, nextPowerOf2 } from 'tsinductor/dsl';
+import { softmaxKernel } from '../../examples/kernels/dist/fused-softmax.js';
+import { layerNormKernel } from '../../examples/kernels/dist/layer-norm.js';
+import { tunedMatmul } from '../../examples/kernels/dist/matmul.js';
+import { addKernel } from '../../examples/kernels/dist/vector-add.js';
 import type { PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
@@ -15,22 +17,43 @@ type Input = (position: number) => Tensor;
 
 interface Operation {
   readonly shapes: readonly (readonly number[])[];
-  readonly launch: (input: Input) => Tensor;
+  readonly result: readonly number[];
+  readonly launch: (input: Input, out: Tensor) => void;
 }
 
 const operations: Readonly<Record<string, (params: PrepareRequest['params']) => Operation>> = {
-  add: ({ n = 0 }) => ({ shapes: [[n], [n]], launch: (input) => add(input(0), input(1)) }),
-  softmax: ({ rows = 0, columns = 0 }) => ({ shapes: [[rows, columns]], launch: (input) => softmax(input(0)) }),
+  add: ({ n = 0 }) => ({
+    shapes: [[n], [n]],
+    result: [n],
+    launch: (input, out) => {
+      const args = { x: input(0), y: input(1), out, n, BLOCK: 1024 };
+      addKernel.launch(({ BLOCK }) => [cdiv(n, BLOCK)], args);
+    },
+  }),
+  softmax: ({ rows = 0, columns = 0 }) => ({
+    shapes: [[rows, columns]],
+    result: [rows, columns],
+    launch: (input, out) => {
+      softmaxKernel.launch([rows], { x: input(0), out, columns, BLOCK: nextPowerOf2(columns) });
+    },
+  }),
   layerNorm: ({ rows = 0, columns = 0 }) => ({
     shapes: [[rows, columns], [columns], [columns]],
-    launch: (input) => layerNorm(input(0), { weight: input(1), bias: input(2) }),
+    result: [rows, columns],
+    launch: (input, out) => {
+      const [x, weight, bias] = [input(0), input(1), input(2)];
+      layerNormKernel.launch([rows], { x, weight, bias, out, columns, epsilon: 1e-5, BLOCK: nextPowerOf2(columns) });
+    },
   }),
-  matmul: ({ m = 0, k = 0, n = 0 }) => ({
+  matmul: ({ m: M = 0, k: K = 0, n: N = 0 }) => ({
     shapes: [
-      [m, k],
-      [k, n],
+      [M, K],
+      [K, N],
     ],
-    launch: (input) => matmul(input(0), input(1)),
+    result: [M, N],
+    launch: (input, c) => {
+      tunedMatmul.launch(({ BM, BN }) => [cdiv(M, BM), cdiv(N, BN)], { a: input(0), b: input(1), c, M, N, K });
+    },
   }),
 };
 
@@ -39,16 +62,13 @@ function prepare(request: PrepareRequest): Runnable | undefined {
   if (operation === undefined) return undefined;
   const given = inputsOf(request);
   const inputs = operation.shapes.map((shape, i) => tensor(given[i] ?? []).reshape([...shape]));
-  const launch = (): Tensor => operation.launch((position) => inputs[position] ?? tensor([]));
-  let result = launch();
-  return {
-    outputs: 1,
-    run: () => {
-      result.dispose();
-      result = launch();
-    },
-    output: () => result.data(),
+  const elements = operation.result.reduce((count, extent) => count * extent, 1);
+  const out = tensor(new Float32Array(elements)).reshape([...operation.result]);
+  const run = (): void => {
+    operation.launch((position) => inputs[position] ?? out, out);
   };
+  run();
+  return { outputs: 1, run, output: () => out.data() };
 }
 
 await serve({ version: () => 'workspace', prepare });

@@ -1,4 +1,5 @@
 // Our own contender: each operation of the suites as a user would write it, compiled.
+import { at } from '@tsinductor/base';
 import { openDevices } from '@tsinductor/compiler';
 import { printDecision } from '@tsinductor/ir';
 import { compile, tensor } from 'tsinductor';
@@ -34,12 +35,14 @@ interface Operation {
 const value = (params: Params, name: string): number => params[name] ?? 0;
 const matrix = (params: Params): readonly number[] => [value(params, 'rows'), value(params, 'columns')];
 
-/** The inputs of a workload by position; every one is there, because the workload declares it. */
+/** The inputs of a workload by position. It names those that it declares; behind them stands the first one. */
 type Named = (inputs: readonly [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) => Tensor | Tensor[];
 const named =
   (fn: Named): TensorFunction =>
-  (...inputs) =>
-    fn(inputs as unknown as Parameters<Named>[0]);
+  (...inputs) => {
+    const input = (position: number): Tensor => inputs[position] ?? at(inputs, 0);
+    return fn([input(0), input(1), input(2), input(3), input(4), input(5)]);
+  };
 
 const operations: Readonly<Record<string, (params: Params) => Operation>> = {
   add: ({ n = 0 }) => ({ shapes: [[n], [n]], fn: named(([x, z]) => x.add(z)) }),
