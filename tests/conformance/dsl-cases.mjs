@@ -83,7 +83,7 @@ export const coreCases = {
   nextPowerOf2: [store('tl.full([N], tl.nextPowerOf2(3 * N - 1), tl.i32)', { out: always('i32') })],
   softmax: [store('tl.softmax(a)', { dtypes: floats, values: 'small' }), storeGrid('tl.softmax(a2, { axis: 0 })', { dtypes: floats, values: 'small' })],
   load: [store('tl.load(x + offs, offs < N - 1, 5)', { dtypes: numbers }), store('tl.load(x + offs * 3, b > 0)'), store('tl.load(x + (tl.load(pick + offs) & 1023))'), storeGrid('tl.load(x + g, tl.expandDims(tl.arange(0, R), 1) < 3 && tl.expandDims(tl.arange(0, C), 0) < n, 1)', { dtypes: numbers })],
-  store: [line('tl.store(out + offs, a, offs < n);'), line('tl.store(out + offs * 2 + 1, a, b > 0);'), line('tl.store(out + (N - 1) - offs, a);'), line('tl.store(out + 7, tl.load(x));')],
+  store: [line('tl.store(out + offs, a, offs < n);'), line('tl.store(out + offs * 2 + 1, a, b > 0);'), line('tl.store(out + (N - 1) - offs, a);'), line('tl.store(out + ((offs * 5 + tl.load(pick)) & (N - 1)), a);'), line('tl.store(out + ((offs * 3 + tl.load(pick)) & (N - 1)), a, b > 0);'), line('tl.store(out + 7, tl.load(x));')],
   dot: [line('const p = tl.load(x + tl.expandDims(tl.arange(0, R), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0)); const q = tl.load(y + tl.expandDims(tl.arange(0, 8), 1) * C + tl.expandDims(tl.arange(0, C), 0)); tl.store(out + g, tl.dot(p, q));', { dtypes: ['f32', 'f64', 'f16', 'bf16', 'i8', 'i32'], out: (dtype) => (isFloat(dtype) ? dtypeInfo[dtype].compute : 'i32'), values: 'small' }),
     line('const p = tl.load(x + tl.expandDims(tl.arange(0, R), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0)); const q = tl.trans(tl.load(y + tl.expandDims(tl.arange(0, C), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0))); tl.store(out + g, tl.dot(p, q, tl.full([R, C], 2, tl.f32)));', { dtypes: ['f32', 'f16', 'bf16'], out: always('f32'), values: 'small' }),
     line('const i = tl.arange(0, 32); const p = tl.load(x + tl.expandDims(i, 1) * 32 + tl.expandDims(i, 0)); const q = tl.load(y + tl.expandDims(i, 1) * 32 + tl.expandDims(i, 0)); tl.store(out + tl.expandDims(i, 1) * 32 + tl.expandDims(i, 0), tl.dot(p, q, tl.zeros([32, 32], tl.f32)));', { dtypes: ['f32', 'f16', 'bf16'], out: always('f32'), values: 'small' }),
@@ -121,7 +121,7 @@ export const coreCases = {
   maxConstancy: [store('tl.load(x + tl.maxConstancy(offs >> 2, 1))')],
   debugBarrier: [line('tl.store(out + offs, a); tl.debugBarrier(); tl.store(out + 4096 + offs, tl.load(out + (N - 1) - offs));')],
   staticAssert: [line("tl.staticAssert(N > 0, 'N'); tl.store(out + offs, a);")],
-  devicePrint: [line("tl.devicePrint('', n); tl.store(out + offs, a);")],
+  devicePrint: [line("tl.devicePrint('n ', n); tl.store(out + offs, a); tl.devicePrint('a ', a, b);"), line("for (const k of tl.range(0, n, 5)) tl.devicePrint('100% \"', a2 + tl.cast(k, tl.D), tl.max(a)); tl.devicePrint('done');", { dtypes: numbers, grid: [2, 1, 2] })],
   deviceAssert: [line("tl.deviceAssert(offs >= 0, 'offs'); tl.store(out + offs, a);")],
 }; // prettier-ignore
 

@@ -1,18 +1,27 @@
 // What runs the programs of the kernel language: the interpreter, which says what is right, and the back ends. A back end is
-// `build(programs)`, which gives a function for each: (grid, arguments) => nothing, writing into the arrays.
+// `build(programs)`, which gives a function for each: (grid, arguments) => the lines that it prints, writing into the arrays.
 import { stableHash } from '@tsinductor/base';
-import { generateBlock, generateBlocks } from '@tsinductor/codegen-cpp';
+import { generateBlock, generateBlocks, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
 import { emulatedUnit, generateCudaBlocks } from '@tsinductor/codegen-cuda';
-import { defaultSession, emulationMessage } from '@tsinductor/compiler';
+import { defaultSession, emulationMessage, tellPrinted } from '@tsinductor/compiler';
 import { interpretBlock } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
 
 export const interpret = (program, grid, args) => {
+  const lines = [];
   interpretBlock(program, {
     grid,
     args: args.map((value) => (typeof value === 'number' ? value : { elements: value })),
-    print: () => undefined,
+    print: (line) => lines.push(line),
   });
+  return lines;
+};
+
+/** The lines of a log that native code has written. */
+const linesOf = (bridge, { library, symbol, log }) => {
+  const lines = [];
+  tellPrinted({ bridge, entry: bridge.load(library, symbol), log, print: (line) => lines.push(line) });
+  return lines;
 };
 
 /** Which programs `generate` has a form for. */
@@ -49,7 +58,7 @@ async function buildCpp(programs) {
   const machine = session.requireNative();
   const target = { isa: machine.isa, mayAlias: false };
   const isBound = boundBy(programs, (program) => generateBlock(program, target));
-  const { units, entries } = generateBlocks(
+  const { units, entries, logs } = generateBlocks(
     programs.filter((_, index) => isBound[index]),
     target,
   );
@@ -57,9 +66,11 @@ async function buildCpp(programs) {
   return runners(programs, isBound, (_, position) => {
     const entry = machine.bridge.load(library, entries[position]);
     return (grid, args) => {
-      const arrays = arraysOf(args);
+      const log = logs[position] ? [new BigInt64Array(printLogWords)] : [];
+      const arrays = [...arraysOf(args), ...log];
       const addresses = arrays.map((array) => machine.bridge.addressOf(array));
       machine.bridge.bind(entry, Float64Array.from([...addresses, ...grid]), { buffers: arrays.length, sizes: 3 })();
+      return log.flatMap((words) => linesOf(machine.bridge, { library, symbol: printedEntry, log: words }));
     };
   });
 }
@@ -83,6 +94,10 @@ async function buildEmulated(programs) {
       const table = Float64Array.from([...arrays.map((array) => machine.bridge.addressOf(array)), ...sizes]);
       const status = machine.bridge.bind(entry, table, { buffers: arrays.length, sizes: sizes.length })();
       if (status !== 0) throw new Error(emulationMessage(machine.bridge, library));
+      const log = new BigInt64Array(printLogWords);
+      const moveLog = machine.bridge.load(library, unit.logEntry);
+      machine.bridge.bind(moveLog, Float64Array.of(machine.bridge.addressOf(log)), { buffers: 1, sizes: 0 })();
+      return linesOf(machine.bridge, { library, symbol: unit.printedEntry, log });
     };
     const [{ notes }] = unit.programs[position].kernels;
     return Object.assign(run, { sumsInOwnOrder: notes.some((note) => note.includes('by matrix instructions')) });

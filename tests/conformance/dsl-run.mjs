@@ -1,5 +1,5 @@
-// Runs programs of the kernel language on a back end and compares every element with the interpreter's, bit for bit; any NaN
-// is like any other. Only what an executor says it sums in another order (see `sumsInOwnOrder`) is held to the bound of a
+// Runs programs of the kernel language on a back end and compares every element with the interpreter's, bit for bit, and every
+// line that is printed; any NaN is like any other. Only what an executor says it sums in another order (see `sumsInOwnOrder`) is held to the bound of a
 // contraction instead: n * epsilon * sum |x|, which the interpreter computes from the arguments' magnitudes.
 import { argumentsFor, programsOf } from './dsl-cases.mjs';
 import { backends, interpret } from './dsl-executors.mjs';
@@ -43,13 +43,20 @@ function boundOf({ program, grid }, args) {
   return { magnitudes, summands };
 }
 
-/** What an executor reports instead of a result. */
-function failureOf(run) {
+/** The first line that is another one. */
+function lineDifference(expected, actual) {
+  const length = Math.max(expected.length, actual.length);
+  for (let index = 0; index < length; index++)
+    if (expected[index] !== actual[index]) return `it prints ${actual[index]}, not ${expected[index]}`;
+  return undefined;
+}
+
+/** What an executor prints, or reports instead of a result. */
+function linesOrFailure(run) {
   try {
-    run();
-    return undefined;
+    return { lines: run() };
   } catch (error) {
-    return error.message;
+    return { failure: error.message, lines: [] };
   }
 }
 
@@ -69,17 +76,15 @@ export async function runDsl(entries, { backend = 'cpp', runs, perText, batch = 
       for (let seed = 0; seed < wanted; seed++) {
         const args = argumentsFor(one, seed * 31 + index);
         const [expected, actual] = [copy(args), copy(args)];
-        interpret(one.program, one.grid, expected);
+        const printed = interpret(one.program, one.grid, expected);
         total.cases += 1;
         if (compiled[index] === undefined) {
           total.interpreted += 1;
           continue;
         }
         const bound = compiled[index].sumsInOwnOrder === true ? boundOf(one, args) : undefined;
-        const wrong =
-          failureOf(() => {
-            compiled[index](one.grid, actual);
-          }) ?? difference(one.program, { expected, actual, bound });
+        const { lines, failure } = linesOrFailure(() => compiled[index](one.grid, actual));
+        const wrong = failure ?? difference(one.program, { expected, actual, bound }) ?? lineDifference(printed, lines);
         if (wrong !== undefined)
           total.mismatches.push(
             `${one.entry} ${one.dtype} ${JSON.stringify(one.shape)} seed ${seed}: ${wrong}\n  ${one.text}`,

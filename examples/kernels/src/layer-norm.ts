@@ -23,7 +23,7 @@ export const layerNormKernel = kernel(
     const mean = tl.sum(values, { axis: 0 }) / columns;
     const centered = mask ? values - mean : 0;
     const variance = tl.sum(centered * centered, { axis: 0 }) / columns;
-    const scaled = centered / tl.sqrt(variance + epsilon);
+    const scaled = centered * tl.rsqrt(variance + epsilon);
     tl.store(out + row + offs, scaled * tl.load(weight + offs, mask) + tl.load(bias + offs, mask), mask);
   },
 );

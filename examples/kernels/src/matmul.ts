@@ -44,13 +44,18 @@ export const configurations = [
   { BM: 128, BN: 128, BK: 128 },
 ] as const;
 
-const tuned = matmulKernel.autotune({ configs: configurations, key: ['M', 'N', 'K'], bench: { warmup: 5, rep: 20 } });
+/** The kernel with the best tiles for its shape. */
+export const tunedMatmul = matmulKernel.autotune({
+  configs: configurations,
+  key: ['M', 'N', 'K'],
+  bench: { warmup: 5, rep: 20 },
+});
 
 /** a @ b of contiguous matrices, with the best tiles for their shape. */
 export function matmul(a: Tensor, b: Tensor, options: LaunchOptions = {}): Tensor {
   const [M, K, N] = [a.size(0), a.size(1), b.size(1)];
   const c = empty([M, N]);
-  tuned.launch(({ BM, BN }) => [cdiv(M, BM), cdiv(N, BN)], { a, b, c, M, N, K }, options);
+  tunedMatmul.launch(({ BM, BN }) => [cdiv(M, BM), cdiv(N, BN)], { a, b, c, M, N, K }, options);
   return c;
 }
 

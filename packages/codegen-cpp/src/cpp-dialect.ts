@@ -8,7 +8,8 @@ import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import { conversion } from './prelude/cast-functions.ts';
 import * as memory from './prelude/memory-functions.ts';
-import { opFunction } from './prelude/op-functions.ts';
+import { printLine, printLogType } from './prelude/print-functions.ts';
+import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
 import { kernelFrame } from './kernel-frame.ts';
@@ -21,56 +22,85 @@ const call = (definition: Definition, args: readonly string[]): Expression =>
 
 const named = (definition: Definition): Expression => primary(definition.name, [definition]);
 
-export const cppDialect = (isa: Isa): Dialect => ({
+export function cppDialect(isa: Isa): Dialect {
+  const prelude = new Prelude(isa);
+  return dialectOf(prelude);
+}
+
+const dialectOf = (prelude: Prelude): Dialect => ({
   name: 'c++',
   reserved: reservedWords,
-  type: (type) => named(typeDefinition(type)),
+  type: (type) => named(prelude.of(typeDefinition, type)),
   element: (dtype) => named(elementDefinition(dtype)),
-  constant,
-  apply: (apply) => spellApply(apply, isa),
-  cast: (value, from, to) => {
-    const needs: Definition[] = [];
-    const text = conversion({ from, to, isa }, operand(value), needs);
-    return compound(text, needs);
-  },
+  constant: (type, value) => constant(type, value, prelude),
+  apply: (apply) => spellApply(apply, prelude),
+  cast: (value, from, to) => cast(value, { from, to, isa: prelude.isa }),
   bitcast: (value, from, to) => bitcast(value, from, to),
-  broadcast: (value, to) => call(special.splatFunction(to), [value.text]),
-  half: (value, from, part) => call(special.halfFunction(from, part), [value.text]),
-  first: (count, type) => call(memory.firstFunction(type), [count]),
-  ramp: (type) => named(special.rampDefinition(type)),
+  broadcast: (value, to) => call(prelude.of(special.splatFunction, to), [value.text]),
+  half: (value, from, part) => call(prelude.of(special.halfFunction, from, part), [value.text]),
+  first: (count, type) => call(prelude.of(memory.firstFunction, type), [count]),
+  ramp: (type) => named(prelude.of(special.rampDefinition, type)),
   indexCall: (name, args, type) => {
     const wide = type.lanes === 1 ? args : args.map((arg) => `${typeName(type)}{} + (${arg})`);
     return call(special.indexFunction(name, type), wide);
   },
   indexScalar: (text, type) => (type.dtype === 'i32' ? `(i32)${/^\w+$/.test(text) ? text : `(${text})`}` : text),
-  load: (access, type, other) => load(access, type, { other, isa }),
-  store: (access, type, value) => store(access, type, { ...value, isa }),
+  load: (access, type, other) => load(access, type, { other, prelude }),
+  store: (access, type, value) => store(access, type, { ...value, prelude }),
   check: ({ type, value, extent, site, count }) => {
     const lanes = type.lanes === 1 ? [] : [count ?? String(type.lanes)];
-    return call(special.checkFunction(type, isa), [value, extent, ...lanes, String(site), 'status']);
+    return call(prelude.of(special.checkFunction, type, prelude.isa), [
+      value,
+      extent,
+      ...lanes,
+      String(site),
+      'status',
+    ]);
   },
   transpose: ({ dtype, from, fromStep, to, toStep, rows, columns, tile, whole }) =>
     whole
       ? call(special.transposeTile(dtype, tile), [from, fromStep, to, toStep])
       : call(special.transposeAny(dtype, tile), [from, fromStep, to, toStep, rows, columns]),
   fence: () =>
-    isa === 'avx512' || isa === 'avx2'
+    prelude.isa === 'avx512' || prelude.isa === 'avx2'
       ? primary('__asm__ volatile("sfence" ::: "memory")')
       : primary('__atomic_thread_fence(__ATOMIC_SEQ_CST)'),
   prefetch: (address, intent) => primary(`__builtin_prefetch(${address}, ${intent === 'read' ? '0' : '1'})`),
-  scratch: ({ name, dtype, size, shared }) => {
-    invariant(shared === undefined, 'a kernel for a CPU has no shared memory');
-    const element = elementDefinition(dtype);
-    return primary(`alignas(64) ${element.name} ${name}[${String(size)}]`, [element]);
-  },
+  scratch,
   unrollHint: (times) => `#pragma GCC unroll ${String(times)}`,
   inlineFunction: (signature) => `${inlined} ${signature}`,
   longFunction: (signature) => `static ${signature}`,
   rareFunction: (signature) => `static __attribute__((noinline, cold)) ${signature}`,
   nowhere: (mask, type) =>
-    type.lanes === 1 ? compound(`!${operand(mask)}`) : call(special.nowhereFunction(type, isa), [mask.text]),
+    type.lanes === 1
+      ? compound(`!${operand(mask)}`)
+      : call(prelude.of(special.nowhereFunction, type, prelude.isa), [mask.text]),
   parallelCall: ({ kernel, body, total, grain }) =>
     call(special.parallelFunction, ['runtime', body, `const_cast<${kernel}_args *>(&args)`, total, grain]),
+  ...onlyForLaunches,
+  fetch: (fetch) => fetchExpression(fetch, dialectOf(prelude)),
+  print: printLine,
+  printLog: named(printLogType),
+  frame: kernelFrame,
+});
+
+function cast(value: Expression, types: Parameters<typeof conversion>[0]): Expression {
+  const needs: Definition[] = [];
+  const text = conversion(types, operand(value), needs);
+  return compound(text, needs);
+}
+
+function scratch({ name, dtype, size, shared }: Parameters<Dialect['scratch']>[0]): Expression {
+  invariant(shared === undefined, 'a kernel for a CPU has no shared memory');
+  const element = elementDefinition(dtype);
+  return primary(`alignas(64) ${element.name} ${name}[${String(size)}]`, [element]);
+}
+
+/** What only kernels with a launch ask for. */
+const onlyForLaunches: Pick<
+  Dialect,
+  'barrier' | 'shuffle' | 'copyAsync' | 'copies' | 'matrixLoad' | 'matrixMultiply' | 'atomic'
+> = {
   barrier: () => onlyLaunched('barrier'),
   shuffle: () => onlyLaunched('shuffle'),
   copyAsync: () => onlyLaunched('asynchronous copy'),
@@ -78,9 +108,7 @@ export const cppDialect = (isa: Isa): Dialect => ({
   matrixLoad: () => onlyLaunched('load of matrices by a warp'),
   matrixMultiply: () => onlyLaunched('product of matrices by a warp'),
   atomic: () => onlyLaunched('atomic update'),
-  fetch: (fetch) => fetchExpression(fetch, cppDialect(isa)),
-  frame: kernelFrame,
-});
+};
 
 /** A thread of a parallel loop meets no other until the loop ends. */
 function onlyLaunched(what: string): Expression {
@@ -88,10 +116,10 @@ function onlyLaunched(what: string): Expression {
 }
 
 /** A number as C++ writes it: floats in decimal where that is exact and short, else in hexadecimal. */
-function constant(type: ValueType, value: ScalarConstant): Expression {
+function constant(type: ValueType, value: ScalarConstant, prelude: Prelude): Expression {
   const scalar = scalarLiteral(type.dtype, value);
   if (type.lanes === 1) return scalar.startsWith('-') ? compound(scalar) : primary(scalar);
-  return call(special.splatFunction(type), [scalar]);
+  return call(prelude.of(special.splatFunction, type), [scalar]);
 }
 
 export function scalarLiteral(dtype: DType, value: ScalarConstant): string {
@@ -116,7 +144,7 @@ function floatText(dtype: DType, value: number): string {
   return floatLiteral(dtype, value);
 }
 
-function spellApply({ op, type, operands, args }: ApplyText, isa: Isa): Expression {
+function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): Expression {
   const { c: spelling, arity } = pointwise[op];
   const own = at(operands, 0);
   if (spelling?.kind === 'infix') return infix({ operator: spelling.operator, type, own, args });
@@ -124,7 +152,7 @@ function spellApply({ op, type, operands, args }: ApplyText, isa: Isa): Expressi
   if (spelling?.name === 'where_') return choose(type, args);
   const name = spelling?.name as Exclude<PreludeName, 'where_'>;
   return call(
-    opFunction({ name, type: own, isa }, arity),
+    prelude.op(name, own, arity),
     args.map((arg) => arg.text),
   );
 }
@@ -181,77 +209,93 @@ function bitcast(value: Expression, from: ValueType, to: ValueType): Expression 
 
 interface LoadContext {
   readonly other: Expression | undefined;
-  readonly isa: Isa;
+  readonly prelude: Prelude;
 }
 
 const address = ({ buffer, at: place }: AccessText): string => (place === '0' ? buffer : `${buffer} + ${place}`);
 
-function load(access: AccessText, type: ValueType, { other, isa }: LoadContext): Expression {
-  if (type.lanes === 1) return loadScalar(access, type, other);
+function load(access: AccessText, type: ValueType, { other, prelude }: LoadContext): Expression {
+  if (type.lanes === 1) return loadScalar(access, type, { other, prelude });
   const p = address(access);
   const { layout, step, count } = access;
   if (layout === 'contiguous' && access.mask === undefined) {
     return count === undefined
-      ? call(memory.loadFunction(type), [p])
-      : call(memory.loadFirstFunction(type, isa), [p, count]);
+      ? call(prelude.of(memory.loadFunction, type), [p])
+      : call(prelude.of(memory.loadFirstFunction, type, prelude.isa), [p, count]);
   }
-  const mask = maskOf(access, type);
-  const rest = other ?? constant(type, 0);
+  const mask = maskOf(access, type, prelude);
+  const rest = other ?? constant(type, 0, prelude);
   const extra = mask === undefined ? [] : [mask.text, rest.text];
   const needs = mask === undefined ? [] : [...mask.needs, ...rest.needs];
   const place = layout === 'contiguous' ? [p] : [p, step];
-  const expression = call(partialLoad(access, type, { masked: mask !== undefined, isa }), [...place, ...extra]);
+  const expression = call(partialLoad(access, type, { masked: mask !== undefined, prelude }), [...place, ...extra]);
   return { ...expression, needs: [...expression.needs, ...needs] };
 }
 
-function partialLoad(access: AccessText, type: ValueType, { masked, isa }: { masked: boolean; isa: Isa }): Definition {
+function partialLoad(
+  access: AccessText,
+  type: ValueType,
+  { masked, prelude }: { masked: boolean; prelude: Prelude },
+): Definition {
   switch (access.layout) {
     case 'contiguous':
-      return memory.loadMaskedFunction(type, isa);
+      return prelude.of(memory.loadMaskedFunction, type, prelude.isa);
     case 'strided':
-      return memory.loadStridedFunction(type, masked);
+      return prelude.of(memory.loadStridedFunction, type, masked);
     case 'gather':
-      return memory.gatherFunction(type, access.offsets ?? type, { masked, isa });
+      return memory.gatherFunction(type, access.offsets ?? type, { masked, isa: prelude.isa });
   }
 }
 
 /** The lanes of an access, where not all: those of its mask among the first that there are. */
-function maskOf({ count, mask }: AccessText, { lanes }: ValueType): Expression | undefined {
+function maskOf({ count, mask }: AccessText, { lanes }: ValueType, prelude: Prelude): Expression | undefined {
   if (count === undefined) return mask === undefined ? undefined : primary(mask);
-  const first = call(memory.firstFunction({ dtype: 'bool', lanes }), [count]);
+  const first = call(prelude.of(memory.firstFunction, { dtype: 'bool', lanes }), [count]);
   return mask === undefined ? first : primary(`(${mask} & ${first.text})`, first.needs);
 }
 
-function loadScalar(access: AccessText, type: ValueType, other: Expression | undefined): Expression {
+function loadScalar(access: AccessText, type: ValueType, { other, prelude }: LoadContext): Expression {
   const element = `${access.buffer}[${access.at}]`;
   const value = type.dtype === 'bool' ? `${element} != 0` : element;
   if (access.mask === undefined) return type.dtype === 'bool' ? compound(value) : primary(value);
-  const rest = other ?? constant(type, 0);
+  const rest = other ?? constant(type, 0, prelude);
   return compound(`${access.mask} ? ${type.dtype === 'bool' ? `(${value})` : value} : ${rest.text}`, rest.needs);
 }
 
 interface StoreContext {
   readonly text: string;
   readonly hint: 'stream' | undefined;
-  readonly isa: Isa;
+  readonly prelude: Prelude;
 }
 
-function store(access: AccessText, type: ValueType, { text, hint, isa }: StoreContext): Expression {
+function store(access: AccessText, type: ValueType, { text, hint, prelude }: StoreContext): Expression {
   const { count, mask, layout, step } = access;
   if (type.lanes === 1) {
     const assignment = `${access.buffer}[${access.at}] = ${text}`;
     return primary(mask === undefined ? assignment : `if (${mask}) ${assignment}`);
   }
   const p = address(access);
-  const lanes = maskOf(access, type);
+  const lanes = maskOf(access, type, prelude);
   const contiguous = layout === 'contiguous';
+  if (layout === 'gather') return storeAtOffsets(access, type, { text, lanes });
   if (lanes === undefined) {
-    if (!contiguous) return call(memory.storeStridedFunction(type), [p, step, text]);
-    const streams = hint === 'stream' && (isa === 'avx512' || isa === 'avx2');
-    return call(streams ? memory.streamFunction(type) : memory.storeFunction(type), [p, text]);
+    if (!contiguous) return call(prelude.of(memory.storeStridedFunction, type), [p, step, text]);
+    const streams = hint === 'stream' && prelude.canStream;
+    return call(prelude.of(streams ? memory.streamFunction : memory.storeFunction, type), [p, text]);
   }
   if (mask === undefined && contiguous && count !== undefined)
-    return call(memory.storeFirstFunction(type, isa), [p, count, text]);
-  const expression = call(memory.storeMaskedFunction(type), [p, contiguous ? '1' : step, lanes.text, text]);
+    return call(prelude.of(memory.storeFirstFunction, type, prelude.isa), [p, count, text]);
+  const expression = call(prelude.of(memory.storeMaskedFunction, type), [p, contiguous ? '1' : step, lanes.text, text]);
   return { ...expression, needs: [...expression.needs, ...lanes.needs] };
+}
+
+/** Lanes to offsets, those that `lanes` has where it is given. */
+function storeAtOffsets(
+  access: AccessText,
+  type: ValueType,
+  { text, lanes }: { readonly text: string; readonly lanes: Expression | undefined },
+): Expression {
+  const scatter = memory.scatterFunction(type, access.offsets ?? type, lanes !== undefined);
+  const expression = call(scatter, [address(access), access.step, ...(lanes === undefined ? [] : [lanes.text]), text]);
+  return { ...expression, needs: [...expression.needs, ...(lanes?.needs ?? [])] };
 }

@@ -98,6 +98,14 @@ describe('generated C++', () => {
     expect(textOf(cases.summed('columns', [4096, 1024]))).not.toContain('prefetch');
   });
 
+  test('scans columns of a large array several rows at a time, and asks for the rows after these', () => {
+    const text = textOf(cases.scanned(4096, 1024, 'columns'));
+    expect(text).toContain('4 rows at a time into 1024 columns');
+    expect(text.match(/__builtin_prefetch\(x \+ [^;]* \+ (4096|5120|6144|7168), 0\);/g)).toHaveLength(4);
+    expect(textOf(cases.scanned(70, 300, 'columns'))).not.toContain('prefetch');
+    expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('rows at a time');
+  });
+
   test('reads a long row of memory as two streams where one pass reads it', () => {
     const halves = /\+ j\);[^]*load_f32x16\(x \+ i \* 8192 \+ j \+ 4096\);/;
     expect(textOf(cases.summed('rows', [1024, 8192]))).toMatch(halves);

@@ -13,6 +13,7 @@ import {
 import type {
   ConstantsLayout,
   Definition,
+  Dialect,
   Layout,
   PrintedKernel,
   ValueContext,
@@ -24,6 +25,7 @@ import { cppDialect } from './cpp-dialect.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
 import { bindGroup } from './strategy/bind-group.ts';
+import type { BindOptions } from './strategy/bind-group.ts';
 import type { CpuTarget } from './target.ts';
 import { assembleUnits } from './units.ts';
 import type { CppUnit, EntryText } from './units.ts';
@@ -65,24 +67,32 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget)
 
 /** The kernels of a group of graphs, as the Kernel IR: what `generateCpp` prints. */
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
-  const directory = new BufferDirectory(schedule);
-  return schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false, directory }));
+  const options = { target, anonymous: false, directory: new BufferDirectory(schedule), wideSteps: new Map() };
+  return schedule.groups.map((group) => bindGroup(group, schedule, options));
 }
 
 class Generator {
   readonly #target: CpuTarget;
+  readonly #dialect: Dialect;
   readonly #shares: boolean;
   readonly #kernels = new Map<string, PrintedKernel>();
   readonly #entries: EntryText[] = [];
   readonly #written: WrittenFunctions = new Map();
+  readonly #wideSteps: BindOptions['wideSteps'] = new Map();
 
   constructor(target: CpuTarget, shares: boolean) {
     this.#target = target;
+    this.#dialect = cppDialect(target.isa);
     this.#shares = shares;
   }
 
   addSchedule(schedule: Schedule): Omit<CppProgram, 'units'> {
-    const options = { target: this.#target, anonymous: this.#shares, directory: new BufferDirectory(schedule) };
+    const options: BindOptions = {
+      target: this.#target,
+      anonymous: this.#shares,
+      directory: new BufferDirectory(schedule),
+      wideSteps: this.#wideSteps,
+    };
     const kernels = schedule.groups.map((group) => bindGroup(group, schedule, options));
     for (const kernel of kernels) verifyKernel(kernel);
     const printed = kernels.map((kernel) => this.#print(kernel));
@@ -110,7 +120,7 @@ class Generator {
     if (known !== undefined) return known;
     const spread = (this.#target.units ?? 1) > 1;
     const printed = printKernel(kernel, {
-      dialect: cppDialect(this.#target.isa),
+      dialect: this.#dialect,
       name: full,
       written: this.#written,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
@@ -122,7 +132,7 @@ class Generator {
 
   #writeEntry(layout: Layout, kernels: readonly Kernel[], printed: readonly PrintedKernel[]): string {
     const { program } = layout.schedule;
-    const dialect = cppDialect(this.#target.isa);
+    const dialect = this.#dialect;
     const needs: Definition[] = [elementDefinition('i64')];
     const context: ValueContext = {
       dialect,

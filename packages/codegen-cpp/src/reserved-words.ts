@@ -8,7 +8,7 @@ do double dynamic_cast else enum explicit export extern false float for friend g
 new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short
 signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
 typename union unsigned using virtual void volatile wchar_t while xor xor_eq main
-linux unix i386 context args runtime status parallel Runtime lanes_mask
+linux unix i386 context args runtime status log parallel print_line take_printed Runtime PrintLog lanes_mask
 f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool8`;
 
 export const reservedWords: ReadonlySet<string> = new Set([...words.split(/\s+/), ...functionNames]);

@@ -22,16 +22,17 @@ export interface CpuTarget {
 export interface CpuModel {
   /** Bytes of a vector register; 0: scalar code. */
   readonly vectorBytes: number;
+  readonly vectorRegisters: number;
   /** Rows and vectors of the register tile of a matrix product. */
   readonly tileRows: number;
   readonly tileVectors: number;
 }
 
 export const cpuModels: Readonly<Record<Isa, CpuModel>> = {
-  avx512: { vectorBytes: 64, tileRows: 6, tileVectors: 4 },
-  avx2: { vectorBytes: 32, tileRows: 6, tileVectors: 2 },
-  neon: { vectorBytes: 16, tileRows: 6, tileVectors: 4 },
-  scalar: { vectorBytes: 0, tileRows: 4, tileVectors: 4 },
+  avx512: { vectorBytes: 64, vectorRegisters: 32, tileRows: 6, tileVectors: 4 },
+  avx2: { vectorBytes: 32, vectorRegisters: 16, tileRows: 6, tileVectors: 2 },
+  neon: { vectorBytes: 16, vectorRegisters: 32, tileRows: 6, tileVectors: 4 },
+  scalar: { vectorBytes: 0, vectorRegisters: 0, tileRows: 4, tileVectors: 4 },
 };
 
 /** Lanes of a full vector of elements with `bytes` bytes. */
@@ -65,12 +66,16 @@ export const aheadBytes: number = 1024;
 /**
  * How many vectors a loop computes side by side whose work per point, in machine operations, is above `over` and up to `upTo`:
  * short reductions, which wait for their own sums, and long chains of operations, such as an exponential, which wait for each
- * other.
+ * other: more of those that are single instructions, where there are registers for them.
  */
-export const sideBySide: Readonly<Record<'reductions' | 'points', SideBySide>> = {
+export const sideBySide: Readonly<Record<'reductions' | 'points' | 'instructions', SideBySide>> = {
   reductions: { over: 0, upTo: 8, vectors: 8 },
   points: { over: 16, upTo: 128, vectors: 2 },
+  instructions: { over: 16, upTo: 96, vectors: 4 },
 };
+
+/** Registers that `sideBySide.instructions` takes. */
+export const manyRegisters: number = 32;
 
 export interface SideBySide {
   readonly over: number;

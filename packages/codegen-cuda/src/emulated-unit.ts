@@ -1,6 +1,6 @@
 // A CUDA batch as a C++ unit that runs on the host: the emulation's header, the unchanged source, and for each program an
-// entry with the C ABI of compiled graphs, which launches its kernels one after the other. One more entry hands out the
-// message of the latest failure.
+// entry with the C ABI of compiled graphs, which launches its kernels one after the other. More entries hand out the message
+// of the latest failure, and what was printed.
 import { Lines } from '@tsinductor/base';
 import { Definitions, printScalarIndex, safeName } from '@tsinductor/codegen';
 import type { ValueContext } from '@tsinductor/codegen';
@@ -22,12 +22,18 @@ export interface EmulatedUnit {
   readonly programs: readonly EmulatedProgram[];
   /** The symbol of the entry that writes the latest message (at most 512 bytes, ending in 0) to its first buffer. */
   readonly messageEntry: string;
+  /** The symbol of the entry that moves what was printed into five words; `printedEntry` gives its text out. */
+  readonly logEntry: string;
+  /** The symbol of the entry that copies the text of such words (its first buffer) to memory (its second), and frees it. */
+  readonly printedEntry: string;
 }
 
 /** What an entry returns where the emulation found a fault. */
 export const emulationFailed = -1;
 
 const messageEntry = 'emulation_message';
+const logEntry = 'emulation_log';
+const printedEntry = 'emulation_printed';
 
 export interface EmulationOptions {
   /** The text of the emulation's header. */
@@ -48,19 +54,31 @@ export function emulatedUnit({ source, programs }: CudaBatch, { header, name }: 
     'namespace entries {',
     ...functions,
     ...entries,
-    messageText,
+    entriesText,
     '}',
     '',
   ];
-  return { name: `${name}.cpp`, source: text.join('\n'), programs: named, messageEntry };
+  return { name: `${name}.cpp`, source: text.join('\n'), programs: named, messageEntry, logEntry, printedEntry };
 }
 
-const messageText = [
-  `extern "C" __attribute__((weak)) int ${messageEntry}(char *const *buffers, const long *, const Runtime *) {`,
-  '  strcpy(buffers[0], emulation::message());',
-  '  return 0;',
-  '}',
-  '',
+const handsOut = (entry: string, statements: readonly string[]): string => {
+  const lines = new Lines();
+  const opening = `extern "C" __attribute__((weak)) int ${entry}(char *const *buffers, const long *, const Runtime *) {`;
+  lines.block(opening, () => {
+    for (const statement of statements) lines.line(statement);
+    lines.line('return 0;');
+  });
+  return lines.toString();
+};
+
+const entriesText = [
+  handsOut(messageEntry, ['strcpy(buffers[0], emulation::message());']),
+  handsOut(logEntry, ['*(emulation::PrintLog *)buffers[0] = emulation::takeLog();']),
+  handsOut(printedEntry, [
+    'const emulation::PrintLog &log = *(const emulation::PrintLog *)buffers[0];',
+    'memcpy(buffers[1], log.text, log.bytes);',
+    'free(log.text);',
+  ]),
 ].join('\n');
 
 const sizeName = (name: string): string => safeName(name, cudaDialect.reserved);

@@ -62,7 +62,7 @@ export interface CheckText {
 
 /** A parameter of a kernel. */
 export interface ParameterText {
-  readonly kind: 'buffer' | 'size' | 'status';
+  readonly kind: 'buffer' | 'size' | 'status' | 'log';
   readonly name: string;
   /** The type of an element of a buffer, or of a size. */
   readonly type: string;
@@ -203,6 +203,15 @@ export interface Dialect {
   /** Whether a bool of `type` is false in every lane: what code may branch on. */
   readonly nowhere: (mask: Expression, type: ValueType) => Expression;
   readonly parallelCall: (call: ParallelText) => Expression;
+  readonly print: (line: LineText) => Expression;
+  /** The type of the memory that printed lines go to, which is a parameter then; undefined where the machine has its own. */
+  readonly printLog: Expression | undefined;
+}
+
+/** A line for whoever runs the kernel: text, and scalars as expressions. */
+export interface LineText {
+  readonly unit: string;
+  readonly parts: readonly (string | { readonly type: ValueType; readonly text: string })[];
 }
 
 export interface StoreValue {

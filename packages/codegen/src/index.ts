@@ -12,6 +12,7 @@ export type {
   FetchText,
   KernelFrame,
   KernelText,
+  LineText,
   MatrixLoadText,
   MatrixMultiplyText,
   ParallelText,
@@ -23,8 +24,8 @@ export type {
 } from './dialect.ts';
 export { floatLiteral, hexadecimal } from './float-literal.ts';
 export { commentText, functionNames, originText, safeName, snakeCase } from './names.ts';
-export { printKernel } from './print-kernel.ts';
-export type { PrintedKernel, PrintOptions } from './print-kernel.ts';
+export { printfArguments } from './print-line.ts';
+export { type PrintedKernel, printKernel, type PrintOptions } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
 export type { ValueContext } from './print-value.ts';
 export type { WrittenFunctions } from './decomposed-function.ts';
@@ -49,10 +50,10 @@ export type { BlockScope, KnownHome } from './block/block-scope.ts';
 export { apply, argumentValue, constantOf, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
-export { elementValue } from './block/element-value.ts';
-export type { GatherOp } from './block/element-value.ts';
+export { elementValue, type GatherOp } from './block/element-value.ts';
 export { scalarTileIndex, tileIndex } from './block/tile-index.ts';
 export { bindProgramIds, bindRegion, bindScalar, scalarOfIndex } from './block/block-walk.ts';
 export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
 export { readVariable } from './block/carried.ts';
+export { printBare, printElement, type PrintOp } from './block/print-element.ts';
 export { scalarIndexOf, type Update, updateOf, whereTrue } from './block/statements.ts';

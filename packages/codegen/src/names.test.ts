@@ -1,6 +1,6 @@
 // Text from users enters comments only, and cannot leave them; names of ours are never words of the language.
 import { describe, expect, test } from '@jest/globals';
-import { commentText, originText, safeName, snakeCase } from './names.ts';
+import { commentText, originText, safeName, snakeCase, usedBy } from './names.ts';
 
 describe('comments', () => {
   test.each([
@@ -40,4 +40,10 @@ test('names avoid reserved words', () => {
   expect(safeName('and', new Set(['and']))).toBe('and_');
   expect(safeName('x', new Set(['and']))).toBe('x');
   expect(snakeCase('logicalAnd')).toBe('logical_and');
+});
+
+test('a text uses whole words outside of its strings', () => {
+  const uses = usedBy('x_1 = load(xs + i); check("sum of y", xs); z + 0x1fp2f;');
+  expect(['x_1', 'load', 'xs', 'i', 'z'].map(uses)).toEqual([true, true, true, true, true]);
+  expect(['x', '_1', 'oad', 'y', 'sum', 'f', 's'].map(uses)).toEqual([false, false, false, false, false, false, false]);
 });

@@ -37,3 +37,16 @@ export function originText(origins: readonly { readonly op: string }[]): string 
   const shown = unique.slice(0, 6).join(', ');
   return commentText(unique.length > 6 ? `${shown} and ${String(unique.length - 6)} more` : shown);
 }
+
+/** Which names a text uses, outside of its strings. */
+export function usedBy(text: string): (name: string) => boolean {
+  const code = text.includes('"') ? text.replace(/"(?:[^"\\]|\\.)*"/g, '') : text;
+  return (name) => {
+    for (let from = code.indexOf(name); from !== -1; from = code.indexOf(name, from + name.length)) {
+      if (!isWordPart(code[from - 1]) && !isWordPart(code[from + name.length])) return true;
+    }
+    return false;
+  };
+}
+
+const isWordPart = (letter: string | undefined): boolean => letter !== undefined && /\w/.test(letter);

@@ -1,8 +1,9 @@
 // Statements that stand for instructions of a machine: copies that are under way while threads go on, matrices by the threads
-// of a warp. Every spelling is the dialect's answer.
-import type { HardwareStmt, MemoryPlace } from '@tsinductor/ir';
+// of a warp, memory that is asked for or made visible; and the lines that a kernel prints. Every spelling is the dialect's answer.
+import type { HardwareStmt, MemoryPlace, Stmt } from '@tsinductor/ir';
 import type { Expression } from './dialect.ts';
 import { safeName } from './names.ts';
+import { spellLine } from './print-line.ts';
 import { printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
@@ -34,4 +35,15 @@ export function spellHardware(statement: HardwareStmt, context: ValueContext): E
       return dialect.matrixMultiply({ dtype, sum: address(sum), left: left ?? [], right: right ?? [] });
     }
   }
+}
+
+type EffectStmt = Stmt & { readonly kind: 'fence' | 'print' | 'prefetch' };
+
+/** Statements that change nothing that the kernel computes. */
+export function spellEffect(statement: EffectStmt, context: ValueContext): Expression {
+  const { dialect } = context;
+  if (statement.kind === 'fence') return dialect.fence();
+  if (statement.kind === 'print') return spellLine(statement, context);
+  const address = `${safeName(statement.buffer, dialect.reserved)} + ${printScalarIndex(statement.at, context)}`;
+  return dialect.prefetch(address, statement.intent);
 }

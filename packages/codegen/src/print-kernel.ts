@@ -8,8 +8,8 @@ import type { Condition, Kernel, Stmt } from '@tsinductor/ir';
 import type { WrittenFunctions } from './decomposed-function.ts';
 import { Definitions } from './dialect.ts';
 import type { Definition, Dialect, Expression, KernelFrame, ParameterText } from './dialect.ts';
-import { commentText, originText, safeName } from './names.ts';
-import { spellHardware } from './print-hardware.ts';
+import { commentText, originText, safeName, usedBy } from './names.ts';
+import { spellEffect, spellHardware } from './print-hardware.ts';
 import { printAccess, printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
@@ -23,6 +23,8 @@ export interface PrintedKernel {
   readonly text: string;
   readonly definitions: readonly Definition[];
   readonly hasChecks: boolean;
+  /** Whether it takes a log, as its last parameter. */
+  readonly hasLog: boolean;
   /** What it computes and how, as comment lines. */
   readonly comment: string;
 }
@@ -52,12 +54,16 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
   const use = (needs: readonly Definition[]): void => {
     definitions.add(needs);
   };
-  const hasChecks = containsCheck(kernel.body);
+  const hasChecks = contains(kernel.body, 'check');
+  const log = contains(kernel.body, 'print') ? dialect.printLog : undefined;
   const parameters = parametersOf(kernel, { dialect, use });
+  if (hasChecks) parameters.push(statusParameter);
+  if (log !== undefined) parameters.push(logParameter(log.text));
+  use(log?.needs ?? []);
   const frame = dialect.frame({
     name,
     linkage,
-    parameters: hasChecks ? [...parameters, statusParameter] : parameters,
+    parameters,
     launch: kernel.launch,
   });
   const printer: Printer = {
@@ -97,6 +103,7 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
     text: printer.lines.toString(),
     definitions: definitions.list,
     hasChecks,
+    hasLog: log !== undefined,
     comment: comment === '' ? '' : `// ${commentText(comment)}\n`,
   };
 }
@@ -109,7 +116,15 @@ const statusParameter: ParameterText = {
   isShared: false,
 };
 
-function parametersOf(kernel: Kernel, { dialect, use }: Pick<Printer, 'dialect' | 'use'>): readonly ParameterText[] {
+const logParameter = (type: string): ParameterText => ({
+  kind: 'log',
+  name: 'log',
+  type,
+  isWritten: true,
+  isShared: false,
+});
+
+function parametersOf(kernel: Kernel, { dialect, use }: Pick<Printer, 'dialect' | 'use'>): ParameterText[] {
   const buffers = kernel.buffers.map((buffer): ParameterText => {
     const element = dialect.element(buffer.dtype);
     use(element.needs);
@@ -126,10 +141,10 @@ function parametersOf(kernel: Kernel, { dialect, use }: Pick<Printer, 'dialect' 
   return [...buffers, ...sizes];
 }
 
-function containsCheck(block: readonly Stmt[]): boolean {
+function contains(block: readonly Stmt[], kind: Stmt['kind']): boolean {
   let found = false;
   visitStatements(block, (statement) => {
-    found ||= statement.kind === 'check';
+    found ||= statement.kind === kind;
   });
   return found;
 }
@@ -139,12 +154,6 @@ function blockText(printer: Printer, block: readonly Stmt[]): string {
   const lines = new Lines();
   for (const statement of block) printStatement({ ...printer, lines }, statement);
   return lines.toString();
-}
-
-/** Which names a text uses. */
-function usedBy(text: string): (name: string) => boolean {
-  const words = new Set(text.match(/[A-Za-z_]\w*/g));
-  return (name) => words.has(name);
 }
 
 function printPart(
@@ -225,21 +234,14 @@ function printStatement(printer: Printer, statement: Stmt): void {
       printTranspose(printer, statement);
       break;
     case 'fence':
-      printCall(printer, dialect.fence());
-      break;
+    case 'print':
     case 'prefetch':
-      printPrefetch(printer, statement);
+      printCall(printer, spellEffect(statement, printer));
       break;
     case 'comment':
       lines.line(`// ${commentText(`${statement.text}${originText(statement.origins ?? [])}`)}`);
       break;
   }
-}
-
-function printPrefetch(printer: Printer, { buffer, at, intent }: Stmt & { readonly kind: 'prefetch' }): void {
-  const { dialect } = printer;
-  const address = `${safeName(buffer, dialect.reserved)} + ${printScalarIndex(at, printer)}`;
-  printCall(printer, dialect.prefetch(address, intent));
 }
 
 function printCall({ lines, use }: Printer, call: Expression): void {

@@ -20,8 +20,8 @@ export interface ValueContext {
 
 const scalarIndex: ValueType = { dtype: 'i64', lanes: 1 };
 
-export const printScalarIndex = (index: Index, context: ValueContext): string =>
-  printIndexText(index, { ...context, type: scalarIndex });
+export const printScalarIndex = (index: Index, { dialect, use, isVector }: ValueContext): string =>
+  printIndexText(index, { dialect, use, isVector, type: scalarIndex });
 
 /** The text of `value`; what it needs has been noted. */
 export function printValue(value: Value, context: ValueContext): Expression {

@@ -28,3 +28,5 @@ export { doBench } from './kernels/do-bench.ts';
 export type { BenchOptions } from './kernels/do-bench.ts';
 export { Kernel, kernel } from './kernels/kernel.ts';
 export type { GridLike, KernelInspection, KernelOptions, LaunchOptions } from './kernels/kernel.ts';
+export { tellPrinted } from './kernels/printed-lines.ts';
+export type { PrintLine, TakingLog } from './kernels/printed-lines.ts';

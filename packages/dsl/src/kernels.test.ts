@@ -213,6 +213,6 @@ describe('faults of a run', () => {
     expect(run(1)).toEqual(['KERNEL_ASSERT', 'kernel k']);
     expect(run(9)).toEqual(['KERNEL_HINT', 'kernel k']);
     expect(run(16)).toBe('no fault');
-    expect(printed).toEqual(['(0, 0, 0) n = 16']);
+    expect(printed).toEqual(['pid (0, 0, 0) idx () n = 16']);
   });
 });

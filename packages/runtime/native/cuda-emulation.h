@@ -73,6 +73,12 @@ struct Fiber {
   Copy copies[mostCopies];
 };
 
+/** What a launch printed: records of a block's number and a length, 8 bytes each, and a line of text. */
+struct PrintLog {
+  char *text;
+  long bytes, room, lost, unused;
+};
+
 struct Machine {
   Fiber fibers[mostThreads];
   uint64_t gathered[mostThreads][4];
@@ -95,6 +101,7 @@ struct Machine {
   const char *kernel;
   bool hasFailed;
   char message[512];
+  PrintLog log;
   sigjmp_buf escape;
   struct {
     const char *name;
@@ -125,6 +132,32 @@ inline Machine *machine() {
            m.current == nullptr ? 0 : m.current->number, m.descending ? "descending" : "ascending");
   m.hasFailed = true;
   siglongjmp(m.escape, 1);
+}
+
+/** What `printf` is to a kernel: a line is kept once, from the run in ascending order. */
+__attribute__((format(printf, 1, 2))) inline int print(const char *format, ...) {
+  Machine &m = *machine();
+  PrintLog &log = m.log;
+  va_list values, again;
+  va_start(values, format);
+  va_copy(again, values);
+  const int length = vsnprintf(nullptr, 0, format, values);
+  const long block = m.block.x, size = length, end = log.bytes + 16 + size;
+  if (!m.descending && end >= log.room) {
+    void *grown = realloc(log.text, 2 * end + 1024);
+    if (grown != nullptr) log.text = static_cast<char *>(grown), log.room = 2 * end + 1024;
+  }
+  if (!m.descending && end < log.room) {
+    memcpy(log.text + log.bytes, &block, 8);
+    memcpy(log.text + log.bytes + 8, &size, 8);
+    vsnprintf(log.text + log.bytes + 16, size + 1, format, again);
+    log.bytes = end;
+  } else if (!m.descending) {
+    ++log.lost;
+  }
+  va_end(again);
+  va_end(values);
+  return length;
 }
 
 // --- fibers ---------------------------------------------------------------------------------------------------------
@@ -623,6 +656,13 @@ inline bool launch(const Launch &launch, const long *sizes, int *status) {
 
 inline const char *message() { return machine()->message; }
 
+/** What was printed since it was asked for last; who asks frees the text. */
+inline PrintLog takeLog() {
+  const PrintLog log = machine()->log;
+  machine()->log = {};
+  return log;
+}
+
 inline Index3 threadIndex() { return {machine()->current->number, 0, 0}; }
 
 }  // namespace emulation
@@ -632,6 +672,7 @@ inline Index3 threadIndex() { return {machine()->current->number, 0, 0}; }
 #define threadIdx (emulation::threadIndex())
 #define blockIdx (emulation::machine()->block)
 #define gridDim (emulation::machine()->blocks)
+#define printf(...) emulation::print(__VA_ARGS__)
 
 using emulation::wide;
 inline char *block_shared_memory() { return emulation::sharedMemory(); }

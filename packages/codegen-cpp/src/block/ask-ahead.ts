@@ -1,29 +1,34 @@
-// Memory asked for before it is read, in the last loop that passes it. In: a store, at a place of its vector loop. Out:
+// Memory asked for before it is read, in the last loop that reads it. In: a store or a fold, at a place of its vector loop. Out:
 // prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead: the instances
-// of a thread follow each other along the first axis of the grid. Rows that are read in the very loop are asked for a little
+// of a thread follow each other along the first axis of the grid. Rows that only a store reads are asked for a little
 // further on, as in compiled groups (strategy/row-ahead.ts).
 import { at, dtypeInfo } from '@tsinductor/base';
 import { bufferName, tileIndex } from '@tsinductor/codegen';
 import { add, equal, int, sameShape, substitute } from '@tsinductor/ir';
-import type { Index, TileOp } from '@tsinductor/ir';
+import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { ahead, aheadBytes } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
+import type { Site } from './plan-tiles.ts';
 
 type Load = TileOp & { readonly op: 'load' };
-type Store = TileOp & { readonly op: 'store' };
-
-/** The program's loads whose elements pass by when `node`, the last store of their shape, is carried out. */
-export function loadsAlong(node: Store, binder: Binder): readonly Load[] {
-  const shapeOf = ({ args }: TileOp): readonly number[] => binder.tile(at(args, 0)).shape;
-  const shape = shapeOf(node);
+/** The program's loads that are read for the last time when `node`, which goes over elements of `shape`, is carried out. */
+export function loadsAlong(node: TileNode, shape: readonly number[], binder: Binder): readonly Load[] {
   const { nodes } = binder.program.body;
-  const isAlong = (other: TileOp): boolean => sameShape(shapeOf(other), shape);
-  const last = nodes.findLast((other) => other.kind === 'op' && other.op === 'store' && isAlong(other));
-  if (last !== node) return [];
-  return nodes.flatMap((other) => (other.kind === 'op' && other.op === 'load' && isAlong(other) && isRow(other) ? [other] : [])); // prettier-ignore
+  const order = nodes.indexOf(node);
+  const isLast = (id: TileId): boolean => {
+    const sites = sitesOf(id, binder);
+    return sites.length > (node.kind === 'op' ? 0 : 1) && sites.every((site) => site.order <= order) && sites.some((site) => site.order === order); // prettier-ignore
+  };
+  return nodes.filter((other): other is Load => {
+    if (other.kind !== 'op' || other.op !== 'load' || !isRow(other)) return false;
+    const result = at(other.results, 0);
+    return sameShape(result.shape, shape) && isLast(result.id);
+  });
 }
+
+const sitesOf = (id: TileId, binder: Binder): readonly Site[] => binder.plan.get(id)?.sites ?? [];
 
 /** Whether a tile's rows are long enough to be worth it, and few enough bytes to be in the caches when they are read. */
 function isRow({ results }: Load): boolean {
@@ -42,13 +47,20 @@ export function askAhead(
     const index = tileIndex(at(load.args, 0), coordinates, binder);
     const step = index === undefined ? undefined : laneStep(index, point.lane);
     if (index === undefined || step?.kind !== 'int' || step.value !== 1) continue;
-    const next = nextInstance(index, binder);
-    if (equal(next, index)) continue;
-    const { name, dtype } = at(binder.program.params, load.attrs.param);
-    const isRead = binder.home(at(load.results, 0).id).kind === 'scratch';
-    const place = isRead ? next : add(index, int(aheadBytes / dtypeInfo[dtype].bytes));
-    binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read' });
+    const place = placeAhead(load, index, binder);
+    const { name } = at(binder.program.params, load.attrs.param);
+    if (place !== undefined)
+      binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read' });
   }
+}
+
+/** What to ask for where the element at `index` is read; nothing where all instances read the same. */
+function placeAhead({ results }: Load, index: Index, binder: Binder): Index | undefined {
+  const { id, dtype } = at(results, 0);
+  const next = nextInstance(index, binder);
+  if (equal(next, index)) return undefined;
+  const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;
+  return isRead ? next : add(index, int(aheadBytes / dtypeInfo[dtype].bytes));
 }
 
 /** The same index in the instance that follows. */

@@ -3,7 +3,7 @@
 // arguments. Throws UserError KERNEL_NOT_COMPILED for what C++ has no form for.
 import { at } from '@tsinductor/base';
 import { allTileNodes, ceilDivide, int, isElementOp, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
-import type { BlockProgram, Kernel, Region, TileId, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
+import type { BlockProgram, ElementOp, Kernel, Region, TileId, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
 import {
   bindProgramIds,
   bindRegion,
@@ -23,13 +23,13 @@ import { bindDot } from './bind-dot.ts';
 import { bindFold } from './bind-fold.ts';
 import { bindAtomic, bindStore } from './bind-memory.ts';
 import { scalarValue } from './evaluate-tile.ts';
+import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
 import { planTiles } from './plan-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
 
 /** Operations that talk to the outside of the program. */
 const hostOnly: Partial<Record<TileOpName, string>> = {
-  print: 'it prints',
   assert: 'it asserts at run time',
 };
 
@@ -51,6 +51,7 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
       bindRegion(program.body, walkOf(binder));
     });
     writer.emit({ kind: 'for', name: unit, from: scalarIndex(begin), to: scalarIndex(end), step: 1, body: inner });
+    if (binder.hasStreams) writer.emit({ kind: 'fence' });
   });
   writer.emit({ kind: 'parallel', begin, end, total, grain: ceilDivide(total, int(chunks)), body });
   const statements = removeDeadLets(writer.finish());
@@ -86,21 +87,45 @@ function walkOf(binder: Binder): BlockWalk<string> {
   return walk;
 }
 
+type ReadingOp = ElementOp | (TileOp & { readonly op: 'load' });
+
 function bindOp(node: TileOp, walk: BlockWalk<string>, binder: Binder): void {
-  if (node.op === 'store') bindStore(node, binder);
-  else if (node.op === 'atomic' || node.op === 'atomicCas') bindAtomic(node, binder);
-  else if (node.op === 'dot') bindDot(node, binder);
-  else if (isElementOp(node) || node.op === 'load') {
-    const { id, shape } = at(node.results, 0);
-    const isKept = binder.plan.get(id)?.isKept === true;
-    if (shape.length > 0) binder.homes.set(id, { kind: isKept ? 'pending' : 'virtual', node });
-    else {
-      // A reshape of a block of one element.
-      const blocks = isElementOp(node) ? node.args.filter((arg) => binder.tile(arg).shape.length > 0) : [];
-      for (const block of blocks) keepTile(block, binder);
-      bindScalar(node, walk);
-    }
+  if (isElementOp(node) || node.op === 'load') bindElement(node, walk, binder);
+  else bindEffect(node, binder);
+}
+
+function bindEffect(node: Exclude<TileOp, ReadingOp>, binder: Binder): void {
+  switch (node.op) {
+    case 'store':
+      bindStore(node, binder);
+      break;
+    case 'atomic':
+    case 'atomicCas':
+      bindAtomic(node, binder);
+      break;
+    case 'dot':
+      bindDot(node, binder);
+      break;
+    case 'print':
+      bindPrint(node, binder);
+      break;
+    case 'barrier':
+    case 'assert':
+      break;
   }
+}
+
+function bindElement(node: ReadingOp, walk: BlockWalk<string>, binder: Binder): void {
+  const { id, shape } = at(node.results, 0);
+  const isKept = binder.plan.get(id)?.isKept === true;
+  if (shape.length > 0) {
+    binder.homes.set(id, { kind: isKept ? 'pending' : 'virtual', node });
+    return;
+  }
+  // A reshape of a block of one element.
+  const blocks = isElementOp(node) ? node.args.filter((arg) => binder.tile(arg).shape.length > 0) : [];
+  for (const block of blocks) keepTile(block, binder);
+  bindScalar(node, walk);
 }
 
 /**

@@ -6,6 +6,7 @@ import { combineValues, readVariable, widened, zeroOf } from '@tsinductor/codege
 import { add, axisIndex, floorDivide, int, multiply, reductionPartials, substitute, subtract } from '@tsinductor/ir';
 import type { FoldNode, Index, TileId, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
+import { askAhead, loadsAlong } from './ask-ahead.ts';
 import type { Binder } from './binder.ts';
 import { emitFor, laneAxis, limitOf, nameIndex, pointOf } from './element-loop.ts';
 import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
@@ -216,8 +217,9 @@ interface Pass {
 
 /** One loop over groups of `partials` elements; the first group is what the accumulators begin with. */
 function accumulate(fold: Fold, { accumulators, partials, from, to, mask, isFirst }: Pass): void {
-  const { binder, node, lanes, coordinates } = fold;
+  const { binder, node, lanes, coordinates, shape } = fold;
   const lane = at(fold.names, node.axis);
+  const loads = loadsAlong(node, shape, binder);
   emitFor(binder, { name: lane, from, to, step: partials }, () => {
     accumulators.forEach((states, vector) => {
       const shifted = coordinates.map((index, axis) => (axis === node.axis ? add(index, int(vector * lanes)) : index));
@@ -230,6 +232,7 @@ function accumulate(fold: Fold, { accumulators, partials, from, to, mask, isFirs
       states.forEach(({ name }, slot) => {
         binder.writer.emit({ kind: 'set', name, value: at(values, slot) });
       });
+      askAhead(loads, { point, coordinates: shifted, binder });
     });
   });
 }

@@ -1,10 +1,11 @@
 // Stores and atomic updates. A store is a loop over its elements into which everything that only it uses is fused; an update
 // goes element by element, as one step each.
 import { at } from '@tsinductor/base';
-import { readVariable, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
+import { isMultipleOf, readVariable, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
 import type { Update } from '@tsinductor/codegen';
-import { int } from '@tsinductor/ir';
+import { allTileNodes, int } from '@tsinductor/ir';
 import type { Access, Index, TileOp, Value } from '@tsinductor/ir';
+import { lanesFor, lineBytes } from '../target.ts';
 import { askAhead, loadsAlong } from './ask-ahead.ts';
 import type { Binder } from './binder.ts';
 import { loopElements } from './element-loop.ts';
@@ -16,7 +17,7 @@ import { maskTerms } from './mask-terms.ts';
 export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binder): void {
   const [offsets, value, mask] = [at(node.args, 0), at(node.args, 1), node.args[2]];
   const { shape } = binder.tile(offsets);
-  const loads = loadsAlong(node, binder);
+  const loads = loadsAlong(node, shape, binder);
   loopElements(
     {
       shape,
@@ -45,7 +46,7 @@ function storeElements(node: TileOp & { readonly op: 'store' }, { binder, point,
   const spread: Access = lanes < point.lanes ? { ...access, step: int(0) } : access;
   const maskId = node.args[2];
   if (maskId === undefined) {
-    binder.writer.emit({ kind: 'store', access: spread, value });
+    storeWhole(node, { access: spread, value }, { binder, point });
     return;
   }
   const { mode } = point;
@@ -53,7 +54,7 @@ function storeElements(node: TileOp & { readonly op: 'store' }, { binder, point,
     mode.kind !== 'open' &&
     maskTerms(maskId, coordinates, { binder, point: { lane: point.lane } })?.key === mode.terms.key;
   if (mode.kind === 'within' && isCut) {
-    binder.writer.emit({ kind: 'store', access: spread, value });
+    storeWhole(node, { access: spread, value }, { binder, point });
     return;
   }
   const isContiguous = spread.offsets === undefined && spread.step.kind === 'int' && spread.step.value === 1;
@@ -63,6 +64,43 @@ function storeElements(node: TileOp & { readonly op: 'store' }, { binder, point,
   }
   const mask = evaluateTile(maskId, coordinates, { binder, point });
   storeMasked({ access: spread, value, mask }, { binder, point });
+}
+
+interface WholeStore {
+  readonly access: Access;
+  readonly value: Value;
+}
+
+/** All lanes: past the caches where they are a whole line of a result far larger than these, which the program does not read. */
+function storeWhole(
+  node: TileOp & { readonly op: 'store' },
+  { access, value }: WholeStore,
+  { binder, point }: Pick<ElementContext, 'binder' | 'point'>,
+): void {
+  if (!isStreamed(node, access, { binder, point })) {
+    binder.writer.emit({ kind: 'store', access, value });
+    return;
+  }
+  binder.hasStreams = true;
+  binder.writer.emit({ kind: 'store', access: { ...access, align: lineBytes }, value, hint: 'stream' });
+}
+
+function isStreamed(
+  node: TileOp & { readonly op: 'store' },
+  { at: place, step, offsets }: Access,
+  { binder, point }: Pick<ElementContext, 'binder' | 'point'>,
+): boolean {
+  const { target, program } = binder;
+  const { name, dtype } = at(program.params, node.attrs.param);
+  if (target.mayAlias || target.large?.includes(name) !== true || point.lane === undefined) return false;
+  const isRead = [...allTileNodes(program.body)].some(
+    (other) =>
+      other.kind === 'op' && other.op !== 'store' && 'param' in other.attrs && other.attrs.param === node.attrs.param,
+  );
+  const isLine = point.lanes * bytesOf(dtype) === lineBytes && lanesFor(target.isa, bytesOf(dtype)) === point.lanes;
+  const isNeighbours = offsets === undefined && step.kind === 'int' && step.value === 1;
+  // The lane coordinate counts from 0 by whole vectors.
+  return !isRead && isLine && isNeighbours && isMultipleOf(place, point.lanes, new Map([[point.lane, point.lanes]]));
 }
 
 function storeMasked(

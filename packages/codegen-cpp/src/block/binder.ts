@@ -22,6 +22,8 @@ export interface BindTarget {
   readonly isa: Isa;
   /** Whether two buffers of the launch may share memory. */
   readonly mayAlias: boolean;
+  /** Names of buffers that begin at a line of memory and have `streamingBytes` or more. */
+  readonly large?: readonly string[];
 }
 
 /** Bytes of scratch that one instance may have on a thread's stack. */
@@ -36,6 +38,8 @@ export class Binder implements BlockScope {
   readonly target: BindTarget;
   /** Indices of the instance along the grid's axes. */
   readonly programIds: Index[] = [];
+  /** Whether something is stored past the caches. */
+  hasStreams = false;
   #scratchBytes = 0;
 
   constructor(program: BlockProgram, parts: { tiles: ReadonlyMap<TileId, Tile>; plan: TilePlan; target: BindTarget }) {

@@ -139,6 +139,9 @@ interface Evaluation {
 export function evaluateNode(node: TileOp, coordinates: readonly Index[], { binder, point }: Evaluation): Value {
   if (node.op === 'load') return loadValue(node, coordinates, { binder, point });
   invariant(isElementOp(node), `${node.op} is not computed element by element`);
+  const side =
+    node.op === 'apply' && node.attrs.op === 'where' ? knownSide(node, coordinates, { binder, point }) : undefined;
+  if (side !== undefined) return evaluateTile(side, coordinates, { binder, point });
   return elementValue(node, {
     scope: binder,
     coordinates,
@@ -151,6 +154,14 @@ export function evaluateNode(node: TileOp, coordinates: readonly Index[], { bind
     },
     gather: (gather) => gatherValue(gather, coordinates, { binder, point }),
   });
+}
+
+/** The operand that a choice is, where the loop around is cut at its mask: all lanes are within, or none is. */
+function knownSide(node: TileOp, coordinates: readonly Index[], context: Evaluation): TileId | undefined {
+  const { mode } = context.point;
+  if (mode.kind !== 'within' && mode.kind !== 'outside') return undefined;
+  if (!sameTerms(maskTerms(at(node.args, 0), coordinates, context), mode.terms)) return undefined;
+  return at(node.args, mode.kind === 'within' ? 1 : 2);
 }
 
 /** Where the elements of a memory operation lie: an index, or offsets lane by lane. */

@@ -214,6 +214,16 @@ const cases: readonly (() => Case)[] = [
       args: { x: new Uint16Array(50).map((_, i) => 0x3000 + i * 97), y: new Uint16Array(50).map((_, i) => 0x3f00 + i), out: new Uint16Array(64), n: 50 },
     }),
   () =>
+    makeCase('scatter', { x: ptr('f16'), places: ptr('i32'), out: ptr('f16'), marked: ptr('i64') }, {
+      body: ({ x, places, out, marked }, tl) => {
+        const offs = tl.arange(0, 64);
+        const place = tl.load(places + offs);
+        tl.store(out + place, tl.load(x + offs));
+        tl.store(marked + place, tl.cast(offs, tl.i64) * 5, place > 20);
+      },
+      args: { x: new Uint16Array(64).map((_, i) => 0x3000 + i), places: new Int32Array(64).map((_, i) => (i * 37 + 11) & 63), out: new Uint16Array(64), marked: new BigInt64Array(64) },
+    }),
+  () =>
     makeCase('inPlace', { x: ptr('f32'), n: 'i32' }, {
       body: ({ x, n }, tl) => {
         const offs = tl.arange(0, 64);
@@ -273,5 +283,65 @@ describe('memory is asked for before it is read', () => {
 
   test('neither short rows nor what all instances read', () => {
     expect(asked(rows(64, 'normalised'))).toEqual([]);
+  });
+});
+
+describe('what the text of C++ is after', () => {
+  const textOf = (program: BlockProgram, large: readonly string[] = []): string =>
+    generateBlock(program, { isa: 'avx512', mayAlias: false, large })
+      .units.map(({ source }) => source)
+      .join('');
+  const shifted = (shift: number, how: 'written' | 'read'): BlockProgram =>
+    makeCase('shifted', { x: ptr('f32'), out: ptr('f32'), n: 'i32', SHIFT: constexpr, READS: constexpr }, {
+      body: ({ x, out, n, SHIFT, READS }, tl) => {
+        const offs = tl.programId(0) * 1024 + tl.arange(0, 1024);
+        const mask = offs < n;
+        const before = READS > 0 ? tl.load(out + offs, mask) : 0;
+        tl.store(out + offs + SHIFT, tl.load(x + offs, mask) + before, mask);
+      },
+      constants: { SHIFT: shift, READS: Number(how === 'read') },
+      args: {},
+    }).program; // prettier-ignore
+
+  test('results far larger than the caches are written past them, by whole lines only', () => {
+    const streamed = textOf(shifted(16, 'written'), ['out']);
+    expect(streamed).toContain('stream_f32x16(out_ptr');
+    expect(streamed).toContain('sfence');
+    expect(textOf(shifted(16, 'written'), ['x'])).not.toContain('stream_');
+    expect(textOf(shifted(1, 'written'), ['out'])).not.toContain('stream_');
+    expect(textOf(shifted(16, 'read'), ['out'])).not.toContain('stream_');
+  });
+
+  const centred = makeCase('centred', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
+    body: ({ x, out, n }, tl) => {
+      const offs = tl.arange(0, 1024);
+      const mask = offs < n;
+      const row = tl.programId(0) * n + offs;
+      const values = tl.load(x + row, mask);
+      const centre = mask ? values - tl.sum(values) / n : 0;
+      tl.store(out + row, centre * tl.rsqrt(tl.sum(centre * centre)), mask);
+    },
+    args: {},
+  }).program; // prettier-ignore
+
+  test('a row that several passes read is read again, and its mask decided by the ends of loops', () => {
+    const text = textOf(centred);
+    expect(text).not.toContain('_block[');
+    const whole = /k_1 = 64; k_1 < whole\w*; [^}]*}/.exec(text)?.[0] ?? '';
+    expect(whole).toContain('load_f32x16(x_ptr');
+    expect(whole).not.toMatch(/ \? |mask/);
+  });
+
+  const strided = makeCase('strided', { x: ptr('f32'), out: ptr('f32') }, {
+    body: ({ x, out }, tl) => {
+      const offs = tl.arange(0, 1024);
+      const values = tl.load(x + offs * 3);
+      tl.store(out + offs, values / tl.sum(values));
+    },
+    args: {},
+  }).program; // prettier-ignore
+
+  test('what costs more to read again than to keep is kept', () => {
+    expect(textOf(strided)).toContain('values_block[1024]');
   });
 });

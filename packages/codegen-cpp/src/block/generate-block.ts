@@ -1,12 +1,13 @@
 // Block IR → C++: the bound kernel, printed, and an entry with the C ABI of every compiled graph. Its buffers are the
 // program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
-// bits of an f64. Its sizes are the grid's three.
+// bits of an f64. Its sizes are the grid's three. Where it prints, one more buffer is the log of `prelude/print-functions`.
 import { at, Lines, stableHash } from '@tsinductor/base';
 import { blockSizes, originText, printKernel, safeName } from '@tsinductor/codegen';
 import type { Definition, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cppDialect } from '../cpp-dialect.ts';
+import { printedEntryText, printLogType } from '../prelude/print-functions.ts';
 import { elementDefinition } from '../prelude/vector-types.ts';
 import { assembleUnits } from '../units.ts';
 import type { CppUnit, EntryText } from '../units.ts';
@@ -17,18 +18,22 @@ export interface CppKernel {
   readonly units: readonly CppUnit[];
   readonly entry: string;
   readonly kernel: Kernel;
+  /** Whether the entry takes a log, and the units have the entry that gives its text out. */
+  readonly hasLog: boolean;
 }
 
 /** Throws UserError KERNEL_NOT_COMPILED where the program has no form in C++. */
 export function generateBlock(program: BlockProgram, target: BindTarget): CppKernel {
-  const { units, entries, kernels } = generateBlocks([program], target);
-  return { units, entry: at(entries, 0), kernel: at(kernels, 0) };
+  const { units, entries, kernels, logs } = generateBlocks([program], target);
+  return { units, entry: at(entries, 0), kernel: at(kernels, 0), hasLog: at(logs, 0) };
 }
 
 export interface CppKernels {
   readonly units: readonly CppUnit[];
   /** The entry of each program, in order. */
   readonly entries: readonly string[];
+  /** Which of them take a log. */
+  readonly logs: readonly boolean[];
   readonly kernels: readonly Kernel[];
 }
 
@@ -39,6 +44,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
   const written: WrittenFunctions = new Map();
   const entries = new Map<string, EntryText>();
   const names: string[] = [];
+  const logs: boolean[] = [];
   const kernels = programs.map((program) => {
     const kernel = bindBlock(program, target);
     verifyKernel(kernel);
@@ -52,9 +58,12 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
     const entry = entryText(program, kernel, text);
     entries.set(entry.name, entry.text);
     names.push(entry.name);
+    logs.push(text.hasLog);
     return kernel;
   });
-  return { kernels, entries: names, units: assembleUnits([...printed.values()], [...entries.values()], 1) };
+  const ends = logs.includes(true) ? [{ text: printedEntryText, definitions: [printLogType], kernels: [] }] : [];
+  const units = assembleUnits([...printed.values()], [...entries.values(), ...ends], 1);
+  return { kernels, entries: names, logs, units };
 }
 
 function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel): { name: string; text: EntryText } {
@@ -74,7 +83,8 @@ function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel
     const place = position < 3 ? `sizes[${String(position)}]` : scalar;
     body.line(`const long ${safeName(size, reserved)} = ${place};`);
   });
-  const all = [...args, ...kernel.sizes.map((size) => safeName(size, reserved))];
+  const log = printed.hasLog ? [`(PrintLog *)buffers[${String(buffers.length + 1)}]`] : [];
+  const all = [...args, ...kernel.sizes.map((size) => safeName(size, reserved)), ...log];
   body.line(`${printed.name}(runtime, {${all.join(', ')}});`);
   body.line('return 0;');
   const name = `run_${stableHash([body.toString(), printed.name]).slice(0, 12)}`;

@@ -8,6 +8,7 @@ import { get } from '@tsinductor/base';
 import { isElementOp, tileOperands, tileRegions } from '@tsinductor/ir';
 import type { Region, Tile, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
+import { LaneSteps } from './lane-steps.ts';
 
 export interface Site {
   /** The position of the node in the tile's region; past the end for what the region yields. */
@@ -31,14 +32,20 @@ export type TilePlan = ReadonlyMap<TileId, TileUse>;
 const cheapCost = 3;
 
 export function planTiles(body: Region): TilePlan {
-  const plan = new Map<TileId, TileUse>();
-  const costs = new Map<TileId, number>();
-  planRegion(body, plan, costs);
-  return plan;
+  const planning: Planning = { plan: new Map(), costs: new Map(), steps: new LaneSteps(body) };
+  planRegion(body, planning);
+  return planning.plan;
 }
 
-function planRegion(region: Region, plan: Map<TileId, TileUse>, costs: Map<TileId, number>): void {
-  for (const node of region.nodes) for (const inner of tileRegions(node)) planInner(inner, plan, costs);
+interface Planning {
+  readonly plan: Map<TileId, TileUse>;
+  readonly costs: Map<TileId, number>;
+  readonly steps: LaneSteps;
+}
+
+function planRegion(region: Region, planning: Planning): void {
+  const { plan, costs, steps } = planning;
+  for (const node of region.nodes) for (const inner of tileRegions(node)) planInner(inner, planning);
   const users = usersOf(region);
   const reads = readsOf(region);
   for (const node of region.nodes) if (isElementOp(node)) countCost(node, costs);
@@ -46,7 +53,7 @@ function planRegion(region: Region, plan: Map<TileId, TileUse>, costs: Map<TileI
     const direct = users.get(id) ?? [];
     const sites = distinct(direct.flatMap((user) => sitesThrough(user, plan)));
     const touched = reads.get(id) ?? new Set<TileOp>();
-    const isHeavy = touched.size > 0 || (costs.get(id) ?? 0) > cheapCost;
+    const isHeavy = ![...touched].every((load) => steps.isPlain(load)) || (costs.get(id) ?? 0) > cheapCost;
     const isShared = sites.length > 1 || sites.some(({ isNested }) => isNested);
     return { sites, isKept: isHeavy && isShared, reads: touched, direct: direct.length };
   };
@@ -57,10 +64,10 @@ function planRegion(region: Region, plan: Map<TileId, TileUse>, costs: Map<TileI
 /** A region within a node, and the tiles that the node defines for it. */
 function planInner(
   { region, defines }: { readonly region: Region; readonly defines: readonly Tile[] },
-  plan: Map<TileId, TileUse>,
-  costs: Map<TileId, number>,
+  planning: Planning,
 ): void {
-  planRegion(region, plan, costs);
+  const { plan } = planning;
+  planRegion(region, planning);
   const users = usersOf(region);
   for (const { id } of defines)
     plan.set(id, { sites: [], isKept: false, reads: new Set<TileOp>(), direct: users.get(id)?.length ?? 0 });
@@ -132,5 +139,6 @@ function readsOf(region: Region): ReadonlyMap<TileId, ReadonlySet<TileOp>> {
 function countCost(node: TileOp, costs: Map<TileId, number>): void {
   const own = node.op === 'apply' ? (pointwise[node.attrs.op].traits.cost ?? 1) : node.op === 'gather' ? 8 : 0;
   const total = node.args.reduce((sum, id) => sum + (costs.get(id) ?? 0), own);
-  for (const { id } of node.results) costs.set(id, total);
+  // What has no axes is computed once, wherever it is used.
+  for (const { id, shape } of node.results) costs.set(id, shape.length === 0 ? 0 : total);
 }

@@ -161,6 +161,21 @@ export function storeStridedFunction(type: ValueType): Definition {
   return { name, text, needs: [...base(type), elementDefinition('i64')] };
 }
 
+/** Lanes to offsets, in their order, so that of lanes that go to one element the last stays; those of the mask where there is one. */
+export function scatterFunction(type: ValueType, offsets: ValueType, masked: boolean): Definition {
+  const name = `scatter${masked ? '_masked' : ''}_${typeName(type)}_${offsets.dtype}`;
+  const element = elementDefinition(type.dtype).name;
+  const mask = boolOf(type);
+  const extra = masked ? `${typeName(mask)} mask, ` : '';
+  const parameters = `${element} *p, ${typeName(offsets)} at, ${extra}${typeName(type)} x`;
+  const body = [
+    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane)`,
+    `  ${masked ? 'if (mask[lane]) ' : ''}p[at[lane]] = ${toElement(type, 'x[lane]')};`,
+  ];
+  const text = inlineFunction({ returns: 'void', name, parameters }, body);
+  return { name, text, needs: [...base(type), typeDefinition(offsets), ...(masked ? [typeDefinition(mask)] : [])] };
+}
+
 /**
  * Lanes at offsets, those of the mask where there is one. Without a mask every lane is a load of its own: the machine's gather is
  * no faster where it is fast (measured on a Cascade Lake: 1.9 ns an element against 1.0), and many times slower where its

@@ -12,6 +12,7 @@ import type { BufferDirectory } from '@tsinductor/codegen';
 import { removeDeadLets, visitStatements } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
+import type { WideSteps } from './lane-choice.ts';
 import type { Nest } from './nest.ts';
 import { writeRegions } from './regions.ts';
 import { writeScatter } from './scatter.ts';
@@ -23,6 +24,8 @@ export interface BindOptions {
   readonly anonymous: boolean;
   /** The buffers of the schedule. */
   readonly directory: BufferDirectory;
+  /** What is found out about ops, kept for the next kernels. */
+  readonly wideSteps: WideSteps;
 }
 
 export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): Kernel {
@@ -36,6 +39,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
     writer,
     memory,
     notes: [],
+    wideSteps: options.wideSteps,
     ahead: new Map(),
     anonymous: options.anonymous,
   };

@@ -92,9 +92,14 @@ function wideUses(body: Body): ReadonlySet<ScalarId> {
   return wide;
 }
 
+/** What lanes are chosen for. */
+export interface LaneMachine {
+  readonly target: CpuTarget;
+  readonly wideSteps: WideSteps;
+}
+
 /** The widest element, in bytes, that the lanes along `axis` hold: 4 or 8. */
-export function laneBytes(nodes: readonly LoopNode[], axis: string): number {
-  const steps: WideSteps = new Map();
+export function laneBytes(nodes: readonly LoopNode[], axis: string, steps: WideSteps): number {
   for (const node of nodes) {
     if ((node.kind === 'reduce' || node.kind === 'scan') && node.state.some((dtype) => dtypeInfo[dtype].bytes === 8))
       return 8;
@@ -103,8 +108,8 @@ export function laneBytes(nodes: readonly LoopNode[], axis: string): number {
   return 4;
 }
 
-/** By op and dtype, what `hasWideSteps` found: bodies have many of a kind. */
-type WideSteps = Map<string, boolean>;
+/** By op and dtype, what `hasWideSteps` found: the kernels of a graph have many of a kind. */
+export type WideSteps = Map<string, boolean>;
 
 function hasWideLanes(body: Body, axis: string, steps: WideSteps): boolean {
   const varying = varyingNodes(body, axis);
@@ -165,8 +170,8 @@ export function operationsOf(node: LoopNode): number {
 }
 
 /** Lanes for `axis`: a full vector, or the next power of two where the axis is shorter than that. */
-export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], target: CpuTarget): number {
-  const full = lanesFor(target.isa, laneBytes(nodes, axis.name));
+export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], { target, wideSteps }: LaneMachine): number {
+  const full = lanesFor(target.isa, laneBytes(nodes, axis.name, wideSteps));
   const extent = staticValue(axis.extent);
   return extent === undefined ? full : Math.min(full, nextPowerOfTwo(extent));
 }
@@ -174,15 +179,15 @@ export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], target: CpuTa
 export interface Candidates {
   readonly bands: readonly LoopBand[];
   readonly nodes: readonly LoopNode[];
-  readonly target: CpuTarget;
+  readonly machine: LaneMachine;
 }
 
 /** What lanes along a band's axis cost per point, in cycles. */
 export const cyclesAlong = (band: LoopBand, candidates: Candidates): number => costAlong(band, candidates).cycles;
 
 /** How many lanes a band's axis gives, and what they cost per point. */
-function costAlong(band: LoopBand, { bands, nodes, target }: Candidates): Omit<LaneChoice, 'axis'> {
-  const lanes = lanesAlong(band.axis, nodes, target);
+function costAlong(band: LoopBand, { bands, nodes, machine }: Candidates): Omit<LaneChoice, 'axis'> {
+  const lanes = lanesAlong(band.axis, nodes, machine);
   const extent = Math.max(1, typicalValue(band.axis.extent));
   const used = extent / (Math.ceil(extent / lanes) * lanes);
   const turned = (index: Index): boolean =>
@@ -224,13 +229,13 @@ export function canTurn(
 }
 
 /** The best of `bands` to vectorise for `nodes`, all of which run below them. */
-export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode[], target: CpuTarget): LaneChoice {
+export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode[], machine: LaneMachine): LaneChoice {
   const scans = new Set(nodes.flatMap((node) => (node.kind === 'scan' ? node.over.map((axis) => axis.name) : [])));
   const work = nodes.reduce((sum, node) => sum + operationsOf(node) + accessesOf(node).length, 0);
   let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work };
   for (const band of bands.toReversed()) {
-    if (scans.has(band.axis.name) || lanesFor(target.isa, 4) === 1) continue;
-    const { lanes, cycles } = costAlong(band, { bands, nodes, target });
+    if (scans.has(band.axis.name) || lanesFor(machine.target.isa, 4) === 1) continue;
+    const { lanes, cycles } = costAlong(band, { bands, nodes, machine });
     if (lanes > 1 && cycles < best.cycles) best = { axis: band.axis, lanes, cycles };
   }
   return best;

@@ -13,10 +13,11 @@ import {
   widen,
 } from '@tsinductor/codegen';
 import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
-import { add, int } from '@tsinductor/ir';
+import { add, equal, int } from '@tsinductor/ir';
 import type { Access, Axis, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
 import { cpuModels, streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
+import type { WideSteps } from './lane-choice.ts';
 
 /** The kernel being written. */
 export interface Nest {
@@ -26,6 +27,8 @@ export interface Nest {
   readonly writer: KernelWriter;
   readonly memory: GroupMemory;
   readonly notes: string[];
+  /** What the kernels of a graph find out together about its ops. */
+  readonly wideSteps: WideSteps;
   /** What innermost trees ask for before it is read: see row-ahead.ts. */
   readonly ahead: Map<LoopTree, readonly Ahead[]>;
   /** Names are by position, and comments are left out: see BindOptions. */
@@ -142,8 +145,7 @@ interface VectorPart extends VectorLoop {
 
 function vectorPart(nest: Nest, loop: VectorPart, body: (vectors: readonly Vector[]) => void): void {
   const { axis, from, to, lanes, instances, apart } = loop;
-  const first = staticValue(from);
-  if (first !== undefined && first === staticValue(to)) return;
+  if (equal(from, to)) return;
   const { writer, memory } = nest;
   const name = writer.fresh(axis.name);
   memory.multiples.set(name, lanes);

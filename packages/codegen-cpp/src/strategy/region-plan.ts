@@ -1,7 +1,15 @@
 // How a tree of loops is laid out before it is written: which axis has the lanes, what goes through tiles, what is
 // distributed over threads and in how large units.
 import { get } from '@tsinductor/base';
-import { isLeaf, nodesBelow, parallelBands, staticValue, strideAlong, typicalValue } from '@tsinductor/codegen';
+import {
+  isLeaf,
+  isMultipleOf,
+  nodesBelow,
+  parallelBands,
+  staticValue,
+  strideAlong,
+  typicalValue,
+} from '@tsinductor/codegen';
 import { ceilDivide, int, maximum } from '@tsinductor/ir';
 import type { Axis, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { chunksPerThread, chunkCycles, stackScratchBytes } from '../target.ts';
@@ -38,17 +46,17 @@ export const nodesOf = (nest: Nest, tree: LoopTree): readonly LoopNode[] =>
 /** The lanes of the whole region: of the tree itself if it is innermost, else of a shared axis if that is cheaper. */
 export function chooseShared(nest: Nest, tree: LoopTree): LaneChoice {
   const nodes = nodesOf(nest, tree);
-  if (isLeaf(tree)) return chooseLanes(tree.loops, nodes, nest.target);
+  if (isLeaf(tree)) return chooseLanes(tree.loops, nodes, nest);
   const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
   let best = none;
   let cost = 0;
-  for (const leaf of leavesOf(tree)) cost += chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles;
+  for (const leaf of leavesOf(tree)) cost += chooseLanes(leaf.loops, nodesOf(nest, leaf), nest).cycles;
   best = { ...none, cycles: cost };
   if (nodes.some((node) => node.kind === 'scan')) return best;
   for (const band of parallelBands(tree)) {
-    const lanes = lanesAlong(band.axis, nodes, nest.target);
+    const lanes = lanesAlong(band.axis, nodes, nest);
     const cycles = leavesOf(tree).reduce(
-      (sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), target: nest.target }),
+      (sum, leaf) => sum + cyclesAlong(band, { bands: [], nodes: nodesOf(nest, leaf), machine: nest }),
       0,
     );
     if (lanes > 1 && cycles < best.cycles * 0.9 && rowsFit(nest, lanes)) best = { axis: band.axis, lanes, cycles };
@@ -71,13 +79,13 @@ export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const inner = leavesOf(tree).map((leaf) => {
     const own = leaf === tree ? leaf.loops.filter((band) => band.role === 'reduction') : leaf.loops;
     const points = own.reduce((left, band) => left * Math.max(1, typicalValue(band.axis.extent)), 1);
-    return points * (leaf === tree ? shared.cycles : chooseLanes(leaf.loops, nodesOf(nest, leaf), nest.target).cycles);
+    return points * (leaf === tree ? shared.cycles : chooseLanes(leaf.loops, nodesOf(nest, leaf), nest).cycles);
   });
   const cycles = 4 + inner.reduce((left, right) => left + right, 0);
   const bands = parallelBands(tree);
   const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
   const tiles = isLeaf(tree) ? planTiles(nest, { tree, nodes: nodesOf(nest, tree), choice: shared }) : undefined;
-  const columns = isLeaf(tree) ? planColumns(tree, nodesOf(nest, tree), shared) : undefined;
+  const columns = isLeaf(tree) && tiles === undefined ? planColumns(tree, nodesOf(nest, tree), shared) : undefined;
   if (tiles?.block.order === 'across')
     return { tree, shared, cycles, tiles, columns, ...acrossBlocks(nest, { bands, tiles, lanes: shared.lanes }) };
   const block = distributed ? blockSize(nest, { tree, shared, cycles, columns }) : undefined;
@@ -143,12 +151,18 @@ function blockSize(
   if (shared.axis === undefined || (others.length > 0 && units >= threads * chunksPerThread)) return undefined;
   const wide = shared.lanes * 4;
   if (columns !== undefined) {
-    const each = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
+    const each = Math.ceil(typicalValue(shared.axis.extent) / threads / wide) * wide;
     return Math.max(4 * wide, Math.min(columns.block, each));
   }
   const enough = Math.ceil(chunkCycles(nest.target) / cycles / 4 / wide) * wide;
   const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
-  return Math.max(wide, Math.min(enough, spread, 4096));
+  return evenBlock(shared.axis, { block: Math.max(wide, Math.min(enough, spread, 4096)), wide });
+}
+
+/** The next lower power of two of vectors where these divide the axis, so that no unit has a rest of its own. */
+function evenBlock({ extent }: Axis, { block, wide }: { readonly block: number; readonly wide: number }): number {
+  const even = wide * 2 ** Math.floor(Math.log2(block / wide));
+  return isMultipleOf(extent, even) ? even : block;
 }
 
 /** Says in the kernel's notes how a region was laid out. */

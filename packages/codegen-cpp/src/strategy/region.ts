@@ -14,9 +14,10 @@ import {
 } from '@tsinductor/codegen';
 import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
-import { chunkCycles, sideBySide, stackScratchBytes } from '../target.ts';
+import { pointwise } from '@tsinductor/ops';
+import { chunkCycles, cpuModels, manyRegisters, sideBySide, stackScratchBytes } from '../target.ts';
 import { writeColumns } from './columns.ts';
-import { chooseLanes, operationsOf } from './lane-choice.ts';
+import { chooseLanes, operationsOf, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
@@ -178,7 +179,7 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
   const { columns } = plan;
   if (columns !== undefined) {
     const range = ranges.get(axis.name) ?? wholeRange(axis);
-    writeColumns(nest, { plan: columns, nodes: nodesOf(nest, tree), range }, frame);
+    writeColumns(nest, { plan: columns, nodes: nodesOf(nest, tree), range, ahead: nest.ahead.get(tree) ?? [] }, frame);
     return;
   }
   writeLanes(nest, plan, { frame, range: ranges.get(axis.name) ?? wholeRange(axis) });
@@ -188,13 +189,22 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
 function writeLanes(nest: Nest, { tree, shared }: RegionPlan, { frame, range }: { frame: Frame; range: Range }): void {
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
-  const side = reduces ? sideBySide.reductions : sideBySide.points;
+  const side = sideBySide[reduces ? 'reductions' : isInstructions(nest, tree) ? 'instructions' : 'points'];
   const instances = isLeaf(tree) && shared.lanes > 1 && work > side.over && work <= side.upTo ? side.vectors : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
     const frames = vectors.map((vector) => vectorFrame(frame, range.axis.name, vector));
     writeBelow(nest, { tree, lanes: shared }, frames);
   });
+}
+
+/** Whether a point is instructions alone, none of them a function of several, and vectors of them have registers enough. */
+function isInstructions(nest: Nest, tree: LoopTree): boolean {
+  if (cpuModels[nest.target.isa].vectorRegisters < manyRegisters) return false;
+  const bodies = nodesOf(nest, tree).flatMap(pointBodies);
+  return bodies.every((body) =>
+    body.nodes.every((node) => node.kind !== 'apply' || (pointwise[node.op].traits.cost ?? 1) <= 1),
+  );
 }
 
 interface Below {
@@ -242,7 +252,7 @@ function noteOrigins(nest: Nest, nodes: readonly number[]): void {
 function writeTree(nest: Nest, tree: LoopTree, frame: Frame): void {
   const inherits = frame.lane !== undefined;
   const none: LaneChoice = { axis: undefined, lanes: 1, cycles: 0 };
-  const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest.target);
+  const choice = inherits || !isLeaf(tree) ? none : chooseLanes(tree.loops, nodesOf(nest, tree), nest);
   writeSerial(
     nest,
     { tree, shared: choice, block: undefined, tiles: undefined, tileBlock: 1, columns: undefined, cycles: 0 },

@@ -22,12 +22,14 @@ interface Reading extends Ahead {
 /** What each innermost tree of a region asks for. */
 export function planAhead(nest: Nest, region: RegionPlan): ReadonlyMap<LoopTree, readonly Ahead[]> {
   if (region.shared.axis === undefined) return planRows(nest, region.tree);
-  if (!isLeaf(region.tree) || region.tiles !== undefined || region.columns !== undefined) return new Map();
-  const { tree } = region;
+  const { tree, columns } = region;
+  if (!isLeaf(tree) || region.tiles !== undefined || columns?.rowsAhead === 0) return new Map();
   const along = region.shared.axis;
   const down = tree.loops.filter(({ role }) => role === 'reduction').at(-1)?.axis;
   const isColumns = down !== undefined && down.name !== along.name;
-  const asked = isColumns ? rowsBelow(nest, tree, { along, down }) : linesAhead(nest, tree, along);
+  const asked = isColumns
+    ? rowsBelow(nest, tree, { along, down, rows: columns?.rowsAhead ?? rowsBelowAhead })
+    : linesAhead(nest, tree, along);
   return new Map([[tree, asked]]);
 }
 
@@ -36,23 +38,21 @@ const rowsBelowAhead = 8;
 const leastRowsBelow = 64;
 
 /** The arrays of memory whose columns are read downwards, as by a scan over rows, some rows further down. */
-function rowsBelow(
-  nest: Nest,
-  tree: LoopTree,
-  { along, down }: { readonly along: Axis; readonly down: Axis },
-): readonly Ahead[] {
+function rowsBelow(nest: Nest, tree: LoopTree, { along, down, rows }: Below): readonly Ahead[] {
   if ((staticValue(down.extent) ?? 0) < leastRowsBelow) return [];
   return nodesOf(nest, tree)
     .flatMap(loadsOf)
-    .flatMap(({ buffer, position }) => rowFurtherOn(nest, { buffer, position }, { along, down, rows: rowsBelowAhead }));
+    .flatMap(({ buffer, position }) => rowFurtherOn(nest, { buffer, position }, { along, down, rows }));
+}
+
+interface Below {
+  readonly along: Axis;
+  readonly down: Axis;
+  readonly rows: number;
 }
 
 /** A load of memory along an axis, some rows further on; nothing where it is no such load, or the caches hold the array. */
-export function rowFurtherOn(
-  nest: Nest,
-  { buffer, position }: Ahead,
-  { along, down, rows }: { readonly along: Axis; readonly down: Axis; readonly rows: number },
-): readonly Ahead[] {
+export function rowFurtherOn(nest: Nest, { buffer, position }: Ahead, { along, down, rows }: Below): readonly Ahead[] {
   const step = coefficientOf(position, down);
   const isJump = step !== undefined && staticValue(step) !== 0;
   if (!isJump || hasIndirect(position) || strideAlong(position, along.name) !== 1) return [];
@@ -91,7 +91,7 @@ function planRows(nest: Nest, tree: LoopTree): ReadonlyMap<LoopTree, readonly Ah
 /** The rows of memory that a leaf reads along its lanes, each at the point one row further on. */
 function readingsOf(nest: Nest, leaf: LoopTree, row: Axis): readonly Reading[] {
   const nodes = nodesOf(nest, leaf);
-  const { axis } = chooseLanes(leaf.loops, nodes, nest.target);
+  const { axis } = chooseLanes(leaf.loops, nodes, nest);
   if (axis === undefined) return [];
   return nodes.flatMap(loadsOf).flatMap(({ buffer, position }) => {
     const step = coefficientOf(position, row);

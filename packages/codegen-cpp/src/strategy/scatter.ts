@@ -77,7 +77,7 @@ function update(nest: Nest, node: Scatter): void {
   }
   const { writer, target } = nest;
   const { axis, extent } = own;
-  const lanes = lanesAlong(axis, [node], target);
+  const lanes = lanesAlong(axis, [node], nest);
   const down = node.axes.filter((other) => other !== axis).at(-1);
   // A thread reads a part of every row: a jump to the next one, which the processor does not foresee.
   const next =

@@ -24,6 +24,7 @@ import { bindDot } from './bind-dot.ts';
 import { chooseFragments } from './bind-matrix-dot.ts';
 import { bindReduction, bindScan } from './bind-fold.ts';
 import { bindAtomic, bindLoad, bindStore, chooseWidths, touchesOf } from './bind-memory.ts';
+import { bindPrint } from './bind-print.ts';
 import { scalarValue, toRegisters } from './move-tiles.ts';
 import { bindPipeline } from './pipeline.ts';
 import { registerPlaces } from './tile-places.ts';
@@ -31,7 +32,6 @@ import type { RegisterArray } from './tile-places.ts';
 
 /** Operations that talk to the outside of the program. */
 const hostOnly: Partial<Record<TileOpName, string>> = {
-  print: 'it prints',
   assert: 'it asserts at run time',
 };
 
@@ -115,6 +115,8 @@ function bindOp(node: OtherOp, binder: BlockBinder): void {
       binder.barrier();
       break;
     case 'print':
+      bindPrint(node, binder);
+      break;
     case 'assert':
       break;
   }

@@ -125,10 +125,10 @@ function computed(tile: Tile, coordinates: readonly Index[], evaluation: Evaluat
       const register = ownRegister(home, coordinates, spot);
       if (register !== undefined)
         return binder.name(loadOf(elementAt(home.name, register, tile.dtype), tile.dtype), `${home.name}_at`);
-      return fromShared(get(binder.copies, tile.id), coordinates, { tile, binder });
+      return sharedElement(get(binder.copies, tile.id), coordinates, { tile, binder });
     }
     case 'shared':
-      return fromShared(home.tile, coordinates, { tile, binder });
+      return sharedElement(home.tile, coordinates, { tile, binder });
     case 'shifted': {
       const base = evaluateTile(home.base, coordinates, evaluation);
       return binder.name(
@@ -141,7 +141,8 @@ function computed(tile: Tile, coordinates: readonly Index[], evaluation: Evaluat
   }
 }
 
-function fromShared(
+/** An element of a tile that is in shared memory. */
+export function sharedElement(
   from: SharedTile,
   coordinates: readonly Index[],
   { tile, binder }: { tile: Tile; binder: BlockBinder },

@@ -185,6 +185,7 @@ const bodies: Readonly<Record<Exclude<PreludeName, 'where_'>, Body>> = {
   significand_: significand,
   div_: divide,
   rem_: remain,
+  mulwords_: () => ['return (i64)((unsigned long long)(unsigned int)x * (unsigned int)y);'],
   shl_: shift('<<'),
   shr_: shift('>>'),
   gcd_: commonDivisor,

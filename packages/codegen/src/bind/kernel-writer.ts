@@ -68,6 +68,18 @@ export class KernelWriter {
     return block.statements;
   }
 
+  /** Writes `parts` one after another, then mixes what they left in the present block, statement by statement, where it is alike. */
+  mixed(parts: readonly (() => void)[]): void {
+    const { statements } = at(this.#blocks, this.depth);
+    const start = statements.length;
+    const written = parts.map((part) => {
+      const from = statements.length;
+      part();
+      return statements.slice(from);
+    });
+    statements.splice(start, statements.length - start, ...mix(written));
+  }
+
   finish(): readonly Stmt[] {
     invariant(this.depth === 0, 'a block of the kernel is still open');
     return at(this.#blocks, 0).statements;
@@ -78,10 +90,8 @@ export class KernelWriter {
     if (value.kind === 'name' || value.kind === 'constant') return value;
     const key = valueKey(value);
     const outermost = this.#outermost();
-    for (const block of this.#blocks.slice(outermost)) {
-      const known = block.known.get(key);
-      if (known !== undefined) return known;
-    }
+    const known = this.#known(key, outermost);
+    if (known !== undefined) return known;
     const depth = Math.max(floor, outermost, this.depthOf(value));
     const block = at(this.#blocks, depth);
     const name = this.fresh(base);
@@ -99,10 +109,8 @@ export class KernelWriter {
       ' ',
     );
     const outermost = this.#outermost();
-    for (const block of this.#blocks.slice(outermost)) {
-      const known = block.known.get(key);
-      if (known !== undefined) return known;
-    }
+    const known = this.#known(key, outermost);
+    if (known !== undefined) return known;
     const bounds = [extent, ...(count === undefined ? [] : [count])].map((index) => this.depthOfIndex(index));
     const depth = Math.max(outermost, this.depthOf(value), ...bounds);
     const block = at(this.#blocks, depth);
@@ -116,13 +124,19 @@ export class KernelWriter {
 
   /** The block in which everything that `value` needs is defined. */
   depthOf(value: Value): number {
-    const own = value.kind === 'name' ? [this.depthOfName(value.name)] : [];
-    return Math.max(
-      0,
-      ...own,
-      ...valueOperands(value).map((operand) => this.depthOf(operand)),
-      ...valueIndexes(value).map((index) => this.depthOfIndex(index)),
-    );
+    let depth = value.kind === 'name' ? this.depthOfName(value.name) : 0;
+    for (const operand of valueOperands(value)) depth = Math.max(depth, this.depthOf(operand));
+    for (const index of valueIndexes(value)) depth = Math.max(depth, this.depthOfIndex(index));
+    return depth;
+  }
+
+  /** The value of a key in the open blocks from `outermost` inwards. */
+  #known(key: string, outermost: number): Value | undefined {
+    for (let depth = outermost; depth < this.#blocks.length; depth += 1) {
+      const known = at(this.#blocks, depth).known.get(key);
+      if (known !== undefined) return known;
+    }
+    return undefined;
   }
 
   #outermost(): number {
@@ -131,8 +145,7 @@ export class KernelWriter {
 
   /** Forgets the values whose key contains `part`: what they were computed from has changed. */
   #forget(part: string): void {
-    for (const { known } of this.#blocks)
-      for (const key of [...known.keys()]) if (key.includes(part)) known.delete(key);
+    for (const { known } of this.#blocks) for (const key of known.keys()) if (key.includes(part)) known.delete(key);
   }
 
   depthOfName(name: string): number {
@@ -141,8 +154,22 @@ export class KernelWriter {
   }
 
   depthOfIndex(index: Index): number {
-    return Math.max(0, ...[...freeAxes(index)].map((name) => this.depthOfName(name)));
+    let depth = 0;
+    for (const name of freeAxes(index)) depth = Math.max(depth, this.depthOfName(name));
+    return depth;
   }
+}
+
+const mixable: ReadonlySet<Stmt['kind']> = new Set(['let', 'store', 'prefetch']);
+
+/** The first statement of each part, the second of each, and so on; in turn where parts are not of the same kinds throughout. */
+function mix(parts: readonly (readonly Stmt[])[]): readonly Stmt[] {
+  const [first = []] = parts;
+  const isAlike = parts.every(
+    (part) => part.length === first.length && part.every(({ kind }, place) => kind === at(first, place).kind),
+  );
+  if (!isAlike || !first.every(({ kind }) => mixable.has(kind))) return parts.flat();
+  return first.flatMap((_, place) => parts.map((part) => at(part, place)));
 }
 
 /** The part of the keys of values that a statement makes stale. */

@@ -29,12 +29,12 @@ export interface AutotuneOptions<S extends Schema, Config> {
 /** A kernel whose configurations' constants need not be given. */
 export interface TunedKernel<S extends Schema, Config> {
   readonly kernel: Kernel<S>;
-  launch(grid: GridLike<S>, args: TunedArguments<S, Config>, options?: Pick<LaunchOptions, 'backend'>): void;
+  launch(grid: GridLike<S>, args: TunedArguments<S, Config>, options?: Pick<LaunchOptions, 'backend' | 'print'>): void;
   /** The configuration that a launch with these arguments takes, measured if need be, with all times in milliseconds. */
   best(
     grid: GridLike<S>,
     args: TunedArguments<S, Config>,
-    options?: Pick<LaunchOptions, 'backend'>,
+    options?: Pick<LaunchOptions, 'backend' | 'print'>,
   ): TuningResult<Config>;
 }
 
@@ -216,8 +216,9 @@ class Tuner<S extends Schema, Config extends object> {
     const times = this.#choices.map((choice, position) => {
       const known = before[position];
       if (known !== undefined) return known;
+      const silent = { ...launching, options: { ...launching.options, print: () => undefined } };
       const milliseconds = doBench(() => {
-        this.#run(choice, launching);
+        this.#run(choice, silent);
       }, this.#bench);
       records.write(problem, stableHash(choice.config), { milliseconds, config: choice.config });
       return milliseconds;

@@ -3,18 +3,21 @@
 // reason.
 import { readFileSync } from 'node:fs';
 import { at, isFloat, isTsInductorError, stableHash } from '@tsinductor/base';
+import { printLogWords } from '@tsinductor/codegen-cpp';
 import { emulatedUnit, generateCudaBlocks } from '@tsinductor/codegen-cuda';
 import type { Architecture, BlockTarget } from '@tsinductor/codegen-cuda';
 import { printKernelIr } from '@tsinductor/ir';
 import type { BlockProgram } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
-import type { KernelFacts } from '@tsinductor/runtime';
+import type { EntryId, KernelFacts } from '@tsinductor/runtime';
 import { placeOf } from '@tsinductor/tensor/internal';
 import { emulationMessage } from '../batch-backend.ts';
 import type { NativeMachine } from '../machine.ts';
 import type { Session } from '../session.ts';
 import type { BoundArgument } from './bind-arguments.ts';
 import { emulationFault } from './kernel-errors.ts';
+import { tellPrinted } from './printed-lines.ts';
+import type { PrintLine } from './printed-lines.ts';
 
 /** A scalar as an entry takes it: integers as i64, floats as the bits of an f64. */
 export function wordOf({ dtype, value }: BoundArgument & { readonly kind: 'scalar' }): bigint {
@@ -83,7 +86,7 @@ function compiled(name: string, source: { source: string; architecture: Architec
 
 export interface EmulatedKernel {
   readonly runsOn: string;
-  readonly run: (grid: readonly number[], args: readonly BoundArgument[]) => void;
+  readonly run: (grid: readonly number[], args: readonly BoundArgument[], print: PrintLine) => void;
 }
 
 /**
@@ -105,10 +108,11 @@ export function emulatedKernel(program: BlockProgram, machine: NativeMachine, op
     cpu: machine.isaReport.cpu,
   });
   const library = options.session.buildKernel({ key, name: program.name, units, plan: { entry }, toolchain });
-  const loaded = bridge.load(library, entry);
+  const load = (symbol: string): EntryId => bridge.load(library, symbol);
+  const [loaded, moveLog, printed] = [load(entry), load(unit.logEntry), load(unit.printedEntry)];
   return {
     runsOn: `emulated CUDA for ${target.architecture}, ${String(target.warps * 32)} threads a block`,
-    run: (grid, args) => {
+    run: (grid, args, print) => {
       const words = args.flatMap((argument) => (argument.kind === 'scalar' ? [wordOf(argument)] : []));
       const table = BigInt64Array.from([...words, 0n]);
       const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
@@ -120,6 +124,9 @@ export function emulatedKernel(program: BlockProgram, machine: NativeMachine, op
       const sizes = [...grid, ...bytes];
       const counts = { buffers: addresses.length, sizes: sizes.length };
       const status = bridge.bind(loaded, Float64Array.from([...addresses, ...sizes]), counts)();
+      const log = new BigInt64Array(printLogWords);
+      bridge.bind(moveLog, Float64Array.of(bridge.addressOf(log)), { buffers: 1, sizes: 0 })();
+      tellPrinted({ bridge, entry: printed, log, print });
       if (status !== 0) throw emulationFault(program, emulationMessage(bridge, library));
     },
   };

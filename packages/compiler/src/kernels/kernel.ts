@@ -2,7 +2,9 @@
 // specialises the body on dtypes, launch constants, divisibility by 16 and the value 1, and runs what was made for that
 // combination before, or makes it.
 import { readFileSync } from 'node:fs';
+import { dtypeInfo } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import { lineBytes, streamingBytes } from '@tsinductor/codegen-cpp';
 import { defineKernel, lowerKernel } from '@tsinductor/dsl';
 import type {
   AnyFunction, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart, Specialisation,
@@ -21,6 +23,7 @@ import type { CudaInspection } from './cuda-kernel.ts';
 import { badGrid, badLaunchOption } from './kernel-errors.ts';
 import { prepareKernel } from './prepare-kernel.ts';
 import type { Grid, PreparedKernel } from './prepare-kernel.ts';
+import { printToOutput } from './printed-lines.ts';
 import { recordedLaunch, writtenBy } from './record-launch.ts';
 
 /** One to three numbers, or a function of the launch constants that gives them. */
@@ -35,6 +38,11 @@ export interface LaunchOptions {
    * together; without this, compiled code where there is a compiler.
    */
   readonly backend?: 'cpp' | 'cuda-emulated' | 'interpreter';
+  /**
+   * Told of each line of `tl.devicePrint` when the launch is done, in the order of program instances and within one in its
+   * own; standard output if absent. On a CUDA device lines go to standard output, those of one instance in its order.
+   */
+  readonly print?: (line: string) => void;
 }
 
 export interface KernelOptions {
@@ -156,7 +164,7 @@ export class Kernel<S extends Schema> {
       const argument = bound.args[position];
       if (argument?.kind === 'buffer') placeOf(argument.tensor, 'launch').storage.noteWrite();
     }
-    prepared.run(size, bound.args);
+    prepared.run(size, bound.args, options.print ?? printToOutput);
   }
 
   /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
@@ -212,9 +220,10 @@ export class Kernel<S extends Schema> {
     const facts = Object.fromEntries(args.map((argument) => [argument.name, factsOf(argument, { isNative })]));
     const specialisation: Specialisation = { arguments: facts, constants };
     const mayAlias = sharesMemory(bound);
-    const made = { ...options, mayAlias, session };
+    const large = isNative ? largeBuffers(bound) : [];
+    const made = { ...options, mayAlias, large, session };
     const threads = backend === 'cuda-emulated' ? blockTarget(made) : undefined;
-    const key = JSON.stringify([specialisation, backend, mayAlias, threads]);
+    const key = JSON.stringify([specialisation, backend, mayAlias, large, threads]);
     const known = this.#prepared.get(key);
     if (known !== undefined) return known;
     const prepared = prepareKernel(lowerKernel(this.definition, specialisation), { ...made, backend });
@@ -230,19 +239,33 @@ function sharesMemory({ args }: BoundLaunch): boolean {
   return tensors.length > 1 && writesAreShared(tensors, tensors);
 }
 
+/** The buffers whose results are better written past the caches. */
+const largeBuffers = ({ args }: BoundLaunch): readonly string[] =>
+  args.flatMap((argument) => {
+    if (argument.kind !== 'buffer') return [];
+    const { address, numel, dtype } = argument.tensor;
+    return numel * dtypeInfo[dtype].bytes >= streamingBytes && address % lineBytes === 0 ? [argument.name] : [];
+  });
+
 const backends = ['cpp', 'cuda-emulated', 'interpreter'];
-const optionNames = ['numWarps', 'numStages', 'backend'];
+const optionNames = ['numWarps', 'numStages', 'backend', 'print'];
 
 function checkOptions(options: LaunchOptions): void {
   const unknown = Object.entries(options).find(([name]) => !optionNames.includes(name));
   if (unknown !== undefined) throw badLaunchOption(unknown[0], unknown[1], `one of ${optionNames.join(', ')}`);
-  const { numWarps, numStages, backend } = options;
+  const { numWarps, numStages, backend, print } = options;
   for (const [name, value] of Object.entries({ numWarps, numStages })) {
     if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 32))
       throw badLaunchOption(name, value, 'a whole number from 1 to 32');
   }
   if (numWarps !== undefined && !Number.isInteger(Math.log2(numWarps)))
     throw badLaunchOption('numWarps', numWarps, 'a power of two from 1 to 32');
+  checkPrint(print);
   if (backend !== undefined && !backends.includes(backend))
     throw badLaunchOption('backend', backend, "'cpp', 'cuda-emulated' or 'interpreter'");
+}
+
+/** Callers in JavaScript may give anything. */
+function checkPrint(print: unknown): void {
+  if (print !== undefined && typeof print !== 'function') throw badLaunchOption('print', print, 'a function');
 }

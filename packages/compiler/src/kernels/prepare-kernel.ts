@@ -1,7 +1,7 @@
 // A specialised program as something that runs: compiled C++ from the cache or the compile pool, or the interpreter where
 // there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
 import { isTsInductorError, stableHash } from '@tsinductor/base';
-import { generateBlock } from '@tsinductor/codegen-cpp';
+import { generateBlock, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
 import type { CppKernel } from '@tsinductor/codegen-cpp';
 import { allTileNodes, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
@@ -11,6 +11,8 @@ import type { BoundArgument } from './bind-arguments.ts';
 import { emulatedKernel, wordOf } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
 import type { LaunchOptions } from './kernel.ts';
+import { tellPrinted } from './printed-lines.ts';
+import type { PrintLine } from './printed-lines.ts';
 
 export type Grid = readonly [number, number, number];
 
@@ -21,11 +23,13 @@ export interface PreparedKernel {
   readonly compiled: CppKernel | undefined;
   /** Positions of the parameters that it writes. */
   readonly written: ReadonlySet<number>;
-  readonly run: (grid: Grid, args: readonly BoundArgument[]) => void;
+  readonly run: (grid: Grid, args: readonly BoundArgument[], print: PrintLine) => void;
 }
 
 export interface PrepareOptions extends CudaOptions {
   readonly backend: LaunchOptions['backend'];
+  /** Names of buffers that are far larger than a CPU's caches, and begin at a line of memory. */
+  readonly large: readonly string[];
 }
 
 /** The positions of the buffers that a program stores to or updates. */
@@ -62,8 +66,8 @@ function interpreted(program: BlockProgram, written: ReadonlySet<number>, runsOn
     runsOn,
     compiled: undefined,
     written,
-    run: (grid, args) => {
-      interpretBlock(program, { grid, args: args.map(interpreterArgument) });
+    run: (grid, args, print) => {
+      interpretBlock(program, { grid, args: args.map(interpreterArgument), print });
     },
   };
 }
@@ -82,7 +86,8 @@ interface Compiling {
 
 function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
   const { isa, toolchain, bridge, threads } = machine;
-  const code = generateBlock(program, { isa, mayAlias: options.mayAlias });
+  const { mayAlias, large } = options;
+  const code = generateBlock(program, { isa, mayAlias, large });
   const key = stableHash({
     kind: 'kernel',
     units: code.units,
@@ -97,7 +102,9 @@ function compiled(program: BlockProgram, { written, machine, options }: Compilin
     plan: { entry: code.entry },
     toolchain,
   });
-  const buffers = program.params.filter(({ kind }) => kind === 'buffer').length + 1;
+  const given = program.params.filter(({ kind }) => kind === 'buffer').length + 1;
+  const log = code.hasLog ? new BigInt64Array(printLogWords) : undefined;
+  const buffers = given + (log === undefined ? 0 : 1);
   const table = new Float64Array(buffers + 3);
   const words = new BigInt64Array(Math.max(1, program.params.length));
   const call = bridge.bind(bridge.load(library, code.entry), table, { buffers, sizes: 3 });
@@ -106,7 +113,7 @@ function compiled(program: BlockProgram, { written, machine, options }: Compilin
     runsOn: `native code for ${isa}, ${String(threads)} threads`,
     compiled: code,
     written,
-    run: (grid, args) => {
+    run: (grid, args, print) => {
       let slot = 0;
       let word = 0;
       for (const argument of args) {
@@ -114,11 +121,13 @@ function compiled(program: BlockProgram, { written, machine, options }: Compilin
         else words[word++] = wordOf(argument);
       }
       table[slot] = bridge.addressOf(words);
+      if (log !== undefined) table[given] = bridge.addressOf(log);
       grid.forEach((count, axis) => {
         table[buffers + axis] = count;
       });
       bridge.setThreads(threads);
       call();
+      if (log !== undefined) tellPrinted({ bridge, entry: bridge.load(library, printedEntry), log, print });
     },
   };
 }

@@ -1,4 +1,5 @@
 // Loops' ranges, hints, and what helps to debug.
+import { dtypeInfo } from '@tsinductor/base';
 import type { HintFact } from '@tsinductor/ir';
 import { asTest, broadcastAll } from '../lower/coerce.ts';
 import { faultAt } from '../lower/context.ts';
@@ -74,13 +75,23 @@ export const staticAssert: LanguageEntry = entry(
 /** How many values one print takes. */
 const printed = ['x0?', 'x1?', 'x2?', 'x3?', 'x4?', 'x5?', 'x6?', 'x7?'];
 
+/** What stands in a text of C: no NUL, which ends it, and no half of a character. */
+const isText = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
+
 export const devicePrint: LanguageEntry = entry(
-  'Prints values for each instance, for debugging.',
+  'Prints a line for each element of each value: pid (0, 0, 0) idx (3), the prefix, the element.',
   ['prefix', ...printed],
   (call) => {
+    const prefix = call.text('prefix');
+    if (!isText(prefix))
+      return call.refuse('prefix', 'a string of whole characters other than NUL', 'print plain text');
     const values = printed.map((name) => name.slice(0, -1)).filter((name) => call.has(name));
-    const args = values.map((name) => call.tile(name));
-    call.site.context.builder.act({ op: 'print', attrs: { prefix: call.text('prefix') }, args });
+    const { builder } = call.site.context;
+    const args = values.map((name) => {
+      const tile = call.tile(name);
+      return builder.cast(tile, dtypeInfo[tile.dtype].compute);
+    });
+    builder.act({ op: 'print', attrs: { prefix }, args });
     return undefinedValue;
   },
 );

@@ -125,6 +125,11 @@ export interface CoreLanguage {
   maxConstancy(x: Block, values: number | readonly number[]): Block;
   debugBarrier(): void;
   staticAssert(test: boolean, message?: string): void;
+  /**
+   * Prints a line for each element of each value, as C's printf writes it (`%.9g`, f64 `%.17g`, integers in decimal, bool as 0
+   * and 1), in the manner of Triton: `pid (0, 0, 0) idx (3) x = 2.5`. The prefix stands as it is given; with several values it
+   * is followed by `(operand 1) `.
+   */
   devicePrint(prefix: string, ...values: Operand[]): void;
   deviceAssert(test: Operand, message?: string, mask?: Mask): void;
 }

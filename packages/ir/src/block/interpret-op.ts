@@ -6,10 +6,12 @@ import { bitcastValue, castValue, evaluator, pointwise } from '@tsinductor/ops';
 import type { PointwiseName, ScalarFunction, Value } from '@tsinductor/ops';
 import { bitDecoders, bitEncoders } from '../interpret/element-array.ts';
 import { constantToValue } from '../body/constant.ts';
+import { printScalar } from '../print/print-scalar.ts';
 import type { Tile, TileAttrs, TileId, TileOp, TileOpName } from './block.ts';
 import { assertionFailed, gatherOutOfRange, hintIsFalse } from './block-errors.ts';
 import type { FaultSite } from './block-errors.ts';
 import type { BlockArgument, BlockMemory } from './block-memory.ts';
+import { bareLine, coordinatesAt, elementLine } from './printed-line.ts';
 import { broadcastSources, permuteSources, rowsAlong } from './tile-layout.ts';
 import { atomicOps, tileSize } from './tile-ops.ts';
 
@@ -205,10 +207,17 @@ function assert(given: Given<'assert'>): undefined {
     throw assertionFailed(given.context.site, given.attrs.message);
 }
 
-const formatElements = (elements: Elements): string =>
-  elements.length === 1
-    ? String(elements[0])
-    : `[${elements.slice(0, 64).join(', ')}${elements.length > 64 ? ', ...' : ''}]`;
+function print({ args, context, node }: Given<'print'>): undefined {
+  const program = context.program.map(String);
+  if (args.length === 0) context.print(bareLine(node, program).join(''));
+  args.forEach((elements, slot) => {
+    const { dtype, shape } = get(context.tiles, at(node.args, slot));
+    elements.forEach((element, position) => {
+      const place = coordinatesAt(position, shape).map(String);
+      context.print(elementLine(node, slot, { program, place, value: printScalar(element, dtype) }).join(''));
+    });
+  });
+}
 
 const meanings: { readonly [Name in TileOpName]: Meaning<Name> } = {
   programId: ({ attrs, context }) => [context.program[attrs.axis]],
@@ -242,11 +251,7 @@ const meanings: { readonly [Name in TileOpName]: Meaning<Name> } = {
   dot,
   hint,
   barrier: () => undefined,
-  print: ({ attrs, args, context }) => {
-    const values = args.map(formatElements).join(' ');
-    context.print(`(${context.program.join(', ')}) ${attrs.prefix}${values}`);
-    return undefined;
-  },
+  print,
   assert,
 };
 

@@ -227,7 +227,17 @@ export const tileOps: TileOpTable = {
     infer: ({ args }) => at(args, 0),
   },
   barrier: { doc: 'Orders memory within an instance.', operands: [0, 0], effect: 'other', infer: () => undefined },
-  print: { doc: 'Prints its operands, for debugging.', operands: [0, 16], effect: 'other', infer: () => undefined },
+  print: {
+    doc: 'A line of text for each element of each operand; one line without operands.',
+    operands: [0, 8],
+    effect: 'other',
+    infer: ({ args }) => {
+      require(args.every(
+        ({ dtype }) => dtypeInfo[dtype].compute === dtype || !isFloat(dtype),
+      ), 'floats that are printed are f32 or f64');
+      return undefined;
+    },
+  },
   assert: {
     doc: 'A fault where its operand is false: (test, mask?).',
     operands: [1, 2],

@@ -6,12 +6,13 @@ import { bitcastValue, castValue, evaluator, pointwise } from '@tsinductor/ops';
 import type { PointwiseName, Value as Scalar } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { freeAxes } from '../arithmetic/query.ts';
+import { constantToValue } from '../body/constant.ts';
 import type { Index } from '../index-expr.ts';
-import type { ScalarConstant } from '../scalar.ts';
 import type { Access, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
 import { AsyncCopies } from './async-copies.ts';
 import { loadedPlaces, multipliedFragment, packHalves } from './matrix-fragments.ts';
 import { printKernelValue } from './print-kernel-ir.ts';
+import { printLine } from '../print/print-scalar.ts';
 
 /** Memory of a kernel: one scalar per element; undefined was never written. */
 export interface KernelMemory {
@@ -26,6 +27,8 @@ export interface KernelRun {
   readonly chunk?: number;
   /** In which order the threads and blocks of a launch run; ascending if absent. */
   readonly order?: 'ascending' | 'descending';
+  /** Told of every line that is printed, as it is printed. */
+  readonly print?: (unit: number, line: string) => void;
 }
 
 /** Where a thread meets others, and with which value for them. */
@@ -152,6 +155,9 @@ export class KernelThread {
       case 'transpose':
         this.#transpose(statement);
         break;
+      case 'print':
+        this.#print(statement);
+        break;
       case 'fence':
       case 'prefetch':
       case 'comment':
@@ -248,7 +254,7 @@ export class KernelThread {
       case 'name':
         return get(this.#names, value.name);
       case 'constant':
-        return all(() => constantValue(value.value, dtype));
+        return all(() => castValue(constantToValue(value.value, dtype), dtype, dtype));
       case 'index':
         return all((lane) => castValue(BigInt(this.#index(value.value, lane, value.lane)), 'i64', dtype));
       case 'first': {
@@ -365,6 +371,11 @@ export class KernelThread {
     this.#names.set(name, checked);
   }
 
+  #print({ unit, parts }: Stmt & { readonly kind: 'print' }): void {
+    const line = printLine(parts, (part) => at(this.#value(part), 0));
+    this.#run.print?.(this.#index(unit), line);
+  }
+
   #transpose({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): void {
     const [source, target] = [get(this.#memory, from.buffer), get(this.#memory, to.buffer)];
     const [fromAt, fromStep, toAt, toStep] = [from.at, from.step, to.at, to.step].map((index) => this.#index(index));
@@ -383,10 +394,4 @@ export class KernelThread {
 function combined(dtype: DType, op: PointwiseName, [old, given]: readonly [Scalar, Scalar]): Scalar {
   const { compute } = dtypeInfo[dtype];
   return castValue(evaluator(pointwise[op], compute)(old, given), compute, dtype);
-}
-
-function constantValue(value: ScalarConstant, dtype: DType): Scalar {
-  if (typeof value === 'object') return castValue(BigInt(value.bigint), 'i64', dtype);
-  const number = Number(value);
-  return dtype === 'i64' ? BigInt(number) : castValue(number, 'f64', dtype);
 }

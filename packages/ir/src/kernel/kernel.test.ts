@@ -220,3 +220,40 @@ test('lets that nothing uses are dropped, also those that only they used', () =>
   const kept = body.slice(2);
   expect(removeDeadLets(kept)).toBe(kept);
 });
+
+describe('printing', () => {
+  const printing = (value: Value): Kernel =>
+    kernelOf([
+      {
+        kind: 'for',
+        name: 'i',
+        from: int(0),
+        to: int(2),
+        step: 1,
+        body: [{ kind: 'print', unit: index('i'), parts: ['x "', value, '" end'] }],
+      },
+    ]);
+  const element: Value = { kind: 'load', type: f32, access: access('x', index('i')) };
+
+  test('its text, and the lines that the interpreter tells', () => {
+    const kernel = printing(element);
+    verifyKernel(kernel);
+    expect(printKernelIr(kernel)).toContain('print at i: "x \\"" load<f32> x[i] "\\" end"');
+    const memory = new Map<string, KernelMemory>([
+      ['x', { dtype: 'f32', elements: [0.1, -0].map(Math.fround) }],
+      ['out', { dtype: 'f32', elements: [] }],
+    ]);
+    const told: [number, string][] = [];
+    interpretKernel(kernel, { memory, sizes: new Map(), print: (unit, line) => told.push([unit, line]) });
+    expect(told).toEqual([
+      [0, 'x "0.100000001" end'],
+      [1, 'x "-0" end'],
+    ]);
+  });
+
+  test('a vector is no scalar', () => {
+    expect(() => {
+      verifyKernel(printing(load('x', index('i'))));
+    }).toThrow('a printed value has one lane');
+  });
+});

@@ -201,6 +201,11 @@ export type Stmt =
       /** Rows and columns of a whole tile, for which there is a fast path; the counts above are at most this. */
       readonly tile: number;
     }
+  /**
+   * A line of text for whoever runs the kernel: pieces and scalars in turn. Lines are told in the order of their `unit`, and
+   * those of one unit, which one thread prints, in its order.
+   */
+  | { readonly kind: 'print'; readonly unit: Index; readonly parts: readonly (string | Value)[] }
   /** Streaming stores before it are visible after it. */
   | { readonly kind: 'fence' }
   | { readonly kind: 'prefetch'; readonly buffer: string; readonly at: Index; readonly intent: 'read' | 'write' }

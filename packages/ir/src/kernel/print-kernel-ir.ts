@@ -134,10 +134,10 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
       const first = count === undefined ? '' : ` first ${printIndex(count)}`;
       return `check ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
     }
-    case 'transpose': {
-      const { from, to, rows, columns } = statement;
-      return `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}`;
-    }
+    case 'transpose':
+      return transposeText(statement);
+    case 'print':
+      return printText(statement);
     case 'fence':
       return 'fence';
     case 'prefetch':
@@ -145,6 +145,14 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
     case 'comment':
       return `// ${statement.text}`;
   }
+}
+
+const transposeText = ({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): string =>
+  `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}`;
+
+function printText({ unit, parts }: Stmt & { readonly kind: 'print' }): string {
+  const texts = parts.map((part) => (typeof part === 'string' ? JSON.stringify(part) : printKernelValue(part)));
+  return `print at ${printIndex(unit)}: ${texts.join(' ')}`;
 }
 
 const printLaunch = ({ blocks, threads, sharedBytes, names }: Launch): string =>

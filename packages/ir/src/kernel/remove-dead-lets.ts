@@ -1,6 +1,6 @@
 // Drops `let`s whose name nothing uses: what a strategy defined on the way and then did not need. Values are pure, so
 // nothing is lost.
-import { freeAxes } from '../arithmetic/query.ts';
+import { addFreeAxes } from '../arithmetic/query.ts';
 import type { Stmt, Value } from './kernel.ts';
 import { statementIndexes, statementValues, valueIndexes, visitStatements, visitValue } from './traverse-kernel.ts';
 
@@ -19,12 +19,12 @@ function usedNames(body: readonly Stmt[]): ReadonlySet<string> {
   const inValue = (value: Value): void => {
     visitValue(value, (inner) => {
       if (inner.kind === 'name') used.add(inner.name);
-      for (const index of valueIndexes(inner)) for (const name of freeAxes(index)) used.add(name);
+      for (const index of valueIndexes(inner)) addFreeAxes(index, used);
     });
   };
   visitStatements(body, (statement) => {
     for (const value of statementValues(statement)) inValue(value);
-    for (const index of statementIndexes(statement)) for (const name of freeAxes(index)) used.add(name);
+    for (const index of statementIndexes(statement)) addFreeAxes(index, used);
   });
   return used;
 }

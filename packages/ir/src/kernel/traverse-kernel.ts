@@ -2,6 +2,9 @@
 import type { Index } from '../index-expr.ts';
 import type { Access, Stmt, Value } from './kernel.ts';
 
+/** Most values and statements have no parts of a kind: they share the empty list. */
+const none: readonly never[] = [];
+
 /** The values that `value` is computed from. */
 export function valueOperands(value: Value): readonly Value[] {
   switch (value.kind) {
@@ -9,7 +12,7 @@ export function valueOperands(value: Value): readonly Value[] {
     case 'constant':
     case 'index':
     case 'first':
-      return [];
+      return none;
     case 'apply':
       return value.args;
     case 'cast':
@@ -19,9 +22,9 @@ export function valueOperands(value: Value): readonly Value[] {
       return [value.value];
     case 'load':
       return [
-        ...(value.access.offsets === undefined ? [] : [value.access.offsets]),
-        ...(value.mask === undefined ? [] : [value.mask]),
-        ...(value.other === undefined ? [] : [value.other]),
+        ...(value.access.offsets === undefined ? none : [value.access.offsets]),
+        ...(value.mask === undefined ? none : [value.mask]),
+        ...(value.other === undefined ? none : [value.other]),
       ];
   }
 }
@@ -44,18 +47,20 @@ export function statementValues(statement: Stmt): readonly Value[] {
     case 'store':
       return [
         statement.value,
-        ...(statement.access.offsets === undefined ? [] : [statement.access.offsets]),
-        ...(statement.mask === undefined ? [] : [statement.mask]),
+        ...(statement.access.offsets === undefined ? none : [statement.access.offsets]),
+        ...(statement.mask === undefined ? none : [statement.mask]),
       ];
     case 'atomic':
       return [statement.value];
     case 'copyAsync':
-      return statement.mask === undefined ? [] : [statement.mask];
+      return statement.mask === undefined ? none : [statement.mask];
     case 'matrixMultiply':
       return [...statement.left, ...statement.right];
+    case 'print':
+      return statement.parts.filter((part) => typeof part !== 'string');
     case 'copies':
     case 'matrixLoad':
-      return [];
+      return none;
     case 'fetch':
       return statement.expected === undefined ? [statement.value] : [statement.value, statement.expected];
     case 'for':
@@ -68,7 +73,7 @@ export function statementValues(statement: Stmt): readonly Value[] {
     case 'fence':
     case 'prefetch':
     case 'comment':
-      return [];
+      return none;
   }
 }
 
@@ -95,11 +100,12 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
     case 'matrixLoad':
     case 'matrixMultiply':
     case 'check':
+    case 'print':
     case 'transpose':
     case 'fence':
     case 'prefetch':
     case 'comment':
-      return [];
+      return none;
   }
 }
 
@@ -114,7 +120,7 @@ export function visitStatements(block: readonly Stmt[], visit: (statement: Stmt)
 const accessIndexes = (access: Access): readonly Index[] => [
   access.at,
   access.step,
-  ...(access.count === undefined ? [] : [access.count]),
+  ...(access.count === undefined ? none : [access.count]),
 ];
 
 /** The index expressions that stand directly in a value. */
@@ -132,7 +138,7 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
     case 'fetch':
       return accessIndexes(statement.access);
     case 'for':
-      return [statement.from, statement.to, ...(typeof statement.step === 'number' ? [] : [statement.step])];
+      return [statement.from, statement.to, ...(typeof statement.step === 'number' ? none : [statement.step])];
     case 'shuffle':
       return [statement.distance];
     case 'if':
@@ -153,6 +159,8 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
       ];
     case 'prefetch':
       return [statement.at];
+    case 'print':
+      return [statement.unit];
     case 'copyAsync':
       return [statement.from.at, statement.to.at];
     case 'matrixLoad':
@@ -167,6 +175,6 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
     case 'barrier':
     case 'fence':
     case 'comment':
-      return [];
+      return none;
   }
 }

@@ -122,8 +122,7 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       scope.memory.set(statement.name, { dtype: statement.dtype, writable: true });
       break;
     case 'check':
-      if (statement.value.type.dtype !== 'i64') fail(kernel, statement, 'a checked index is i64');
-      define(statement, statement.name, { scope, type: statement.value.type });
+      verifyCheck(statement, scope);
       break;
     case 'transpose':
       verifyTranspose(statement, scope);
@@ -131,10 +130,24 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
     case 'prefetch':
       if (!scope.memory.has(statement.buffer)) fail(kernel, statement, `there is no memory ${statement.buffer}`);
       break;
+    case 'print':
+      verifyPrint(statement, scope);
+      break;
     case 'fence':
     case 'comment':
       break;
   }
+}
+
+function verifyPrint(statement: Stmt & { readonly kind: 'print' }, { kernel }: Scope): void {
+  if (statementValues(statement).some(({ type }) => type.lanes !== 1))
+    fail(kernel, statement, 'a printed value has one lane');
+}
+
+function verifyCheck(statement: Stmt & { readonly kind: 'check' }, scope: Scope): void {
+  const { type } = statement.value;
+  if (type.dtype !== 'i64') fail(scope.kernel, statement, 'a checked index is i64');
+  define(statement, statement.name, { scope, type });
 }
 
 function verifyAtomic(statement: Stmt & { readonly kind: 'atomic' }, scope: Scope): void {

@@ -1,0 +1,44 @@
+// Lines that a program instance prints, as statements. In: the operation, and an element of one of its operands with its place.
+// Out: a statement. A NaN is printed as any other: which one it is depends on the machine.
+import { at, isFloat } from '@tsinductor/base';
+import { add, bareLine, elementLine, multiply } from '@tsinductor/ir';
+import type { Index, Stmt, TileOp, Value } from '@tsinductor/ir';
+import { gridSize } from './block-names.ts';
+import type { BlockScope } from './block-scope.ts';
+import { apply, constantOf } from './block-values.ts';
+
+export type PrintOp = TileOp & { readonly op: 'print' };
+
+export interface PrintedOperand {
+  readonly slot: number;
+  readonly coordinates: readonly Index[];
+  readonly value: Value;
+}
+
+/** A print without operands. */
+export const printBare = (node: PrintOp, scope: BlockScope): Stmt => ({
+  kind: 'print',
+  unit: unitOf(scope),
+  parts: bareLine(node, scope.programIds.map(asValue)),
+});
+
+export function printElement(node: PrintOp, { slot, coordinates, value }: PrintedOperand, scope: BlockScope): Stmt {
+  const element = {
+    program: scope.programIds.map(asValue),
+    place: coordinates.map(asValue),
+    value: isFloat(value.type.dtype) ? withOneNaN(value, scope) : value,
+  };
+  return { kind: 'print', unit: unitOf(scope), parts: elementLine(node, slot, element) };
+}
+
+/** The instance's place in the grid, as one number. */
+const unitOf = ({ programIds }: BlockScope): Index =>
+  add(at(programIds, 0), multiply(gridSize(0), add(at(programIds, 1), multiply(gridSize(1), at(programIds, 2)))));
+
+const asValue = (value: Index): Value => ({ kind: 'index', value, type: { dtype: 'i64', lanes: 1 } });
+
+function withOneNaN(value: Value, scope: BlockScope): Value {
+  const { dtype } = value.type;
+  const named = scope.name(value, 'printed');
+  return apply('where', [apply('ne', [named, named], 'bool'), constantOf('NaN', dtype), named], dtype);
+}
