@@ -10,6 +10,7 @@
 //
 // What only compiling needs (`whenCalled`) is loaded when one of its functions is first called: a program that only imports,
 // or that finds its graphs in the cache, never reads it. Functions and plain constants may be imported of such a package.
+import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -96,7 +97,7 @@ async function bundle(described) {
     supported: { 'dynamic-import': false },
     packages: 'external',
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: { 'import.meta.url': 'bundleUrl' },
+    define: { 'import.meta.url': 'bundleUrl', TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) },
     sourcemap: true,
     legalComments: 'none',
     logLevel: 'warning',
@@ -152,11 +153,29 @@ function moduleOf(entry, names) {
   return `import entry from './${entry}.cjs';\nconst { ${taken} } = entry;\nexport { ${given} };\n`;
 }
 
-// A package comes after those that it imports: what they export is looked up in them.
-const left = readdirSync(packages)
+/** A digest of what tsc made of the compiler and of all packages below it: they decide what code a graph becomes. */
+function digestOfCompiler(described) {
+  const deciding = new Set(['compiler']);
+  for (const name of deciding)
+    for (const used of described.find((each) => each.name === name)?.dependencies ?? []) deciding.add(used);
+  const digest = createHash('sha256');
+  for (const name of [...deciding].sort()) {
+    const files = readdirSync(`${packages}/${name}/dist`, { recursive: true })
+      .filter((file) => file.endsWith('.js') && !/\.test\.js$|bundle(-entries)?\.js$/.test(file))
+      .sort();
+    for (const file of files)
+      digest.update(`${name}/${file}\n`).update(readFileSync(`${packages}/${name}/dist/${file}`));
+  }
+  return digest.digest('hex');
+}
+
+const all = readdirSync(packages)
   .filter((name) => existsSync(`${packages}/${name}/package.json`))
-  .map(readPackage)
-  .filter(({ entries }) => Object.keys(entries).length > 0);
+  .map(readPackage);
+const buildFingerprint = digestOfCompiler(all);
+
+// A package comes after those that it imports: what they export is looked up in them.
+const left = all.filter(({ entries }) => Object.keys(entries).length > 0);
 while (left.length > 0) {
   const waiting = new Set(left.map(({ name }) => name));
   const ready = left.filter(({ dependencies }) => !dependencies.some((used) => waiting.has(used)));

@@ -1,5 +1,6 @@
 // The public API of @tsinductor/compiler: re-exports only.
 export { cppBackend, emulatedCudaBackend, emulationMessage } from './batch-backend.ts';
+export { buildFingerprint } from './build-fingerprint.ts';
 export type { CudaArtifact, CudaRequest, SavedArtifact, SavedArtifacts } from './artifacts.ts';
 export { loadCacheArtifacts, saveCacheArtifacts } from './cache-artifacts.ts';
 export type { Batch, BatchBackend } from './batch-backend.ts';

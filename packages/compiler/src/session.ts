@@ -262,7 +262,7 @@ export class Session implements Disposable {
       if (config.trace.enabled) this.#keepFolder(request.name, planStages(traced, config), config);
       return { kind: 'done', executable: this.#interpretHere(traced, native) };
     }
-    const key = graphKey(traced.graph, native, config);
+    const key = graphKey(traced.graph, { native, config });
     const slot = config.forceDisableCaches ? stableHash([key, this.#uncached++]) : key;
     const choice = { native, key, slot, config, placement: request.placement, started: performance.now() };
     const executable = this.#executables.get(memoryKey(choice));
