@@ -72,16 +72,15 @@ function operandOf(op: PointwiseOp, context: InferContext, arg: Arg): Parameters
   return { dtype: ({ bool: 'bool', int: 'i64', float: 'f32' } as const)[arg.category], rank: 'scalar' };
 }
 
-/** How users call it: by the names that the entry gives, or its own. */
-const publicName = ({ torch, internal }: PointwiseOp): Pick<Description, 'torch' | 'forms'> =>
-  internal === true ? { torch: [], forms: [] } : torch === undefined ? {} : { torch };
+/** How users call it, if they do: by the names that the entry gives, or its own. */
+const publicName = ({ torch, internal }: PointwiseOp): Pick<Description, 'torch' | 'forms' | 'inPlace'> =>
+  internal === true ? { torch: [], forms: [] } : { inPlace: true, ...(torch !== undefined && { torch }) };
 
 function operator(op: PointwiseOp): Entry {
   const description: Description = {
     signature: op.signature ?? SIGNATURES[op.arity],
     doc: op.doc,
     kind: 'pointwise',
-    inPlace: true,
     ...publicName(op),
   };
   // Where PyTorch's form has attributes, that one is the public operator of the name.
@@ -101,7 +100,6 @@ function formWithInplace(op: PointwiseOp): Entry {
     signature,
     doc: op.doc,
     kind: 'pointwise',
-    inPlace: true,
     accuracy: [boundOf(op.name)],
     ...publicName(op),
   };

@@ -178,10 +178,6 @@ export interface TensorMethods {
   asinh(): Tensor;
   /** Inverse hyperbolic sine. */
   asinh_(): this;
-  /** y > x ? y : x. NaN of x comes through, NaN of y gives x: one machine operation where y is a constant. */
-  atLeast_(other: Tensor | Scalar): this;
-  /** y < x ? y : x. NaN of x comes through, NaN of y gives x: one machine operation where y is a constant. */
-  atMost_(other: Tensor | Scalar): this;
   /** Inverse tangent, in [-pi/2, pi/2]. */
   atan(): Tensor;
   /** Inverse tangent, in [-pi/2, pi/2]. */
@@ -1169,8 +1165,6 @@ export interface TensorMethods {
   expm1(): Tensor;
   /** exp(x) - 1, accurate near 0. */
   expm1_(): this;
-  /** The e for which |x| = significand(x) 2^e. */
-  exponent_(): this;
   /** Zeroes elements at random, in training. */
   featureAlphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
   featureAlphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
@@ -1231,10 +1225,6 @@ export interface TensorMethods {
   frac_(): this;
   /** Mantissa and exponent. */
   frexp(): [Tensor, Tensor];
-  /** The e, as a float, for which x = m 2^e with m in [0.5, 1): the second result of frexp; 0 at 0, infinities and NaN. */
-  frexpExponent_(): this;
-  /** The m in [0.5, 1) for which x = m 2^e: the first result of frexp. */
-  frexpMantissa_(): this;
   /** One value, in the shape and dtype of a tensor. */
   fullLike(fillValue: Scalar, options?: { dtype?: DType | null; memoryFormat?: Plain }): Tensor;
   /** out[i][j] = input[index[i][j]][j], for dim 0. */
@@ -1647,10 +1637,6 @@ export interface TensorMethods {
   ): Tensor;
   l1Loss(target: Tensor, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: string }): Tensor;
   l1Loss(target: Tensor, sizeAverage?: boolean | null, reduce?: boolean | null, reduction?: string): Tensor;
-  /** For |x| from 2^16 (at f64: 2^47) on, which multiple of pi/2 is nearest to |x|, modulo 4 in [-2, 2]; else 0. */
-  largeQuadrant_(): this;
-  /** For |x| from 2^16 (at f64: 2^47) on, |x| less the nearest multiple of pi/2; else 0. */
-  largeRemainder_(): this;
   /** Normalises the last dims to mean 0 and variance 1. */
   layerNorm(
     normalizedShape: number | readonly number[],
@@ -2492,8 +2478,6 @@ export interface TensorMethods {
   nextafter(other: Tensor | Scalar): Tensor;
   /** The representable value next to x in the direction of y. */
   nextafter_(other: Tensor | Scalar): this;
-  /** The bf16 value next to x in the direction of y, both being values of bf16. */
-  nextafterBfloat16_(other: Tensor | Scalar): this;
   /** Negative log likelihood. */
   nllLoss(
     target: Tensor,
@@ -2749,8 +2733,6 @@ export interface TensorMethods {
   rsqrt_(): this;
   /** other minus alpha times input. */
   rsub(other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
-  /** x times 2 to the power of the integral y, rounded once. See the prelude for the range that callers keep to. */
-  scalb_(other: Tensor | Scalar): this;
   /** softmax(Q K^T / sqrt(E)) V. */
   scaledDotProductAttention(
     key: Tensor,
@@ -2818,8 +2800,6 @@ export interface TensorMethods {
   signbit(): Tensor;
   /** Whether the sign bit is set: also of -0 and NaN. */
   signbit_(): this;
-  /** The m in [0.75, 1.5) for which |x| = m 2^e with an integer e; 1 at 0 and infinities. */
-  significand_(): this;
   /** x times its sigmoid. */
   silu(options?: { inplace?: boolean }): Tensor;
   silu(inplace?: boolean): Tensor;
@@ -2937,8 +2917,6 @@ export interface TensorMethods {
   softshrink_(lambd?: number, inplace?: boolean): this;
   /** x divided by one more than its magnitude. */
   softsign(): Tensor;
-  /** x divided by one more than its magnitude. */
-  softsignOfFloats_(): this;
   /** Sorted along a dim, stably, with the indices. */
   sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
   sort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
@@ -3086,8 +3064,6 @@ export interface TensorMethods {
   trace(): Tensor;
   /** Swaps two axes. */
   transpose(dim0: number, dim1: number): Tensor;
-  /** Second derivative of lgamma: polygamma of order 1. */
-  trigamma_(): this;
   /** The lower triangle of matrices, zeros elsewhere. */
   tril(options?: { diagonal?: number }): Tensor;
   tril(diagonal?: number): Tensor;
