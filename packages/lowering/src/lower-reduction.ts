@@ -1,10 +1,10 @@
 // Reductions and scans over the table of @tsinductor/ops: its terms become the four bodies of a node.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { BodyBuilder, int, substitute } from '@tsinductor/ir';
+import { BodyBuilder, int, rangeOf, substitute } from '@tsinductor/ir';
 import type { Axis, Body, Index, ReduceNode, ScalarId } from '@tsinductor/ir';
 import { reductions } from '@tsinductor/ops';
-import type { ReductionOp, Term } from '@tsinductor/ops';
+import type { PositionDType, ReductionOp, Term } from '@tsinductor/ops';
 import { numberAttr, numbersAttr } from './attributes.ts';
 import { convert, load, stored } from './element.ts';
 import type { Rule } from './lowering.ts';
@@ -32,11 +32,15 @@ type States = readonly ScalarId[];
 /** One automaton's terms, built into bodies. */
 class Automaton {
   readonly #joining: Joining;
+  readonly #position: PositionDType;
   readonly state: readonly DType[];
 
   constructor(joining: Joining) {
+    const { op, source, position } = joining;
+    const { max } = rangeOf(position);
     this.#joining = joining;
-    this.state = joining.op.state(joining.source.dtype);
+    this.#position = max !== null && max < 2 ** 31 ? 'i32' : 'i64';
+    this.state = op.state(source.dtype, this.#position);
   }
 
   init(body: BodyBuilder): States {
@@ -47,7 +51,8 @@ class Automaton {
     const { op, source } = this.#joining;
     const { at: index, position } = place;
     const element = convert(body, load(body, source, { at: index }), op.accumulate(source.dtype));
-    const bindings = { ...named('s', states), x: element.id, i: body.index(position) };
+    const i = body.cast(body.index(position), this.#position);
+    const bindings = { ...named('s', states), x: element.id, i };
     return this.#inline(body, op.step(source.dtype), bindings);
   }
 

@@ -26,6 +26,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   /** The last operand's sign bit decides the sign of the result (or, at bool, the result), that of a NaN as well. */
   readonly readsSign?: boolean;
+  /** Its first operand may stand for it in a reduction whose elements come in the order of their positions. */
+  readonly isFirstInOrder?: boolean;
   /** For the scheduler's cost model: about how many machine operations at f32 (1 for add; about 12 for exp). */
   readonly cost?: number;
 }

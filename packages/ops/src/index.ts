@@ -34,7 +34,7 @@ export type { CompileOptions, Instruction, TermProgram } from './program.ts';
 export { defaultFloat, promoteTypes, resolveDTypes, resultOfRule, resultType } from './promote.ts';
 export type { Operand, ResolvedDTypes } from './promote.ts';
 export { reductionParameters } from './reduction.ts';
-export type { ReductionOp } from './reduction.ts';
+export type { PositionDType, ReductionOp } from './reduction.ts';
 export { isReduction, reductions } from './reductions/table.ts';
 export type { ReductionName } from './reductions/table.ts';
 export { isPointwise, pointwise } from './table.ts';

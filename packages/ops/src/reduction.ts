@@ -7,6 +7,9 @@ import type { DType } from '@tsinductor/base';
 import type { ReductionName } from './reductions/table.ts';
 import type { Term } from './term.ts';
 
+/** What positions of elements are counted in. */
+export type PositionDType = 'i32' | 'i64';
+
 export interface ReductionOp {
   readonly name: ReductionName;
   readonly doc: string;
@@ -18,10 +21,11 @@ export interface ReductionOp {
   readonly result: (dtype: DType) => DType;
   /** What elements are cast to before they join: `x` has this dtype. */
   readonly accumulate: (dtype: DType) => DType;
-  readonly state: (dtype: DType) => readonly DType[];
+  /** Positions in it have the dtype that is given: one that holds the position of every element. */
+  readonly state: (dtype: DType, position?: PositionDType) => readonly DType[];
   /** The empty state: terms without wilds. */
   readonly init: (dtype: DType) => readonly Term[];
-  /** The next state, over `s0`.., the element `x` and its position `i` (i64: ascending in row-major order). */
+  /** The next state, over `s0`.., the element `x` and its position `i` (from 0 in row-major order). */
   readonly step: (dtype: DType) => readonly Term[];
   /** Two states joined, over `a0`.. (of the earlier positions) and `b0`.. */
   readonly merge: (dtype: DType) => readonly Term[];

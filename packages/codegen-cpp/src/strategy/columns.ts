@@ -19,10 +19,18 @@ import type { Access, Axis, LoopBand, LoopNode, LoopTree, Value } from '@tsinduc
 import { columnScratchBytes } from '../target.ts';
 import { accessesOf, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
-import { bindAxis, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeResult } from './nest.ts';
-import type { Ahead, Frame, Nest, Range, Vector } from './nest.ts';
+import {
+  bindAxis,
+  evaluationAt,
+  scalarLoop,
+  stepAt,
+  vectorFrame,
+  vectorLoop,
+  wholeRange,
+  writeResult,
+} from './nest.ts';
+import type { Ahead, Carrying, Frame, Nest, Range, Vector } from './nest.ts';
 import { finish } from './reduce.ts';
-import type { Carrying } from './reduce.ts';
 import { writeAhead } from './row-ahead.ts';
 
 export interface ColumnPlan {
@@ -199,7 +207,7 @@ interface Advancing {
 
 /** The states after a point; a scan writes what they finish to. */
 function advance(nest: Nest, { node, states }: Advancing, point: Frame): readonly Value[] {
-  const results = evaluateBody(node.step, evaluationAt(nest, point, states));
+  const results = stepAt(nest, node, { frame: point, states });
   if (node.kind === 'scan') {
     const next = results.map((value, slot) => widen(value, at(states, slot).type.lanes, nest.writer));
     evaluateBody(node.finish, evaluationAt(nest, point, next)).forEach((value, slot) => {

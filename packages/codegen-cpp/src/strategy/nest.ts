@@ -10,6 +10,7 @@ import {
   named,
   roundDown,
   staticValue,
+  strideAlong,
   widen,
 } from '@tsinductor/codegen';
 import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
@@ -62,6 +63,22 @@ export const evaluationAt = (nest: Nest, frame: Frame, carried?: readonly Value[
   point: { ...frame, ...(carried === undefined ? {} : { carried }) },
   source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
 });
+
+export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
+
+/** The states after a point, from those before it. */
+export const stepAt = (
+  nest: Nest,
+  node: Carrying,
+  { frame, states }: { readonly frame: Frame; readonly states: readonly Value[] },
+): readonly Value[] => evaluateBody(node.step, { ...evaluationAt(nest, frame, states), isInOrder: comesInOrder(node) });
+
+/** Whether the elements come in the order of their positions: in each lane and accumulator the points of one axis do. */
+function comesInOrder({ over, step }: Carrying): boolean {
+  const { name } = at(over, 0);
+  if (over.length > 1) return false;
+  return step.nodes.every((node) => node.kind !== 'index' || (strideAlong(node.value, name) ?? -1) >= 0);
+}
 
 /** A loop over an axis, one point at a time. */
 export function scalarLoop(nest: Nest, range: Range, body: (value: Index) => void): void {

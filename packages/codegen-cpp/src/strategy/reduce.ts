@@ -8,6 +8,7 @@ import {
   bindAxis,
   evaluationAt,
   scalarLoop,
+  stepAt,
   streamLoop,
   vectorFrame,
   vectorLoop,
@@ -15,11 +16,9 @@ import {
   writeMap,
   writeResult,
 } from './nest.ts';
-import type { Ahead, Frame, Nest, Range, Streams, Vector } from './nest.ts';
+import type { Ahead, Carrying, Frame, Nest, Range, Streams, Vector } from './nest.ts';
 import { writeAhead } from './row-ahead.ts';
 import { streamsOf } from './row-streams.ts';
-
-export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
 
 /** Reductions (and what shares their loops) below some open axes. */
 export interface Site {
@@ -213,7 +212,7 @@ interface Advance {
 
 function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
   const { writer } = nest;
-  const results = evaluateBody(node.step, evaluationAt(nest, frame, state));
+  const results = stepAt(nest, node, { frame, states: state });
   const next = results.map((value, slot) => advanced(nest, { value, old: at(state, slot), reduced }, frame));
   if (node.kind === 'scan') {
     evaluateBody(node.finish, evaluationAt(nest, frame, next)).forEach((value, slot) => {

@@ -6,10 +6,9 @@ import { add, ceilDivide, floorDivide, int, maximum, minimum, modulo, multiply }
 import type { Axis, Index, KernelBuffer, LoopBand, LoopTree, Value } from '@tsinductor/ir';
 import { reductionChunk } from '../target.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Carrying, Frame, Nest } from './nest.ts';
 import { chooseShared, grainOf, nodesOf } from './region-plan.ts';
 import { finish, merge, writeSite } from './reduce.ts';
-import type { Carrying } from './reduce.ts';
 
 const reductionBands = (tree: LoopTree): readonly LoopBand[] => tree.loops.filter((band) => band.role === 'reduction');
 

@@ -40,6 +40,8 @@ export interface Place {
 export interface Evaluation {
   readonly writer: KernelWriter;
   readonly point: Point;
+  /** The elements of a reduction come in the order of their positions. */
+  readonly isInOrder?: boolean;
   /** `position` is an index over the group's axes, which `resolve` turns into the kernel's names. */
   source(buffer: BufferId, position: Index, resolve: (index: Index) => Index): Source;
 }
@@ -137,6 +139,7 @@ export class BodyEvaluator {
       case 'cast':
       case 'bitcast': {
         const value = node.kind === 'cast' ? this.#narrow(node.value) : this.value(node.value);
+        if (value.type.dtype === node.dtype) return value;
         const type = { dtype: node.dtype, lanes: value.type.lanes };
         return writer.define({ kind: node.kind, value, type }, castName(value, node.dtype));
       }
@@ -165,6 +168,8 @@ export class BodyEvaluator {
 
   #apply(node: Scalar & { readonly kind: 'apply' }): Value {
     const op = pointwise[node.op];
+    if (op.traits.isFirstInOrder === true)
+      return this.value(at(node.args, this.#evaluation.isInOrder === true ? 0 : 1));
     const narrow = op.rule === 'compare' && node.args.every((id) => isNarrow(this.#body, id));
     const args = node.args.map((id) => (narrow ? asNarrow(this.#narrow(id)) : this.value(id)));
     const lanes = Math.max(...args.map((value) => value.type.lanes));

@@ -115,6 +115,15 @@ export const logicalXor: Binary = binary('logicalXor', {
   decompose: ({ x, y }) => bitwiseXor(x, y),
 });
 
+export const ofTwoOrders: Binary = binary('ofTwoOrders', {
+  doc: 'y; where the elements of a reduction come in the order of their positions, x is the same and may stand for it.',
+  formula: 'y',
+  rule: 'logical',
+  internal: true,
+  traits: { cost: 1, isFirstInOrder: true },
+  decompose: ({ y }) => y,
+});
+
 export const where: Ternary = ternary('where', {
   doc: 'y where x holds, else z. Whatever the other operand is, it does not matter.',
   signature: 'condition: operand, input: operand, other: operand',

@@ -5,7 +5,19 @@ import { abs, add, mul, neg, sub } from '../pointwise/arithmetic.ts';
 import { maximum, minimum } from '../pointwise/extrema.ts';
 import { bitwiseAnd, bitwiseOr } from '../pointwise/bitwise.ts';
 import { exp, log } from '../pointwise/exponential.ts';
-import { eq, gt, isnan, logicalAnd, logicalNot, logicalOr, lt, where } from '../pointwise/comparison.ts';
+import {
+  eq,
+  ge,
+  gt,
+  isnan,
+  le,
+  logicalAnd,
+  logicalNot,
+  logicalOr,
+  lt,
+  ofTwoOrders,
+  where,
+} from '../pointwise/comparison.ts';
 import { floats, numbers } from '../pointwise/dtype-sets.ts';
 import type { ReductionOp } from '../reduction.ts';
 import { cast, literal, wild } from '../term.ts';
@@ -149,39 +161,56 @@ interface Candidate {
 }
 type Better = (a: Candidate, b: Candidate, dtype: DType) => Term;
 
-/** Whether a is to be taken before b: NaN first, then the greater (less), then the earlier (later) of equals. */
+/** Whether a is better than b: NaN first, then the greater (less). */
+const beating =
+  (exceeds: (a: Term, b: Term) => Term, reaches: (a: Term, b: Term) => Term): Better =>
+  (a, b, dtype) =>
+    isFloat(dtype)
+      ? logicalAnd(logicalNot(reaches(b.value, a.value)), eq(b.value, b.value))
+      : exceeds(a.value, b.value);
+
+const greater = beating(gt, ge);
+const less = beating(lt, le);
+
+/** Whether a is to be taken before b: the better one, and the earlier (later) of two that are as good. */
 const ranked =
-  (beats: (a: Term, b: Term) => Term, precedes: (a: Term, b: Term) => Term): Better =>
+  (better: Better, precedes: (a: Term, b: Term) => Term): Better =>
   (a, b, dtype) => {
     const bothNaN = logicalAnd(isnan(a.value), isnan(b.value));
     const tie = isFloat(dtype) ? logicalOr(eq(a.value, b.value), bothNaN) : eq(a.value, b.value);
-    const strictly = isFloat(dtype)
-      ? logicalOr(beats(a.value, b.value), logicalAnd(isnan(a.value), logicalNot(isnan(b.value))))
-      : beats(a.value, b.value);
-    return logicalOr(strictly, logicalAnd(tie, precedes(a.at, b.at)));
+    return logicalOr(better(a, b, dtype), logicalAnd(tie, precedes(a.at, b.at)));
   };
+
+/** The first of equals; in the order of positions an element that is as good comes too late. */
+const firstOf =
+  (better: Better): Better =>
+  (a, b, dtype) =>
+    ofTwoOrders(better(a, b, dtype), ranked(better, lt)(a, b, dtype));
 
 interface Search {
   readonly doc: string;
   readonly better: Better;
+  /** Which of two states is kept. */
+  readonly joined?: Better;
+  /** No element is worse: the state before any has this value, */
   readonly start: (dtype: DType) => Term;
-  /** A position that every element's precedes. */
+  /** and this position, which is that of the result if no element is better. */
   readonly nowhere: Term;
 }
 
 /** The position of the best element: the state is its value and position. */
-const search = (name: ReductionName, { doc, better, start, nowhere }: Search): ReductionOp => ({
+const search = (name: ReductionName, { doc, better, joined = better, start, nowhere }: Search): ReductionOp => ({
   name,
   doc,
   accepts: numbers,
   hasIdentity: false,
   result: () => 'i64',
   accumulate: computeOf,
-  state: (dtype) => [computeOf(dtype), 'i64'],
+  state: (dtype, position = 'i64') => [computeOf(dtype), position],
   init: (dtype) => [start(computeOf(dtype)), nowhere],
   step: (dtype) => choose(better({ value: x, at: i }, { value: s0, at: s1 }, dtype), [x, i], [s0, s1]),
-  merge: (dtype) => choose(better({ value: b0, at: b1 }, { value: a0, at: a1 }, dtype), [b0, b1], [a0, a1]),
-  finish: () => s1,
+  merge: (dtype) => choose(joined({ value: b0, at: b1 }, { value: a0, at: a1 }, dtype), [b0, b1], [a0, a1]),
+  finish: () => cast('i64', s1),
   cost: 6,
 });
 
@@ -192,28 +221,30 @@ const choose = (test: Term, yes: readonly [Term, Term], no: readonly [Term, Term
 
 export const argmax: ReductionOp = search('argmax', {
   doc: 'Position of the largest element, the first of equals; of the first NaN if there is one.',
-  better: ranked(gt, lt),
+  better: firstOf(greater),
+  joined: ranked(greater, lt),
   start: lowest,
-  nowhere: highest('i64'),
+  nowhere: literal(0),
 });
 
 export const argmin: ReductionOp = search('argmin', {
   doc: 'Position of the smallest element, the first of equals; of the first NaN if there is one.',
-  better: ranked(lt, lt),
+  better: firstOf(less),
+  joined: ranked(less, lt),
   start: highest,
-  nowhere: highest('i64'),
+  nowhere: literal(0),
 });
 
 export const argmaxLast: ReductionOp = search('argmaxLast', {
   doc: 'Position of the largest element, the last of equals: what cummax keeps.',
-  better: ranked(gt, gt),
+  better: ranked(greater, gt),
   start: lowest,
   nowhere: literal(-1),
 });
 
 export const argminLast: ReductionOp = search('argminLast', {
   doc: 'Position of the smallest element, the last of equals: what cummin keeps.',
-  better: ranked(lt, gt),
+  better: ranked(less, gt),
   start: highest,
   nowhere: literal(-1),
 });
