@@ -138,13 +138,28 @@ const fused: Body = (request, arity) => {
 const layout = (dtype: DType): { fraction: number; bias: number; suffix: string } =>
   dtype === 'f64' ? { fraction: 52, bias: 1023, suffix: 'L' } : { fraction: 23, bias: 127, suffix: '' };
 
-const scale: Body = (request, arity) => {
+/** 1.5 times the unit of the fraction: added to an integral float below half of it, it puts the integer into the lowest bits. */
+const magic = (dtype: DType): { readonly float: string; readonly bits: string } =>
+  dtype === 'f64' ? { float: '0x1.8p52', bits: '0x4338000000000000L' } : { float: '0x1.8p23f', bits: '0x4b400000' };
+
+const leastNormal = (dtype: DType): string => (dtype === 'f64' ? '0x1p-1022' : '0x1p-126f');
+/** What makes every subnormal number normal. */
+const raising = (dtype: DType): { readonly float: string; readonly exponent: number } =>
+  dtype === 'f64' ? { float: '0x1p53', exponent: 53 } : { float: '0x1p24f', exponent: 24 };
+
+const scale: Body = (request) => {
   const { type } = request;
   const { fraction, bias } = layout(type.dtype);
   if (isVector(request)) {
     if (request.isa === 'avx512' && fillsRegister(request))
       return [...asmBinary(request, `vscalef${suffix(type.dtype)}`, ['x', 'y']), 'return r;'];
-    return lanewise(request, arity);
+    const [float, int] = [typeName(type), typeName(intType(type))];
+    const power = (exponent: string): string => `(${float})((${exponent} + ${String(bias)}) << ${String(fraction)})`;
+    return [
+      `const ${int} n = (${int})(y + ${magic(type.dtype).float}) - ${magic(type.dtype).bits}, half = n >> 1;`,
+      `const ${float} r = x * ${power('half')} * ${power('(n - half)')};`,
+      'return y != y ? y : r;',
+    ];
   }
   const int = intOf(type.dtype);
   const power = (exponent: string): string => `((${int})(${exponent} + ${String(bias)}) << ${String(fraction)})`;
@@ -159,21 +174,46 @@ const scale: Body = (request, arity) => {
   ];
 };
 
-const significand: Body = (request, arity) => {
+/** `magnitude` is |x|, `bits` those of |x| made normal, and `part` their fraction. */
+function takenApart({ type }: OpFunction): readonly string[] {
+  const { fraction, suffix: long } = layout(type.dtype);
+  const [float, int] = [typeName(type), typeName(intType(type))];
+  return [
+    `const ${float} magnitude = (${float})((${int})x & ${signMask(type.dtype)});`,
+    `const ${int} subnormal = magnitude < ${leastNormal(type.dtype)};`,
+    `const ${int} bits = (${int})(subnormal ? magnitude * ${raising(type.dtype).float} : magnitude);`,
+    `const ${int} part = bits & ${String((1n << BigInt(fraction)) - 1n)}${long};`,
+  ];
+}
+
+const upperHalf = (dtype: DType): string => {
+  const { fraction, suffix: long } = layout(dtype);
+  return `(part >= ${String((1n << BigInt(fraction)) >> 1n)}${long})`;
+};
+
+const significand: Body = (request) => {
   const { type } = request;
   const { fraction, bias, suffix: long } = layout(type.dtype);
+  const infinity = `${builtin('inf', type.dtype)}()`;
   if (isVector(request)) {
     if (request.isa === 'avx512' && fillsRegister(request))
       return [...asmUnary(request, `vgetmant${suffix(type.dtype)}`, 7), 'return r;'];
-    return lanewise(request, arity);
+    const float = typeName(type);
+    return [
+      ...takenApart(request),
+      // A comparison that holds is -1.
+      `const ${float} r = (${float})(part | (${upperHalf(type.dtype)} + ${String(bias)}) << ${String(fraction)});`,
+      `const ${float} finite = (magnitude == 0) | (magnitude == ${infinity}) ? ${float}{} + 1 : r;`,
+      'return x != x ? x : finite;',
+    ];
   }
   const int = intOf(type.dtype);
   const one = 1n << BigInt(fraction);
   return [
     'if (x != x) return x;',
     `x = ${builtin('fabs', type.dtype)}(x);`,
-    `if (x == 0 || x == ${builtin('inf', type.dtype)}()) return 1;`,
-    `if (x < ${type.dtype === 'f64' ? '0x1p-1022' : '0x1p-126f'}) x *= ${type.dtype === 'f64' ? '0x1p53' : '0x1p24f'};`,
+    `if (x == 0 || x == ${infinity}) return 1;`,
+    `if (x < ${leastNormal(type.dtype)}) x *= ${raising(type.dtype).float};`,
     `${int} bits;`,
     '__builtin_memcpy(&bits, &x, sizeof bits);',
     `bits &= ${String(one - 1n)}${long};`,
@@ -183,14 +223,27 @@ const significand: Body = (request, arity) => {
   ];
 };
 
-const exponent: Body = (request, arity) => {
+const exponent: Body = (request) => {
   const { type, isa } = request;
   const { fraction, bias, suffix: long } = layout(type.dtype);
+  const infinity = `${builtin('inf', type.dtype)}()`;
+  const raised = String(raising(type.dtype).exponent);
   if (isVector(request)) {
-    if (isa !== 'avx512' || !fillsRegister(request)) return lanewise(request, arity);
+    const float = typeName(type);
+    if (isa !== 'avx512' || !fillsRegister(request)) {
+      const { float: shift, bits } = magic(type.dtype);
+      return [
+        ...takenApart(request),
+        // A comparison that holds is -1.
+        `const ${typeName(intType(type))} e = (bits >> ${String(fraction)}) - ${String(bias)} - ${upperHalf(type.dtype)} - (subnormal & ${raised});`,
+        `const ${float} r = (${float})(e + ${bits}) - ${shift};`,
+        `const ${float} finite = magnitude == 0 ? ${float}{} - ${infinity} : magnitude == ${infinity} ? magnitude : r;`,
+        'return x != x ? x : finite;',
+      ];
+    }
     const p = suffix(type.dtype);
     return [
-      `${typeName(type)} e, m, f;`,
+      `${float} e, m, f;`,
       `__asm__("vgetexp${p} %1, %0" : "=v"(e) : "v"(x));`,
       `__asm__("vgetmant${p} $7, %1, %0" : "=v"(m) : "v"(x));`,
       `__asm__("vgetexp${p} %1, %0" : "=v"(f) : "v"(m));`,
@@ -199,18 +252,17 @@ const exponent: Body = (request, arity) => {
   }
   const int = intOf(type.dtype);
   const one = 1n << BigInt(fraction);
-  const infinity = `${builtin('inf', type.dtype)}()`;
   return [
     'if (x != x) return x;',
     `x = ${builtin('fabs', type.dtype)}(x);`,
     `if (x == ${infinity}) return x;`,
     `if (x == 0) return -${infinity};`,
-    `const bool subnormal = x < ${type.dtype === 'f64' ? '0x1p-1022' : '0x1p-126f'};`,
-    `if (subnormal) x *= ${type.dtype === 'f64' ? '0x1p53' : '0x1p24f'};`,
+    `const bool subnormal = x < ${leastNormal(type.dtype)};`,
+    `if (subnormal) x *= ${raising(type.dtype).float};`,
     `${int} bits;`,
     '__builtin_memcpy(&bits, &x, sizeof bits);',
     `const ${int} upper = (bits & ${String(one - 1n)}${long}) >= ${String(one >> 1n)}${long};`,
-    `return (${type.dtype})((bits >> ${String(fraction)}) - ${String(bias)} + upper - (subnormal ? ${type.dtype === 'f64' ? '53' : '24'} : 0));`,
+    `return (${type.dtype})((bits >> ${String(fraction)}) - ${String(bias)} + upper - (subnormal ? ${raised} : 0));`,
   ];
 };
 
