@@ -1,17 +1,17 @@
 // Stores and atomic updates. A store is a loop over its elements into which everything that only it uses is fused; an update
 // goes element by element, as one step each.
 import { at } from '@tsinductor/base';
-import { isMultipleOf, readVariable, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
+import { isMultipleOf, readVariable, tileIndex, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
 import type { Update } from '@tsinductor/codegen';
-import { allTileNodes, int } from '@tsinductor/ir';
-import type { Access, Index, TileOp, Value } from '@tsinductor/ir';
+import { allTileNodes, axisIndex, int, isElementOp, tileSize } from '@tsinductor/ir';
+import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
 import { lanesFor, lineBytes } from '../target.ts';
 import { askAhead, loadsAlong } from './ask-ahead.ts';
 import type { Binder } from './binder.ts';
 import { loopElements } from './element-loop.ts';
 import { elementAccess, evaluateTile } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
-import { bytesOf, storeScratch } from './keep-tiles.ts';
+import { bytesOf, keepTile, storeScratch } from './keep-tiles.ts';
 import { maskTerms } from './mask-terms.ts';
 
 export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binder): void {
@@ -130,6 +130,7 @@ export function bindAtomic(node: Update, binder: Binder): void {
       storeScratch({ name: kept, id: result.id, value }, { coordinates, lane: undefined }, binder);
     if (variable !== undefined) binder.writer.emit({ kind: 'set', name: variable, value });
   };
+  for (const operand of node.args) keepComputed(operand, binder);
   loopElements(
     {
       shape: result.shape,
@@ -145,6 +146,29 @@ export function bindAtomic(node: Update, binder: Binder): void {
   if (kept !== undefined) binder.homes.set(result.id, { kind: 'scratch', name: kept });
   else if (variable !== undefined) readVariable(result, variable, binder);
   else binder.homes.set(result.id, { kind: 'scalar', value: zeroOf(result.dtype), index: undefined });
+}
+
+/** Operands of updates that are longer stay where they are: they would take too much of an instance's scratch. */
+const keptBytes = 1 << 16;
+
+/** Computes what arithmetic there is in an operand by whole vectors, before the updates go through its elements one by one. */
+function keepComputed(id: TileId, binder: Binder): void {
+  const home = binder.home(id);
+  if (home.kind !== 'virtual' && home.kind !== 'pending') return;
+  const { node } = home;
+  if (node.op === 'apply') {
+    const { shape, dtype } = binder.tile(id);
+    const isSmall = tileSize(shape) * bytesOf(dtype) <= keptBytes;
+    if (shape.length > 0 && isSmall && !hasIndex(id, binder)) keepTile(id, binder);
+  } else if (isElementOp(node)) for (const operand of node.args) keepComputed(operand, binder);
+}
+
+/** Whether a tile's elements follow from their places alone: computing them again is cheaper than reading them. */
+function hasIndex(id: TileId, binder: Binder): boolean {
+  const places = binder
+    .tile(id)
+    .shape.map((extent, axis) => axisIndex({ name: `e${String(axis)}`, extent: int(extent) }));
+  return tileIndex(id, places, binder) !== undefined;
 }
 
 function updateElement(
