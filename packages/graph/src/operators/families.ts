@@ -27,6 +27,7 @@ import { rearrangeEntries } from './rearrange.ts';
 import { repetitionEntries } from './repetition.ts';
 import { reductionEntries, reductionPrimitives } from './reductions.ts';
 import { scanEntries } from './scans.ts';
+import { searchEntries } from './search.ts';
 import { scatterEntries } from './scatter.ts';
 import { viewScatterEntries } from './view-scatter.ts';
 import { sortingEntries } from './sorting.ts';
@@ -51,6 +52,7 @@ export const families: readonly (readonly Entry[])[] = [
   repetitionEntries,
   joiningEntries,
   indexingEntries,
+  searchEntries,
   scatterEntries,
   viewScatterEntries,
   matmulEntries,

@@ -167,27 +167,6 @@ function oneHot(c: Composer, a: ArgumentReader): ValueRef {
   return c.scatter(blank, c.rank(x), { index, source: c.full(1, c.shape(index), 'i64'), mode: 'set' });
 }
 
-/** How many of the sorted values are below each value (or equal, from the right). */
-function countBelow(
-  c: Composer,
-  { sorted, values, right }: { sorted: ValueRef; values: ValueRef; right: boolean },
-): ValueRef {
-  const below = c.op(right ? 'le' : 'lt', sorted, c.unsqueeze(values, -1));
-  return c.reduce('sum', below, [c.rank(below) - 1]);
-}
-
-const SEARCH = '*, outInt32: bool = false, right: bool = false';
-
-function searchsorted(c: Composer, a: ArgumentReader): ValueRef {
-  const [given, values, sorter] = [a.tensor('sortedSequence'), a.operand('input'), a.optionalTensor('sorter')];
-  const sorted = sorter === undefined ? given : c.gather(given, -1, sorter);
-  const side = a.optionalString('side');
-  const right = a.bool('right') || side === 'right';
-  const wanted = values.kind === 'scalar' ? c.full(values, [], c.dtype(given)) : values;
-  const rows = c.rank(sorted) === 1 ? sorted : c.unsqueeze(sorted, -2);
-  return c.cast(countBelow(c, { sorted: rows, values: wanted, right }), a.bool('outInt32') ? 'i32' : 'i64');
-}
-
 export const indexingEntries: readonly Entry[] = [
   composite(
     'getItem',
@@ -262,39 +241,5 @@ export const indexingEntries: readonly Entry[] = [
       reads: countClasses,
     },
     oneHot,
-  ),
-  composite(
-    'isin',
-    {
-      signature: 'elements: tensor, testElements: tensor, *, assumeUnique: bool = false, invert: bool = false',
-      doc: 'Whether elements are among others.',
-      forms: ['function'],
-    },
-    (c, a) => {
-      const hits = c.op('eq', c.unsqueeze(a.tensor('elements'), -1), c.flatten(a.tensor('testElements')));
-      const found = c.reduce('any', hits, [c.rank(hits) - 1]);
-      return a.bool('invert') ? c.op('logicalNot', found) : found;
-    },
-  ),
-  composite(
-    'searchsorted',
-    {
-      signature: `sortedSequence: tensor, input: operand, ${SEARCH}, side: string? = null, sorter: tensor? = null`,
-      doc: 'Where values belong in sorted rows.',
-      forms: ['function'],
-    },
-    searchsorted,
-  ),
-  composite(
-    'bucketize',
-    {
-      signature: `input: tensor, boundaries: tensor, ${SEARCH}`,
-      doc: 'In which interval between boundaries values lie.',
-    },
-    (c, a) =>
-      c.cast(
-        countBelow(c, { sorted: a.tensor('boundaries'), values: a.tensor('input'), right: a.bool('right') }),
-        a.bool('outInt32') ? 'i32' : 'i64',
-      ),
   ),
 ];
