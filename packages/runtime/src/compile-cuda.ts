@@ -56,6 +56,7 @@ export const cudaFlags: readonly string[] = [
   '--prec-sqrt=true',
   '-Werror',
   'all-warnings',
+  '--diag-suppress=186', // whether a u8 is below 0 is a question that a program may ask
 ];
 
 /** Compiles without blocking the caller. */

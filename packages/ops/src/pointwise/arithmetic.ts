@@ -1,5 +1,5 @@
 // Arithmetic of two and three arguments, and the sign functions. At bool, sums and products are `or` and `and`.
-import { isFloat } from '@tsinductor/base';
+import { dtypeInfo, isFloat } from '@tsinductor/base';
 import { binary, ternary, unary } from '../define.ts';
 import type { Binary, Ternary, Unary } from '../define.ts';
 import { fma32, fma64 } from '../fused.ts';
@@ -87,6 +87,7 @@ export const divFloor: Binary = binary('divFloor', {
   accepts: numbers,
   traits: { cost: 20 },
   decompose: ({ x, y }, dtype) => {
+    if (!dtypeInfo[dtype].signed) return divTrunc(x, y);
     const remains = fmod(x, y);
     const adjust = logicalAnd(ne(remains, 0), ne(lt(remains, 0), lt(y, 0)));
     if (!isFloat(dtype)) return where(adjust, sub(divTrunc(x, y), 1), divTrunc(x, y));
@@ -127,8 +128,9 @@ export const remainder: Binary = binary('remainder', {
   ulp: 0.5,
   accepts: numbers,
   traits: { cost: 24 },
-  decompose: ({ x, y }) => {
+  decompose: ({ x, y }, dtype) => {
     const remains = fmod(x, y);
+    if (!dtypeInfo[dtype].signed) return remains;
     const adjust = logicalAnd(ne(remains, 0), ne(lt(remains, 0), lt(y, 0)));
     return where(adjust, add(remains, y), remains);
   },
