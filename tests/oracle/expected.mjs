@@ -1,7 +1,29 @@
 // Differences from PyTorch 1.13 that are meant to be: each class with its reason, told by operator and by what differs. No
 // class admits an error of rounding; what is in none of them is a difference.
 
-/** @type {{ op: RegExp, why: RegExp, call?: RegExp, reason: string }[]} */
+/** @typedef {import('@tsinductor/tensor').Tensor} Tensor */
+
+const elementsOf = (value) => (typeof value === 'object' ? [...value.toTypedArray()] : [value]).map(Number);
+
+/** Whether some shift is by a negative number, or by the width of the result's dtype and more. */
+function shiftsTooFar([x, by]) {
+  const widths = [x, by].flatMap((value) =>
+    typeof value === 'object' ? [value.toTypedArray().BYTES_PER_ELEMENT * 8] : [],
+  );
+  return elementsOf(by).some((places) => places < 0 || places >= Math.min(...widths));
+}
+
+/** Whether some sequence does not ascend. */
+function descends([first, second]) {
+  return [first, second].some((value) => {
+    if (typeof value !== 'object' || value.dim === 0) return false;
+    const width = value.shape.at(-1);
+    const elements = elementsOf(value);
+    return elements.some((element, i) => i % width > 0 && !(elements[i - 1] <= element));
+  });
+}
+
+/** @type {{ op: RegExp, why: RegExp, call?: RegExp, holds?: (args: unknown[]) => boolean, reason: string }[]} */
 const classes = [
   {
     op: /polygamma/,
@@ -24,6 +46,7 @@ const classes = [
   {
     op: /^bitwise_(left|right)_shift$/,
     why: /^output/,
+    holds: shiftsTooFar,
     reason:
       'shifts by a negative number, or by the width and more, are undefined in C++, in which PyTorch computes them',
   },
@@ -83,6 +106,7 @@ const classes = [
   {
     op: /^searchsorted$|^bucketize$/,
     why: /^output|INDEX_OUT_OF_RANGE/,
+    holds: descends,
     reason: 'the sequence does not ascend, or a sorter is no order: undefined',
   },
   {
@@ -117,6 +141,9 @@ const classes = [
   },
 ];
 
-/** Why a difference is meant to be; undefined if it is not. */
-export const reasonFor = ({ op, why, call }) =>
-  classes.find((each) => each.op.test(op) && each.why.test(why) && (each.call?.test(call) ?? true))?.reason;
+/** Why a difference is meant to be; undefined if it is not. `args` gives the call's decoded arguments. */
+export const reasonFor = ({ op, why, call }, args) =>
+  classes.find(
+    (each) =>
+      each.op.test(op) && each.why.test(why) && (each.call?.test(call) ?? true) && (each.holds?.(args()) ?? true),
+  )?.reason;

@@ -12,7 +12,7 @@ import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { operators } from '@tsinductor/graph';
-import { answer, printCall } from './answer.mjs';
+import { answer, decode, printCall } from './answer.mjs';
 import { reasonFor } from './expected.mjs';
 
 const { values: options } = parseArgs({
@@ -40,7 +40,10 @@ const results = [];
 /** A case that agrees is only counted: its tensors need not be kept. */
 function judge(entry) {
   const { kind, why } = answer(entry);
-  return { op: entry.op, kind, ...(why === undefined ? {} : { why, call: printCall(entry) }) };
+  const { op } = entry;
+  if (why === undefined) return { op, kind };
+  const call = printCall(entry);
+  return { op, kind, why, call, reason: reasonFor({ op, why, call }, () => decode(entry.args)) };
 }
 
 /** One Python process; gives the operator at which it died, if it did. */
@@ -65,8 +68,8 @@ async function runFrom(after) {
 
 function report() {
   const all = results.filter(({ why }) => why !== undefined);
-  const differing = all.filter((result) => reasonFor(result) === undefined);
-  const reasons = all.map(reasonFor).filter((reason) => reason !== undefined);
+  const differing = all.filter(({ reason }) => reason === undefined);
+  const reasons = all.flatMap(({ reason }) => reason ?? []);
   for (const reason of new Set(reasons))
     console.log(`meant to differ, ${reasons.filter((each) => each === reason).length}: ${reason}`);
   const byOperator = new Map();

@@ -62,7 +62,8 @@ export const operandsOf = (args: readonly Tensor[]): Operands => ({
 /** Bounds for each element of a call's result. */
 export function boundsOf(node: CallNode, result: Tensor, { dtype, magnitudes }: Operands): Float64Array {
   const growth = growthOf(node.target, dtype);
-  if (growth === undefined) return new Float64Array(result.numel);
+  // Nothing that is reduced, and nothing that is made, is rounded.
+  if (growth === undefined || magnitudes.some(({ numel }) => numel === 0)) return new Float64Array(result.numel);
   const epsilon = epsilonOf(dtypeInfo[dtype].compute);
   const values = numbersOf(result);
   const rounding = (k: number): number => (isHalf(result.dtype) ? spacing(at(values, k), result.dtype) : 0);
