@@ -65,6 +65,15 @@ describe('limits', () => {
     expect(limit.boundBy).toBe('arithmetic');
     expect(limit.ms).toBeCloseTo(1 + 1 + 2, 10);
   });
+
+  test.each([
+    [1e6, 3],
+    [5e6, 5],
+  ])('%i divisions go on beside the rest', (divide, ms) => {
+    const rates = { ...sample.rates, divide: 1000 };
+    const work = { reads: 1, writes: 0, streamBytes: 1, flops: 200e6, functions: { erf: 1e6, divide } };
+    expect(limitOf(work, [{ ...sample, rates }]).ms).toBeCloseTo(ms, 10);
+  });
 });
 
 describe.each(Object.entries(suites))('suite %s', (_, workloads) => {

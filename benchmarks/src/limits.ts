@@ -65,7 +65,7 @@ export interface RowLimit {
 
 /**
  * The least time for some work: memory or arithmetic, whichever is longer. Company on the machine only ever makes a
- * sample smaller, so the largest one counts.
+ * sample smaller, so the largest one counts. Divisions have a unit of their own, beside which all else goes on.
  */
 export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
   const best = (of: (sample: LimitSample) => number): number => Math.max(...samples.map(of));
@@ -74,8 +74,13 @@ export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
   const memoryMs = bytesOf(work) / gbps / 1e6;
   const functions = Object.entries(work.functions ?? {}) as [FunctionName, number][];
   // A function whose rate nobody measures on this device is not held against it.
-  const functionMs = functions.map(([name, count]) => count / best(({ rates }) => rates[name] ?? Infinity) / 1e3);
-  const arithmeticMs = (work.flops ?? 0) / peakGflops / 1e6 + functionMs.reduce((sum, ms) => sum + ms, 0);
+  const msOf = (some: (name: FunctionName) => boolean): number =>
+    functions
+      .filter(([name]) => some(name))
+      .reduce((sum, [name, count]) => sum + count / best(({ rates }) => rates[name] ?? Infinity) / 1e3, 0);
+  const divisionMs = msOf((name) => name === 'divide');
+  const otherMs = (work.flops ?? 0) / peakGflops / 1e6 + msOf((name) => name !== 'divide');
+  const arithmeticMs = Math.max(divisionMs, otherMs);
   return {
     ms: Math.max(memoryMs, arithmeticMs),
     boundBy: memoryMs >= arithmeticMs ? 'memory' : 'arithmetic',

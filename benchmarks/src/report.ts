@@ -2,6 +2,7 @@
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import { ours } from './contenders.ts';
+import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
 import type { Absent } from './prepare.ts';
 import type { Outcome, Row } from './rounds.ts';
@@ -71,7 +72,7 @@ function standingOf({ workload, rows, limit, absent }: Outcome): string[] {
     limit === undefined ? '–' : `${duration(limit.ms)} ${limit.boundBy}`,
     own === undefined ? pc.red(whyMissing(absent)) : withSpread(own),
     percent(own?.fractionOfLimit),
-    rateOf(own),
+    rateOf(own, limit),
     best === undefined ? '–' : `${best.contender} ${duration(best.medianMs)}`,
     ratio(best, own),
     ratio(native, own),
@@ -147,7 +148,8 @@ function ratio(other: Row | undefined, own: Row | undefined): string {
 const withSpread = ({ medianMs, spread }: Row): string =>
   `${duration(medianMs)} ${pc.dim(`±${digits((spread - 1) * 100)} %`)}`;
 
-function rateOf(row: Row | undefined): string {
-  if (row?.gflops !== undefined) return `${digits(row.gflops)} GFLOP/s`;
+/** In the unit of what binds the row. */
+function rateOf(row: Row | undefined, limit: RowLimit | undefined): string {
+  if (row?.gflops !== undefined && limit?.boundBy !== 'memory') return `${digits(row.gflops)} GFLOP/s`;
   return row?.gbps === undefined ? '–' : `${digits(row.gbps)} GB/s`;
 }

@@ -14,8 +14,11 @@ export interface Work {
   /** Evaluations of functions that cost more than that; transcendental ones within 4 ULP. */
   readonly functions?: Readonly<Partial<Record<FunctionName, number>>>;
 }
-/** `divide` is a division or a square root, `random` a word of Philox 4x32 with ten rounds, by its counter. */
-export type FunctionName = 'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random';
+/**
+ * `divide` is a division or a square root, `random` a word of Philox 4x32 with ten rounds, by its counter; `fromBf16` and `toBf16`
+ * are conversions, the latter with halves to even and NaN as it is.
+ */
+export type FunctionName = 'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random' | 'fromBf16' | 'toBf16';
 
 export interface Workload {
   readonly suite: string;

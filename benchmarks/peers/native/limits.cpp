@@ -1,7 +1,7 @@
 // What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with
 // non-temporal stores; peak float32 multiply-adds; evaluations per second of the functions that were asked for, without
-// memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32. Each is the best over one thread and all
-// threads, and over two windows.
+// memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32, conversions from and to bf16. Each is
+// the best over one thread and all threads, and over two windows.
 #include <atomic>
 #include <thread>
 
@@ -14,6 +14,8 @@ using limits::lanes;
 using limits::Vector;
 typedef int Integers __attribute__((vector_size(limits::vectorBytes)));
 typedef unsigned long Words __attribute__((vector_size(limits::vectorBytes)));
+typedef unsigned Bits __attribute__((vector_size(limits::vectorBytes)));
+typedef unsigned short Halves __attribute__((vector_size(limits::vectorBytes / 2)));
 
 constexpr double windowMs = 15;
 
@@ -139,6 +141,31 @@ inline Vector logOf(Vector x) {
 
 inline Vector quotientOf(Vector x) { return 1.0009765625f / x; }
 
+inline Vector fromBf16(Halves x) {
+#if defined(__AVX512F__)
+  return (Vector)((Bits)_mm512_cvtepu16_epi32((__m256i)x) << 16);
+#else
+  return (Vector)(__builtin_convertvector(x, Bits) << 16);
+#endif
+}
+
+// To bf16: to nearest, halves to even, NaN as it is.
+inline Halves toBf16(Vector x) {
+  const Bits bits = (Bits)x;
+#if defined(__AVX512BW__)
+  constexpr int quietOrNothing = 0x22;
+  const __mmask16 odd = _mm512_test_epi32_mask((__m512i)bits, _mm512_set1_epi32(0x10000));
+  __m512i rounded = _mm512_mask_add_epi32((__m512i)(bits + 0x7fff), odd, (__m512i)bits, _mm512_set1_epi32(0x8000));
+  rounded = (__m512i)_mm512_fixupimm_ps((__m512)rounded, (__m512)x, _mm512_set1_epi32(quietOrNothing), 0);
+  Bits upper;
+  for (int lane = 0; lane < lanes; lane += 1) upper[lane] = (4 * lane + 3) << 16 | (4 * lane + 1);
+  return (Halves)_mm512_castsi512_si256(_mm512_permutexvar_epi16((__m512i)upper, rounded));
+#else
+  const Bits rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  return __builtin_convertvector((x == x ? rounded : bits | 0x400000) >> 16, Halves);
+#endif
+}
+
 /** Products of the lower halves. */
 inline Words productOf(Words x, unsigned long y) {
 #if defined(__AVX512F__)
@@ -178,19 +205,26 @@ double randomWords(int thread, int) {
   return double(count) * words;
 }
 
-/** `first`: where the arguments begin, in halves. */
-template <Vector (*function)(Vector), int first>
+/** The vector at `place`, of the type that a function takes. */
+template <class Result, class Argument>
+Argument argumentAt(Result (*)(Argument), const float *place) {
+  return *reinterpret_cast<const Argument *>(place);
+}
+
+/** `first`: where the arguments begin, in halves. They lie in a part of the first cache. */
+template <auto function, int first>
 double evaluations(int, int) {
-  constexpr int count = 512;
+  constexpr int count = 64, passes = 8;
   alignas(64) static thread_local float values[count * lanes];
   if (values[0] == 0)
-    for (int i = 0; i < count * lanes; i += 1) values[i] = 0.001f * (i % 3000) + 0.5f * first;
-  for (int i = 0; i < count; i += 1) {
-    Vector x = *reinterpret_cast<const Vector *>(values + i * lanes);
-    Vector y = function(x);
-    OPAQUE(y);
+    for (int i = 0; i < count * lanes; i += 1) values[i] = 3.0f * i / (count * lanes) + 0.5f * first;
+  for (int pass = 0; pass < passes; pass += 1) {
+    for (int i = 0; i < count; i += 1) {
+      auto y = function(argumentAt(function, values + i * lanes));
+      OPAQUE(y);
+    }
   }
-  return double(count) * lanes;
+  return double(passes) * count * lanes;
 }
 
 struct Function {
@@ -198,8 +232,10 @@ struct Function {
   double (*rate)(int, int);
 };
 constexpr Function functions[] = {
-    {"exp", evaluations<expOf, -3>}, {"sigmoid", evaluations<sigmoidOf, -3>}, {"erf", evaluations<erfOf, -3>},
-    {"log", evaluations<logOf, 1>},  {"divide", evaluations<quotientOf, 1>},  {"random", randomWords},
+    {"exp", evaluations<expOf, -3>},           {"sigmoid", evaluations<sigmoidOf, -3>},
+    {"erf", evaluations<erfOf, -3>},           {"log", evaluations<logOf, 1>},
+    {"divide", evaluations<quotientOf, 1>},    {"random", randomWords},
+    {"fromBf16", evaluations<fromBf16, 1>},    {"toBf16", evaluations<toBf16, 1>},
 };
 
 }  // namespace

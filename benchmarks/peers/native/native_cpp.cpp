@@ -2,21 +2,15 @@
 // fusing compiler that emits C++ reaches without any further trick.
 #include <omp.h>
 
-#include <cmath>
-
-#include "serve.hpp"
-
-using bench::allocate;
-using bench::Request;
-using bench::Runnable;
+#include "native-chains.hpp"
+#include "native-loops.hpp"
+#include "native-movement.hpp"
+#include "native-norms.hpp"
+#include "native-reductions.hpp"
 
 namespace {
 
-// Below this many elements a second thread costs more than it brings.
-constexpr long serialElements = 32768;
-
-typedef const float *__restrict In;
-typedef float *__restrict Out;
+using namespace native;
 
 void addLoop(In x, In z, Out out, long n) {
   for (long i = 0; i < n; i += 1) out[i] = x[i] + z[i];
@@ -61,18 +55,9 @@ void columnSums(In x, Out out, long rows, long columns, long stride) {
     for (long j = 0; j < columns; j += 1) out[j] += x[i * stride + j];
 }
 
-constexpr long tile = 16;
-
 void transposeAddTile(In a, In b, Out out, long i0, long j0, long side) {
-  for (long i = i0; i < std::min(side, i0 + tile); i += 1)
-    for (long j = j0; j < std::min(side, j0 + tile); j += 1) out[i * side + j] = a[j * side + i] + b[i * side + j];
-}
-
-/** `body(begin, end)` over [0, total) in parts of `grain`, on all threads where the whole is worth it. */
-template <class Body>
-void parallel(long total, long grain, long elements, const Body &body) {
-#pragma omp parallel for schedule(static) if (elements > serialElements)
-  for (long begin = 0; begin < total; begin += grain) body(begin, std::min(total, begin + grain));
+  for (long i = i0; i < std::min(side, i0 + tileSide); i += 1)
+    for (long j = j0; j < std::min(side, j0 + tileSide); j += 1) out[i * side + j] = a[j * side + i] + b[i * side + j];
 }
 
 Runnable add(const Request &request) {
@@ -119,7 +104,8 @@ Runnable sumColumns(const Request &request) {
   const float *x = request.inputs[0];
   float *out = allocate(columns);
   const auto strip = [=](long begin, long end) { columnSums(x + begin, out + begin, rows, end - begin, columns); };
-  return {[=] { parallel(columns, 1024, rows * columns, strip); }, {out}};
+  const long width = stripOf(request, columns);
+  return {[=] { parallel(columns, width, rows * columns, strip); }, {out}};
 }
 
 Runnable transposeAdd(const Request &request) {
@@ -127,20 +113,29 @@ Runnable transposeAdd(const Request &request) {
   const float *a = request.inputs[0], *b = request.inputs[1];
   float *out = allocate(side * side);
   const auto rows = [=](long i0, long) {
-    for (long j0 = 0; j0 < side; j0 += tile) transposeAddTile(a, b, out, i0, j0, side);
+    for (long j0 = 0; j0 < side; j0 += tileSide) transposeAddTile(a, b, out, i0, j0, side);
   };
-  return {[=] { parallel(side, tile, side * side, rows); }, {out}};
+  return {[=] { parallel(side, tileSide, side * side, rows); }, {out}};
+}
+
+constexpr Operation own[] = {
+    {"add", add},         {"geluSigmoid", geluSigmoid}, {"softmax", softmax},           {"layerNorm", layerNorm},
+    {"sumRows", sumRows}, {"sumColumns", sumColumns},   {"transposeAdd", transposeAdd},
+};
+
+template <size_t count>
+const Operation *find(const Operation (&operations)[count], const std::string &name) {
+  const auto found = std::find_if(operations, operations + count, [&](const auto &each) { return name == each.name; });
+  return found == operations + count ? nullptr : found;
 }
 
 Runnable prepare(const Request &request) {
   omp_set_num_threads(request.threads);
-  if (request.op == "add") return add(request);
-  if (request.op == "geluSigmoid") return geluSigmoid(request);
-  if (request.op == "softmax") return softmax(request);
-  if (request.op == "layerNorm") return layerNorm(request);
-  if (request.op == "sumRows") return sumRows(request);
-  if (request.op == "sumColumns") return sumColumns(request);
-  if (request.op == "transposeAdd") return transposeAdd(request);
+  const std::string &op = request.op;
+  const Operation *candidates[] = {find(own, op), find(chains, op), find(norms, op), find(reductions, op),
+                                   find(movement, op)};
+  for (const Operation *found : candidates)
+    if (found != nullptr) return found->prepare(request);
   return {};
 }
 

@@ -66,6 +66,12 @@ inline float *allocate(size_t count) {
   return static_cast<float *>(memory);
 }
 
+/** As many elements of another type. */
+template <class Element>
+Element *allocate(size_t count) {
+  return reinterpret_cast<Element *>(allocate((count * sizeof(Element) + sizeof(float) - 1) / sizeof(float)));
+}
+
 /** Element `index` of an input: the same hash in every language. */
 inline float element(uint32_t index, uint32_t seed, double low, double high) {
   uint32_t h = index + seed * 0x9e3779b9u;
@@ -83,9 +89,16 @@ struct Request {
   long param(const char *key) const { return static_cast<long>(number(line, key)); }
 };
 
+/** The elements of an array of any type, as numbers. */
+struct Output {
+  std::function<double(long)> element;
+  template <class Element>
+  Output(const Element *values) : element([values](long i) { return static_cast<double>(values[i]); }) {}
+};
+
 struct Runnable {
   std::function<void()> run;
-  std::vector<float *> outputs;
+  std::vector<Output> outputs;
 };
 
 inline Request readRequest(const std::string &line) {
@@ -123,11 +136,11 @@ inline void answerTimes(const Runnable &runnable, double budgetMs) {
 }
 
 inline void answerSample(const Runnable &runnable, const std::string &line) {
-  const float *values = runnable.outputs[static_cast<size_t>(number(line, "output"))];
+  const Output &output = runnable.outputs[static_cast<size_t>(number(line, "output"))];
   std::printf("{\"values\":[");
   bool first = true;
   for (const double index : numbers(line, "indices")) {
-    std::printf("%s%.9g", first ? "" : ",", values[static_cast<long>(index)]);
+    std::printf("%s%.9g", first ? "" : ",", output.element(static_cast<long>(index)));
     first = false;
   }
   std::printf("]}\n");

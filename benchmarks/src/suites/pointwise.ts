@@ -50,7 +50,8 @@ export function softmax(rows: number, columns: number): Workload {
     params: { rows, columns },
     inputs: [x],
     outputs: [n],
-    ...workOf(n, { reads: 1, writes: 1, streamBytes: n * 4, functions: { exp: n } }),
+    // Beside the functions a comparison, a difference and a sum.
+    ...workOf(n, { reads: 1, writes: 1, streamBytes: n * 4, flops: 6 * n, functions: { exp: n, divide: n } }),
     reference: (_, i) => Math.exp(read(i)) / sumOf(Math.floor(i / columns)),
     tolerance: 1e-4,
   };

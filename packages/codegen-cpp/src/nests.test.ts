@@ -36,6 +36,7 @@ const small: readonly Case[] = [
   cases.softmax('rows', [3, 21]),
   cases.softmax('columns', [9, 35]),
   cases.picked(7, 20),
+  cases.added(9, 21, 4),
   cases.product({ m: 7, n: 37, k: 19 }),
   cases.product({ m: 9, n: 20, k: 17, turned: 'both' }),
   cases.product({ m: 2, n: 9, k: 40, turned: 'b' }),
@@ -74,6 +75,8 @@ const large: readonly Case[] = [
   cases.positions(130, 1031),
   cases.softmax('rows', [70, 1030]),
   cases.softmax('columns', [70, 530]),
+  cases.added(300, 700, 40),
+  cases.added(2000, 70, 5),
   cases.product({ m: 131, n: 203, k: 77 }),
   cases.product({ m: 200, n: 330, k: 1100 }),
   cases.product({ m: 200, n: 330, k: 600, turned: 'both' }),
@@ -148,6 +151,32 @@ ring('compiled kernels', () => {
     },
     600_000,
   );
+
+  test.each<Isa>(['avx512', 'avx2', 'scalar'])('floats become bf16 bit for bit, NaN among them: %s', (isa) => {
+    const upper = [0, 1, 0x7f, 0x3f80, 0x3f81, 0x7f7f, 0x7f80, 0x7fbf, 0x7fff].flatMap((half) => [half, half | 0x8000]);
+    const lower = [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff];
+    const bits = Uint32Array.from(upper.flatMap((high) => lower.map((low) => high * 0x10000 + low)));
+    const one = cases.converted(bits.length, 'bf16');
+    const inputs = new Map([[at(one.schedule.program.inputs, 0), new Float32Array(bits.buffer)]]);
+    expectations.set(one, { inputs, wanted: expected(one, inputs) });
+    expect(differencesOf([one], { isa, threads: 1 })).toEqual([]);
+  });
+
+  test('many rows that are added into a small table have tables of their own, which begin with -0', () => {
+    const one = cases.added(2000, 70, 5);
+    const { units, entry, workspaceBytes, kernels } = generateCpp(one.schedule, { isa: 'avx512', threads: 2 });
+    const text = 'i in 12 stretches, each added into a table of its own, merged in order';
+    expect(kernels.flatMap(({ notes }) => notes)).toContain(text);
+    const inputs = inputsOf(one);
+    for (const [id, values] of inputs)
+      if (at(one.schedule.program.buffers, id).dtype === 'f32') new Float32Array(values.buffer).fill(-0);
+    const compiled = compileNative(units);
+    const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, evaluateIndex(workspaceBytes, {}));
+    expect(compiled.call(entry, { buffers, sizes: [], threads: 2, repeats: 0 }).status).toBe(0);
+    compiled.dispose();
+    const out = at(buffers, one.schedule.program.inputs.length);
+    expect([...new Float32Array(out.buffer, out.byteOffset, 5 * 70)].every((sum) => Object.is(sum, -0))).toBe(true);
+  });
 
   test('long rows of memory, read as streams', () => {
     const one = cases.summed('rows', [512, 2048]);

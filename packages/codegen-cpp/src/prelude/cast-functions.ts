@@ -128,6 +128,9 @@ function plainConversion({ from, to }: CastRequest, text: string): string {
   return `__builtin_convertvector(${text}, ${target})`;
 }
 
+/** Whether one instruction takes so many halves, or gives them. */
+const convertsHalves = (lanes: number, isa: Isa): boolean => lanes >= 4 && lanes * 4 <= exactRegister[isa];
+
 const lanewise = ({ from, to }: CastRequest): readonly string[] => [
   `${typeName(to)} r;`,
   `for (int lane = 0; lane < ${String(from.lanes)}; ++lane) r[lane] = ${typeName(scalarOf(to))}_from_${from.dtype}(x[lane]);`,
@@ -172,7 +175,7 @@ function fromHalf(request: CastRequest, needs: Definition[]): readonly string[] 
       'return r;',
     ];
   }
-  if ((isa === 'avx512' && lanes >= 8) || (isa === 'avx2' && lanes === 8)) {
+  if (convertsHalves(lanes, isa)) {
     const c = isa === 'avx512' ? 'v' : 'x';
     return [`${typeName(to)} r;`, `__asm__("vcvtph2ps %1, %0" : "=${c}"(r) : "${c}m"(x));`, 'return r;'];
   }
@@ -183,38 +186,43 @@ function fromHalf(request: CastRequest, needs: Definition[]): readonly string[] 
 function toHalf(request: CastRequest, needs: Definition[]): readonly string[] {
   const { from, to, isa } = request;
   const { lanes } = from;
-  if (lanes === 1) return to.dtype === 'bf16' ? scalarToBfloat : scalarToHalf;
-  if (to.dtype === 'bf16') {
-    const bits = typeDefinition({ dtype: 'i32', lanes });
-    needs.push(bits);
-    const unsigned = `u32x${String(lanes)}`;
-    needs.push({
-      name: unsigned,
-      text: `typedef unsigned ${unsigned} __attribute__((vector_size(${String(lanes * 4)})));\n`,
-      needs: [],
-    });
-    const rounding = [
-      `const ${unsigned} bits = (${unsigned})x;`,
-      `const ${unsigned} rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;`,
-    ];
-    const chosen = 'x != x ? (bits >> 16) | 0x40 : rounded';
-    if (isa !== 'avx512' || lanes !== 16)
-      return [...rounding, `return __builtin_convertvector(${chosen}, ${typeName(to)});`];
-    return [
-      ...rounding,
-      `const ${unsigned} halves = ${chosen};`,
-      `${typeName(to)} r;`,
-      '__asm__("vpmovdw %1, %0" : "=v"(r) : "v"(halves));',
-      'return r;',
-    ];
-  }
-  if ((isa === 'avx512' && lanes >= 8) || (isa === 'avx2' && lanes === 8)) {
+  if (to.dtype === 'bf16') return toBfloat(request, needs);
+  if (lanes === 1) return scalarToHalf;
+  if (convertsHalves(lanes, isa)) {
     const c = isa === 'avx512' ? 'v' : 'x';
     return [`${typeName(to)} r;`, `__asm__("vcvtps2ph $0, %1, %0" : "=${c}"(r) : "${c}"(x));`, 'return r;'];
   }
   needs.push(castFunction({ ...request, from: scalarOf(from), to: scalarOf(to) }));
   return lanewise(request);
 }
+
+function toBfloat({ from, to, isa }: CastRequest, needs: Definition[]): readonly string[] {
+  const { lanes } = from;
+  if (lanes === 1) return scalarToBfloat;
+  const unsigned = `u32x${String(lanes)}`;
+  const text = `typedef unsigned ${unsigned} __attribute__((vector_size(${String(lanes * 4)})));\n`;
+  needs.push({ name: unsigned, text, needs: [] });
+  const bits = `const ${unsigned} bits = (${unsigned})x;`;
+  if (isa === 'avx512' && lanes === 16) return [bits, ...registerToBfloat];
+  return [
+    bits,
+    `const ${unsigned} rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;`,
+    `return __builtin_convertvector(x != x ? (bits >> 16) | 0x40 : rounded, ${typeName(to)});`,
+  ];
+}
+
+/** Five instructions: `vfixupimmps` puts back what is NaN, quietly, and `vpermw` takes the upper halves. */
+const registerToBfloat: readonly string[] = [
+  'const u32x16 upper = {0x30001, 0x70005, 0xb0009, 0xf000d, 0x130011, 0x170015, 0x1b0019, 0x1f001d};',
+  'unsigned short odd;',
+  '__asm__("vptestmd %2, %1, %0" : "=Yk"(odd) : "v"(bits), "v"(u32x16{} + 0x10000));',
+  'u32x16 rounded = bits + 0x7fff;',
+  '__asm__("vpaddd %2, %1, %0%{%3%}" : "+v"(rounded) : "v"(bits), "v"(u32x16{} + 0x8000), "Yk"(odd));',
+  '__asm__("vfixupimmps $0, %2, %1, %0" : "+v"(rounded) : "v"(x), "v"(u32x16{} + 0x22));',
+  'bf16x16 r;',
+  '__asm__("vpermw %1, %2, %g0" : "=v"(r) : "v"(rounded), "v"(upper));',
+  'return r;',
+];
 
 const scalarToBfloat: readonly string[] = [
   'unsigned bits;',

@@ -13,7 +13,7 @@ import {
   typicalValue,
 } from '@tsinductor/codegen';
 import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
+import type { Axis, Body, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { chunkCycles, cpuModels, manyRegisters, sideBySide, stackScratchBytes } from '../target.ts';
 import { writeColumns } from './columns.ts';
@@ -189,7 +189,7 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
 function writeLanes(nest: Nest, { tree, shared }: RegionPlan, { frame, range }: { frame: Frame; range: Range }): void {
   const reduces = tree.loops.some((band) => band.role === 'reduction');
   const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
-  const side = sideBySide[reduces ? 'reductions' : isInstructions(nest, tree) ? 'instructions' : 'points'];
+  const side = sideBySide[reduces ? 'reductions' : pointsOf(nest, tree, work)];
   const instances = isLeaf(tree) && shared.lanes > 1 && work > side.over && work <= side.upTo ? side.vectors : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
@@ -198,14 +198,16 @@ function writeLanes(nest: Nest, { tree, shared }: RegionPlan, { frame, range }: 
   });
 }
 
-/** Whether a point is instructions alone, none of them a function of several, and vectors of them have registers enough. */
-function isInstructions(nest: Nest, tree: LoopTree): boolean {
-  if (cpuModels[nest.target.isa].vectorRegisters < manyRegisters) return false;
-  const bodies = nodesOf(nest, tree).flatMap(pointBodies);
-  return bodies.every((body) =>
-    body.nodes.every((node) => node.kind !== 'apply' || (pointwise[node.op].traits.cost ?? 1) <= 1),
-  );
+/** Of what kind the points of a tree are that take so much work. */
+function pointsOf(nest: Nest, tree: LoopTree, work: number): 'points' | 'instructions' | 'chains' {
+  if (cpuModels[nest.target.isa].vectorRegisters < manyRegisters) return 'points';
+  if (nodesOf(nest, tree).flatMap(pointBodies).every(isInstructions)) return 'instructions';
+  return work > sideBySide.chains.over ? 'chains' : 'points';
 }
+
+/** Whether a body is instructions alone, none of them a function of several. */
+const isInstructions = (body: Body): boolean =>
+  body.nodes.every((node) => node.kind !== 'apply' || (pointwise[node.op].traits.cost ?? 1) <= 1);
 
 interface Below {
   readonly tree: LoopTree;

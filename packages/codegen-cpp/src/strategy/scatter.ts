@@ -2,15 +2,19 @@
 // order is part of the meaning where points collide. Where points along an axis can never collide (the columns of rows that
 // are added by index), its points are lanes and are shared among threads, each of which owns its columns and goes through
 // all rows in order: no atomics, and every element's sum has the same order for any number of threads.
-import { at, dtypeInfo } from '@tsinductor/base';
+//
+// Many rows that are added into a small table are cut into stretches instead: each is added, row by row from end to end, into
+// a table of its own that a second-level cache holds, and the tables are summed in order. The stretches follow from sizes.
+import { at, dtypeInfo, isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { BodyEvaluator, isMultipleOf, named, staticValue, strideAlong, typicalValue, widen } from '@tsinductor/codegen';
-import { freeIndirects, int, minimum, multiply, substitute } from '@tsinductor/ir';
-import type { Axis, BufferId, Index, LoopNode, Value } from '@tsinductor/ir';
+import { add, freeIndirects, int, minimum, multiply, substitute } from '@tsinductor/ir';
+import type { Axis, BufferId, Index, LoopNode, Value, ValueType } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
-import { chunkCycles, lanesFor } from '../target.ts';
+import { chunkCycles, lanesFor, reductionChunk, tables as limits } from '../target.ts';
 import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
-import type { Frame, Nest, Range } from './nest.ts';
+import type { Ahead, Frame, Nest, Range } from './nest.ts';
 import { writeRegion } from './region.ts';
 import { loadsOf, rowFurtherOn, writeAhead } from './row-ahead.ts';
 
@@ -36,96 +40,232 @@ export function writeScatter(nest: Nest): void {
 
 const bandsOf = (node: LoopNode) => node.axes.map((axis) => ({ axis, role: 'parallel' as const }));
 
-/** out := initial, or zeros: whole vectors over the flat buffer. */
+/** Elements of a buffer from `from` on. */
+interface Place {
+  readonly buffer: string;
+  readonly from: Index;
+}
+
+interface Stretch extends Place {
+  readonly dtype: DType;
+  /** The elements of it that are written. */
+  readonly range: Range;
+}
+
+const flat = (size: Index): Range => wholeRange({ name: 'e', extent: size });
+
+/** Whole vectors over a stretch of memory: `value` gives the elements from a place in it on. */
+function writeAll(nest: Nest, { buffer, from, dtype, range }: Stretch, value: (access: Vectors) => Value): void {
+  const { bytes } = dtypeInfo[dtype];
+  const lanes = lanesFor(nest.target.isa, Math.max(4, bytes));
+  vectorLoop(nest, { ...range, lanes, instances: 1, unroll: 4 }, (vectors) => {
+    for (const { at: place, lane } of vectors) {
+      const { count } = lane;
+      const accessOf = (given: Place) => ({
+        buffer: given.buffer,
+        at: add(given.from, place),
+        step: int(1),
+        align: bytes,
+        ...(count === undefined ? {} : { count }),
+      });
+      const load = (given: Place): Value =>
+        nest.writer.define(
+          { kind: 'load', type: { dtype, lanes }, access: accessOf(given) },
+          'known',
+          nest.writer.depth,
+        );
+      nest.writer.emit({
+        kind: 'store',
+        access: accessOf({ buffer, from }),
+        value: value({ type: { dtype, lanes }, load }),
+      });
+    }
+  });
+}
+
+/** What the value of a vector is made of: its type, and the elements of other memory at the same place. */
+interface Vectors {
+  readonly type: ValueType;
+  readonly load: (from: Place) => Value;
+}
+
+/** out := initial, or zeros. */
 function fill(nest: Nest, node: Scatter): void {
-  const { memory, writer, target } = nest;
+  const { memory } = nest;
   const out = at(node.outs, 0);
   const { dtype, size } = memory.decl(out);
-  const bytes = dtypeInfo[dtype].bytes;
-  const lanes = lanesFor(target.isa, Math.max(4, bytes));
-  const axis = { name: 'e', extent: size };
-  const access = (buffer: BufferId, place: Index, count: Index | undefined) => ({
-    buffer: memory.parameter(buffer).name,
-    at: place,
-    step: int(1),
-    align: bytes,
-    ...(count === undefined ? {} : { count }),
-  });
-  vectorLoop(nest, { ...wholeRange(axis), lanes, instances: 1, unroll: 4 }, ([vector]) => {
-    if (vector === undefined) return;
-    const { at: place, lane } = vector;
-    const type = { dtype, lanes };
-    const value: Value =
-      node.initial === undefined
-        ? { kind: 'constant', value: 0, type }
-        : writer.define(
-            { kind: 'load', type, access: access(node.initial, place, lane.count) },
-            'initial',
-            writer.depth,
-          );
-    writer.emit({ kind: 'store', access: access(out, place, lane.count), value });
-  });
+  const { initial } = node;
+  writeAll(nest, { ...placeOf(nest, out), dtype, range: flat(size) }, ({ type, load }) =>
+    initial === undefined ? { kind: 'constant', value: 0, type } : load(placeOf(nest, initial)),
+  );
+}
+
+const placeOf = ({ memory }: Nest, buffer: BufferId): Place => ({
+  buffer: memory.parameter(buffer).name,
+  from: int(0),
+});
+
+/** Rows that are written by index: an axis along which no points collide, which has the lanes, and the others. */
+interface Rows {
+  readonly node: Scatter;
+  readonly axis: Axis;
+  readonly extent: number;
+  readonly others: readonly Axis[];
+  readonly lanes: number;
 }
 
 function update(nest: Nest, node: Scatter): void {
   const own = ownAxis(node);
+  const out = placeOf(nest, at(node.outs, 0));
   if (own === undefined) {
-    openAxes(nest, node.axes, (frame) => {
-      updatePoint(nest, node, frame);
+    openAxes(nest, node.axes.map(wholeRange), (frame) => {
+      updatePoint(nest, { node, into: out }, frame);
     });
     return;
   }
-  const { writer, target } = nest;
-  const { axis, extent } = own;
-  const lanes = lanesAlong(axis, [node], nest);
-  const down = node.axes.filter((other) => other !== axis).at(-1);
-  // A thread reads a part of every row: a jump to the next one, which the processor does not foresee.
-  const next =
-    down === undefined ? [] : loadsOf(node).flatMap((load) => rowFurtherOn(nest, load, { along: axis, down, rows: 2 }));
-  const columns = (range: Range): void => {
-    const others = node.axes.filter((other) => other !== axis);
-    openAxes(nest, others, (frame) => {
-      vectorLoop(nest, { ...range, lanes, instances: 1, unroll: 2 }, (vectors) => {
-        for (const vector of vectors) {
-          const point = vectorFrame(frame, axis.name, vector);
-          updatePoint(nest, node, point);
-          writeAhead(nest, next, point);
-        }
-      });
+  const lanes = lanesAlong(own.axis, [node], nest);
+  const rows: Rows = { ...own, node, lanes, others: node.axes.filter((other) => other !== own.axis) };
+  const points = node.axes.reduce((left, axis) => left * typicalValue(axis.extent), 1);
+  const isShort = (points * (operationsOf(node) + 2)) / lanes < 2 * chunkCycles(nest.target);
+  const tables = isShort ? undefined : planTables(nest, rows);
+  if (tables !== undefined) writeTables(nest, rows, tables);
+  else if (isShort || own.extent <= blockOf(nest, own)) {
+    writeRows(nest, rows, {
+      others: rows.others.map(wholeRange),
+      columns: wholeRange(own.axis),
+      into: out,
+      ahead: rowsAhead(nest, rows, 2),
     });
-  };
-  const block = Math.ceil(extent / target.threads / leastColumns) * leastColumns;
-  const points = node.axes.reduce((left, other) => left * typicalValue(other.extent), 1);
-  const cycles = (points * (operationsOf(node) + 2)) / lanes;
-  const total = Math.ceil(extent / block);
-  if (total === 1 || cycles < 2 * chunkCycles(target)) {
-    columns(wholeRange(axis));
-    return;
-  }
-  nest.notes.push(`each thread owns columns of ${axis.name}`);
-  const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
-  const body = writer.sealedBlock([begin, end], () => {
-    const edge = (name: string): Index => multiply(named(name, int(total + 1)), int(block));
-    nest.memory.scoped(() => {
-      columns({ axis, from: edge(begin), to: minimum(edge(end), axis.extent) });
-    });
-  });
-  writer.emit({ kind: 'parallel', begin, end, total: int(total), grain: int(1), body });
+  } else writeColumns(nest, rows, out);
 }
 
 /** Columns that a thread owns at least: some lines of memory. */
 const leastColumns = 64;
 
-/** Loops over axes, one point at a time. */
-function openAxes(nest: Nest, axes: readonly Axis[], body: (frame: Frame) => void): void {
+const blockOf = ({ target }: Nest, { extent }: OwnAxis): number =>
+  Math.ceil(extent / target.threads / leastColumns) * leastColumns;
+
+function writeColumns(nest: Nest, rows: Rows, into: Place): void {
+  const { axis, extent, others } = rows;
+  const block = blockOf(nest, rows);
+  nest.notes.push(`each thread owns columns of ${axis.name}`);
+  writeUnits(nest, { name: 'block', total: Math.ceil(extent / block) }, ({ from, to }) => {
+    const columns = { axis, from: multiply(from, int(block)), to: minimum(multiply(to, int(block)), axis.extent) };
+    // A thread reads a part of every row: a jump to the next one, which the processor does not foresee.
+    writeRows(nest, rows, { others: others.map(wholeRange), columns, into, ahead: rowsAhead(nest, rows, 2) });
+  });
+}
+
+/** What a loop over rows asks for at each point: the same columns some rows further down. */
+function rowsAhead(nest: Nest, { node, axis, others }: Rows, rows: number): readonly Ahead[] {
+  const down = others.at(-1);
+  return down === undefined
+    ? []
+    : loadsOf(node).flatMap((load) => rowFurtherOn(nest, load, { along: axis, down, rows }));
+}
+
+interface RowLoops {
+  readonly others: readonly Range[];
+  readonly columns: Range;
+  readonly into: Place;
+  readonly ahead: readonly Ahead[];
+}
+
+function writeRows(nest: Nest, { node, axis, lanes }: Rows, { others, columns, into, ahead }: RowLoops): void {
+  openAxes(nest, others, (frame) => {
+    vectorLoop(nest, { ...columns, lanes, instances: 1, unroll: 2 }, (vectors) => {
+      for (const vector of vectors) {
+        const point = vectorFrame(frame, axis.name, vector);
+        updatePoint(nest, { node, into }, point);
+        writeAhead(nest, ahead, point);
+      }
+    });
+  });
+}
+
+/** Tables of `size` elements, each for `stretch` points of the axis `down`. */
+interface Tables {
+  readonly down: Axis;
+  readonly stretch: number;
+  readonly count: number;
+  readonly size: number;
+}
+
+/** As many tables as take little time to sum, where that is one for every thread and a cache holds each. */
+function planTables({ memory, target }: Nest, { node, extent, others }: Rows): Tables | undefined {
+  const [down] = others;
+  const { dtype, size: elements } = memory.decl(at(node.outs, 0));
+  const { bytes, compute } = dtypeInfo[dtype];
+  if (down === undefined || node.mode !== 'add' || compute !== dtype || dtype === 'bool') return undefined;
+  const [size, length] = [staticValue(elements), staticValue(down.extent)];
+  const points = others.reduce((left, axis) => left * (staticValue(axis.extent) ?? 0), extent);
+  if (size === undefined || length === undefined || size * bytes > limits.bytes) return undefined;
+  const wanted = Math.min(limits.most, length, Math.floor(points / size / limits.leastPoints));
+  if (target.threads === 1 || wanted < target.threads || points < 4 * reductionChunk) return undefined;
+  const stretch = Math.ceil(length / wanted);
+  return { down, stretch, count: Math.ceil(length / stretch), size };
+}
+
+function writeTables(nest: Nest, rows: Rows, { down, stretch, count, size }: Tables): void {
+  const { writer, memory, notes } = nest;
+  const { dtype } = memory.decl(at(rows.node.outs, 0));
+  const { name: buffer } = memory.workspace('table', dtype, int(count * size));
+  const tables = Array.from({ length: count }, (_, number): Place => ({ buffer, from: int(number * size) }));
+  notes.push(`${down.name} in ${String(count)} stretches, each added into a table of its own, merged in order`);
+  writeUnits(nest, { name: 'table', total: count }, (units) => {
+    scalarLoop(nest, units, (number) => {
+      const into = { buffer, from: multiply(number, int(size)) };
+      // The identity of sums: 0 would make 0 of a sum that is -0.
+      const value = isFloat(dtype) ? '-0' : 0;
+      writeAll(nest, { ...into, dtype, range: flat(int(size)) }, ({ type }) => ({ kind: 'constant', value, type }));
+      const from = multiply(number, int(stretch));
+      const part = { axis: down, from, to: minimum(add(from, int(stretch)), down.extent) };
+      const others = [part, ...rows.others.slice(1).map(wholeRange)];
+      const columns = wholeRange(rows.axis);
+      writeRows(nest, rows, { others, columns, into, ahead: rowsAhead(nest, rows, 1) });
+    });
+  });
+  const out = placeOf(nest, at(rows.node.outs, 0));
+  writeUnits(nest, { name: 'block', total: Math.ceil(size / limits.block) }, ({ from, to }) => {
+    const edge = (unit: Index): Index => multiply(unit, int(limits.block));
+    const range = { ...flat(int(size)), from: edge(from), to: minimum(edge(to), int(size)) };
+    writeAll(nest, { ...out, dtype, range }, ({ type, load }) =>
+      tables.reduce<Value>((sum, table) => {
+        const args = [sum, load(table)];
+        return writer.define({ kind: 'apply', op: combiners.add, args, type }, 'sum', writer.depth);
+      }, load(out)),
+    );
+  });
+}
+
+/** A parallel loop over `total` units; `body` gets those of a thread. */
+function writeUnits(nest: Nest, { name, total }: Units, body: (units: Range) => void): void {
+  const { writer, memory } = nest;
+  const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
+  const extent = int(total);
+  const block = writer.sealedBlock([begin, end], () => {
+    memory.scoped(() => {
+      body({ axis: { name, extent }, from: named(begin, extent), to: named(end, int(total + 1)) });
+    });
+  });
+  writer.emit({ kind: 'parallel', begin, end, total: extent, grain: int(1), body: block });
+}
+
+interface Units {
+  readonly name: string;
+  readonly total: number;
+}
+
+/** Loops over ranges, one point at a time. */
+function openAxes(nest: Nest, ranges: readonly Range[], body: (frame: Frame) => void): void {
   const open = (depth: number, frame: Frame): void => {
-    const axis = axes[depth];
-    if (axis === undefined) {
+    const range = ranges[depth];
+    if (range === undefined) {
       body(frame);
       return;
     }
-    scalarLoop(nest, wholeRange(axis), (value) => {
-      open(depth + 1, bindAxis(frame, axis.name, value));
+    scalarLoop(nest, range, (value) => {
+      open(depth + 1, bindAxis(frame, range.axis.name, value));
     });
   };
   open(0, emptyFrame);
@@ -150,16 +290,22 @@ function ownAxis(node: Scatter): OwnAxis | undefined {
   return undefined;
 }
 
-function updatePoint(nest: Nest, node: Scatter, frame: Frame): void {
+interface Target {
+  readonly node: Scatter;
+  readonly into: Place;
+}
+
+function updatePoint(nest: Nest, { node, into }: Target, frame: Frame): void {
   const { memory, writer } = nest;
   const evaluator = new BodyEvaluator(node.body, evaluationAt(nest, frame));
   const out = at(node.outs, 0);
   const place = evaluator.place(evaluator.resolve(at(node.writes, 0)));
   const { lanes = 1, count } = frame.lane ?? {};
   const value = widen(evaluator.value(at(node.body.results, 0)), lanes, writer);
-  const { name, dtype } = memory.parameter(out);
+  const { dtype } = memory.decl(out);
   const partial = count === undefined || lanes === 1 ? {} : { count };
-  const access = { buffer: name, ...place, align: dtypeInfo[dtype].bytes, ...partial };
+  const { bytes } = dtypeInfo[dtype];
+  const access = { ...place, buffer: into.buffer, at: add(into.from, place.at), align: bytes, ...partial };
   if (node.mode === 'set') {
     writer.emit({ kind: 'store', access, value });
     return;

@@ -1,9 +1,9 @@
 // For tests: nests of every shape that a strategy treats in its own way, at sizes with odd tails.
 
-import { dtypeInfo } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, axisIndex, int, multiply, sizeSymbol } from '@tsinductor/ir';
-import type { Axis, BodyBuilder, Index, LoopNode, ScalarId, Schedule } from '@tsinductor/ir';
+import { add, axisIndex, BodyBuilder, indirect, int, multiply, sizeSymbol } from '@tsinductor/ir';
+import type { Axis, Index, LoopNode, ScalarId, Schedule } from '@tsinductor/ir';
 import { axis, body, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
 
 export interface Case {
@@ -223,6 +223,46 @@ export function picked(rows: number, columns: number): Case {
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   const program = { ...schedule.program, sites: [{ op: 'picked', what: 'index' }] };
   return { name: 'picked', schedule: { ...schedule, program }, sizes: none, tolerance: 0 };
+}
+
+/** x as another dtype. */
+export function converted(count: number, dtype: DType): Case {
+  const maker = new ProgramMaker();
+  const i = axis('i', count);
+  const x = maker.buffer('x', 'input', { shape: [i.extent], dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: [i.extent], dtype });
+  maker.map(out, [i], (b) => b.cast(b.load(x, f32, axisIndex(i)), dtype));
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops([[i, 'parallel']], [0]), locals: [] }]);
+  return { name: `converted to ${dtype}`, schedule, sizes: none, tolerance: 0 };
+}
+
+/** Rows of x added into those of a table by index. */
+export function added(rows: number, columns: number, table: number): Case {
+  const { maker, i, j, load } = matrix('added', [rows, columns]);
+  const t = axis('t', table);
+  const initial = maker.buffer('initial', 'input', { shape: [t.extent, j.extent], dtype: f32 });
+  const indices = maker.buffer('indices', 'input', { shape: [i.extent], dtype: 'i64' });
+  const out = maker.buffer('out', 'output', { shape: [t.extent, j.extent], dtype: f32 });
+  const b = new BodyBuilder();
+  const row = b.check(b.load(indices, 'i64', axisIndex(i)), t.extent, 0);
+  const { nodes, results } = b.finish([load(b), row]);
+  const node: LoopNode = {
+    kind: 'scatter',
+    id: 0,
+    mode: 'add',
+    initial,
+    outs: [out],
+    writes: [add(multiply(indirect(at(results, 1), t.extent), j.extent), axisIndex(j))],
+    axes: [i, j],
+    origins: [{ op: 'indexAdd' }],
+    body: { nodes, results: results.slice(0, 1) },
+  };
+  maker.nodes.push(node);
+  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
+  const program = { ...schedule.program, sites: [{ op: 'indexAdd', what: 'index' }] };
+  const name = ['added', rows, columns, table].join(' ');
+  return { name, schedule: { ...schedule, program }, sizes: none, tolerance: rounding(9 * rows) };
 }
 
 export interface ProductShape {
