@@ -8,3 +8,4 @@ export { InternalError, isTsInductorError, ToolchainError, TsInductorError, User
 export type { ErrorDetails, SourceLocation } from './error.ts';
 export { sha256, stableHash, stableStringify } from './hash.ts';
 export { Lines } from './lines.ts';
+export { nearest } from './nearest.ts';

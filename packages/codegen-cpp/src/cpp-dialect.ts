@@ -8,7 +8,7 @@ import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import { conversion } from './prelude/cast-functions.ts';
 import * as memory from './prelude/memory-functions.ts';
-import { printLine, printLogType } from './prelude/print-functions.ts';
+import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
@@ -80,6 +80,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   ...onlyForLaunches,
   fetch: (fetch) => fetchExpression(fetch, dialectOf(prelude)),
   print: printLine,
+  fail: failUnit,
   printLog: named(printLogType),
   frame: kernelFrame,
 });

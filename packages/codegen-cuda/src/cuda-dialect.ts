@@ -1,7 +1,7 @@
 // CUDA C++ as a dialect: scalar code of one thread, vectors only where one access moves them. No includes.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { compound, floatLiteral, operand, primary, printfArguments } from '@tsinductor/codegen';
+import { compound, floatLiteral, operand, primary, printfArguments, textLiteral } from '@tsinductor/codegen';
 import type { AccessText, ApplyText, Definition, Dialect, Expression } from '@tsinductor/codegen';
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
@@ -66,6 +66,10 @@ export const cudaDialect: Dialect = {
   matrixMultiply: (multiply) => matrix.matrixMultiply(multiply) ?? never(`a matrix product of ${multiply.dtype}`),
   atomic: machine.atomic,
   fetch: (fetch) => fetchExpression(fetch, cudaDialect),
+  fail: ({ message, file, line }) => {
+    const name = textLiteral(file.slice(file.lastIndexOf('/') + 1));
+    return call(machine.assertFail, [textLiteral(message), name, String(line), '__func__', '1']);
+  },
   print: (line) => primary(`printf(${printfArguments(line).join(', ')})`),
   printLog: undefined,
   frame: kernelFrame,

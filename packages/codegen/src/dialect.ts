@@ -204,7 +204,9 @@ export interface Dialect {
   readonly nowhere: (mask: Expression, type: ValueType) => Expression;
   readonly parallelCall: (call: ParallelText) => Expression;
   readonly print: (line: LineText) => Expression;
-  /** The type of the memory that printed lines go to, which is a parameter then; undefined where the machine has its own. */
+  /** Says that a unit failed; what runs it returns then. */
+  readonly fail: (failure: FailureText) => Expression;
+  /** The type of the memory that printed lines and failures go to, a parameter then; undefined where the machine has its own. */
   readonly printLog: Expression | undefined;
 }
 
@@ -212,6 +214,15 @@ export interface Dialect {
 export interface LineText {
   readonly unit: string;
   readonly parts: readonly (string | { readonly type: ValueType; readonly text: string })[];
+}
+
+/** Which unit failed, and why: a site, and for people a text and a place in the user's source. */
+export interface FailureText {
+  readonly unit: string;
+  readonly site: number;
+  readonly message: string;
+  readonly file: string;
+  readonly line: number;
 }
 
 export interface StoreValue {

@@ -1,30 +1,9 @@
 // The public API of @tsinductor/codegen: re-exports only.
 export { compound, Definitions, operand, primary } from './dialect.ts';
-export type {
-  AccessText,
-  ApplyText,
-  AtomicText,
-  CheckText,
-  CopyText,
-  Definition,
-  Dialect,
-  Expression,
-  FetchText,
-  KernelFrame,
-  KernelText,
-  LineText,
-  MatrixLoadText,
-  MatrixMultiplyText,
-  ParallelText,
-  ParameterText,
-  ScratchText,
-  ShuffleText,
-  StoreValue,
-  TransposeText,
-} from './dialect.ts';
+export type * from './dialect.ts';
 export { floatLiteral, hexadecimal } from './float-literal.ts';
 export { commentText, functionNames, originText, safeName, snakeCase } from './names.ts';
-export { printfArguments } from './print-line.ts';
+export { printfArguments, textLiteral } from './print-line.ts';
 export { type PrintedKernel, printKernel, type PrintOptions } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
 export type { ValueContext } from './print-value.ts';
@@ -55,5 +34,6 @@ export { scalarTileIndex, tileIndex } from './block/tile-index.ts';
 export { bindProgramIds, bindRegion, bindScalar, scalarOfIndex } from './block/block-walk.ts';
 export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
 export { readVariable } from './block/carried.ts';
+export { bindAssertion } from './block/bind-assertion.ts';
 export { printBare, printElement, type PrintOp } from './block/print-element.ts';
 export { scalarIndexOf, type Update, updateOf, whereTrue } from './block/statements.ts';

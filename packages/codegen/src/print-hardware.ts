@@ -3,7 +3,7 @@
 import type { HardwareStmt, MemoryPlace, Stmt } from '@tsinductor/ir';
 import type { Expression } from './dialect.ts';
 import { safeName } from './names.ts';
-import { spellLine } from './print-line.ts';
+import { spellFailure, spellLine } from './print-line.ts';
 import { printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
@@ -37,13 +37,14 @@ export function spellHardware(statement: HardwareStmt, context: ValueContext): E
   }
 }
 
-type EffectStmt = Stmt & { readonly kind: 'fence' | 'print' | 'prefetch' };
+type EffectStmt = Stmt & { readonly kind: 'fence' | 'print' | 'fail' | 'prefetch' };
 
-/** Statements that change nothing that the kernel computes. */
+/** Statements that change nothing that the kernel computes, and the one that ends it. */
 export function spellEffect(statement: EffectStmt, context: ValueContext): Expression {
   const { dialect } = context;
   if (statement.kind === 'fence') return dialect.fence();
   if (statement.kind === 'print') return spellLine(statement, context);
+  if (statement.kind === 'fail') return spellFailure(statement, context);
   const address = `${safeName(statement.buffer, dialect.reserved)} + ${printScalarIndex(statement.at, context)}`;
   return dialect.prefetch(address, statement.intent);
 }

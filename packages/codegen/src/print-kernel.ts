@@ -55,7 +55,7 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
     definitions.add(needs);
   };
   const hasChecks = contains(kernel.body, 'check');
-  const log = contains(kernel.body, 'print') ? dialect.printLog : undefined;
+  const log = contains(kernel.body, 'print', 'fail') ? dialect.printLog : undefined;
   const parameters = parametersOf(kernel, { dialect, use });
   if (hasChecks) parameters.push(statusParameter);
   if (log !== undefined) parameters.push(logParameter(log.text));
@@ -141,10 +141,10 @@ function parametersOf(kernel: Kernel, { dialect, use }: Pick<Printer, 'dialect' 
   return [...buffers, ...sizes];
 }
 
-function contains(block: readonly Stmt[], kind: Stmt['kind']): boolean {
+function contains(block: readonly Stmt[], ...kinds: readonly Stmt['kind'][]): boolean {
   let found = false;
   visitStatements(block, (statement) => {
-    found ||= statement.kind === kind;
+    found ||= kinds.includes(statement.kind);
   });
   return found;
 }
@@ -235,6 +235,7 @@ function printStatement(printer: Printer, statement: Stmt): void {
       break;
     case 'fence':
     case 'print':
+    case 'fail':
     case 'prefetch':
       printCall(printer, spellEffect(statement, printer));
       break;

@@ -1,6 +1,6 @@
-// Lines that a kernel prints, as calls of a function in the manner of C's printf. In: the pieces of a line; text of users is
-// among them. Out: a format, as a literal of C, and its arguments. No text can end the literal, be a conversion, or become
-// another character: what is not plain is written as the octal numbers of its bytes.
+// Lines that a kernel prints, as calls of a function in the manner of C's printf, and why it fails. In: the pieces of a line;
+// text of users is among them. Out: a format, as a literal of C, and its arguments. No text can end the literal, be a
+// conversion, or become another character: what is not plain is written as the octal numbers of its bytes.
 import { isFloat } from '@tsinductor/base';
 import { printedDigits } from '@tsinductor/ir';
 import type { Stmt, ValueType } from '@tsinductor/ir';
@@ -17,6 +17,20 @@ export function spellLine({ unit, parts }: Stmt & { readonly kind: 'print' }, co
   });
 }
 
+/** The unit goes no further: each is in a function of its own, or is one. */
+export function spellFailure(
+  { unit, site, reason }: Stmt & { readonly kind: 'fail' },
+  context: ValueContext,
+): Expression {
+  const { message, origin } = reason;
+  const { file, line } = origin;
+  const said = context.dialect.fail({ unit: printScalarIndex(unit, context), site, message, file, line });
+  return { ...said, text: `${said.text}; return` };
+}
+
+/** A text as a literal of C. */
+export const textLiteral = (text: string): string => `"${Array.from(text).map(spelled).join('')}"`;
+
 /** The arguments of a printf: the format, which ends the line, and the scalars. */
 export function printfArguments({ parts }: LineText): readonly string[] {
   const format = parts.map((part) => (typeof part === 'string' ? literalText(part) : conversionOf(part.type))).join('');
@@ -27,9 +41,11 @@ export function printfArguments({ parts }: LineText): readonly string[] {
 /** What may stand in a literal as it is. A question mark may begin a trigraph. */
 const plain = /^[A-Za-z0-9 ,.:;=()[\]{}<>+*/|&^~#@!_'$-]$/;
 
+const spelled = (character: string): string => (plain.test(character) ? character : octal(character));
+
 const literalText = (text: string): string =>
   Array.from(text)
-    .map((character) => (character === '%' ? '%%' : plain.test(character) ? character : octal(character)))
+    .map((character) => (character === '%' ? '%%' : spelled(character)))
     .join('');
 
 const octal = (character: string): string =>

@@ -1,11 +1,11 @@
 // Resolution: default < environment < program < scoped patch < options of one compilation, with two kinds of variables
 // beside the ordinary ones (below the default's place and above everything). The only file of the project that reads
 // `process.env`. Out: a deeply frozen `Config` that remembers where each value came from.
+import { nearest } from '@tsinductor/base';
 import { computedDefaults } from './computed.ts';
 import type { Environment } from './computed.ts';
 import { badEnvironmentValue, unknownVariable } from './errors.ts';
 import type { ConfigWarning } from './errors.ts';
-import { nearest } from './names.ts';
 import { readPatch } from './patch.ts';
 import type { ConfigPatch } from './patch.ts';
 import type { Setting, SettingValue } from './setting.ts';

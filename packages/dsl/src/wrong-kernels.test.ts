@@ -32,6 +32,14 @@ const kernels: Readonly<Record<string, TestKernel>> = {
     // @ts-expect-error -- the mistake
     tl.store(out, tl.sort(tl.load(x + tl.arange(0, BLOCK))));
   }),
+  "Triton's own name of what is not there yet": wrong(({ x, out, BLOCK }, tl) => {
+    // @ts-expect-error -- the mistake
+    tl.store(out, tl.dot_scaled(tl.load(x + tl.arange(0, BLOCK)), 1));
+  }),
+  'a name with other capitals': wrong(({ x, out, BLOCK }, tl) => {
+    // @ts-expect-error -- the mistake
+    tl.store(out + tl.arange(0, Block), tl.load(x + tl.arange(0, BLOCK)));
+  }),
   'a missing argument': wrong(({ BLOCK }, tl) => {
     // @ts-expect-error -- the mistake
     tl.arange(BLOCK);
@@ -204,6 +212,23 @@ const kernels: Readonly<Record<string, TestKernel>> = {
       out,
       tl.reduce(tl.load(x + tl.arange(0, BLOCK)), 0, (a, b) => tl.cast(a < b, tl.i32)),
     );
+  }),
+  'an assertion in a combine function': wrong(({ x, out, BLOCK }, tl) => {
+    tl.store(
+      out,
+      tl.reduce(tl.load(x + tl.arange(0, BLOCK)), 0, (a, b) => {
+        tl.deviceAssert(a < b);
+        return a;
+      }),
+    );
+  }),
+  'an assumption of a block': wrong(({ x, BLOCK }, tl) => {
+    tl.assume(tl.load(x + tl.arange(0, BLOCK)) > 0);
+  }),
+  'a breakpoint as a statement': wrong(({ x, out }, tl) => {
+    // eslint-disable-next-line no-debugger -- the mistake
+    debugger;
+    tl.store(out, tl.load(x));
   }),
   recursion: wrong(({ out }, tl) => {
     const again = (value: number): number => again(value + 1);

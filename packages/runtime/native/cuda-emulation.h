@@ -76,7 +76,7 @@ struct Fiber {
 /** What a launch printed: records of a block's number and a length, 8 bytes each, and a line of text. */
 struct PrintLog {
   char *text;
-  long bytes, room, lost, unused;
+  long bytes, room, lost, unused[3];
 };
 
 struct Machine {
@@ -673,6 +673,7 @@ inline Index3 threadIndex() { return {machine()->current->number, 0, 0}; }
 #define blockIdx (emulation::machine()->block)
 #define gridDim (emulation::machine()->blocks)
 #define printf(...) emulation::print(__VA_ARGS__)
+#define __assertfail(message, file, line, function, size) emulation::fail("assertion failed: %s, at %s:%d", message, file, line)
 
 using emulation::wide;
 inline char *block_shared_memory() { return emulation::sharedMemory(); }

@@ -36,7 +36,7 @@ export interface Place {
 }
 
 /** An argument of a kernel: an address, or a 64-bit integer. */
-export type KernelArgument = number;
+export type KernelArgument = number | bigint;
 
 /** How much of a device's memory this process may take, and whether it takes that when it opens the device. */
 export interface CudaDeviceOptions {

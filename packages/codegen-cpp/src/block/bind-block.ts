@@ -2,9 +2,10 @@
 // loops. In: a verified program. Out: a kernel whose buffers are the program's and whose sizes are the grid and the scalar
 // arguments. Throws UserError KERNEL_NOT_COMPILED for what C++ has no form for.
 import { at } from '@tsinductor/base';
-import { allTileNodes, ceilDivide, int, isElementOp, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
-import type { BlockProgram, ElementOp, Kernel, Region, TileId, TileNode, TileOp, TileOpName } from '@tsinductor/ir';
+import { ceilDivide, int, isElementOp, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
+import type { BlockProgram, ElementOp, Kernel, Region, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import {
+  bindAssertion,
   bindProgramIds,
   bindRegion,
   bindScalar,
@@ -16,7 +17,6 @@ import {
   usedBuffers,
 } from '@tsinductor/codegen';
 import type { BlockWalk } from '@tsinductor/codegen';
-import { blockNotBound } from '../errors.ts';
 import { Binder } from './binder.ts';
 import type { BindTarget } from './binder.ts';
 import { bindDot } from './bind-dot.ts';
@@ -28,19 +28,10 @@ import { keepTile } from './keep-tiles.ts';
 import { planTiles } from './plan-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
 
-/** Operations that talk to the outside of the program. */
-const hostOnly: Partial<Record<TileOpName, string>> = {
-  assert: 'it asserts at run time',
-};
-
 /** Into how many pieces a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
 const chunks = 64;
 
 export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
-  for (const node of allTileNodes(program.body)) {
-    const what = node.kind === 'op' ? hostOnly[node.op] : undefined;
-    if (what !== undefined) throw blockNotBound(what, node.origin);
-  }
   const binder = new Binder(program, { tiles: tilesOf(program.body), plan: planTiles(program.body), target });
   const total = multiply(multiply(gridSize(0), gridSize(1)), gridSize(2));
   const { writer } = binder;
@@ -109,8 +100,11 @@ function bindEffect(node: Exclude<TileOp, ReadingOp>, binder: Binder): void {
     case 'print':
       bindPrint(node, binder);
       break;
-    case 'barrier':
     case 'assert':
+      bindAssertion(node, scalarValue(at(node.args, 0), binder), binder);
+      break;
+    case 'barrier':
+    case 'assume':
       break;
   }
 }

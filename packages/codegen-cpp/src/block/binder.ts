@@ -5,7 +5,7 @@ import type { DType, SourceLocation } from '@tsinductor/base';
 import { get } from '@tsinductor/base';
 import { KernelWriter, snake } from '@tsinductor/codegen';
 import type { BlockScope, KnownHome } from '@tsinductor/codegen';
-import { tileSize } from '@tsinductor/ir';
+import { int, tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
 import type { Isa } from '../target.ts';
@@ -38,6 +38,7 @@ export class Binder implements BlockScope {
   readonly target: BindTarget;
   /** Indices of the instance along the grid's axes. */
   readonly programIds: Index[] = [];
+  unit: Index = int(0);
   /** Whether something is stored past the caches. */
   hasStreams = false;
   #scratchBytes = 0;

@@ -1,11 +1,10 @@
 // Block IR in C++: programs that the interpreter and compiled code run on the same memory, compared bit for bit.
 import { describe, expect, test } from '@jest/globals';
-import { at, isFloat } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
-import { constexpr, defineKernel, isConstexpr, isPointer, lowerKernel, ptr } from '@tsinductor/dsl';
-import type { ArgumentFacts, BodyArguments, Language, Schema } from '@tsinductor/dsl';
-import { interpretBlock, printBlockProgram } from '@tsinductor/ir';
-import type { BlockArgument, BlockProgram, ElementArray } from '@tsinductor/ir';
+import { constexpr, ptr } from '@tsinductor/dsl';
+import { printBlockProgram } from '@tsinductor/ir';
+import type { BlockProgram } from '@tsinductor/ir';
+import { argumentsOf, blockCase, blockDifferences, buffersOf, bytesOf, floats, integers, interpretCase, scalarWords } from '@tsinductor/testing/block-case'; // prettier-ignore
+import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
 import type { Isa } from '../target.ts';
 import { generateBlock } from './generate-block.ts';
@@ -13,86 +12,25 @@ import { generateBlock } from './generate-block.ts';
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no C++ compiler\n');
 
-interface Case {
-  readonly name: string;
-  readonly program: BlockProgram;
-  readonly grid: readonly [number, number, number];
-  readonly args: Readonly<Record<string, ElementArray | number>>;
-}
-
-function makeCase<S extends Schema>(
-  name: string,
-  schema: S,
-  run: {
-    readonly body: (args: BodyArguments<S>, tl: Language) => void;
-    readonly constants?: Readonly<Record<string, number>>;
-    readonly grid?: readonly [number, number, number];
-    readonly args: Readonly<Record<string, ElementArray | number>>;
-  },
-): Case {
-  const definition = defineKernel({
-    name,
-    schema,
-    body: run.body,
-    locate: () => ({ location: { file: 'k.ts', line: 1 } }),
-  });
-  const facts = Object.entries(schema).flatMap(([key, entry]): [string, ArgumentFacts][] => {
-    if (isConstexpr(entry)) return [];
-    const dtype: DType = isPointer(entry) ? (entry.dtype ?? 'f32') : entry;
-    return [[key, { dtype, divisor: 1 }]];
-  });
-  const program = lowerKernel(definition, { arguments: Object.fromEntries(facts), constants: run.constants ?? {} });
-  return { name, program, grid: run.grid ?? [1, 1, 1], args: run.args };
-}
-
-const bytesOf = (array: ElementArray): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-const copyOf = (array: ElementArray): ElementArray => array.slice();
-
-const bitsOfDouble = (value: number): bigint => new BigInt64Array(Float64Array.of(value).buffer)[0] ?? 0n;
-
-function differences({ program, grid, args }: Case, isa: Isa): readonly string[] {
-  const expected = program.params.map(({ name }) => {
-    const value = args[name] ?? 0;
-    return typeof value === 'number' ? value : copyOf(value);
-  });
-  interpretBlock(program, {
-    grid,
-    args: expected.map((value): BlockArgument => (typeof value === 'number' ? value : { elements: value })),
-  });
+/** Where C++ and the interpreter differ. */
+function differences(one: BlockCase, isa: Isa): readonly string[] {
+  const { program, grid } = one;
   const { units, entry } = generateBlock(program, { isa, mayAlias: false });
   const compiled = compileNative(units, ['-O1']);
   try {
-    const actual = program.params.map(({ name }) => {
-      const value = args[name] ?? 0;
-      return typeof value === 'number' ? value : copyOf(value);
-    });
-    const buffers = actual.flatMap((value) => (typeof value === 'number' ? [] : [bytesOf(value)]));
-    const scalars = program.params.flatMap(({ dtype }, index) => {
-      const value = at(actual, index);
-      return typeof value === 'number' ? [isFloat(dtype) ? bitsOfDouble(value) : BigInt(value)] : [];
-    });
-    const words = BigInt64Array.from([...scalars, 0n]);
-    compiled.call(entry, { buffers: [...buffers, bytesOf(words)], sizes: grid, threads: 2, repeats: 0 });
-    return program.params.flatMap(({ name }, index) => {
-      const [left, right] = [at(expected, index), at(actual, index)];
-      if (typeof left === 'number' || typeof right === 'number') return [];
-      for (let place = 0; place < left.length; place++)
-        if (!Object.is(left[place], right[place]) && !(left[place] === 0 && right[place] === 0))
-          return [`${name}[${String(place)}] is ${String(right[place])}, not ${String(left[place])}`];
-      return [];
-    });
+    const args = argumentsOf(one);
+    const buffers = buffersOf(args);
+    const words = scalarWords(program, args);
+    compiled.call(entry, { buffers: [...buffers, words].map(bytesOf), sizes: grid, threads: 2, repeats: 0 });
+    return blockDifferences(interpretCase(one), buffers);
   } finally {
     compiled.dispose();
   }
 }
 
-const floats = (count: number, scale = 1): Float32Array =>
-  Float32Array.from({ length: count }, (_, i) => Math.sin(i * 12.9898) * 4 * scale);
-const integers = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => ((i * 7919) % 101) - 50);
-
-const cases: readonly (() => Case)[] = [
+const cases: readonly (() => BlockCase)[] = [
   () =>
-    makeCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
+    blockCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
       body: ({ x, y, out, n, BLOCK }, tl) => {
         const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
         const mask = offs < n;
@@ -103,7 +41,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: floats(213), y: floats(213, 3), out: new Float32Array(213), n: 213 },
     }),
   () =>
-    makeCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
+    blockCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
       body: ({ x, out, n, BLOCK }, tl) => {
         const row = tl.programId(0) * n;
         const offs = tl.arange(0, BLOCK);
@@ -117,7 +55,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: floats(5 * 200), out: new Float32Array(1000), n: 200 },
     }),
   () =>
-    makeCase('rows', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
+    blockCase('rows', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
       body: ({ x, out, n }, tl) => {
         const r = tl.expandDims(tl.arange(0, 8), 1);
         const c = tl.expandDims(tl.arange(0, 32), 0);
@@ -130,7 +68,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: floats(240), out: new Float32Array(300), n: 29 },
     }),
   () =>
-    makeCase('matmul', { a: ptr('f32'), b: ptr('f32'), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr }, {
+    blockCase('matmul', { a: ptr('f32'), b: ptr('f32'), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr }, {
       body: ({ a, b, c, M, N, K, BM, BN, BK }, tl) => {
         const rows = tl.programId(0) * BM + tl.arange(0, BM);
         const columns = tl.programId(1) * BN + tl.arange(0, BN);
@@ -153,7 +91,7 @@ const cases: readonly (() => Case)[] = [
       args: { a: floats(40 * 30), b: floats(30 * 50), c: new Float32Array(2000), M: 40, N: 50, K: 30 },
     }),
   () =>
-    makeCase('control', { out: ptr('i32'), n: 'i32', scale: 'f32' }, {
+    blockCase('control', { out: ptr('i32'), n: 'i32', scale: 'f32' }, {
       body: ({ out, n, scale }, tl) => {
         const pid = tl.programId(0);
         if (pid >= n) return;
@@ -175,7 +113,7 @@ const cases: readonly (() => Case)[] = [
       args: { out: new Int32Array(9), n: 8, scale: 0.5 },
     }),
   () =>
-    makeCase('atomics', { x: ptr('i32'), counts: ptr('i32'), best: ptr('f32'), swapped: ptr('i32') }, {
+    blockCase('atomics', { x: ptr('i32'), counts: ptr('i32'), best: ptr('f32'), swapped: ptr('i32') }, {
       body: ({ x, counts, best, swapped }, tl) => {
         const offs = tl.programId(0) * 32 + tl.arange(0, 32);
         const values = tl.load(x + offs);
@@ -188,7 +126,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: integers(128), counts: new Int32Array(16), best: Float32Array.of(-1e30), swapped: new Int32Array(2) },
     }),
   () =>
-    makeCase('scans', { x: ptr('f32'), y: ptr('i32'), out: ptr('f32'), places: ptr('i32') }, {
+    blockCase('scans', { x: ptr('f32'), y: ptr('i32'), out: ptr('f32'), places: ptr('i32') }, {
       body: ({ x, y, out, places }, tl) => {
         const offs = tl.arange(0, 128);
         const values = tl.load(x + offs);
@@ -204,7 +142,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: floats(128), y: integers(128), out: new Float32Array(384), places: new Int32Array(128) },
     }),
   () =>
-    makeCase('halves', { x: ptr('f16'), y: ptr('bf16'), out: ptr('f16'), n: 'i32' }, {
+    blockCase('halves', { x: ptr('f16'), y: ptr('bf16'), out: ptr('f16'), n: 'i32' }, {
       body: ({ x, y, out, n }, tl) => {
         const offs = tl.arange(0, 64);
         const a = tl.load(x + offs, offs < n, 1.5);
@@ -214,7 +152,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: new Uint16Array(50).map((_, i) => 0x3000 + i * 97), y: new Uint16Array(50).map((_, i) => 0x3f00 + i), out: new Uint16Array(64), n: 50 },
     }),
   () =>
-    makeCase('scatter', { x: ptr('f16'), places: ptr('i32'), out: ptr('f16'), marked: ptr('i64') }, {
+    blockCase('scatter', { x: ptr('f16'), places: ptr('i32'), out: ptr('f16'), marked: ptr('i64') }, {
       body: ({ x, places, out, marked }, tl) => {
         const offs = tl.arange(0, 64);
         const place = tl.load(places + offs);
@@ -224,7 +162,7 @@ const cases: readonly (() => Case)[] = [
       args: { x: new Uint16Array(64).map((_, i) => 0x3000 + i), places: new Int32Array(64).map((_, i) => (i * 37 + 11) & 63), out: new Uint16Array(64), marked: new BigInt64Array(64) },
     }),
   () =>
-    makeCase('inPlace', { x: ptr('f32'), n: 'i32' }, {
+    blockCase('inPlace', { x: ptr('f32'), n: 'i32' }, {
       body: ({ x, n }, tl) => {
         const offs = tl.arange(0, 64);
         const shifted = tl.load(x + offs, offs < n);
@@ -258,7 +196,7 @@ ring('interpreter and C++ agree bit for bit', () => {
 describe('memory is asked for before it is read', () => {
   /** One row of `width` elements for each program: read and added up before it is written, or only written. */
   const rows = (width: number, how: 'normalised' | 'copied'): BlockProgram =>
-    makeCase('rows', { x: ptr('f32'), bias: ptr('f32'), out: ptr('f32'), WIDTH: constexpr, NORMALISED: constexpr }, {
+    blockCase('rows', { x: ptr('f32'), bias: ptr('f32'), out: ptr('f32'), WIDTH: constexpr, NORMALISED: constexpr }, {
       body: ({ x, bias, out, WIDTH, NORMALISED }, tl) => {
         const offs = tl.programId(0) * WIDTH + tl.arange(0, WIDTH);
         const values = tl.load(x + offs);
@@ -292,7 +230,7 @@ describe('what the text of C++ is after', () => {
       .units.map(({ source }) => source)
       .join('');
   const shifted = (shift: number, how: 'written' | 'read'): BlockProgram =>
-    makeCase('shifted', { x: ptr('f32'), out: ptr('f32'), n: 'i32', SHIFT: constexpr, READS: constexpr }, {
+    blockCase('shifted', { x: ptr('f32'), out: ptr('f32'), n: 'i32', SHIFT: constexpr, READS: constexpr }, {
       body: ({ x, out, n, SHIFT, READS }, tl) => {
         const offs = tl.programId(0) * 1024 + tl.arange(0, 1024);
         const mask = offs < n;
@@ -312,7 +250,7 @@ describe('what the text of C++ is after', () => {
     expect(textOf(shifted(16, 'read'), ['out'])).not.toContain('stream_');
   });
 
-  const centred = makeCase('centred', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
+  const centred = blockCase('centred', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
     body: ({ x, out, n }, tl) => {
       const offs = tl.arange(0, 1024);
       const mask = offs < n;
@@ -332,7 +270,7 @@ describe('what the text of C++ is after', () => {
     expect(whole).not.toMatch(/ \? |mask/);
   });
 
-  const strided = makeCase('strided', { x: ptr('f32'), out: ptr('f32') }, {
+  const strided = blockCase('strided', { x: ptr('f32'), out: ptr('f32') }, {
     body: ({ x, out }, tl) => {
       const offs = tl.arange(0, 1024);
       const values = tl.load(x + offs * 3);

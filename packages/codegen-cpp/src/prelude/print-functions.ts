@@ -1,18 +1,22 @@
 // What a kernel prints: lines in a log that whoever calls the entry owns. A line is a record: the place of its instance in
 // the grid and its length, 8 bytes each, then its text. Threads add records in any order, those of one instance in its own.
+// Where instances fail, the log has the first of them in the grid, and the site at which it did.
 import { printfArguments, primary } from '@tsinductor/codegen';
-import type { Definition, Expression, LineText } from '@tsinductor/codegen';
+import type { Definition, Expression, FailureText, LineText } from '@tsinductor/codegen';
 import { elementDefinition } from './vector-types.ts';
 
-/** Five words that are 0 before the call: `printLogWords` of them. */
+/** Words that are 0 before the call: `printLogWords` of them. */
 export const printLogType: Definition = {
   name: 'PrintLog',
-  text: ['struct PrintLog {', '  char *text;', '  i64 bytes, room, lost, busy;', '};', ''].join('\n'),
+  text: ['struct PrintLog {', '  char *text;', '  i64 bytes, room, lost, busy, failed, unit;', '};', ''].join('\n'),
   needs: [elementDefinition('i64')],
 };
 
-/** The words of a log, the bytes of its text in the second, and in the fourth how many lines there was no memory for. */
-export const printLogWords = 5;
+/**
+ * The words of a log: the bytes of its text in the second, in the fourth how many lines there was no memory for, in the sixth
+ * 1 + the site of a failure, and in the seventh the place of the instance that failed.
+ */
+export const printLogWords = 7;
 
 const lineFunction: Definition = {
   name: 'print_line',
@@ -52,6 +56,26 @@ const lineFunction: Definition = {
 
 export const printLine = (line: LineText): Expression =>
   primary(`print_line(log, ${[line.unit, ...printfArguments(line)].join(', ')})`, [lineFunction]);
+
+const failFunction: Definition = {
+  name: 'fail_unit',
+  text: [
+    '__attribute__((noinline, cold))',
+    'static void fail_unit(PrintLog *log, i64 unit, i64 site) {',
+    '  while (__atomic_exchange_n(&log->busy, 1, __ATOMIC_ACQUIRE) != 0) {}',
+    '  if (log->failed == 0 || unit < log->unit) {',
+    '    log->failed = site + 1;',
+    '    log->unit = unit;',
+    '  }',
+    '  __atomic_store_n(&log->busy, 0, __ATOMIC_RELEASE);',
+    '}',
+    '',
+  ].join('\n'),
+  needs: [printLogType],
+};
+
+export const failUnit = ({ unit, site }: FailureText): Expression =>
+  primary(`fail_unit(log, ${unit}, ${String(site)})`, [failFunction]);
 
 /** The symbol of the entry that copies a log's text (its first buffer) to memory (its second), and frees it. */
 export const printedEntry = 'take_printed';

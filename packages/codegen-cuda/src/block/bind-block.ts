@@ -3,6 +3,7 @@
 // is no form for.
 import { at, dtypeInfo } from '@tsinductor/base';
 import {
+  bindAssertion,
   bindProgramIds,
   bindRegion,
   bindScalar,
@@ -16,7 +17,7 @@ import {
 } from '@tsinductor/codegen';
 import type { BlockWalk } from '@tsinductor/codegen';
 import { allTileNodes, floorDivide, int, isElementOp, multiply, removeDeadLets, sizeSymbol } from '@tsinductor/ir';
-import type { BlockParam, BlockProgram, ElementOp, Index, Kernel, TileOp, TileOpName } from '@tsinductor/ir';
+import type { BlockParam, BlockProgram, ElementOp, Index, Kernel, TileOp } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { BlockBinder } from './block-binder.ts';
 import type { BlockTarget } from './block-binder.ts';
@@ -30,11 +31,6 @@ import { bindPipeline } from './pipeline.ts';
 import { registerPlaces } from './tile-places.ts';
 import type { RegisterArray } from './tile-places.ts';
 
-/** Operations that talk to the outside of the program. */
-const hostOnly: Partial<Record<TileOpName, string>> = {
-  assert: 'it asserts at run time',
-};
-
 /** The size that says how many bytes a buffer has. */
 export const bytesName = (name: string): string => `${snake(name)}_bytes`;
 
@@ -43,10 +39,6 @@ const elementsOf = ({ name, dtype }: BlockParam): Index =>
 
 export function bindBlock(program: BlockProgram, target: BlockTarget): Kernel {
   const binder = new BlockBinder(program, target);
-  for (const node of allTileNodes(program.body)) {
-    const what = node.kind === 'op' ? hostOnly[node.op] : undefined;
-    if (what !== undefined) binder.refuse(what, node.origin);
-  }
   chooseWidths(binder);
   chooseFragments(binder);
   bindProgramIds(scalarIndex(binder.names.block), binder);
@@ -118,6 +110,9 @@ function bindOp(node: OtherOp, binder: BlockBinder): void {
       bindPrint(node, binder);
       break;
     case 'assert':
+      bindAssertion(node, scalarValue(at(node.args, 0), binder), binder);
+      break;
+    case 'assume':
       break;
   }
 }

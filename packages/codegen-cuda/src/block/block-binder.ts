@@ -66,6 +66,7 @@ export class BlockBinder implements BlockScope {
   readonly uses: ReadonlyMap<TileId, number>;
   readonly facts: ReadonlyMap<TileId, TileFacts>;
   readonly programIds: Index[] = [];
+  unit: Index = int(0);
   readonly notes: Set<string> = new Set<string>();
   readonly thread: Index;
   readonly names: { readonly block: string; readonly blocks: string; readonly thread: string };

@@ -2,8 +2,16 @@
 // which pass (see generate-block.test.ts).
 import { describe, expect, test } from '@jest/globals';
 import { hasCompiler } from '@tsinductor/testing/loops';
-import { addCase, blockDifferences, emulateBlocks, interpretCase, productCase, reversedCase, runEmulated, softmaxCase } from '../test-support/block-run.ts'; // prettier-ignore
-import type { BlockCase } from '../test-support/block-run.ts';
+import { blockDifferences, interpretCase } from '@tsinductor/testing/block-case';
+import type { BlockCase } from '@tsinductor/testing/block-case';
+import {
+  addCase,
+  emulateBlocks,
+  productCase,
+  reversedCase,
+  runEmulated,
+  softmaxCase,
+} from '../test-support/block-run.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
@@ -23,6 +31,7 @@ const faults: readonly Fault[] = [
   { name: 'a missing barrier before shared memory is read, which is NaN until then', one: softmaxCase(), from: /__syncthreads\(\);/g, to: '', found: { result: /is NaN, not/ } },
   { name: 'a missing barrier between two uses of a buffer', one: reversedCase(), from: /__syncthreads\(\);/g, to: '', found: { message: /race: byte \d+ of x_ptr depends on the order/ } },
   { name: 'a divergent barrier', one: softmaxCase(), from: /__syncthreads\(\);/, to: 'if (thread < 40) __syncthreads();', found: { message: /divergent/ } },
+  { name: 'a race between programs', one: addCase(700), from: /out_ptr\[program0 \* 512/, to: 'out_ptr[program0 * 0', found: { message: /race: byte \d+ of out_ptr depends on the order/ } },
   { name: 'a read out of bounds', one: addCase(700), from: /= mask \? (x_ptr\[[^\]]*\]) : 0\.0f/, to: '= $1', found: { message: /out of bounds: touches memory beside x_ptr, which has 2800 bytes/ } },
   { name: 'a write out of bounds', one: addCase(700), from: /if \(mask_?\d*\) out_ptr/, to: 'out_ptr', found: { message: /out of bounds: touches memory beside out_ptr/ } },
   { name: 'a missing wait for copies', one: product, from: /wait_copies<\d+>\(\);/g, to: '', found: { result: /is NaN, not/ } },

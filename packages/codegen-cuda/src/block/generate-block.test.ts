@@ -2,9 +2,10 @@
 // interpreter (which sees every race and every missing barrier) and in the emulation, in both orders of threads.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
+import { blockDifferences, interpretCase } from '@tsinductor/testing/block-case';
 import { hasCompiler } from '@tsinductor/testing/loops';
 import {
-  addCase, blockDifferences, emulateBlocks, exactCases, interpretBound, interpretCase, productCase, runEmulated, softmaxCase,
+  addCase, emulateBlocks, exactCases, interpretBound, productCase, runEmulated, softmaxCase,
 } from '../test-support/block-run.ts'; // prettier-ignore
 import { generateCudaBlocks } from './generate-block.ts';
 

@@ -24,6 +24,18 @@ const wide: Definition = {
   needs: [],
 };
 
+/** What CUDA's own assert calls: the device says where it was, and the launch fails. The emulation has its own. */
+export const assertFail: Definition = {
+  name: '__assertfail',
+  text: [
+    '#ifndef TSINDUCTOR_CUDA_EMULATION',
+    'extern "C" __device__ void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t size);',
+    '#endif',
+    '',
+  ].join('\n'),
+  needs: [],
+};
+
 export function loadWide(type: ValueType): Definition {
   const vector = typeDefinition(type);
   const element = elementDefinition(type.dtype);

@@ -1,68 +1,28 @@
 // For tests: hand-written kernels as programs with arguments, and what the three that can run them leave in memory: the Block
 // IR's interpreter, the bound kernel in the Kernel IR's interpreter, the CUDA source in the emulation.
-import { at, isFloat } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import { bufferName, gridName, scalarName } from '@tsinductor/codegen';
-import { constexpr, defineKernel, isConstexpr, isPointer, lowerKernel, ptr } from '@tsinductor/dsl';
-import type { ArgumentFacts, BodyArguments, Language, Schema } from '@tsinductor/dsl';
-import { interpretBlock, interpretKernel } from '@tsinductor/ir';
-import type { BlockArgument, BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
+import { constexpr, ptr } from '@tsinductor/dsl';
+import { interpretKernel } from '@tsinductor/ir';
+import type { BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
 import { f16ToBits } from '@tsinductor/ops';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
+import {
+  argumentsOf,
+  blockCase,
+  buffersOf,
+  bytesOf,
+  floats,
+  integers,
+  scalarWords,
+} from '@tsinductor/testing/block-case';
+import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, memoryOf, readMemory } from '@tsinductor/testing/loops';
 import type { Compiled } from '@tsinductor/testing/loops';
 import type { BlockTarget } from '../block/block-binder.ts';
 import { generateCudaBlocks } from '../block/generate-block.ts';
 import { emulatedUnit } from '../emulated-unit.ts';
 import type { EmulatedUnit } from '../emulated-unit.ts';
-
-export type BlockArguments = Readonly<Record<string, ElementArray | number>>;
-
-export interface BlockCase {
-  readonly name: string;
-  readonly program: BlockProgram;
-  readonly grid: readonly [number, number, number];
-  readonly args: BlockArguments;
-}
-
-interface CaseParts<S extends Schema> {
-  readonly body: (args: BodyArguments<S>, tl: Language) => void;
-  readonly constants?: Readonly<Record<string, number>>;
-  readonly grid?: readonly [number, number, number];
-  readonly args: BlockArguments;
-  /** What addresses and scalars are multiples of. */
-  readonly divisor?: number;
-}
-
-export function blockCase<S extends Schema>(name: string, schema: S, parts: CaseParts<S>): BlockCase {
-  const { body, constants = {}, grid = [1, 1, 1], args, divisor = 1 } = parts;
-  const definition = defineKernel({ name, schema, body, locate: () => ({ location: { file: 'k.ts', line: 1 } }) });
-  const facts = Object.entries(schema).flatMap(([key, entry]): [string, ArgumentFacts][] => {
-    if (isConstexpr(entry)) return [];
-    const dtype: DType = isPointer(entry) ? (entry.dtype ?? 'f32') : entry;
-    return [[key, { dtype, divisor }]];
-  });
-  const program = lowerKernel(definition, { arguments: Object.fromEntries(facts), constants });
-  return { name, program, grid, args };
-}
-
-/** The arguments in the order of the parameters, buffers copied. */
-const argumentsOf = ({ program, args }: BlockCase): readonly (ElementArray | number)[] =>
-  program.params.map(({ name }) => {
-    const value = args[name] ?? 0;
-    return typeof value === 'number' ? value : value.slice();
-  });
-
-const buffersOf = (args: readonly (ElementArray | number)[]): readonly ElementArray[] =>
-  args.filter((value) => typeof value !== 'number');
-
-/** What the program's definition leaves in its buffers. */
-export function interpretCase(one: BlockCase): readonly ElementArray[] {
-  const args = argumentsOf(one);
-  const given = args.map((value): BlockArgument => (typeof value === 'number' ? value : { elements: value }));
-  interpretBlock(one.program, { grid: one.grid, args: given });
-  return buffersOf(args);
-}
 
 /** What the bound kernel leaves there, thread by thread, every access watched. */
 export function interpretBound(
@@ -115,9 +75,6 @@ const tellingEntry = (entry: string, position: number): string =>
 
 const messageBytes = 512;
 
-const bytesOf = (array: ElementArray): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-const bitsOfDouble = (value: number): bigint => at(new BigInt64Array(Float64Array.of(value).buffer), 0);
-
 /** What the emulation leaves in the buffers, and what it says of a failure. */
 export function runEmulated(
   one: BlockCase,
@@ -126,13 +83,9 @@ export function runEmulated(
 ): { readonly said: string; readonly buffers: readonly ElementArray[] } {
   const args = argumentsOf(one);
   const buffers = buffersOf(args);
-  const words = one.program.params.flatMap(({ dtype }, index) => {
-    const value = at(args, index);
-    return typeof value === 'number' ? [isFloat(dtype) ? bitsOfDouble(value) : BigInt(value)] : [];
-  });
   const message = new Uint8Array(messageBytes);
   compiled.call(`telling_${at(programs, position).entry}`, {
-    buffers: [...buffers.map(bytesOf), bytesOf(BigInt64Array.from([...words, 0n])), message],
+    buffers: [...buffers.map(bytesOf), bytesOf(scalarWords(one.program, args)), message],
     sizes: [...one.grid, ...buffers.map(({ byteLength }) => byteLength)],
     threads: 1,
     repeats: 0,
@@ -140,27 +93,6 @@ export function runEmulated(
   return { said: Buffer.from(message).toString('utf8', 0, message.indexOf(0)), buffers };
 }
 
-/** The first elements that differ, buffer by buffer; within `tolerance` floats are alike. */
-export function blockDifferences(
-  expected: readonly ElementArray[],
-  actual: readonly ElementArray[],
-  tolerance = 0,
-): readonly string[] {
-  return expected.flatMap((wanted, buffer) => {
-    const found = at(actual, buffer);
-    for (let place = 0; place < wanted.length; place++) {
-      const [left, right] = [wanted[place], found[place]];
-      if (Object.is(left, right) || Math.abs(Number(left) - Number(right)) <= tolerance) continue;
-      return [`buffer ${String(buffer)}: [${String(place)}] is ${String(right)}, not ${String(left)}`];
-    }
-    return [];
-  });
-}
-
-const floats = (count: number, scale = 1): Float32Array =>
-  Float32Array.from({ length: count }, (_, index) => Math.sin(index * 12.9898) * 4 * scale);
-const integers = (count: number): Int32Array =>
-  Int32Array.from({ length: count }, (_, index) => ((index * 7919) % 101) - 50);
 const halves = (count: number, scale = 1): Uint16Array =>
   Uint16Array.from(floats(count, scale), (value) => f16ToBits(value));
 
@@ -273,6 +205,8 @@ const controlCase = (): BlockCase =>
         total = total * 2;
         steps += 100;
       }
+      tl.deviceAssert(total < 1000, 'sums are small');
+      tl.deviceAssert(steps < 200);
       tl.store(out + pid, steps + tl.cast(tl.sum(total), tl.i32));
     },
     grid: [5, 1, 1],

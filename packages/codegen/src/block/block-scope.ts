@@ -18,6 +18,8 @@ export interface BlockScope {
   readonly program: BlockProgram;
   /** Indices of the instance along the grid's axes. */
   readonly programIds: Index[];
+  /** The instance's place in the grid, as one number. */
+  unit: Index;
   tile(id: TileId): Tile;
   /** Undefined where the elements are in memory of the target's. */
   known(id: TileId): KnownHome | undefined;

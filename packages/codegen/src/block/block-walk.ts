@@ -79,7 +79,9 @@ export interface MovedTile {
 }
 
 /** `unit` = id0 + grid0 * (id1 + grid1 * id2): the instance's place in the grid. */
-export function bindProgramIds(unit: Index, { writer, programIds }: BlockScope): void {
+export function bindProgramIds(unit: Index, scope: BlockScope): void {
+  const { writer, programIds } = scope;
+  scope.unit = unit;
   const rows = floorDivide(unit, gridSize(0));
   const ids = [modulo(unit, gridSize(0)), modulo(rows, gridSize(1)), floorDivide(rows, gridSize(1))];
   ids.forEach((id, axis) => {

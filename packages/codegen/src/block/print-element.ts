@@ -1,9 +1,8 @@
 // Lines that a program instance prints, as statements. In: the operation, and an element of one of its operands with its place.
 // Out: a statement. A NaN is printed as any other: which one it is depends on the machine.
-import { at, isFloat } from '@tsinductor/base';
-import { add, bareLine, elementLine, multiply } from '@tsinductor/ir';
+import { isFloat } from '@tsinductor/base';
+import { bareLine, elementLine } from '@tsinductor/ir';
 import type { Index, Stmt, TileOp, Value } from '@tsinductor/ir';
-import { gridSize } from './block-names.ts';
 import type { BlockScope } from './block-scope.ts';
 import { apply, constantOf } from './block-values.ts';
 
@@ -18,7 +17,7 @@ export interface PrintedOperand {
 /** A print without operands. */
 export const printBare = (node: PrintOp, scope: BlockScope): Stmt => ({
   kind: 'print',
-  unit: unitOf(scope),
+  unit: scope.unit,
   parts: bareLine(node, scope.programIds.map(asValue)),
 });
 
@@ -28,12 +27,8 @@ export function printElement(node: PrintOp, { slot, coordinates, value }: Printe
     place: coordinates.map(asValue),
     value: isFloat(value.type.dtype) ? withOneNaN(value, scope) : value,
   };
-  return { kind: 'print', unit: unitOf(scope), parts: elementLine(node, slot, element) };
+  return { kind: 'print', unit: scope.unit, parts: elementLine(node, slot, element) };
 }
-
-/** The instance's place in the grid, as one number. */
-const unitOf = ({ programIds }: BlockScope): Index =>
-  add(at(programIds, 0), multiply(gridSize(0), add(at(programIds, 1), multiply(gridSize(1), at(programIds, 2)))));
 
 const asValue = (value: Index): Value => ({ kind: 'index', value, type: { dtype: 'i64', lanes: 1 } });
 

@@ -1,11 +1,14 @@
-// Operations of Triton's language that kernels here do not have, each with what to use instead.
+// What Triton's language has and kernels here do not, under the names that it would have here, each with what to use instead.
+// A test holds Triton's names against this list and the table of entries.
 export const absentOperations: Readonly<Record<string, string>> = {
+  // Memory by descriptors.
   makeBlockPtr: 'compute offsets with tl.arange, and mask them',
   advance: 'add to the pointer: p += step',
   makeTensorDescriptor: 'compute offsets with tl.arange, and mask them',
   loadTensorDescriptor: 'use tl.load with offsets and a mask',
   storeTensorDescriptor: 'use tl.store with offsets and a mask',
-  dotScaled: 'scale the operands, and use tl.dot',
+  tensorDescriptor: 'compute offsets with tl.arange, and mask them',
+  // Elements that change places.
   cat: 'store both blocks, or use tl.where on one that is twice as long',
   join: 'store both blocks side by side',
   split: 'load both halves',
@@ -16,17 +19,44 @@ export const absentOperations: Readonly<Record<string, string>> = {
   bitonicMerge: 'sort before the launch',
   histogram: 'use tl.atomicAdd on a buffer of counts',
   swizzle2d: 'compute the program order with / and %',
+  unsqueeze: 'use tl.expandDims(x, axis)',
+  item: 'reduce the block to a scalar',
+  // Arithmetic.
+  dotScaled: 'scale the operands, and use tl.dot',
   umulhi: 'multiply in i64, and shift right by 32',
+  sqrtRn: 'use tl.sqrt, which rounds to nearest',
+  divRn: 'use tl.div, which rounds to nearest',
+  clz: 'shift, compare and add up with tl.where',
+  popc: 'add up the bits: shift, and mask with 1',
+  expectZero: 'use tl.where',
+  // Random words.
   philox: 'use tl.randint4x(seed, offset)',
+  philoxImpl: 'use tl.randint4x(seed, offset)',
   rand4x: 'use tl.randint4x and scale the words',
   randn4x: 'use tl.randn with four offsets',
-  toTensor: 'numbers become blocks by themselves',
-  condition: 'use while (test)',
-  item: 'reduce the block to a scalar',
+  uintToUniformFloat: 'use tl.rand, or scale the words of tl.randint4x',
+  pairUniformToNormal: 'use tl.randn',
+  // Functions and code of other languages.
   inlineAsmElementwise: 'use the pointwise operations',
   externElementwise: 'use the pointwise operations',
   mapElementwise: 'apply operations to the block',
-  assume: 'use tl.multipleOf, or tl.deviceAssert',
-  expectZero: 'use tl.where',
+  extra: 'functions of libdevice are operations of the language: tl.tanh(x)',
+  math: 'functions of math are operations of the language: tl.exp(x)',
+  // What the compiler is told and asked.
+  tensor: 'blocks are numbers to TypeScript, and need no type',
+  constexpr: 'declare it in the schema, { BLOCK: constexpr }, or write a number',
+  const: 'what a kernel only loads is not written: there is nothing to declare',
+  tuple: 'use a list: [a, b]',
+  slice: 'use tl.expandDims for new axes, and masks for parts of a block',
+  toTensor: 'numbers become blocks by themselves',
+  condition: 'use while (test)',
+  targetInfo: 'pass what differs between targets as a constexpr',
   staticPrint: 'print before the launch',
+  // What the machine says of itself.
+  globaltimer: 'measure launches with doBench',
+  smid: 'use tl.programId',
+  numWarps: 'pass it as a constexpr',
+  numThreads: 'pass it as a constexpr',
+  gdcWait: 'launches follow each other in order',
+  gdcLaunchDependents: 'launches follow each other in order',
 };

@@ -1,8 +1,10 @@
 // Loops' ranges, hints, and what helps to debug.
-import { dtypeInfo } from '@tsinductor/base';
-import type { HintFact } from '@tsinductor/ir';
+import { at, dtypeInfo } from '@tsinductor/base';
+import { tileSize } from '@tsinductor/ir';
+import type { HintFact, Tile } from '@tsinductor/ir';
 import { asTest, broadcastAll } from '../lower/coerce.ts';
 import { faultAt } from '../lower/context.ts';
+import { foldTiles } from '../lower/fold.ts';
 import { numberValue, tileValue, undefinedValue } from '../lower/value.ts';
 import type { KernelValue } from '../lower/value.ts';
 import { entry } from './define.ts';
@@ -53,6 +55,7 @@ export const maxContiguous: LanguageEntry = hint(
 export const maxConstancy: LanguageEntry = hint('maxConstancy', 'Vouches that groups of so many elements are equal.');
 
 export const debugBarrier: LanguageEntry = entry('Orders memory within an instance.', [], (call) => {
+  call.requireInstance();
   call.site.context.builder.act({ op: 'barrier', attrs: { scope: 'instance' }, args: [] });
   return undefinedValue;
 });
@@ -66,7 +69,7 @@ export const staticAssert: LanguageEntry = entry(
     if (holds) return undefinedValue;
     throw faultAt(call.site.node, call.site.context, [
       'KERNEL_STATIC_ASSERT',
-      call.has('message') ? call.text('message') : 'a static assertion does not hold',
+      `a static assertion does not hold${call.has('message') ? `: ${call.text('message')}` : ''}`,
       'change the constants of the launch, or the assertion',
     ]);
   },
@@ -75,16 +78,12 @@ export const staticAssert: LanguageEntry = entry(
 /** How many values one print takes. */
 const printed = ['x0?', 'x1?', 'x2?', 'x3?', 'x4?', 'x5?', 'x6?', 'x7?'];
 
-/** What stands in a text of C: no NUL, which ends it, and no half of a character. */
-const isText = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
-
 export const devicePrint: LanguageEntry = entry(
   'Prints a line for each element of each value: pid (0, 0, 0) idx (3), the prefix, the element.',
   ['prefix', ...printed],
   (call) => {
-    const prefix = call.text('prefix');
-    if (!isText(prefix))
-      return call.refuse('prefix', 'a string of whole characters other than NUL', 'print plain text');
+    call.requireInstance();
+    const prefix = call.plainText('prefix');
     const values = printed.map((name) => name.slice(0, -1)).filter((name) => call.has(name));
     const { builder } = call.site.context;
     const args = values.map((name) => {
@@ -96,15 +95,44 @@ export const devicePrint: LanguageEntry = entry(
   },
 );
 
+/** Whether a test holds for each element that a mask, if there is one, does not leave out: a scalar. */
+function holdsEverywhere(call: Call): Tile {
+  const { builder } = call.site.context;
+  const test = asTest(call.value('test'), call.at('test'));
+  const mask = call.has('mask') ? [asTest(call.value('mask'), call.at('mask'))] : [];
+  const [given = test, ...masked] = broadcastAll([test, ...mask], call.site);
+  const holds = masked.reduce(
+    (all, one) => builder.apply('logicalOr', [all, builder.apply('logicalNot', [one])]),
+    given,
+  );
+  if (holds.shape.length === 0) return holds;
+  const flat = builder.reshape(holds, [tileSize(holds.shape)]);
+  const combine = ([left]: readonly Tile[], [right]: readonly Tile[]): readonly Tile[] => [
+    builder.apply('logicalAnd', [left ?? flat, right ?? flat]),
+  ];
+  return at(foldTiles({ kind: 'reduce', args: [flat], axis: 0, combine }, call.site), 0);
+}
+
 export const deviceAssert: LanguageEntry = entry(
-  'A fault where a test is false.',
+  'A fault where a test is false: the launch fails, and the instance goes no further.',
   ['test', 'message?', 'mask?'],
   (call) => {
-    const message = call.has('message') ? call.text('message') : '';
+    call.requireInstance();
+    const message = call.has('message') ? call.plainText('message') : '';
+    call.site.context.builder.act({ op: 'assert', attrs: { message }, args: [holdsEverywhere(call)] });
+    return undefinedValue;
+  },
+);
+
+export const assume: LanguageEntry = entry(
+  'Vouches that a test of scalars holds. The interpreter holds it against the values.',
+  ['test'],
+  (call) => {
+    call.requireInstance();
     const test = asTest(call.value('test'), call.at('test'));
-    const mask = call.has('mask') ? [asTest(call.value('mask'), call.at('mask'))] : [];
-    const args = broadcastAll([test, ...mask], call.site);
-    call.site.context.builder.act({ op: 'assert', attrs: { message }, args });
+    if (test.shape.length > 0)
+      return call.refuse('test', 'a test of scalars', 'use tl.deviceAssert for each element of a block');
+    call.site.context.builder.act({ op: 'assume', attrs: { scope: 'instance' }, args: [test] });
     return undefinedValue;
   },
 );

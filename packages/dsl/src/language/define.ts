@@ -67,6 +67,17 @@ export class Call {
     return asTile(this.value(name), this.at(name), dtype);
   }
 
+  /** A combine function sees elements and may run any number of times: it has no effects. Throws where one is wanted there. */
+  requireInstance(): void {
+    const { node, context } = this.site;
+    if (!context.isScalarOnly) return;
+    throw faultAt(node, context, [
+      'KERNEL_OPERATION',
+      `tl.${this.name} stands in a function that combines elements`,
+      'move it out of the function, which may run any number of times',
+    ]);
+  }
+
   /** Throws an error at an argument. */
   refuse(name: string, expected: string, hint: string): never {
     const site = this.at(name);
@@ -102,11 +113,19 @@ export class Call {
     return value.kind === 'string' ? value.value : this.refuse(name, 'a string', 'use a string literal');
   }
 
+  /** A text that may stand in a text of C: no NUL, which ends it, and no half of a character. */
+  plainText(name: string): string {
+    const text = this.text(name);
+    return /[\0\p{Surrogate}]/u.test(text)
+      ? this.refuse(name, 'a string of whole characters other than NUL', 'use plain text')
+      : text;
+  }
+
   dtype(name: string): DType {
     const value = this.value(name);
     if (value.kind === 'dtype') return value.dtype;
     if (value.kind === 'string' && isDType(value.value)) return value.value;
-    return this.refuse(name, 'a dtype', 'use tl.f32, tl.i32 ... or ptr.dtype of a pointer argument');
+    return this.refuse(name, 'a dtype', 'use tl.f32, tl.i32 ..., or the dtype of an argument: x.dtype');
   }
 
   pointer(name: string): PointerValue {
@@ -155,8 +174,10 @@ export class Call {
     const { node, context } = this.at(name);
     throw faultAt(node, context, [
       'KERNEL_SHAPE',
-      `tl.${this.name}: a block of ${String(rank)} axes has no axis ${String(given)}`,
-      rank === 0 ? 'use a block: a scalar has no axes' : `use an axis from ${String(-rank)} to ${String(rank - 1)}`,
+      rank === 0
+        ? `tl.${this.name}: a scalar has no axes`
+        : `tl.${this.name}: a block of ${rank === 1 ? 'one axis' : `${String(rank)} axes`} has no axis ${String(given)}`,
+      rank === 0 ? 'use a block' : `use an axis from ${String(-rank)} to ${String(rank - 1)}`,
     ]);
   }
 

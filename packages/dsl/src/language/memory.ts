@@ -31,7 +31,7 @@ export const load: LanguageEntry = entry(
   ['pointer', 'mask?', 'other?'],
   (call) => {
     const { param, offsets } = call.pointer('pointer');
-    checkMemory(call);
+    call.requireInstance();
     const mask = maskOf(call);
     const { builder } = call.site.context;
     if (mask === undefined) return tileValue(builder.op({ op: 'load', attrs: { param }, args: [offsets] }));
@@ -41,19 +41,9 @@ export const load: LanguageEntry = entry(
   },
 );
 
-/** A combine function sees elements, never memory. */
-function checkMemory(call: Call): void {
-  if (call.site.context.isScalarOnly)
-    throw faultAt(call.site.node, call.site.context, [
-      'KERNEL_OPERATION',
-      `tl.${call.name} stands in a function that combines elements`,
-      'touch memory outside of it: it may run any number of times',
-    ]);
-}
-
 /** Offsets, values and mask at the pointers' shape; a scalar pointer takes only scalars. */
 function writeOperands(call: Call, values: readonly Tile[]): readonly Tile[] {
-  checkMemory(call);
+  call.requireInstance();
   const { offsets } = call.pointer('pointer');
   const mask = maskOf(call);
   const all = [offsets, ...values, ...(mask === undefined ? [] : [mask])];

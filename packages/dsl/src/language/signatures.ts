@@ -131,7 +131,13 @@ export interface CoreLanguage {
    * is followed by `(operand 1) `.
    */
   devicePrint(prefix: string, ...values: Operand[]): void;
+  /**
+   * The launch fails with KERNEL_ASSERT where an element of the test is false and, if there is a mask, the mask true. The
+   * instance goes no further; what the others do is undefined.
+   */
   deviceAssert(test: Operand, message?: string, mask?: Mask): void;
+  /** Vouches that a test of scalars holds. The interpreter checks it, compiled code does not. */
+  assume(test: Operand): void;
 }
 
 /** The dtypes, as `tl.f32`. */

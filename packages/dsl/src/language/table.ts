@@ -1,4 +1,5 @@
 // The language as one table: what is written out in this folder, and the whole table of pointwise ops.
+import { nearest } from '@tsinductor/base';
 import { isPointwise, pointwise } from '@tsinductor/ops';
 import { applyPointwise } from '../lower/pointwise.ts';
 import { absentOperations } from './absent.ts';
@@ -49,11 +50,16 @@ export const languageNames: readonly string[] = [
 
 /** What to do instead of an operation that is not there: the remedy of the list, or the nearest name. */
 export function remedyFor(name: string): { readonly isAbsent: boolean; readonly hint: string } {
-  const known = absentOperations[name];
+  const spelt = camelCase(name);
+  const known = Object.hasOwn(absentOperations, spelt) ? absentOperations[spelt] : undefined;
   if (known !== undefined) return { isAbsent: true, hint: known };
-  const near = languageNames.find((candidate) => candidate.toLowerCase() === name.toLowerCase().replaceAll('_', ''));
+  const near = languageNames.includes(spelt) ? spelt : nearest(spelt, languageNames);
   return {
     isAbsent: false,
     hint: near === undefined ? 'see the operations of the Language type' : `write tl.${near}`,
   };
 }
+
+/** A name of Python's as it is written here. */
+const camelCase = (name: string): string =>
+  name.replace(/_+([a-z0-9])/g, (_, character: string) => character.toUpperCase());

@@ -77,7 +77,7 @@ export function lowerExpression(given: Expression, context: Context): KernelValu
       throw faultAt(node, context, [
         'KERNEL_SYNTAX',
         `${spoken(node)} is not a form that kernels have`,
-        'use arithmetic, calls of tl, lists, ternaries and arrow functions',
+        'use arithmetic, calls of tl, lists, ternaries and arrow functions; pass what the host computes as an argument',
       ]);
   }
 }

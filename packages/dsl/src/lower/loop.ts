@@ -11,7 +11,7 @@ import type {
   VariableDeclaration,
   WhileStatement,
 } from 'acorn';
-import { at, isInteger } from '@tsinductor/base';
+import { at, isFloat, isInteger } from '@tsinductor/base';
 import type { ForNode, Region, Tile, WhileNode } from '@tsinductor/ir';
 import { promoteTypes } from '@tsinductor/ops';
 import { assignedNames } from '../parse/assigned-names.ts';
@@ -265,7 +265,7 @@ function countedLoop({ node, pattern, from, to, step, numStages, body }: Counted
     throw faultAt(node, context, [
       'KERNEL_DTYPE',
       `a loop counts with ${describeValue(tileValue(wrong))}`,
-      'use integer scalars as bounds and step',
+      isFloat(wrong.dtype) ? 'cast it with tl.cast(x, tl.i32)' : 'use scalars of whole numbers as bounds and step',
     ]);
   const dtype = promoteTypes(bounds.map((tile) => tile.dtype).reduce(promoteTypes), 'i32') === 'i64' ? 'i64' : 'i32';
   const [first, last, distance] = bounds.map((tile) => builder.cast(tile, dtype)) as [Tile, Tile, Tile];

@@ -1,6 +1,6 @@
 // What a name in a body means: a variable, a dtype, the language as some compiler spells it, or an error with a remedy.
 import type { Expression, Identifier, MemberExpression } from 'acorn';
-import { isDType } from '@tsinductor/base';
+import { isDType, nearest } from '@tsinductor/base';
 import { faultAt } from './context.ts';
 import type { Context } from './context.ts';
 import { languageEntry, remedyFor } from '../language/table.ts';
@@ -24,14 +24,21 @@ export function lookupName(node: Identifier, context: Context): KernelValue {
   if (value !== undefined) return value;
   if (isDType(node.name)) return { kind: 'dtype', dtype: node.name };
   if (node.name === 'cdiv' || node.name === 'tl') return imported(node.name);
-  const near = context.scope.names().find((name) => name.toLowerCase() === node.name.toLowerCase());
+  const near = nameLike(node.name, context);
   throw faultAt(node, context, [
     'KERNEL_NAME',
     `${node.name} is not a name of this kernel`,
     near === undefined
       ? 'pass it as an argument of the schema (constexpr for a constant), or declare a function in the options of kernel()'
-      : `write ${near}`,
+      : `write ${near}, or pass ${node.name} as an argument of the schema`,
   ]);
+}
+
+/** A name that may be meant; those of one or two letters are all alike. */
+function nameLike(name: string, { scope }: Context): string | undefined {
+  const names = scope.names();
+  const same = names.find((candidate) => candidate.toLowerCase() === name.toLowerCase());
+  return same ?? (name.length > 2 ? nearest(name, names) : undefined);
 }
 
 const imported = (name: string): KernelValue => (name === 'tl' ? { kind: 'language' } : { kind: 'operation', name });
@@ -91,7 +98,7 @@ function languageMember(node: MemberExpression, name: string, context: Context):
   const { isAbsent, hint } = remedyFor(name);
   throw faultAt(node.property, context, [
     'KERNEL_OPERATION',
-    isAbsent ? `tl.${name} is an operation of Triton that is not there yet` : `tl has no operation ${name}`,
+    isAbsent ? `tl.${name} is in Triton's language, but not yet in this one` : `tl has no operation ${name}`,
     hint,
   ]);
 }

@@ -1,5 +1,6 @@
 // Pointwise ops on values of a kernel: what their table says about dtypes, applied to blocks. f16 and bf16 are computed in
 // f32 and rounded back at once, so that each operation has the semantics of its dtype.
+import type { Node } from 'acorn';
 import { dtypeInfo, isFloat, at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
@@ -47,11 +48,15 @@ function operandDType(entry: PointwiseOp, args: readonly KernelValue[], site: Si
   if (entry.accepts !== undefined && !entry.accepts.includes(compute) && !entry.accepts.includes(raised))
     throw faultAt(site.node, site.context, [
       'KERNEL_DTYPE',
-      `${entry.name} does not take ${args.map(describeValue).join(' and ')}`,
+      `${spelledAt(site.node, entry)} does not take ${args.map(describeValue).join(' and ')}`,
       `cast to one of ${entry.accepts.join(', ')} with tl.cast`,
     ]);
   return raised;
 }
+
+/** An op as the source says it. */
+const spelledAt = (node: Node, { name }: PointwiseOp): string =>
+  'operator' in node && typeof node.operator === 'string' ? `the operator ${node.operator}` : `tl.${name}`;
 
 /** Known numbers give known numbers, in double precision as JavaScript's; integers where the op asks for them. */
 function foldNumbers(entry: PointwiseOp, args: readonly KernelValue[]): KernelValue | undefined {

@@ -88,10 +88,25 @@ export function lowerStatement(statement: AnyStatement, context: Context): Compl
       throw faultAt(statement, context, [
         'KERNEL_SYNTAX',
         `${spoken(statement)} is not a form that kernels have`,
-        'use declarations, assignments, calls, if, for, while and return',
+        insteadOf[statement.type],
       ]);
   }
 }
+
+/** What to write where a form is not there. */
+const insteadOf = {
+  BreakStatement: 'loop with while, and let its test end the loop',
+  ClassDeclaration: 'write functions',
+  ContinueStatement: 'put what follows it under an if',
+  DebuggerStatement: "set a breakpoint on a line, and launch with { backend: 'interpreter' }",
+  DoWhileStatement: 'write while, with a test that holds at first',
+  ForInStatement: 'write for (const i of tl.range(start, end))',
+  LabeledStatement: 'loop with while, and let its test end the loop',
+  SwitchStatement: 'write if and else',
+  ThrowStatement: 'use tl.deviceAssert(test, message), or tl.staticAssert for what is known',
+  TryStatement: 'nothing is thrown in a kernel: mask what must not happen',
+  WithStatement: 'write names in full',
+} as const;
 
 const returned = (argument: Expression | null | undefined, context: Context): KernelValue =>
   argument === null || argument === undefined ? undefinedValue : lowerExpression(argument, context);

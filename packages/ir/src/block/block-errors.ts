@@ -59,6 +59,7 @@ export const gatherOutOfRange = (site: FaultSite, index: number | bigint, extent
     hint: 'keep indices within the axis',
   });
 
+/** An assertion of the user's source that does not hold, wherever it was found. */
 export const assertionFailed = (site: FaultSite, message: string): UserError =>
   new UserError('KERNEL_ASSERT', `${who(site)}: assertion failed${message === '' ? '' : `: ${message}`}`, {
     location: site.origin,
@@ -69,6 +70,12 @@ export const hintIsFalse = (site: FaultSite, fact: HintFact, value: number | big
   new UserError('KERNEL_HINT', `${who(site)}: ${fact} does not hold for ${String(value)}`, {
     location: site.origin,
     hint: 'drop the hint: compiled code would rely on it',
+  });
+
+export const assumptionIsFalse = (site: FaultSite): UserError =>
+  new UserError('KERNEL_HINT', `${who(site)}: an assumption does not hold`, {
+    location: site.origin,
+    hint: 'drop the assumption, or use tl.deviceAssert: compiled code may rely on what is assumed',
   });
 
 export const zeroStep = (site: FaultSite): UserError =>

@@ -65,7 +65,9 @@ export interface TileAttrs {
   readonly hint: { readonly fact: HintFact; readonly values: readonly number[] };
   readonly barrier: { readonly scope: 'instance' };
   readonly print: { readonly prefix: string };
+  /** A fault where its operand is false, with a message of the user's; and the vow that it is not. */
   readonly assert: { readonly message: string };
+  readonly assume: { readonly scope: 'instance' };
 }
 
 export type TileOpName = keyof TileAttrs;

@@ -22,7 +22,8 @@ export interface BlockRun {
   readonly order?: 'forward' | 'reverse';
   /** Where `print` writes. */
   readonly print?: (text: string) => void;
-  /** Called after each node with its results: the place for a breakpoint. */
+  /** Called before each node, and after it with its results: for who follows a run step by step. */
+  readonly before?: (step: Omit<BlockStep, 'results'>) => void;
   readonly observe?: (step: BlockStep) => void;
 }
 
@@ -92,6 +93,7 @@ class Instance {
   /** Runs a region; returns what it yields. */
   region({ nodes, yields }: Region): readonly Elements[] {
     for (const node of nodes) {
+      this.#run.before?.({ node, program: this.#context.program });
       const results = this.#node(node);
       this.#bind(node.results, results);
       this.#run.observe?.({ node, program: this.#context.program, results });

@@ -8,7 +8,7 @@ import { bitDecoders, bitEncoders } from '../interpret/element-array.ts';
 import { constantToValue } from '../body/constant.ts';
 import { printScalar } from '../print/print-scalar.ts';
 import type { Tile, TileAttrs, TileId, TileOp, TileOpName } from './block.ts';
-import { assertionFailed, gatherOutOfRange, hintIsFalse } from './block-errors.ts';
+import { assertionFailed, assumptionIsFalse, gatherOutOfRange, hintIsFalse } from './block-errors.ts';
 import type { FaultSite } from './block-errors.ts';
 import type { BlockArgument, BlockMemory } from './block-memory.ts';
 import { bareLine, coordinatesAt, elementLine } from './printed-line.ts';
@@ -201,10 +201,14 @@ function hint(given: Given<'hint'>): Elements {
   return elements;
 }
 
+const holds = ({ args }: Given<'assert' | 'assume'>): boolean => at(at(args, 0), 0) !== 0;
+
 function assert(given: Given<'assert'>): undefined {
-  const [test = [], mask] = given.args;
-  if (test.some((value, index) => value === 0 && mask?.[index] !== 0))
-    throw assertionFailed(given.context.site, given.attrs.message);
+  if (!holds(given)) throw assertionFailed(given.context.site, given.attrs.message);
+}
+
+function assume(given: Given<'assume'>): undefined {
+  if (!holds(given)) throw assumptionIsFalse(given.context.site);
 }
 
 function print({ args, context, node }: Given<'print'>): undefined {
@@ -253,6 +257,7 @@ const meanings: { readonly [Name in TileOpName]: Meaning<Name> } = {
   barrier: () => undefined,
   print,
   assert,
+  assume,
 };
 
 /** Runs one operation; undefined where it has no result. */

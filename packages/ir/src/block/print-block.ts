@@ -150,6 +150,7 @@ function printOp(node: TileOp, context: Context): string {
     case 'barrier':
     case 'print':
     case 'assert':
+    case 'assume':
       return `${node.op}${printAttrs(node)}(${args})`;
   }
 }

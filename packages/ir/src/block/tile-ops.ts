@@ -26,7 +26,7 @@ export interface Inference<Attrs> {
 type TileOpTable = { readonly [Name in TileOpName]: TileOpEntry<Name> };
 
 /** Operations that do something, or read memory. */
-type EffectName = 'load' | 'store' | 'atomic' | 'atomicCas' | 'barrier' | 'print' | 'assert';
+type EffectName = 'load' | 'store' | 'atomic' | 'atomicCas' | 'barrier' | 'print' | 'assert' | 'assume';
 
 /** An operation of which each element follows from elements of its operands and from its place. */
 export type ElementOp = TileOp & { readonly op: Exclude<TileOpName, EffectName | 'dot'> };
@@ -37,6 +37,12 @@ export const isElementOp = (node: TileNode): node is ElementOp =>
 const require = (holds: boolean, law: string): void => {
   if (!holds) throw lawBroken('tile operation', law);
 };
+
+/** Operations without a result that look at one scalar bool. */
+function requireTest({ dtype, shape }: TileType): undefined {
+  require(dtype === 'bool' && shape.length === 0, 'a test is a scalar bool');
+}
+
 export const tileSize = (shape: readonly number[]): number => shape.reduce((size, extent) => size * extent, 1);
 export const sameShape = (left: readonly number[], right: readonly number[]): boolean =>
   left.length === right.length && left.every((extent, axis) => extent === right[axis]);
@@ -239,14 +245,16 @@ export const tileOps: TileOpTable = {
     },
   },
   assert: {
-    doc: 'A fault where its operand is false: (test, mask?).',
-    operands: [1, 2],
+    doc: 'A fault where its operand is false.',
+    operands: [1, 1],
     effect: 'other',
-    infer: ({ args }) => {
-      for (const arg of args)
-        require(arg.dtype === 'bool' && sameShape(arg.shape, at(args, 0).shape), 'a test is bool');
-      return undefined;
-    },
+    infer: ({ args }) => requireTest(at(args, 0)),
+  },
+  assume: {
+    doc: 'Vouches that its operand is true.',
+    operands: [1, 1],
+    effect: 'other',
+    infer: ({ args }) => requireTest(at(args, 0)),
   },
 };
 

@@ -1,5 +1,5 @@
 // Walking Block IR: written once, for verifiers, printers and analyses.
-import type { Region, Tile, TileId, TileNode } from './block.ts';
+import type { BlockProgram, Region, Tile, TileId, TileNode, TileOp } from './block.ts';
 
 /** The tiles that a node itself takes, in order; not those that its regions take. */
 export function tileOperands(node: TileNode): readonly TileId[] {
@@ -47,6 +47,12 @@ export function* allTileNodes(region: Region): Generator<TileNode> {
     for (const inner of tileRegions(node)) yield* allTileNodes(inner.region);
   }
 }
+
+export type AssertOp = TileOp & { readonly op: 'assert' };
+
+/** The assertions of a program in its order: by their places compiled code says which of them failed. */
+export const assertionsOf = ({ body }: BlockProgram): readonly AssertOp[] =>
+  [...allTileNodes(body)].filter((node): node is AssertOp => node.kind === 'op' && node.op === 'assert');
 
 /** Every tile of a program by its id. */
 export function tilesOf(region: Region): ReadonlyMap<TileId, Tile> {

@@ -1,7 +1,7 @@
 // Copies of one thread that are under way, for the Kernel IR's interpreter. What is copied is taken at once; its place holds
 // nothing until its group lands.
 import type { Value as Scalar } from '@tsinductor/ops';
-import type { KernelMemory } from './interpret-kernel.ts';
+import type { KernelMemory } from './kernel-run.ts';
 
 export interface AsyncCopy {
   readonly memory: KernelMemory;

@@ -10,54 +10,14 @@ import { constantToValue } from '../body/constant.ts';
 import type { Index } from '../index-expr.ts';
 import type { Access, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
 import { AsyncCopies } from './async-copies.ts';
+import type { KernelMemory, KernelRun, Meeting, Met, ThreadOptions, Watch } from './kernel-run.ts';
 import { loadedPlaces, multipliedFragment, packHalves } from './matrix-fragments.ts';
 import { printKernelValue } from './print-kernel-ir.ts';
 import { printLine } from '../print/print-scalar.ts';
 
-/** Memory of a kernel: one scalar per element; undefined was never written. */
-export interface KernelMemory {
-  readonly dtype: DType;
-  readonly elements: (Scalar | undefined)[];
-}
-
-export interface KernelRun {
-  readonly memory: ReadonlyMap<string, KernelMemory>;
-  readonly sizes: ReadonlyMap<string, number>;
-  /** How many units a parallel loop's chunk has; the chunks run in descending order, so that order cannot matter. */
-  readonly chunk?: number;
-  /** In which order the threads and blocks of a launch run; ascending if absent. */
-  readonly order?: 'ascending' | 'descending';
-  /** Told of every line that is printed, as it is printed. */
-  readonly print?: (unit: number, line: string) => void;
-}
-
-/** Where a thread meets others, and with which value for them. */
-export interface Meeting {
-  readonly statement: Stmt & { readonly kind: 'barrier' | 'shuffle' | 'matrixLoad' | 'matrixMultiply' };
-  /** What it offers. */
-  readonly values: readonly Scalar[];
-}
-
-/** What a thread gets where it meets others of its warp: what each of them offers, and which one it is itself. */
-export interface Met {
-  readonly lane: number;
-  readonly offers: readonly (readonly Scalar[])[];
-}
-
 type Steps = Generator<Meeting, void, Met>;
 
-/** Told of every access of memory that threads share. */
-export type Watch = (access: { readonly name: string; readonly place: number; readonly kind: AccessKind }) => void;
-export type AccessKind = 'read' | 'write' | 'atomic';
-
 type Lanes = readonly Scalar[];
-
-/** What a thread of a launch knows beforehand. */
-export interface ThreadOptions {
-  readonly names: ReadonlyMap<string, bigint>;
-  /** What indices mention, for all threads of the launch to fill and use. */
-  readonly freeAxes?: Map<Index, ReadonlySet<string>>;
-}
 
 const emptyOptions: ThreadOptions = { names: new Map() };
 
@@ -65,6 +25,8 @@ const emptyOptions: ThreadOptions = { names: new Map() };
 export class KernelThread {
   status = 0;
   watch: Watch | undefined;
+  /** Whether the unit of work failed: nothing more of it runs. */
+  #hasFailed = false;
   readonly #kernel: Kernel;
   readonly #run: KernelRun;
   readonly #memory: Map<string, KernelMemory>;
@@ -81,7 +43,10 @@ export class KernelThread {
   }
 
   *block(statements: readonly Stmt[]): Steps {
-    for (const statement of statements) yield* this.#execute(statement);
+    for (const statement of statements) {
+      if (this.#hasFailed) return;
+      yield* this.#execute(statement);
+    }
   }
 
   #fail(message: string): never {
@@ -132,7 +97,7 @@ export class KernelThread {
         this.#names.set(statement.name, [this.#fetch(statement)]);
         break;
       case 'while':
-        while (this.#holds(statement.test)) yield* this.block(statement.body);
+        while (!this.#hasFailed && this.#holds(statement.test)) yield* this.block(statement.body);
         break;
       case 'barrier':
         yield { statement, values: [] };
@@ -156,7 +121,8 @@ export class KernelThread {
         this.#transpose(statement);
         break;
       case 'print':
-        this.#print(statement);
+      case 'fail':
+        this.#tell(statement);
         break;
       case 'fence':
       case 'prefetch':
@@ -169,7 +135,7 @@ export class KernelThread {
     const to = this.#index(statement.to);
     const step = typeof statement.step === 'number' ? statement.step : this.#index(statement.step);
     if (step < 1) this.#fail(`the loop over ${statement.name} does not advance`);
-    for (let value = this.#index(statement.from); value < to; value += step) {
+    for (let value = this.#index(statement.from); value < to && !this.#hasFailed; value += step) {
       this.#names.set(statement.name, [BigInt(value)]);
       yield* this.block(statement.body);
     }
@@ -235,6 +201,7 @@ export class KernelThread {
     const units = this.#index(total);
     const chunk = this.#run.chunk ?? units;
     for (let last = Math.ceil(units / Math.max(1, chunk)) - 1; last >= 0; last--) {
+      this.#hasFailed = false;
       this.#names.clear();
       this.#names.set(begin, [BigInt(last * chunk)]);
       this.#names.set(end, [BigInt(Math.min(units, (last + 1) * chunk))]);
@@ -371,9 +338,14 @@ export class KernelThread {
     this.#names.set(name, checked);
   }
 
-  #print({ unit, parts }: Stmt & { readonly kind: 'print' }): void {
-    const line = printLine(parts, (part) => at(this.#value(part), 0));
-    this.#run.print?.(this.#index(unit), line);
+  #tell(statement: Stmt & { readonly kind: 'print' | 'fail' }): void {
+    if (statement.kind === 'fail') {
+      this.status = statement.site + 1;
+      this.#hasFailed = true;
+      return;
+    }
+    const line = printLine(statement.parts, (part) => at(this.#value(part), 0));
+    this.#run.print?.(this.#index(statement.unit), line);
   }
 
   #transpose({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): void {

@@ -5,14 +5,14 @@ import { at, InternalError } from '@tsinductor/base';
 import type { Value as Scalar } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { KernelThread } from './interpret-kernel.ts';
-import type { KernelMemory, KernelRun, Meeting, Met } from './interpret-kernel.ts';
+import type { KernelMemory, KernelRun, Meeting, Met } from './kernel-run.ts';
 import type { Index } from '../index-expr.ts';
 import type { Kernel, Launch } from './kernel.ts';
 import { AccessLog } from './launch-races.ts';
 import { visitStatements } from './traverse-kernel.ts';
 import { warpThreads } from './verify-kernel.ts';
 
-/** Runs `kernel`; returns 0, or 1 + the lowest site of a failed check. */
+/** Runs `kernel`; returns 0, or 1 + the lowest site of a failed check or unit. */
 export function interpretKernel(kernel: Kernel, run: KernelRun): number {
   if (kernel.launch !== undefined) return new LaunchMachine(kernel, kernel.launch, run).run();
   const thread = new KernelThread(kernel, run);

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { axisIndex, int } from '../arithmetic/polynomial.ts';
 import type { Index } from '../index-expr.ts';
 import { interpretKernel } from './interpret-launch.ts';
-import type { KernelMemory } from './interpret-kernel.ts';
+import type { KernelMemory } from './kernel-run.ts';
 import type { Access, Kernel, KernelBuffer, Stmt, Value, ValueType } from './kernel.ts';
 import { printKernelIr } from './print-kernel-ir.ts';
 import { removeDeadLets } from './remove-dead-lets.ts';
@@ -255,5 +255,61 @@ describe('printing', () => {
     expect(() => {
       verifyKernel(printing(load('x', index('i'))));
     }).toThrow('a printed value has one lane');
+  });
+});
+
+describe('failing', () => {
+  const fail: Stmt = {
+    kind: 'fail',
+    unit: index('i'),
+    site: 4,
+    reason: { message: 'odd', origin: { file: 'k.ts', line: 3 } },
+  };
+  const stored = (value: number): Stmt => ({
+    kind: 'store',
+    access: access('out', index('i')),
+    value: { kind: 'constant', value, type: f32 },
+  });
+  /** Units store, of which one fails in between. */
+  const failing = kernelOf([
+    {
+      kind: 'parallel',
+      begin: 'begin',
+      end: 'end',
+      total: int(6),
+      grain: int(1),
+      body: [
+        {
+          kind: 'for',
+          name: 'i',
+          from: index('begin'),
+          to: index('end'),
+          step: 1,
+          body: [
+            stored(1),
+            { kind: 'if', test: { kind: 'equal', left: index('i'), right: int(3) }, then: [fail] },
+            stored(2),
+          ],
+        },
+      ],
+    },
+  ]);
+
+  test('its text, and that nothing of the unit runs after it', () => {
+    verifyKernel(failing);
+    expect(printKernelIr(failing)).toContain('fail at i site 4: "odd"');
+    const out = new Array<number>(6).fill(0);
+    const memory = new Map<string, KernelMemory>([
+      ['x', { dtype: 'f32', elements: [] }],
+      ['out', { dtype: 'f32', elements: out }],
+    ]);
+    expect(interpretKernel(failing, { memory, sizes: new Map(), chunk: 2 })).toBe(5);
+    expect(out).toEqual([2, 2, 2, 1, 2, 2]);
+  });
+
+  test('there are units in a parallel loop or a launch', () => {
+    expect(() => {
+      verifyKernel(kernelOf([{ kind: 'for', name: 'i', from: int(0), to: int(2), step: 1, body: [fail] }]));
+    }).toThrow('there are no units that could fail');
   });
 });

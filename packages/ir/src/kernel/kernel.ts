@@ -11,7 +11,7 @@
 // between them. Threads of a block meet at barriers; threads of a warp (32 with neighbouring numbers) also at shuffles.
 // Both are reached by all threads of the block (or warp) or by none. Between two meetings no thread touches an element of
 // shared memory that another writes, and within a launch no block touches what another writes, but by atomics.
-import type { DType } from '@tsinductor/base';
+import type { DType, SourceLocation } from '@tsinductor/base';
 import type { PointwiseName } from '@tsinductor/ops';
 import type { Index } from '../index-expr.ts';
 import type { Origin } from '../loop.ts';
@@ -206,10 +206,20 @@ export type Stmt =
    * those of one unit, which one thread prints, in its order.
    */
   | { readonly kind: 'print'; readonly unit: Index; readonly parts: readonly (string | Value)[] }
+  /**
+   * The run fails with `site`, for a reason that stands in the user's source. Nothing of its unit runs after it; in a launch
+   * all threads of a block reach it. Occurs where there are units: in a parallel loop or a launch.
+   */
+  | { readonly kind: 'fail'; readonly unit: Index; readonly site: number; readonly reason: FailReason }
   /** Streaming stores before it are visible after it. */
   | { readonly kind: 'fence' }
   | { readonly kind: 'prefetch'; readonly buffer: string; readonly at: Index; readonly intent: 'read' | 'write' }
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
+
+export interface FailReason {
+  readonly message: string;
+  readonly origin: SourceLocation;
+}
 
 /** Statements that stand for instructions of a machine with warps. */
 export type HardwareStmt = Stmt & { readonly kind: 'copyAsync' | 'copies' | 'matrixLoad' | 'matrixMultiply' };

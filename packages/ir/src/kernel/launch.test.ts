@@ -5,7 +5,7 @@ import { add, axisIndex, int, multiply } from '../arithmetic/polynomial.ts';
 import { modulo } from '../arithmetic/divide.ts';
 import type { Index } from '../index-expr.ts';
 import { interpretKernel } from './interpret-launch.ts';
-import type { KernelMemory } from './interpret-kernel.ts';
+import type { KernelMemory } from './kernel-run.ts';
 import type { Kernel, Stmt, Value } from './kernel.ts';
 import { printKernelIr } from './print-kernel-ir.ts';
 import { verifyKernel } from './verify-kernel.ts';

@@ -137,9 +137,9 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
     case 'transpose':
       return transposeText(statement);
     case 'print':
-      return printText(statement);
+    case 'fail':
     case 'fence':
-      return 'fence';
+      return effectText(statement);
     case 'prefetch':
       return `prefetch ${statement.intent} ${statement.buffer}[${printIndex(statement.at)}]`;
     case 'comment':
@@ -150,7 +150,12 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
 const transposeText = ({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): string =>
   `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}`;
 
-function printText({ unit, parts }: Stmt & { readonly kind: 'print' }): string {
+function effectText(statement: Stmt & { readonly kind: 'print' | 'fail' | 'fence' }): string {
+  if (statement.kind === 'fence') return 'fence';
+  const { unit } = statement;
+  if (statement.kind === 'fail')
+    return `fail at ${printIndex(unit)} site ${String(statement.site)}: ${JSON.stringify(statement.reason.message)}`;
+  const { parts } = statement;
   const texts = parts.map((part) => (typeof part === 'string' ? JSON.stringify(part) : printKernelValue(part)));
   return `print at ${printIndex(unit)}: ${texts.join(' ')}`;
 }

@@ -72,6 +72,7 @@ export function statementValues(statement: Stmt): readonly Value[] {
     case 'transpose':
     case 'fence':
     case 'prefetch':
+    case 'fail':
     case 'comment':
       return none;
   }
@@ -101,6 +102,7 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
     case 'matrixMultiply':
     case 'check':
     case 'print':
+    case 'fail':
     case 'transpose':
     case 'fence':
     case 'prefetch':
@@ -160,6 +162,7 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
     case 'prefetch':
       return [statement.at];
     case 'print':
+    case 'fail':
       return [statement.unit];
     case 'copyAsync':
       return [statement.from.at, statement.to.at];

@@ -19,6 +19,8 @@ interface Scope {
   readonly names: Map<string, ValueType>;
   readonly variables: Set<string>;
   readonly memory: Map<string, Memory>;
+  /** Whether statements belong to a unit of work, which may fail. */
+  readonly hasUnits: boolean;
 }
 
 const index64: ValueType = { dtype: 'i64', lanes: 1 };
@@ -29,13 +31,15 @@ export function verifyKernel(kernel: Kernel): void {
     if (memory.has(buffer.name)) fail(kernel, undefined, `two buffers are called ${buffer.name}`);
     memory.set(buffer.name, { dtype: buffer.dtype, writable: buffer.role !== 'read' });
   }
-  const top: Scope = { kernel, names: new Map(), variables: new Set(), memory };
+  const hasUnits = kernel.launch !== undefined;
+  const top: Scope = { kernel, names: new Map(), variables: new Set(), memory, hasUnits };
   verifyLaunch(kernel, top);
   for (const statement of kernel.body) {
     if (statement.kind !== 'parallel') verifyStatement(statement, top);
     else {
       verifyIndexes(statement, top);
-      const inside: Scope = { ...top, names: new Map(), variables: new Set(), memory: new Map(memory) };
+      const own = { names: new Map(), variables: new Set<string>(), memory: new Map(memory) };
+      const inside: Scope = { ...top, ...own, hasUnits: true };
       define(statement, statement.begin, { scope: inside, type: index64 });
       define(statement, statement.end, { scope: inside, type: index64 });
       for (const inner of statement.body) verifyStatement(inner, inside);
@@ -117,9 +121,7 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       verifyHardware(statement, scope);
       break;
     case 'scratch':
-      verifyScratch(statement, kernel);
-      if (scope.memory.has(statement.name)) fail(kernel, statement, `${statement.name} is defined twice`);
-      scope.memory.set(statement.name, { dtype: statement.dtype, writable: true });
+      verifyScratch(statement, scope);
       break;
     case 'check':
       verifyCheck(statement, scope);
@@ -131,7 +133,8 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       if (!scope.memory.has(statement.buffer)) fail(kernel, statement, `there is no memory ${statement.buffer}`);
       break;
     case 'print':
-      verifyPrint(statement, scope);
+    case 'fail':
+      verifyTold(statement, scope);
       break;
     case 'fence':
     case 'comment':
@@ -139,7 +142,8 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
   }
 }
 
-function verifyPrint(statement: Stmt & { readonly kind: 'print' }, { kernel }: Scope): void {
+function verifyTold(statement: Stmt & { readonly kind: 'print' | 'fail' }, { kernel, hasUnits }: Scope): void {
+  if (statement.kind === 'fail' && !hasUnits) fail(kernel, statement, 'there are no units that could fail');
   if (statementValues(statement).some(({ type }) => type.lanes !== 1))
     fail(kernel, statement, 'a printed value has one lane');
 }
@@ -202,8 +206,10 @@ function verifyCopy(statement: Stmt & { readonly kind: 'copyAsync' }, scope: Sco
   if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: 1 });
 }
 
-function verifyScratch(statement: Stmt & { readonly kind: 'scratch' }, kernel: Kernel): void {
-  const { shared, size, dtype } = statement;
+function verifyScratch(statement: Stmt & { readonly kind: 'scratch' }, { kernel, memory }: Scope): void {
+  const { name, shared, size, dtype } = statement;
+  if (memory.has(name)) fail(kernel, statement, `${name} is defined twice`);
+  memory.set(name, { dtype, writable: true });
   if (shared === undefined) return;
   if (kernel.launch === undefined) fail(kernel, statement, 'shared memory without a launch');
   if (shared % 16 !== 0) fail(kernel, statement, 'shared memory is not aligned to 16 bytes');
