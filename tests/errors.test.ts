@@ -15,6 +15,7 @@ const shared: Readonly<Record<string, string>> = {
   DTYPE_MISMATCH: 'operands of operators, and the destination of a write',
   DTYPE_UNSUPPORTED: 'scalar ops, and operators on tensors',
   INDEX_OUT_OF_RANGE: 'known when a graph is built, found by the interpreter, found by native code',
+  KERNEL_ASSERT: 'found by the interpreter and by compiled code, and told by the emulation of CUDA',
   KERNEL_NOT_COMPILED: 'what C++ has no form for, and what CUDA has none for',
   KERNEL_SCHEMA: 'the table of codes of kernel source, and schemas, which have no place in a source',
   KERNEL_SOURCE: 'the table of codes of kernel source, and functions whose source is not there',

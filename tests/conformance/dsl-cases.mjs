@@ -122,7 +122,8 @@ export const coreCases = {
   debugBarrier: [line('tl.store(out + offs, a); tl.debugBarrier(); tl.store(out + 4096 + offs, tl.load(out + (N - 1) - offs));')],
   staticAssert: [line("tl.staticAssert(N > 0, 'N'); tl.store(out + offs, a);")],
   devicePrint: [line("tl.devicePrint('n ', n); tl.store(out + offs, a); tl.devicePrint('a ', a, b);"), line("for (const k of tl.range(0, n, 5)) tl.devicePrint('100% \"', a2 + tl.cast(k, tl.D), tl.max(a)); tl.devicePrint('done');", { dtypes: numbers, grid: [2, 1, 2] })],
-  deviceAssert: [line("tl.deviceAssert(offs >= 0, 'offs'); tl.store(out + offs, a);")],
+  deviceAssert: [line("tl.deviceAssert(offs >= 0, 'offs'); tl.store(out + offs, a);"), line("tl.deviceAssert(tl.expandDims(tl.arange(0, C), 0) < C - 1, 'the last column', g % C < C - 1); for (const k of tl.range(0, n)) { if (k > 2) tl.deviceAssert(k !== 2); } tl.store(out + tl.programId(0) * 4096 + g, a2);", { grid: [2, 1, 1] })],
+  assume: [line('tl.assume(n > 0); tl.store(out + offs, a);'), line('for (const k of tl.range(0, n)) tl.assume(k < n && tl.max(offs) === N - 1); tl.store(out + offs, a + b);', { dtypes: numbers })],
 }; // prettier-ignore
 
 /** A pointwise op: x, y, z at every dtype that it takes. */

@@ -20,7 +20,8 @@ export const interpret = (program, grid, args) => {
 /** The lines of a log that native code has written. */
 const linesOf = (bridge, { library, symbol, log }) => {
   const lines = [];
-  tellPrinted({ bridge, entry: bridge.load(library, symbol), log, print: (line) => lines.push(line) });
+  const failure = tellPrinted({ bridge, entry: bridge.load(library, symbol), log, print: (line) => lines.push(line) });
+  if (failure !== undefined) throw new Error(`program ${failure.unit} fails at site ${failure.site}`);
   return lines;
 };
 

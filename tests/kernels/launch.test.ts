@@ -119,6 +119,18 @@ test('one tensor under two names', () => {
   expect(x.toArray()).toEqual([0, ...Array.from({ length: 20 }, (_, i) => i)]);
 });
 
+test('launch constants that differ only in the sign of zero make code of their own', () => {
+  const fill = kernel('fill', { out: ptr(f32), VALUE: constexpr }, ({ out, VALUE }, tl) => {
+    tl.store(out, VALUE);
+  });
+  const out = zeros([1]);
+  const filled = (value: number): unknown => {
+    fill.launch([1], { out, VALUE: value });
+    return out.item();
+  };
+  expect([filled(0), filled(-0)].map((value) => Object.is(value, -0))).toEqual([false, true]);
+});
+
 describe('what is refused', () => {
   const [x, out] = [tensor([1], { dtype: 'f32' }), zeros([1])];
   const args = { x, out, n: 1, factor: 1, BLOCK: 1 };

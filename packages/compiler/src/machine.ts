@@ -50,8 +50,9 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
     report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, directory });
     const plain = requireToolchain(report);
     const toolchain = withFlags(plain, compilerFlags(config));
-    const isaReport = isaOf(plain, config, directory);
+    // It is built beside, so it is begun before anything else is waited for.
     const open = bridges({ toolchain: plain, directory });
+    const isaReport = isaOf(plain, config, directory);
     const threads = Math.min(config.cpp.threads > 0 ? config.cpp.threads : cpuCount(), mostThreads);
     const codeThreads = config.cpp.dynamicThreads ? Math.min(cpuCount(), mostThreads) : threads;
     const isa = limitIsa(isaReport.isa, config.cpp.simdlen);

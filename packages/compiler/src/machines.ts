@@ -9,6 +9,8 @@ import type { Machine } from './machine.ts';
 export class Machines {
   readonly #clients: CompileClients;
   readonly #opened = new Map<string, Machine>();
+  /** The key of each configuration: every launch of a kernel asks for its machine. */
+  readonly #keys = new WeakMap<Config, string>();
   #bridge: Bridge | undefined;
 
   /** `clients` build bridges. */
@@ -16,13 +18,12 @@ export class Machines {
     this.#clients = clients;
   }
 
-  /** The machine under these settings. What was found out of it is kept in `directory`. */
-  of(config: Config, directory: string): Machine {
-    const { cxx, searchPath, simdlen, vecIsaOk, threads, dynamicThreads } = config.cpp;
-    const key = JSON.stringify([cxx, searchPath, simdlen, vecIsaOk, threads, dynamicThreads, compilerFlags(config)]);
+  /** The machine under these settings. What was found out of it is kept in the directory, which is asked for once. */
+  of(config: Config, directory: () => string): Machine {
+    const key = this.#keyOf(config);
     const known = this.#opened.get(key);
     if (known !== undefined) return known;
-    const machine = openMachine(config, directory, (options) => {
+    const machine = openMachine(config, directory(), (options) => {
       const open = this.#begin(options, config);
       return () => {
         try {
@@ -35,6 +36,15 @@ export class Machines {
     });
     this.#opened.set(key, machine);
     return machine;
+  }
+
+  #keyOf(config: Config): string {
+    const known = this.#keys.get(config);
+    if (known !== undefined) return known;
+    const { cxx, searchPath, simdlen, vecIsaOk, threads, dynamicThreads } = config.cpp;
+    const key = JSON.stringify([cxx, searchPath, simdlen, vecIsaOk, threads, dynamicThreads, compilerFlags(config)]);
+    this.#keys.set(config, key);
+    return key;
   }
 
   #begin(options: BridgeBuildOptions, config: Config): () => Bridge {

@@ -147,7 +147,7 @@ export class Session implements Disposable {
 
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
   machine(config: Config = this.config): Machine {
-    return this.#machines.of(config, this.artifacts(config).directory);
+    return this.#machines.of(config, () => this.artifacts(config).directory);
   }
 
   /** Where these settings keep what is built. */

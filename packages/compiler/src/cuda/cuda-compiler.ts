@@ -161,7 +161,7 @@ export class CudaCompiler {
 }
 
 /** The device of that name, which must be one of ours. */
-function openCuda(name: OtherDevice): CudaTensorDevice {
+export function openCuda(name: OtherDevice): CudaTensorDevice {
   const device = openDevice(name);
   if (!(device instanceof CudaTensorDevice)) throw foreignDevice(name);
   return device;

@@ -4,11 +4,24 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { arange, f32, i32, manualSeed, memoryStats, nn, ones, rand, scope, tensor, zeros } from '@tsinductor/tensor';
+import {
+  arange,
+  f32,
+  i32,
+  i64,
+  manualSeed,
+  memoryStats,
+  nn,
+  ones,
+  rand,
+  scope,
+  tensor,
+  zeros,
+} from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { hasCompiler } from '@tsinductor/testing/loops';
 import { DriverControl, emulatedDriver, emulatedNvcc } from '@tsinductor/testing/emulated-cuda';
-import { ptr } from '@tsinductor/dsl';
+import { constexpr, ptr } from '@tsinductor/dsl';
 import { compile } from '../compile.ts';
 import { openDevices, reset, setConfig } from '../default-compiler.ts';
 import { kernel } from '../kernels/kernel.ts';
@@ -61,7 +74,33 @@ ring('a CUDA device', () => {
       setConfig({ cacheDir: join(directory, 'cache'), cuda: emulated });
     });
 
-    test('are no arguments of a kernel, launched or recorded', () => {
+    test('are arguments of a kernel that is launched, on one device', () => {
+      const scale = kernel(
+        'scale',
+        { x: ptr(f32), out: ptr(f32), n: i64, factor: f32, BLOCK: constexpr },
+        ({ x, out, n, factor, BLOCK }, tl) => {
+          const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
+          tl.store(out + offs, tl.load(x + offs, offs < n) * factor, offs < n);
+        },
+      );
+      const [x, out] = [matrix().cuda(), zeros([13], { device: 'cuda' })];
+      const args = { x, out: out.slice(0, 1, 13), n: 12, factor: 0.5, BLOCK: 8 };
+      stub.log();
+      scale.launch([2], args);
+      scale.launch([2], { ...args, factor: -3 });
+      expect(stub.log().filter((line) => /cuModuleLoad|cuLaunchKernel|cuMemcpyD/.test(line))).toEqual([
+        'cuModuleLoadData',
+        expect.stringMatching(/^cuLaunchKernel .*2/),
+        expect.stringMatching(/^cuLaunchKernel .*2/),
+      ]);
+      expect(out.toArray()).toEqual([0, ...(matrix().flatten().mul(-3).toArray() as number[])]);
+      const both = codeOf(() => { scale.launch([2], { ...args, x: matrix() }); }); // prettier-ignore
+      expect(both).toContain('KERNEL_LAUNCH_ARGUMENT: kernel scale: out is a tensor on cuda:0, and x one on cpu');
+      const asked = codeOf(() => { scale.launch([2], args, { backend: 'interpreter' }); }); // prettier-ignore
+      expect(asked).toContain('x is a tensor on cuda:0, and the backend interpreter runs on the CPU');
+    });
+
+    test('are no arguments of a kernel in a compiled function', () => {
       const double = kernel('double', { x: ptr(f32) }, ({ x }, tl) => {
         tl.store(x, tl.load(x) * 2);
       });
@@ -70,11 +109,13 @@ ring('a CUDA device', () => {
         return x;
       };
       const refused = 'KERNEL_LAUNCH_ARGUMENT: kernel double: x is a tensor on cuda:0';
-      expect(codeOf(() => launch(matrix().cuda()))).toContain(refused);
+      expect(launch(matrix().cuda()).sum().item()).toBe(Number(matrix().sum().item()) - 1);
       expect(codeOf(() => compile(launch)(matrix().cuda()))).toContain(refused);
       // Here the graph runs on the device, and what is made for the kernel with it.
       const mixed = compile((x: Tensor, y: Tensor) => launch(x.add(1)).sum().add(y.sum().cpu()));
       expect(codeOf(() => mixed(matrix(), matrix().cuda()))).toContain(refused);
+      const tuned = double.autotune({ configs: [{}], key: [] });
+      expect(codeOf(() => { tuned.launch([1], { x: matrix().cuda() }); })).toContain(refused); // prettier-ignore
     });
 
     test('go there and come back, with every dtype, also views', async () => {

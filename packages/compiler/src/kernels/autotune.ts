@@ -3,6 +3,7 @@
 // kernels write to their tensors; what those held is put back before the launch that was asked for.
 import { tmpdir } from 'node:os';
 import { at, get, stableHash } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { openRecords } from '@tsinductor/cache';
 import type { RecordStore } from '@tsinductor/cache';
 import { isConstexpr } from '@tsinductor/dsl';
@@ -10,6 +11,8 @@ import type { LaunchArguments, MetaArguments, Schema } from '@tsinductor/dsl';
 import type { Tensor } from '@tsinductor/tensor';
 import { placeOf, recorderInUse } from '@tsinductor/tensor/internal';
 import type { KernelLaunch } from '@tsinductor/tensor/internal';
+import type { Session } from '../session.ts';
+import { requireHost } from './bind-arguments.ts';
 import type { BoundLaunch } from './bind-arguments.ts';
 import { doBench } from './do-bench.ts';
 import type { BenchOptions } from './do-bench.ts';
@@ -106,7 +109,9 @@ class Tuner<S extends Schema, Config extends object> {
   readonly #choices: readonly Choice<Config>[];
   readonly #key: readonly string[];
   readonly #bench: BenchOptions | undefined;
+  /** What was found in a session, by what differs between the launches of it. */
   readonly #best = new Map<string, Best<Config>>();
+  #session: Session | undefined;
 
   constructor(kernel: Kernel<S>, { configs, key, bench }: AutotuneOptions<S, Config>) {
     this.#kernel = kernel;
@@ -136,6 +141,9 @@ class Tuner<S extends Schema, Config extends object> {
       options,
       of: ({ constants }) => {
         const bound = this.#kernel.bind({ ...args, ...constants }, options);
+        for (const argument of bound.args)
+          if (argument.kind === 'buffer')
+            requireHost(this.#kernel.name, argument, 'configurations are measured on the CPU');
         return { bound, size: this.#kernel.gridOf(grid, bound.constants) };
       },
     };
@@ -173,17 +181,21 @@ class Tuner<S extends Schema, Config extends object> {
   }
 
   #bestOf(launching: Launching<Config>): Best<Config> {
+    const { session } = this.#kernel;
+    if (session !== this.#session) this.#best.clear();
+    this.#session = session;
     const first = launching.of(at(this.#choices, 0)).bound;
-    const problem = this.#problem(launching, first);
-    const known = this.#best.get(problem);
+    const dtypes = first.args.map(({ dtype }) => dtype);
+    const key = JSON.stringify([launching.keys, launching.options.backend, dtypes]);
+    const known = this.#best.get(key);
     if (known !== undefined) return known;
-    const best = this.#measure(problem, launching, first);
-    this.#best.set(problem, best);
+    const best = this.#measure(this.#problem(launching, dtypes), launching, first);
+    this.#best.set(key, best);
     return best;
   }
 
   /** What the times depend on: the kernel, the key's arguments, dtypes, the machine. */
-  #problem({ keys, options }: Launching<Config>, { args }: BoundLaunch): string {
+  #problem({ keys, options }: Launching<Config>, dtypes: readonly DType[]): string {
     const { definition, session } = this.#kernel;
     const machine = session.machine();
     return stableHash({
@@ -191,7 +203,7 @@ class Tuner<S extends Schema, Config extends object> {
       source: definition.source.text,
       functions: Object.entries(definition.functions).map(([name, { text }]) => [name, text]),
       key: keys,
-      dtypes: args.map(({ dtype }) => dtype),
+      dtypes,
       backend: options.backend ?? 'any',
       machine:
         machine.kind === 'native'

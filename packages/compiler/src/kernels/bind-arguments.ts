@@ -7,12 +7,19 @@ import { castValue } from '@tsinductor/ops';
 import type { Value } from '@tsinductor/ops';
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
+import type { Device } from '@tsinductor/tensor/internal';
 import { badArgument, unknownArgument } from './kernel-errors.ts';
+
+export interface BoundBuffer {
+  readonly kind: 'buffer';
+  readonly name: string;
+  readonly dtype: DType;
+  readonly tensor: Tensor;
+}
 
 /** One argument, in the order of the schema without constants. */
 export type BoundArgument =
-  | { readonly kind: 'buffer'; readonly name: string; readonly dtype: DType; readonly tensor: Tensor }
-  | { readonly kind: 'scalar'; readonly name: string; readonly dtype: DType; readonly value: Value };
+  BoundBuffer | { readonly kind: 'scalar'; readonly name: string; readonly dtype: DType; readonly value: Value };
 
 export interface BoundLaunch {
   readonly args: readonly BoundArgument[];
@@ -21,11 +28,11 @@ export interface BoundLaunch {
 
 const alignment = 16;
 
-/** What code may be made for: `isNative` where it gets the addresses. */
-export function factsOf(argument: BoundArgument, { isNative }: { readonly isNative: boolean }): ArgumentFacts {
+/** What code may be made for; `address` of a buffer where that is what code gets. */
+export function factsOf(argument: BoundArgument, address?: number): ArgumentFacts {
   const { dtype } = argument;
   if (argument.kind === 'buffer') {
-    const isAligned = isNative && argument.tensor.address % alignment === 0;
+    const isAligned = address !== undefined && address % alignment === 0;
     return { dtype, divisor: isAligned ? alignment : 1 };
   }
   const value = Number(argument.value);
@@ -54,10 +61,27 @@ function constantOf(kernel: string, name: string, value: unknown): number {
   throw badArgument(kernel, name, { value, expected: 'a number: it is a launch constant' });
 }
 
-/** Throws UserError KERNEL_LAUNCH_ARGUMENT: kernels run on the CPU. */
-export function requireHost(kernel: string, name: string, { device }: Tensor): void {
+/** Throws UserError KERNEL_LAUNCH_ARGUMENT for a tensor that is not on the CPU; `where` says what runs there only. */
+export function requireHost(kernel: string, { name, tensor }: BoundBuffer, where: string): void {
+  const { device } = tensor;
   if (device !== 'cpu')
-    throw badArgument(kernel, name, { found: `a tensor on ${device}`, expected: 'a tensor on the CPU: x.cpu()' });
+    throw badArgument(kernel, name, {
+      found: `a tensor on ${device}, and ${where}`,
+      expected: 'a tensor on the CPU: x.cpu()',
+    });
+}
+
+/** The device of a launch, which is that of all its tensors. Throws UserError KERNEL_LAUNCH_ARGUMENT naming two that differ. */
+export function deviceOf(kernel: string, { args }: BoundLaunch): Device {
+  const [first, ...others] = args.filter((argument) => argument.kind === 'buffer');
+  if (first === undefined) return 'cpu';
+  const { device } = first.tensor;
+  const other = others.find(({ tensor }) => tensor.device !== device);
+  if (other === undefined) return device;
+  throw badArgument(kernel, other.name, {
+    found: `a tensor on ${other.tensor.device}, and ${first.name} one on ${device}`,
+    expected: `tensors on one device: ${other.name}.to('${device}')`,
+  });
 }
 
 function bindArgument(
@@ -74,7 +98,6 @@ function bindArgument(
         found: `a tensor of ${value.dtype}`,
         expected: `a tensor of ${dtype}: x.to(${dtype})`,
       });
-    requireHost(kernel, name, value);
     return { kind: 'buffer', name, dtype: value.dtype, tensor: value };
   }
   if (typeof value !== 'number' && typeof value !== 'bigint' && typeof value !== 'boolean')

@@ -2,7 +2,8 @@
 // host, in the emulation of CUDA. In: a verified program and the options of its launch. Out: values; what is missing is a
 // reason.
 import { readFileSync } from 'node:fs';
-import { at, isFloat, isTsInductorError, stableHash } from '@tsinductor/base';
+import { at, isTsInductorError, stableHash } from '@tsinductor/base';
+import type { UserError } from '@tsinductor/base';
 import { printLogWords } from '@tsinductor/codegen-cpp';
 import { emulatedUnit, generateCudaBlocks } from '@tsinductor/codegen-cuda';
 import type { Architecture, BlockTarget } from '@tsinductor/codegen-cuda';
@@ -14,15 +15,10 @@ import { placeOf } from '@tsinductor/tensor/internal';
 import { emulationMessage } from '../batch-backend.ts';
 import type { NativeMachine } from '../machine.ts';
 import type { Session } from '../session.ts';
-import type { BoundArgument } from './bind-arguments.ts';
-import { emulationFault } from './kernel-errors.ts';
+import { emulatedAssertion, emulationFault } from './kernel-errors.ts';
+import type { PreparedLaunch } from './prepare-kernel.ts';
 import { tellPrinted } from './printed-lines.ts';
-import type { PrintLine } from './printed-lines.ts';
-
-/** A scalar as an entry takes it: integers as i64, floats as the bits of an f64. */
-export function wordOf({ dtype, value }: BoundArgument & { readonly kind: 'scalar' }): bigint {
-  return isFloat(dtype) ? at(new BigInt64Array(Float64Array.of(Number(value)).buffer), 0) : BigInt(value);
-}
+import { ScalarWords } from './scalar-words.ts';
 
 export interface CudaOptions {
   readonly numWarps?: number | undefined;
@@ -86,15 +82,19 @@ function compiled(name: string, source: { source: string; architecture: Architec
 
 export interface EmulatedKernel {
   readonly runsOn: string;
-  readonly run: (grid: readonly number[], args: readonly BoundArgument[], print: PrintLine) => void;
+  readonly run: (launch: PreparedLaunch) => void;
 }
 
 /**
  * Builds the unchanged CUDA source behind the emulation of CUDA. Each launch runs in both orders of threads and blocks, and
- * throws UserError KERNEL_EMULATION for what the emulation finds.
+ * throws UserError KERNEL_EMULATION for what the emulation finds, KERNEL_ASSERT for an assertion of the kernel's.
  */
 export function emulatedKernel(program: BlockProgram, machine: NativeMachine, options: CudaOptions): EmulatedKernel {
-  if (options.mayAlias) throw emulationFault(program, 'two of its buffers share memory, and it gives each its own');
+  if (options.mayAlias)
+    throw emulationFault(
+      program,
+      'it writes to memory that two of its buffers share, and the emulation gives each its own',
+    );
   const { toolchain, bridge } = machine;
   const target = blockTarget(options);
   const batch = generateCudaBlocks([program], target);
@@ -110,24 +110,28 @@ export function emulatedKernel(program: BlockProgram, machine: NativeMachine, op
   const library = options.session.buildKernel({ key, name: program.name, units, plan: { entry }, toolchain });
   const load = (symbol: string): EntryId => bridge.load(library, symbol);
   const [loaded, moveLog, printed] = [load(entry), load(unit.logEntry), load(unit.printedEntry)];
+  const words = new ScalarWords(program.params.length);
   return {
     runsOn: `emulated CUDA for ${target.architecture}, ${String(target.warps * 32)} threads a block`,
-    run: (grid, args, print) => {
-      const words = args.flatMap((argument) => (argument.kind === 'scalar' ? [wordOf(argument)] : []));
-      const table = BigInt64Array.from([...words, 0n]);
+    run: ({ grid, args, addresses, print }) => {
+      words.set(args);
       const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
       const bytes = tensors.map((tensor) => {
         const { storage, layout } = placeOf(tensor, 'launch');
         return storage.elements(tensor.dtype, layout.offset).byteLength;
       });
-      const addresses = [...tensors.map(({ address }) => address), bridge.addressOf(table)];
+      const places = [...addresses, bridge.addressOf(words.array)];
       const sizes = [...grid, ...bytes];
-      const counts = { buffers: addresses.length, sizes: sizes.length };
-      const status = bridge.bind(loaded, Float64Array.from([...addresses, ...sizes]), counts)();
+      const counts = { buffers: places.length, sizes: sizes.length };
+      const status = bridge.bind(loaded, Float64Array.from([...places, ...sizes]), counts)();
       const log = new BigInt64Array(printLogWords);
       bridge.bind(moveLog, Float64Array.of(bridge.addressOf(log)), { buffers: 1, sizes: 0 })();
       tellPrinted({ bridge, entry: printed, log, print });
-      if (status !== 0) throw emulationFault(program, emulationMessage(bridge, library));
+      if (status !== 0) throw failureOf(program, emulationMessage(bridge, library));
     },
   };
 }
+
+/** What the emulation found: its message has the kernel's name in front. */
+const failureOf = (program: BlockProgram, found: string): UserError =>
+  /^\w+: assertion failed: /.test(found) ? emulatedAssertion(program, found) : emulationFault(program, found);

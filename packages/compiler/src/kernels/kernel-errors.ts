@@ -47,3 +47,10 @@ export const emulationFault = ({ name, origin }: Pick<BlockProgram, 'name' | 'or
     location: origin,
     hint: "launch it with { backend: 'interpreter' }, which names the line of an access that is wrong",
   });
+
+/** An assertion of the kernel's, as the emulation tells of it. */
+export const emulatedAssertion = ({ name, origin }: Pick<BlockProgram, 'name' | 'origin'>, found: string): UserError =>
+  new UserError('KERNEL_ASSERT', `kernel ${name}, run as CUDA on the host: ${found}`, {
+    location: origin,
+    hint: 'correct the arguments, or the assertion',
+  });

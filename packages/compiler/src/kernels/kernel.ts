@@ -2,27 +2,25 @@
 // specialises the body on dtypes, launch constants, divisibility by 16 and the value 1, and runs what was made for that
 // combination before, or makes it.
 import { readFileSync } from 'node:fs';
-import { dtypeInfo } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
-import { lineBytes, streamingBytes } from '@tsinductor/codegen-cpp';
-import { defineKernel, lowerKernel } from '@tsinductor/dsl';
+import { defineKernel } from '@tsinductor/dsl';
 import type {
-  AnyFunction, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart, Specialisation,
+  AnyFunction, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart,
 } from '@tsinductor/dsl'; // prettier-ignore
 import { printBlockProgram, printKernelIr } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
-import { placeOf, recorderInUse, userLocation, writesAreShared } from '@tsinductor/tensor/internal';
+import { placeOf, recorderInUse, userLocation } from '@tsinductor/tensor/internal';
 import { defaultSession, useNativeMemory } from '../default-compiler.ts';
 import type { Session } from '../session.ts';
 import { autotune } from './autotune.ts';
 import type { AutotuneOptions, TunedKernel } from './autotune.ts';
-import { bindLaunch, factsOf } from './bind-arguments.ts';
+import { bindLaunch } from './bind-arguments.ts';
 import type { BoundLaunch } from './bind-arguments.ts';
-import { blockTarget, inspectCuda } from './cuda-kernel.ts';
+import { inspectCuda } from './cuda-kernel.ts';
 import type { CudaInspection } from './cuda-kernel.ts';
 import { badGrid, badLaunchOption } from './kernel-errors.ts';
-import { prepareKernel } from './prepare-kernel.ts';
-import type { Grid, PreparedKernel } from './prepare-kernel.ts';
+import { KernelVariants } from './kernel-variants.ts';
+import type { Grid } from './prepare-kernel.ts';
 import { printToOutput } from './printed-lines.ts';
 import { recordedLaunch, writtenBy } from './record-launch.ts';
 
@@ -34,8 +32,9 @@ export interface LaunchOptions {
   readonly numWarps?: number;
   readonly numStages?: number;
   /**
-   * The interpreter checks every access; `cuda-emulated` runs the CUDA kernel on the host, which checks how its threads work
-   * together; without this, compiled code where there is a compiler.
+   * The interpreter checks every access, and stops at breakpoints in the body where a debugger is attached; `cuda-emulated` runs
+   * the CUDA kernel on the host, which checks how its threads work together; without this, compiled code where there is a
+   * compiler.
    */
   readonly backend?: 'cpp' | 'cuda-emulated' | 'interpreter';
   /**
@@ -111,17 +110,15 @@ function findText(text: string, location: SourceLocation): SourceStart {
   return { location: { file: location.file, line: before.length, column: (before.at(-1) ?? '').length + 1 } };
 }
 
-/** Combinations of dtypes, constants and facts that a kernel keeps code for. */
-const keptVariants = 256;
-
 export class Kernel<S extends Schema> {
   readonly definition: KernelDefinition;
   readonly #session: Session | undefined;
-  readonly #prepared = new Map<string, PreparedKernel>();
+  readonly #variants: KernelVariants;
 
   constructor(definition: KernelDefinition, session: Session | undefined) {
     this.definition = definition;
     this.#session = session;
+    this.#variants = new KernelVariants(definition);
   }
 
   get name(): string {
@@ -133,10 +130,12 @@ export class Kernel<S extends Schema> {
   }
 
   /**
-   * Runs the kernel for every point of `grid`; tensors are written in place. Blocks until it is done. Inside a function
-   * that is compiled it is a node of the graph, and runs when the function does.
+   * Runs the kernel for every point of `grid`; tensors are written in place. Blocks until it is done; where all tensors are on
+   * a CUDA device it runs there, in the order of the device's stream, and nothing waits. Inside a function that is compiled it
+   * is a node of the graph, and runs when the function does, on the CPU.
    *
-   * @throws UserError KERNEL_GRID, KERNEL_LAUNCH_ARGUMENT, KERNEL_LAUNCH_OPTION, and what is wrong in the body.
+   * @throws UserError KERNEL_GRID, KERNEL_LAUNCH_ARGUMENT, KERNEL_LAUNCH_OPTION, what is wrong in the body, and KERNEL_ASSERT
+   *   where an assertion of it does not hold.
    */
   launch(grid: GridLike<S>, args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): void {
     const bound = this.bind(args, options);
@@ -158,25 +157,27 @@ export class Kernel<S extends Schema> {
 
   /** Runs it at once. */
   run(size: Grid, bound: BoundLaunch, options: LaunchOptions): void {
-    const prepared = this.prepare(bound, options);
+    const { prepared, addresses } = this.#variants.of(bound, options, this.session);
     if (size.includes(0)) return;
+    const { args } = bound;
     for (const position of prepared.written) {
-      const argument = bound.args[position];
+      const argument = args[position];
       if (argument?.kind === 'buffer') placeOf(argument.tensor, 'launch').storage.noteWrite();
     }
-    prepared.run(size, bound.args, options.print ?? printToOutput);
+    prepared.run({ grid: size, args, addresses, print: options.print ?? printToOutput });
   }
 
   /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
   inspect(args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): KernelInspection {
     const bound = this.bind(args, options);
-    const { program, compiled, runsOn } = this.prepare(bound, options);
+    const { prepared, mayAlias } = this.#variants.of(bound, options, this.session);
+    const { program, compiled, runsOn } = prepared;
     return {
       blockIr: printBlockProgram(program),
       runsOn,
       kernelIr: compiled === undefined ? undefined : printKernelIr(compiled.kernel),
       cpp: compiled?.units.map(({ source }) => source).join('\n'),
-      cuda: inspectCuda(program, { ...options, mayAlias: sharesMemory(bound), session: this.session }),
+      cuda: inspectCuda(program, { ...options, mayAlias, session: this.session }),
     };
   }
 
@@ -210,59 +211,28 @@ export class Kernel<S extends Schema> {
     const [x = 1, y = 1, z = 1] = sizes;
     return [x, y, z];
   }
-
-  /** The code for bound arguments, made if need be. */
-  prepare(bound: BoundLaunch, options: LaunchOptions): PreparedKernel {
-    const { args, constants } = bound;
-    const { backend } = options;
-    const { session } = this;
-    const isNative = backend !== 'interpreter' && session.machine().kind === 'native';
-    const facts = Object.fromEntries(args.map((argument) => [argument.name, factsOf(argument, { isNative })]));
-    const specialisation: Specialisation = { arguments: facts, constants };
-    const mayAlias = sharesMemory(bound);
-    const large = isNative ? largeBuffers(bound) : [];
-    const made = { ...options, mayAlias, large, session };
-    const threads = backend === 'cuda-emulated' ? blockTarget(made) : undefined;
-    const key = JSON.stringify([specialisation, backend, mayAlias, large, threads]);
-    const known = this.#prepared.get(key);
-    if (known !== undefined) return known;
-    const prepared = prepareKernel(lowerKernel(this.definition, specialisation), { ...made, backend });
-    if (this.#prepared.size >= keptVariants) this.#prepared.clear();
-    this.#prepared.set(key, prepared);
-    return prepared;
-  }
 }
-
-/** Whether two of a launch's buffers lie in the same memory. */
-function sharesMemory({ args }: BoundLaunch): boolean {
-  const tensors = args.flatMap((argument) => (argument.kind === 'buffer' ? [argument.tensor] : []));
-  return tensors.length > 1 && writesAreShared(tensors, tensors);
-}
-
-/** The buffers whose results are better written past the caches. */
-const largeBuffers = ({ args }: BoundLaunch): readonly string[] =>
-  args.flatMap((argument) => {
-    if (argument.kind !== 'buffer') return [];
-    const { address, numel, dtype } = argument.tensor;
-    return numel * dtypeInfo[dtype].bytes >= streamingBytes && address % lineBytes === 0 ? [argument.name] : [];
-  });
 
 const backends = ['cpp', 'cuda-emulated', 'interpreter'];
 const optionNames = ['numWarps', 'numStages', 'backend', 'print'];
 
 function checkOptions(options: LaunchOptions): void {
-  const unknown = Object.entries(options).find(([name]) => !optionNames.includes(name));
-  if (unknown !== undefined) throw badLaunchOption(unknown[0], unknown[1], `one of ${optionNames.join(', ')}`);
+  for (const name of Object.keys(options))
+    if (!optionNames.includes(name))
+      throw badLaunchOption(name, options[name as keyof LaunchOptions], `one of ${optionNames.join(', ')}`);
   const { numWarps, numStages, backend, print } = options;
-  for (const [name, value] of Object.entries({ numWarps, numStages })) {
-    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 32))
-      throw badLaunchOption(name, value, 'a whole number from 1 to 32');
-  }
+  checkCount('numWarps', numWarps);
+  checkCount('numStages', numStages);
   if (numWarps !== undefined && !Number.isInteger(Math.log2(numWarps)))
     throw badLaunchOption('numWarps', numWarps, 'a power of two from 1 to 32');
   checkPrint(print);
   if (backend !== undefined && !backends.includes(backend))
     throw badLaunchOption('backend', backend, "'cpp', 'cuda-emulated' or 'interpreter'");
+}
+
+function checkCount(name: string, value: number | undefined): void {
+  if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 32))
+    throw badLaunchOption(name, value, 'a whole number from 1 to 32');
 }
 
 /** Callers in JavaScript may give anything. */

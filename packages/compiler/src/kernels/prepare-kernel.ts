@@ -1,18 +1,23 @@
 // A specialised program as something that runs: compiled C++ from the cache or the compile pool, or the interpreter where
 // there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
-import { isTsInductorError, stableHash } from '@tsinductor/base';
+import { at, isTsInductorError, stableHash } from '@tsinductor/base';
+import type { UserError } from '@tsinductor/base';
 import { generateBlock, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
 import type { CppKernel } from '@tsinductor/codegen-cpp';
-import { allTileNodes, interpretBlock } from '@tsinductor/ir';
+import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
+import type { Device } from '@tsinductor/tensor/internal';
 import type { NativeMachine } from '../machine.ts';
 import type { BoundArgument } from './bind-arguments.ts';
-import { emulatedKernel, wordOf } from './cuda-kernel.ts';
+import { emulatedKernel } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
+import { deviceKernel } from './device-kernel.ts';
+import { isDebugged, KernelDebugger } from './kernel-debugger.ts';
 import type { LaunchOptions } from './kernel.ts';
 import { tellPrinted } from './printed-lines.ts';
-import type { PrintLine } from './printed-lines.ts';
+import type { PrintLine, UnitFailure } from './printed-lines.ts';
+import { ScalarWords } from './scalar-words.ts';
 
 export type Grid = readonly [number, number, number];
 
@@ -23,11 +28,22 @@ export interface PreparedKernel {
   readonly compiled: CppKernel | undefined;
   /** Positions of the parameters that it writes. */
   readonly written: ReadonlySet<number>;
-  readonly run: (grid: Grid, args: readonly BoundArgument[], print: PrintLine) => void;
+  readonly run: (launch: PreparedLaunch) => void;
+}
+
+/** What differs from launch to launch. */
+export interface PreparedLaunch {
+  readonly grid: Grid;
+  readonly args: readonly BoundArgument[];
+  /** Of the buffers among `args`, in order; there are none for the interpreter. */
+  readonly addresses: readonly number[];
+  readonly print: PrintLine;
 }
 
 export interface PrepareOptions extends CudaOptions {
   readonly backend: LaunchOptions['backend'];
+  /** Where the tensors are. */
+  readonly device: Device;
   /** Names of buffers that are far larger than a CPU's caches, and begin at a line of memory. */
   readonly large: readonly string[];
 }
@@ -42,8 +58,12 @@ export function writtenParams(program: BlockProgram): ReadonlySet<number> {
   return written;
 }
 
-export function prepareKernel(program: BlockProgram, options: PrepareOptions): PreparedKernel {
-  const written = writtenParams(program);
+export function prepareKernel(
+  { program, written }: Pick<PreparedKernel, 'program' | 'written'>,
+  options: PrepareOptions,
+): PreparedKernel {
+  const { device } = options;
+  if (device !== 'cpu') return { program, compiled: undefined, written, ...deviceKernel(program, device, options) };
   if (options.backend === 'interpreter') return interpreted(program, written, 'the interpreter, as the launch asks');
   const machine = options.session.machine();
   if (machine.kind === 'interpreter') {
@@ -61,13 +81,15 @@ export function prepareKernel(program: BlockProgram, options: PrepareOptions): P
 }
 
 function interpreted(program: BlockProgram, written: ReadonlySet<number>, runsOn: string): PreparedKernel {
+  let followed: KernelDebugger | undefined;
   return {
     program,
     runsOn,
     compiled: undefined,
     written,
-    run: (grid, args, print) => {
-      interpretBlock(program, { grid, args: args.map(interpreterArgument), print });
+    run: ({ grid, args, print }) => {
+      const steps = isDebugged() ? (followed ??= new KernelDebugger(program)).follow() : {};
+      interpretBlock(program, { grid, args: args.map(interpreterArgument), print, ...steps });
     },
   };
 }
@@ -106,28 +128,32 @@ function compiled(program: BlockProgram, { written, machine, options }: Compilin
   const log = code.hasLog ? new BigInt64Array(printLogWords) : undefined;
   const buffers = given + (log === undefined ? 0 : 1);
   const table = new Float64Array(buffers + 3);
-  const words = new BigInt64Array(Math.max(1, program.params.length));
+  const words = new ScalarWords(program.params.length);
+  table[given - 1] = bridge.addressOf(words.array);
+  if (log !== undefined) table[given] = bridge.addressOf(log);
   const call = bridge.bind(bridge.load(library, code.entry), table, { buffers, sizes: 3 });
   return {
     program,
-    runsOn: `native code for ${isa}, ${String(threads)} threads`,
+    runsOn: `native code for ${isa}, ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}`,
     compiled: code,
     written,
-    run: (grid, args, print) => {
-      let slot = 0;
-      let word = 0;
-      for (const argument of args) {
-        if (argument.kind === 'buffer') table[slot++] = argument.tensor.address;
-        else words[word++] = wordOf(argument);
-      }
-      table[slot] = bridge.addressOf(words);
-      if (log !== undefined) table[given] = bridge.addressOf(log);
-      grid.forEach((count, axis) => {
-        table[buffers + axis] = count;
-      });
+    run: ({ grid, args, addresses, print }) => {
+      table.set(addresses);
+      words.set(args);
+      table.set(grid, buffers);
       bridge.setThreads(threads);
       call();
-      if (log !== undefined) tellPrinted({ bridge, entry: bridge.load(library, printedEntry), log, print });
+      if (log === undefined) return;
+      const failure = tellPrinted({ bridge, entry: bridge.load(library, printedEntry), log, print });
+      if (failure !== undefined) throw failedAssertion(program, grid, failure);
     },
   };
+}
+
+/** The error of the interpreter, which would have found the same. */
+function failedAssertion(program: BlockProgram, [width, height]: Grid, { unit, site }: UnitFailure): UserError {
+  const { origin, attrs } = at(assertionsOf(program), site);
+  const rows = Math.floor(unit / width);
+  const place = [unit % width, rows % height, Math.floor(rows / height)] as const;
+  return assertionFailed({ kernel: program.name, program: place, origin }, attrs.message);
 }

@@ -15,7 +15,7 @@ import { writtenParams } from './prepare-kernel.ts';
 
 /** Throws UserError KERNEL_... with line and caret where the body does not compile. */
 export function writtenBy(definition: KernelDefinition, { args, constants }: BoundLaunch): ReadonlySet<number> {
-  const facts = args.map((argument) => [argument.name, factsOf(argument, { isNative: false })] as const);
+  const facts = args.map((argument) => [argument.name, factsOf(argument)] as const);
   return writtenParams(lowerKernel(definition, { arguments: Object.fromEntries(facts), constants }));
 }
 
@@ -36,6 +36,11 @@ export function recordedLaunch({ name, args, written, attrs, launch }: RecordedL
       ? [{ name: argument.name, tensor: argument.tensor, isWritten: written.has(position) }]
       : [],
   );
+  const requireHosts = (given: readonly BoundArgument[]): void => {
+    for (const argument of given)
+      if (argument.kind === 'buffer') requireHost(name, argument, 'launches in a compiled function run on the CPU');
+  };
+  requireHosts(args);
   const scalars = args.flatMap((argument) =>
     argument.kind === 'scalar' ? [[argument.name, scalarAttr(argument.value)] as const] : [],
   );
@@ -45,10 +50,9 @@ export function recordedLaunch({ name, args, written, attrs, launch }: RecordedL
     operands,
     attrs: { ...Object.fromEntries(scalars), ...attrs },
     run: (tensors) => {
-      operands.forEach((operand, position) => {
-        requireHost(name, operand.name, at(tensors, position));
-      });
-      launch(withTensors(args, tensors));
+      const given = withTensors(args, tensors);
+      requireHosts(given);
+      launch(given);
     },
   };
 }
