@@ -23,7 +23,7 @@ const suite = 'memory-bound';
 
 type Reading = (index: number) => number;
 
-interface Reduction extends Pick<Row, 'shortfalls'> {
+interface Reduction {
   readonly name: string;
   readonly op: string;
   readonly outputs: (shape: Matrix) => number;
@@ -81,11 +81,6 @@ const reductions = [
         for (let j = 1; j < columns; j += 1) if (read(row * columns + j) > read(row * columns + best)) best = j;
         return best;
       },
-    shortfalls: {
-      'in memory':
-        'positions are i64, so a vector has half as many lanes as floats would fill, and each is compared where elements are equal, ' +
-        'because loops may run in another order: without that comparison the same loop takes half the time (4.9 against 9.1 to 11.5 ms)',
-    },
   }),
   reduction({
     name: 'cumulative sum of rows',
