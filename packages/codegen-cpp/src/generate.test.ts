@@ -69,9 +69,24 @@ describe('generated C++', () => {
     expect(textOf(cases.transposed(256, 256))).not.toContain('load_strided');
   });
 
-  test('streams past the caches only what is far larger than they are', () => {
-    expect(textOf(cases.broadcasts(4096, 4096))).toContain('stream_f32x16(out');
-    expect(textOf(cases.broadcasts(256, 256))).not.toContain('stream_');
+  const asked = /__builtin_prefetch\(out \+ .* \+ 512, 1\);/;
+  test.each([
+    { how: 'by way of the caches, on few threads', one: cases.broadcasts(4096, 4096) },
+    { how: 'past the caches, on many', one: cases.broadcasts(4096, 4096), threads: 16, isPast: true },
+    { how: 'by way of them where rows are read before', one: cases.softmax('rows', [4096, 4096]) },
+    { how: 'by way of them beside two arrays', one: cases.largest(1 << 24, 2) },
+    { how: 'past them beside three', one: cases.largest(1 << 24, 3), isPast: true },
+    { how: 'past them, a row far from the one before', one: cases.permuted(16384, 16, 64), isPast: true },
+    { how: 'past them down columns', one: cases.scanned(4096, 4096, 'columns'), isPast: true },
+  ])('writes what is far larger than the caches $how', ({ one, threads = 2, isPast = false }) => {
+    const text = textOf(one, { isa: 'avx512', threads });
+    expect(asked.test(text)).toBe(!isPast);
+    expect(text.includes('stream_f32x16(')).toBe(isPast);
+    expect(text.includes('sfence')).toBe(isPast);
+  });
+
+  test('neither asks for smaller results nor writes them past the caches', () => {
+    expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/stream_|prefetch/);
   });
 
   test('reads memory as it lies where results go past the caches by whole lines', () => {
@@ -86,9 +101,10 @@ describe('generated C++', () => {
   });
 
   test('never streams parts of a register', () => {
-    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 1 })).toContain('stream_f32x8(out');
-    expect(textOf(cases.broadcasts(1 << 20, 8))).toContain('store_f32x8(out');
-    expect(textOf(cases.broadcasts(1 << 20, 8))).not.toContain('stream_');
+    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 16 })).toContain('stream_f32x8(out');
+    const parts = textOf(cases.broadcasts(1 << 20, 8), { isa: 'avx512', threads: 16 });
+    expect(parts).toContain('store_f32x8(out');
+    expect(parts).not.toContain('stream_');
   });
 
   test('asks for the next row only where several passes read rows of a large array', () => {

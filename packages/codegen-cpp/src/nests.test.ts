@@ -206,6 +206,28 @@ ring('compiled kernels', () => {
     expect(Buffer.compare(Buffer.from(at(given, inputs.length)), Buffer.from(wanted.buffer))).toBe(0);
   });
 
+  test('results that are asked for before they are written', () => {
+    const [rows, columns] = [2511, 2531];
+    const one = cases.broadcasts(rows, columns);
+    const { inputs } = one.schedule.program;
+    const given = [whole(rows * columns), whole(columns), whole(rows)];
+    const filled = new Map(inputs.map((id, position) => [id, at(given, position)]));
+    const { units, entry } = generateCpp(one.schedule, { isa: 'avx2', threads: 2 });
+    expect(units.some(({ source }) => source.includes(', 1);'))).toBe(true);
+    const compiled = compileNative(units);
+    const buffers = entryBuffers(one.schedule, { inputs: filled, sizes: one.sizes }, 0);
+    compiled.call(entry, { buffers, sizes: [], threads: 2, repeats: 0 });
+    compiled.dispose();
+    const wanted = new Float32Array(rows * columns);
+    for (let row = 0; row < rows; row++)
+      for (let column = 0; column < columns; column++) {
+        const place = row * columns + column;
+        const [x, byColumn, byRow] = [given[0]?.[place], given[1]?.[column], given[2]?.[row]];
+        wanted[place] = (x ?? 0) * 2 + (byColumn ?? 0) + (byRow ?? 0);
+      }
+    expect(Buffer.compare(Buffer.from(at(buffers, inputs.length)), Buffer.from(wanted.buffer))).toBe(0);
+  });
+
   test('a failed check is the status, and nothing out of bounds is read', () => {
     const one = cases.picked(7, 20);
     const program = generateCpp(one.schedule, { isa: 'avx512', threads: 1 });

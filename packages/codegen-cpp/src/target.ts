@@ -42,8 +42,20 @@ export const lanesFor = (isa: Isa, bytes: number): number =>
 /** Bytes that caches and memory exchange at once. */
 export const lineBytes: number = 64;
 
-/** Results of at least this many bytes are written past the caches. */
+/** Results of at least this many bytes are written past the caches, or asked for before they are written. */
 export const streamingBytes: number = 24 * 1024 * 1024;
+
+/**
+ * Large results that are asked for ahead of being written (see strategy/asked-results.ts): how far ahead, by kernels that read at
+ * most so many bytes for each that they write, on at most so many threads. More cores are held up by memory itself, which
+ * moves a third less of a copy where results go past the caches. (`mostThreads` is reasoned, not measured: at 12 GB/s, eight
+ * cores take what the memory channels of a server's socket give.)
+ */
+export const asking: Readonly<Record<'bytes' | 'mostReads' | 'mostThreads', number>> = {
+  bytes: 2048,
+  mostReads: 2,
+  mostThreads: 8,
+};
 
 /** From which size of a buffer, and for which lengths of its rows in bytes, the next row is asked for ahead of its use. */
 export const ahead: { readonly bufferBytes: number; readonly leastRow: number; readonly mostRow: number } = {

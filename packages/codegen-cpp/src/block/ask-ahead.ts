@@ -1,12 +1,12 @@
 // Memory asked for before it is read, in the last loop that reads it. In: a store or a fold, at a place of its vector loop. Out:
 // prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead: the instances
 // of a thread follow each other along the first axis of the grid. Rows that only a store reads are asked for a little
-// further on, as in compiled groups (strategy/row-ahead.ts).
+// further on, as in compiled groups (strategy/row-ahead.ts), and so are results (strategy/asked-results.ts).
 import { at, dtypeInfo } from '@tsinductor/base';
 import { bufferName, tileIndex } from '@tsinductor/codegen';
-import { add, equal, int, sameShape, substitute } from '@tsinductor/ir';
+import { add, allTileNodes, equal, int, sameShape, substitute } from '@tsinductor/ir';
 import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
-import { ahead, aheadBytes } from '../target.ts';
+import { ahead, aheadBytes, asking } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
@@ -66,4 +66,20 @@ function placeAhead({ results }: Load, index: Index, binder: Binder): Index | un
 /** The same index in the instance that follows. */
 function nextInstance(index: Index, { programIds: [first] }: Binder): Index {
   return first?.kind === 'axis' ? substitute(index, new Map([[first.axis.name, add(first, int(1))]])) : index;
+}
+
+/** Whether a program's large results are written by way of the caches: few threads, and not too much that is read beside. */
+export function asksForResults({ program, target }: Binder): boolean {
+  if ((target.threads ?? 1) > asking.mostThreads) return false;
+  const bytes = { load: 0, store: 0 };
+  for (const [position, { name, dtype }] of program.params.entries()) {
+    if (target.large?.includes(name) !== true) continue;
+    for (const op of ['load', 'store'] as const) {
+      const isUsed = [...allTileNodes(program.body)].some(
+        (node) => node.kind === 'op' && node.op === op && node.attrs.param === position,
+      );
+      if (isUsed) bytes[op] += dtypeInfo[dtype].bytes;
+    }
+  }
+  return bytes.load <= asking.mostReads * bytes.store;
 }

@@ -3,10 +3,10 @@
 import { at } from '@tsinductor/base';
 import { isMultipleOf, readVariable, tileIndex, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
 import type { Update } from '@tsinductor/codegen';
-import { allTileNodes, axisIndex, int, isElementOp, tileSize } from '@tsinductor/ir';
+import { add, allTileNodes, axisIndex, int, isElementOp, tileSize } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
-import { lanesFor, lineBytes } from '../target.ts';
-import { askAhead, loadsAlong } from './ask-ahead.ts';
+import { asking, lanesFor, lineBytes } from '../target.ts';
+import { askAhead, asksForResults, loadsAlong } from './ask-ahead.ts';
 import type { Binder } from './binder.ts';
 import { loopElements } from './element-loop.ts';
 import { elementAccess, evaluateTile } from './evaluate-tile.ts';
@@ -71,7 +71,10 @@ interface WholeStore {
   readonly value: Value;
 }
 
-/** All lanes: past the caches where they are a whole line of a result far larger than these, which the program does not read. */
+/**
+ * All lanes. Whole lines of a result far larger than the caches, which the program does not read, go past the caches, or are asked
+ * for before they are written (see strategy/asked-results.ts).
+ */
 function storeWhole(
   node: TileOp & { readonly op: 'store' },
   { access, value }: WholeStore,
@@ -81,8 +84,15 @@ function storeWhole(
     binder.writer.emit({ kind: 'store', access, value });
     return;
   }
+  const inLines: Access = { ...access, align: lineBytes };
+  if (asksForResults(binder)) {
+    const place = add(access.at, int(asking.bytes / bytesOf(value.type.dtype)));
+    binder.writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
+    binder.writer.emit({ kind: 'store', access: inLines, value });
+    return;
+  }
   binder.hasStreams = true;
-  binder.writer.emit({ kind: 'store', access: { ...access, align: lineBytes }, value, hint: 'stream' });
+  binder.writer.emit({ kind: 'store', access: inLines, value, hint: 'stream' });
 }
 
 function isStreamed(

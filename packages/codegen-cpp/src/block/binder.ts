@@ -24,6 +24,8 @@ export interface BindTarget {
   readonly mayAlias: boolean;
   /** Names of buffers that begin at a line of memory and have `streamingBytes` or more. */
   readonly large?: readonly string[];
+  /** How many threads share the grid; one if absent. */
+  readonly threads?: number;
 }
 
 /** Bytes of scratch that one instance may have on a thread's stack. */

@@ -225,8 +225,8 @@ describe('memory is asked for before it is read', () => {
 });
 
 describe('what the text of C++ is after', () => {
-  const textOf = (program: BlockProgram, large: readonly string[] = []): string =>
-    generateBlock(program, { isa: 'avx512', mayAlias: false, large })
+  const textOf = (program: BlockProgram, large: readonly string[] = [], threads = 16): string =>
+    generateBlock(program, { isa: 'avx512', mayAlias: false, large, threads })
       .units.map(({ source }) => source)
       .join('');
   const shifted = (shift: number, how: 'written' | 'read'): BlockProgram =>
@@ -248,6 +248,13 @@ describe('what the text of C++ is after', () => {
     expect(textOf(shifted(16, 'written'), ['x'])).not.toContain('stream_');
     expect(textOf(shifted(1, 'written'), ['out'])).not.toContain('stream_');
     expect(textOf(shifted(16, 'read'), ['out'])).not.toContain('stream_');
+  });
+
+  test('few threads write them by way of the caches, and ask for their lines before', () => {
+    const text = textOf(shifted(16, 'written'), ['x', 'out'], 2);
+    expect(text).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 528, 1\);/);
+    expect(text).not.toMatch(/stream_|sfence/);
+    expect(textOf(shifted(16, 'read'), ['x', 'out'], 2)).not.toMatch(/prefetch\(.*, 1\)/);
   });
 
   const centred = blockCase('centred', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {

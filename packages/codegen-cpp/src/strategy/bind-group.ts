@@ -41,6 +41,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
     notes: [],
     wideSteps: options.wideSteps,
     ahead: new Map(),
+    asked: new Set(),
     anonymous: options.anonymous,
   };
   const outs = group.nodes.flatMap((node) => node.outs);

@@ -16,7 +16,7 @@ import {
 import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
 import { add, equal, int } from '@tsinductor/ir';
 import type { Access, Axis, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
-import { cpuModels, streamingBytes } from '../target.ts';
+import { asking, cpuModels, streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 import type { WideSteps } from './lane-choice.ts';
 
@@ -32,6 +32,8 @@ export interface Nest {
   readonly wideSteps: WideSteps;
   /** What innermost trees ask for before it is read: see row-ahead.ts. */
   readonly ahead: Map<LoopTree, readonly Ahead[]>;
+  /** Large results that are written by way of the caches: see asked-results.ts. */
+  readonly asked: Set<BufferId>;
   /** Names are by position, and comments are left out: see BindOptions. */
   readonly anonymous: boolean;
 }
@@ -273,21 +275,30 @@ function storeMemory(nest: Nest, { buffer, position, value }: Storing, frame: Fr
   const place = evaluator.place(index);
   const wide = evaluator.varies(index) ? (frame.lane?.lanes ?? 1) : 1;
   const align = staticValue(place.step) === 1 ? memory.alignment(buffer, index, wide) : memory.bytesOf(buffer);
-  const { dtype, size } = memory.decl(buffer);
-  const stream = frame.lane?.count === undefined && streams(nest, { dtype, size, wide, align });
+  const { name } = memory.parameter(buffer);
+  const way = frame.lane?.count === undefined && wide > 1 ? wayOf(nest, buffer, { wide, align, place }) : 'plain';
+  if (way === 'asked') {
+    const further = int(asking.bytes / memory.bytesOf(buffer));
+    writer.emit({ kind: 'prefetch', buffer: name, at: add(index, further), intent: 'write' });
+  }
   writer.emit({
     kind: 'store',
-    access: { buffer: memory.parameter(buffer).name, ...place, align, ...countOf(frame, wide) },
+    access: { buffer: name, ...place, align, ...countOf(frame, wide) },
     value: widen(value, wide, writer),
-    ...(stream ? { hint: 'stream' as const } : {}),
+    ...(way === 'past' ? { hint: 'stream' as const } : {}),
   });
 }
 
 interface Written {
-  readonly dtype: DType;
-  readonly size: Index;
   readonly wide: number;
   readonly align: number;
+  readonly place: Pick<Access, 'step'>;
+}
+
+/** How whole vectors of a result are written: past the caches, into lines that were asked for, or as anything else. */
+function wayOf(nest: Nest, buffer: BufferId, { wide, align, place }: Written): 'asked' | 'past' | 'plain' {
+  if (nest.asked.has(buffer) && staticValue(place.step) === 1) return 'asked';
+  return streams(nest, buffer, { wide, align }) ? 'past' : 'plain';
 }
 
 /**
@@ -295,9 +306,9 @@ interface Written {
  * line that are written so with work between them may each go to memory alone. (Measured on a Cascade Lake, where a register
  * is a line: halves between gathers take 15 times as long as by way of the caches.)
  */
-function streams(nest: Nest, { dtype, size, wide, align }: Written): boolean {
-  const { bytes } = dtypeInfo[dtype];
-  if (!isLarge({ dtype, size })) return false;
+function streams(nest: Nest, buffer: BufferId, { wide, align }: Pick<Written, 'wide' | 'align'>): boolean {
+  const bytes = nest.memory.bytesOf(buffer);
+  if (!isLarge(nest.memory.decl(buffer))) return false;
   const { vectorBytes } = cpuModels[nest.target.isa];
   return vectorBytes > 0 && wide * bytes >= vectorBytes && align >= wide * bytes;
 }

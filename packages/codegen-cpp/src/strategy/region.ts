@@ -16,6 +16,7 @@ import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply
 import type { Axis, Body, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { chunkCycles, cpuModels, manyRegisters, sideBySide, stackScratchBytes } from '../target.ts';
+import { askedResults } from './asked-results.ts';
 import { writeColumns } from './columns.ts';
 import { chooseLanes, operationsOf, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
@@ -34,6 +35,7 @@ export function writeRegion(nest: Nest, tree: LoopTree): void {
   const bands = parallelBands(tree);
   noteLayout(nest, plan);
   for (const [leaf, ahead] of planAhead(nest, plan)) nest.ahead.set(leaf, ahead);
+  for (const buffer of askedResults(nest, plan)) nest.asked.add(buffer);
   const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
   const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * chunkCycles(nest.target));

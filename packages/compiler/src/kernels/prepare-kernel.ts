@@ -109,7 +109,7 @@ interface Compiling {
 function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
   const { isa, toolchain, bridge, threads } = machine;
   const { mayAlias, large } = options;
-  const code = generateBlock(program, { isa, mayAlias, large });
+  const code = generateBlock(program, { isa, mayAlias, large, threads });
   const key = stableHash({
     kind: 'kernel',
     units: code.units,

@@ -165,6 +165,19 @@ export function sines(count: number): Case {
   };
 }
 
+/** The largest of several arrays, element by element. */
+export function largest(count: number, arrays: number): Case {
+  const maker = new ProgramMaker();
+  const i = axis('i', count);
+  const inputs = Array.from({ length: arrays }, (_, k) => maker.buffer(`x${String(k)}`, 'input', { shape: [i.extent], dtype: f32 })); // prettier-ignore
+  const out = maker.buffer('out', 'output', { shape: [i.extent], dtype: f32 });
+  maker.map(out, [i], (b) =>
+    inputs.map((x) => b.load(x, f32, axisIndex(i))).reduce((left, right) => b.apply('maximum', [left, right])),
+  );
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops([[i, 'parallel']], [0]), locals: [] }]);
+  return { name: `largest of ${String(arrays)}`, schedule, sizes: none, tolerance: 0 };
+}
+
 /** Softmax along one axis: three stages that share the other. */
 export function softmax(along: 'rows' | 'columns', [rows, columns]: readonly [number, number]): Case {
   const { maker, i, j, x } = matrix('softmax', [rows, columns]);
