@@ -50,7 +50,7 @@ test('the reference erf is exact to double precision', () => {
 });
 
 describe('limits', () => {
-  const sample = { ordinary: 30, streaming: 50, peak: 200, rates: { exp: 1000, sigmoid: 1000, erf: 500 } };
+  const sample = { ordinary: 30, streaming: 40, asked: 50, peak: 200, rates: { exp: 1000, sigmoid: 1000, erf: 500 } };
 
   test('memory binds what has little arithmetic', () => {
     const limit = limitOf({ reads: 1, writes: 1, streamBytes: 50e6, functions: { exp: 1e5 } }, [sample]);

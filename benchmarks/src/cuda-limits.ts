@@ -69,6 +69,7 @@ function measure(asked: Asked): LimitSample {
   return {
     ordinary: gbps,
     streaming: gbps,
+    asked: gbps,
     peak: (2 * rate('multiply_add')) / 1e3,
     rates: { exp: rate('rate_exp'), sigmoid: rate('rate_sigmoid'), erf: rate('rate_erf') },
   };

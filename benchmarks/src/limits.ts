@@ -7,9 +7,10 @@ import type { FunctionName, Work } from './workload.ts';
 
 /** One measurement of everything that bounds a workload. Each number is the best over thread counts. */
 export interface LimitSample {
-  /** GB/s with ordinary and with non-temporal stores. */
+  /** GB/s with ordinary stores, with non-temporal ones, and with lines that are asked for some time before they are written. */
   readonly ordinary: number;
   readonly streaming: number;
+  readonly asked: number;
   /** GFLOP/s of float32 multiply-adds. */
   readonly peak: number;
   /** Million evaluations per second, of the functions that were asked for. */
@@ -69,7 +70,7 @@ export interface RowLimit {
  */
 export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
   const best = (of: (sample: LimitSample) => number): number => Math.max(...samples.map(of));
-  const gbps = best(({ ordinary, streaming }) => Math.max(ordinary, streaming));
+  const gbps = best(({ ordinary, streaming, asked }) => Math.max(ordinary, streaming, asked));
   const peakGflops = best(({ peak }) => peak);
   const memoryMs = bytesOf(work) / gbps / 1e6;
   const functions = Object.entries(work.functions ?? {}) as [FunctionName, number][];

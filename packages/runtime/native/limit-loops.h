@@ -1,5 +1,5 @@
 // The loops that tell what a machine can do: passes over arrays with a given number of read and written streams, with
-// ordinary and with non-temporal stores, and float32 multiply-adds in registers. Who calls them measures the time, and
+// ordinary stores, with their lines asked for before, and with non-temporal ones; and float32 multiply-adds in registers. Who calls them measures the time, and
 // divides the work among threads. Needs a vector unit's own header and nothing else.
 #pragma once
 #if defined(__x86_64__)
@@ -42,10 +42,14 @@ constexpr long block = 8 * lanes;
 
 constexpr int mostReads = 4, mostWrites = 3;
 
+/** How a pass writes: as it comes, past the caches, or into lines that it asked for some time before. */
+enum Writing { ordinary, past, asked };
+constexpr long askedAhead = 512;
+
 /** `arrays`: those to read, then those to write. */
 typedef void (*Pass)(float *const *arrays, long begin, long end);
 
-template <int reads, int writes, bool streaming>
+template <int reads, int writes, Writing writing>
 void pass(float *const *arrays, long begin, long end) {
   float *own[reads + writes];
   for (int k = 0; k < reads + writes; k += 1) own[k] = arrays[k];
@@ -60,28 +64,34 @@ void pass(float *const *arrays, long begin, long end) {
       if (writes == 0) sums[part] += value;
 #pragma GCC unroll 3
       for (int k = reads; k < reads + writes; k += 1) {
-        if (streaming) streamOut(own[k] + at, value);
+        if (writing == asked) __builtin_prefetch(own[k] + at + askedAhead, 1);
+        if (writing == past) streamOut(own[k] + at, value);
         else *reinterpret_cast<Vector *>(own[k] + at) = value;
       }
     }
   }
   for (Vector &sum : sums) OPAQUE(sum);
 #if defined(__SSE2__)
-  if (streaming) _mm_sfence();
+  if (writing == past) _mm_sfence();
 #endif
 }
 
-template <bool streaming, int reads>
+template <Writing writing, int reads>
 Pass passWriting(long writes) {
-  if (writes == 0) return pass<reads, 0, false>;
-  return writes == 1 ? pass<reads, 1, streaming> : writes == 2 ? pass<reads, 2, streaming> : pass<reads, 3, streaming>;
+  if (writes == 0) return pass<reads, 0, ordinary>;
+  return writes == 1 ? pass<reads, 1, writing> : writes == 2 ? pass<reads, 2, writing> : pass<reads, 3, writing>;
+}
+
+template <Writing writing>
+Pass passOf(long reads, long writes) {
+  if (reads < 3) return reads == 1 ? passWriting<writing, 1>(writes) : passWriting<writing, 2>(writes);
+  return reads == 3 ? passWriting<writing, 3>(writes) : passWriting<writing, 4>(writes);
 }
 
 /** The pass over one to four read arrays and up to three written ones. */
-template <bool streaming>
-Pass passFor(long reads, long writes) {
-  if (reads < 3) return reads == 1 ? passWriting<streaming, 1>(writes) : passWriting<streaming, 2>(writes);
-  return reads == 3 ? passWriting<streaming, 3>(writes) : passWriting<streaming, 4>(writes);
+inline Pass passFor(Writing writing, long reads, long writes) {
+  if (writing == ordinary) return passOf<ordinary>(reads, writes);
+  return writing == past ? passOf<past>(reads, writes) : passOf<asked>(reads, writes);
 }
 
 inline Vector multiplyAdd(Vector x, Vector y, Vector z) {

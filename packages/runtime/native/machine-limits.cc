@@ -26,10 +26,10 @@ long pieceOf(long total, const Runtime *runtime) { return (total + runtime->thre
 }  // namespace
 
 // buffers: four arrays, of which the first `reads` are read and the next one is written to where `writes` is 1.
-// sizes: the floats of an array, `reads` (1 to 3), `writes` (0 or 1), whether stores go past the caches, how often.
+// sizes: the floats of an array, `reads` (1 to 3), `writes` (0 or 1), how it writes (a `Writing`), how often.
 extern "C" int passArrays(char *const *buffers, const long *sizes, const Runtime *runtime) {
   const long blocks = sizes[0] / limits::block;
-  const limits::Pass run = sizes[3] == 0 ? limits::passFor<false>(sizes[1], sizes[2]) : limits::passFor<true>(sizes[1], sizes[2]);
+  const limits::Pass run = limits::passFor(static_cast<limits::Writing>(sizes[3]), sizes[1], sizes[2]);
   Passing passing{buffers, run};
   for (long pass = 0; pass < sizes[4]; pass += 1) runtime->parallel(passPart, &passing, blocks, pieceOf(blocks, runtime));
   return 0;

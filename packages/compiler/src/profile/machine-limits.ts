@@ -88,8 +88,8 @@ function measureBandwidth({ bridge, threads, library }: Measuring, { reads, writ
   };
   try {
     return Math.max(
-      ...(writes === 0 ? [0] : [0, 1]).map((streaming) => {
-        table[arrays + 3] = streaming;
+      ...(writes === 0 ? [0] : [0, 1, 2]).map((writing) => {
+        table[arrays + 3] = writing;
         return bestRate(bridge, threads, moved);
       }),
     );
