@@ -11,10 +11,12 @@ import * as memory from './prelude/memory-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
+import { loadSpreadFunction } from './prelude/spread-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
 import { kernelFrame } from './kernel-frame.ts';
 import { fetchExpression } from './prelude/fetch-functions.ts';
 import { reservedWords } from './reserved-words.ts';
+import { isSpread } from './target.ts';
 import type { Isa } from './target.ts';
 
 const call = (definition: Definition, args: readonly string[]): Expression =>
@@ -225,6 +227,11 @@ function load(access: AccessText, type: ValueType, { other, prelude }: LoadConte
       : call(prelude.of(memory.loadFirstFunction, type, prelude.isa), [p, count]);
   }
   const mask = maskOf(access, type, prelude);
+  if (layout === 'strided' && mask === undefined) {
+    const distance = Number(step.replace(/^\((.*)\)$/, '$1'));
+    const register = { lanes: type.lanes, bytes: dtypeInfo[type.dtype].bytes };
+    if (isSpread(prelude.isa, register, distance)) return call(prelude.of(loadSpreadFunction, type, distance), [p]);
+  }
   const rest = other ?? constant(type, 0, prelude);
   const extra = mask === undefined ? [] : [mask.text, rest.text];
   const needs = mask === undefined ? [] : [...mask.needs, ...rest.needs];

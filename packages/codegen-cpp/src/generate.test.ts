@@ -69,16 +69,34 @@ describe('generated C++', () => {
     expect(textOf(cases.transposed(256, 256))).not.toContain('load_strided');
   });
 
+  test.each(['f32', 'f64', 'bf16'] as const)(
+    'takes lanes of %s out of vectors that end with the last lane',
+    (dtype) => {
+      for (const step of [2, 3, 4]) {
+        const text = textOf(cases.apart(133, { step, dtype }));
+        const [, body = ''] =
+          new RegExp(`load_every${String(step)}_\\w+x(?:\\d+)\\(const \\w+ \\*p\\) \\{([^}]*)\\}`).exec(text) ?? [];
+        const lanes = Number(/load_\w+x(\d+)\(p/.exec(body)?.[1]);
+        const starts = [...body.matchAll(/\(p \+ (\d+)\)/g)].map(([, start]) => Number(start));
+        expect(starts).toHaveLength(step);
+        expect(Math.max(...starts) + lanes - 1).toBe((lanes - 1) * step);
+      }
+      expect(textOf(cases.apart(133, { step: -1, dtype }))).toContain('load_reversed_');
+      expect(textOf(cases.apart(133, { step: 5, dtype }))).toContain('load_strided_');
+    },
+  );
+
   const asked = /__builtin_prefetch\(out \+ .* \+ 512, 1\);/;
   test.each([
     { how: 'by way of the caches, on few threads', one: cases.broadcasts(4096, 4096) },
+    { how: 'by way of them where it is not that much larger', one: cases.broadcasts(2048, 1024) },
     { how: 'past the caches, on many', one: cases.broadcasts(4096, 4096), threads: 16, isPast: true },
     { how: 'by way of them where rows are read before', one: cases.softmax('rows', [4096, 4096]) },
     { how: 'by way of them beside two arrays', one: cases.largest(1 << 24, 2) },
     { how: 'past them beside three', one: cases.largest(1 << 24, 3), isPast: true },
     { how: 'past them, a row far from the one before', one: cases.permuted(16384, 16, 64), isPast: true },
     { how: 'past them down columns', one: cases.scanned(4096, 4096, 'columns'), isPast: true },
-  ])('writes what is far larger than the caches $how', ({ one, threads = 2, isPast = false }) => {
+  ])('writes what is larger than the caches $how', ({ one, threads = 2, isPast = false }) => {
     const text = textOf(one, { isa: 'avx512', threads });
     expect(asked.test(text)).toBe(!isPast);
     expect(text.includes('stream_f32x16(')).toBe(isPast);
@@ -92,7 +110,7 @@ describe('generated C++', () => {
   test('reads memory as it lies where results go past the caches by whole lines', () => {
     const turned = textOf(cases.permuted(4096, 4096));
     expect(turned).toMatch(/for \(i64 i = from.*i \+= 16\) \{\n\s*for \(i64 j = j_block.*j \+= 16\)/);
-    expect(turned).toMatch(/__builtin_prefetch\(x \+ i \* 4096 \+ j \+ lane \* 4096 \+ 64, 0\)/);
+    expect(turned).toContain('__builtin_prefetch(x + lane * 4096 + later_i * 4096 + later_j, 0);');
     const rows = textOf(cases.permuted(16384, 16, 64));
     expect(rows).toMatch(/const i64 j = unit % 16;\n\s*const i64 i = unit \/ 16;/);
     const cached = textOf(cases.permuted(1024, 16, 64));

@@ -206,6 +206,12 @@ ring('compiled kernels', () => {
     expect(Buffer.compare(Buffer.from(at(given, inputs.length)), Buffer.from(wanted.buffer))).toBe(0);
   });
 
+  const dtypes = ['f32', 'f64', 'i64', 'i32', 'i16', 'u8', 'bf16', 'f16'] as const;
+  test.each(['avx512', 'avx2'] as const)('lanes a few elements apart, and backwards, on %s', (isa) => {
+    const steps = dtypes.flatMap((dtype) => [2, 3, 4, 5, -1, -2].map((step) => cases.apart(133, { step, dtype })));
+    expect(differencesOf(steps, { isa, threads: 1 })).toEqual([]);
+  });
+
   test('results that are asked for before they are written', () => {
     const [rows, columns] = [2511, 2531];
     const one = cases.broadcasts(rows, columns);

@@ -39,19 +39,30 @@ export const cpuModels: Readonly<Record<Isa, CpuModel>> = {
 export const lanesFor = (isa: Isa, bytes: number): number =>
   Math.max(1, Math.floor(cpuModels[isa].vectorBytes / bytes));
 
+/** Whether lanes so far apart, or backwards, are taken out of the few registers that they lie in: see prelude/spread-functions.ts. */
+export function isSpread(
+  isa: Isa,
+  { lanes, bytes }: { readonly lanes: number; readonly bytes: number },
+  step: number | undefined,
+): boolean {
+  const isRegister = lanes >= 4 && lanes * bytes <= cpuModels[isa].vectorBytes;
+  return isRegister && step !== undefined && (step === -1 || (step > 1 && step <= 4));
+}
+
 /** Bytes that caches and memory exchange at once. */
 export const lineBytes: number = 64;
 
-/** Results of at least this many bytes are written past the caches, or asked for before they are written. */
+/** Results of at least this many bytes are written past the caches, where they are not asked for before. */
 export const streamingBytes: number = 24 * 1024 * 1024;
 
 /**
- * Large results that are asked for ahead of being written (see strategy/asked-results.ts): how far ahead, by kernels that read at
- * most so many bytes for each that they write, on at most so many threads. More cores are held up by memory itself, which
+ * Results of at least so many bytes that are asked for ahead of being written (see strategy/asked-results.ts): how far ahead, by
+ * kernels that read at most so many bytes for each that they write, on at most so many threads. More cores are held up by memory itself, which
  * moves a third less of a copy where results go past the caches. (`mostThreads` is reasoned, not measured: at 12 GB/s, eight
  * cores take what the memory channels of a server's socket give.)
  */
-export const asking: Readonly<Record<'bytes' | 'mostReads' | 'mostThreads', number>> = {
+export const asking: Readonly<Record<'leastBytes' | 'bytes' | 'mostReads' | 'mostThreads', number>> = {
+  leastBytes: 8 * 1024 * 1024,
   bytes: 2048,
   mostReads: 2,
   mostThreads: 8,
@@ -71,6 +82,16 @@ export const streams: {
   readonly leastRow: number;
   readonly mostRow: number;
 } = { count: 2, bufferBytes: 4 * 1024 * 1024, leastRow: 8 * 1024, mostRow: Infinity };
+
+/** The same for rows that one pass reads: of memory alone, and not so long that they end seldom. */
+export const passes: { readonly bufferBytes: number; readonly leastRow: number; readonly mostRow: number } = {
+  bufferBytes: 4 * 1024 * 1024,
+  leastRow: 512,
+  mostRow: 64 * 1024,
+};
+
+/** How far ahead such passes ask: that many bytes of rows, one row at least. */
+export const rowsAheadBytes: number = 4096;
 
 /** How far ahead of their use a pass over arrays of memory asks for their lines. */
 export const aheadBytes: number = 1024;
@@ -122,6 +143,14 @@ export const tables: Readonly<Record<'bytes' | 'most' | 'leastPoints' | 'block',
   leastPoints: 32,
   block: 4096,
 };
+
+/** Of an array beside the caches: larger than they are, so that its results are worth asking for, or far larger. */
+export type Extent = 'large' | 'huge';
+
+export function extentOf(bytes: number): Extent | undefined {
+  if (bytes >= streamingBytes) return 'huge';
+  return bytes >= asking.leastBytes ? 'large' : undefined;
+}
 
 /** The stored form of a dtype that a register holds as bits. */
 export const isHalf = (dtype: DType): boolean => dtype === 'f16' || dtype === 'bf16';

@@ -73,7 +73,7 @@ export function asksForResults({ program, target }: Binder): boolean {
   if ((target.threads ?? 1) > asking.mostThreads) return false;
   const bytes = { load: 0, store: 0 };
   for (const [position, { name, dtype }] of program.params.entries()) {
-    if (target.large?.includes(name) !== true) continue;
+    if (target.large?.has(name) !== true) continue;
     for (const op of ['load', 'store'] as const) {
       const isUsed = [...allTileNodes(program.body)].some(
         (node) => node.kind === 'op' && node.op === op && node.attrs.param === position,

@@ -72,45 +72,50 @@ interface WholeStore {
 }
 
 /**
- * All lanes. Whole lines of a result far larger than the caches, which the program does not read, go past the caches, or are asked
- * for before they are written (see strategy/asked-results.ts).
+ * All lanes. Lines of a result larger than the caches, which the program does not read, are asked for before they are written (see
+ * strategy/asked-results.ts); whole ones go past the caches instead if it is far larger.
  */
 function storeWhole(
   node: TileOp & { readonly op: 'store' },
   { access, value }: WholeStore,
   { binder, point }: Pick<ElementContext, 'binder' | 'point'>,
 ): void {
-  if (!isStreamed(node, access, { binder, point })) {
-    binder.writer.emit({ kind: 'store', access, value });
-    return;
-  }
-  const inLines: Access = { ...access, align: lineBytes };
-  if (asksForResults(binder)) {
+  const { writer, program, target } = binder;
+  const isRow = writesRow(node, access, { binder, point });
+  const isAsked = isRow && asksForResults(binder);
+  // The lane coordinate counts from 0 by whole vectors.
+  const steps = point.lane === undefined ? undefined : new Map([[point.lane, point.lanes]]);
+  const isWide = point.lanes * bytesOf(value.type.dtype) === lineBytes;
+  const isLine = isRow && isWide && isMultipleOf(access.at, point.lanes, steps);
+  const isPast = isLine && !isAsked && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
+  if (isAsked) {
     const place = add(access.at, int(asking.bytes / bytesOf(value.type.dtype)));
-    binder.writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
-    binder.writer.emit({ kind: 'store', access: inLines, value });
-    return;
+    writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
   }
-  binder.hasStreams = true;
-  binder.writer.emit({ kind: 'store', access: inLines, value, hint: 'stream' });
+  binder.hasStreams ||= isPast;
+  writer.emit({
+    kind: 'store',
+    access: isLine ? { ...access, align: lineBytes } : access,
+    value,
+    ...(isPast ? { hint: 'stream' as const } : {}),
+  });
 }
 
-function isStreamed(
+/** Whether the lanes are a register's neighbours in a result larger than the caches, which the program does not read. */
+function writesRow(
   node: TileOp & { readonly op: 'store' },
-  { at: place, step, offsets }: Access,
+  { step, offsets }: Access,
   { binder, point }: Pick<ElementContext, 'binder' | 'point'>,
 ): boolean {
   const { target, program } = binder;
   const { name, dtype } = at(program.params, node.attrs.param);
-  if (target.mayAlias || target.large?.includes(name) !== true || point.lane === undefined) return false;
+  if (target.mayAlias || target.large?.has(name) !== true || point.lane === undefined) return false;
   const isRead = [...allTileNodes(program.body)].some(
     (other) =>
       other.kind === 'op' && other.op !== 'store' && 'param' in other.attrs && other.attrs.param === node.attrs.param,
   );
-  const isLine = point.lanes * bytesOf(dtype) === lineBytes && lanesFor(target.isa, bytesOf(dtype)) === point.lanes;
-  const isNeighbours = offsets === undefined && step.kind === 'int' && step.value === 1;
-  // The lane coordinate counts from 0 by whole vectors.
-  return !isRead && isLine && isNeighbours && isMultipleOf(place, point.lanes, new Map([[point.lane, point.lanes]]));
+  const isRegister = lanesFor(target.isa, bytesOf(dtype)) === point.lanes;
+  return !isRead && isRegister && offsets === undefined && step.kind === 'int' && step.value === 1;
 }
 
 function storeMasked(

@@ -8,7 +8,7 @@ import type { BlockScope, KnownHome } from '@tsinductor/codegen';
 import { int, tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
-import type { Isa } from '../target.ts';
+import type { Extent, Isa } from '../target.ts';
 import type { TilePlan } from './plan-tiles.ts';
 
 export type Home =
@@ -22,8 +22,8 @@ export interface BindTarget {
   readonly isa: Isa;
   /** Whether two buffers of the launch may share memory. */
   readonly mayAlias: boolean;
-  /** Names of buffers that begin at a line of memory and have `streamingBytes` or more. */
-  readonly large?: readonly string[];
+  /** The buffers, by their names, that begin at a line of memory and are larger than the caches. */
+  readonly large?: ReadonlyMap<string, Extent>;
   /** How many threads share the grid; one if absent. */
   readonly threads?: number;
 }

@@ -6,7 +6,7 @@ import type { BlockProgram } from '@tsinductor/ir';
 import { argumentsOf, blockCase, blockDifferences, buffersOf, bytesOf, floats, integers, interpretCase, scalarWords } from '@tsinductor/testing/block-case'; // prettier-ignore
 import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
-import type { Isa } from '../target.ts';
+import type { Extent, Isa } from '../target.ts';
 import { generateBlock } from './generate-block.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
@@ -225,8 +225,20 @@ describe('memory is asked for before it is read', () => {
 });
 
 describe('what the text of C++ is after', () => {
-  const textOf = (program: BlockProgram, large: readonly string[] = [], threads = 16): string =>
-    generateBlock(program, { isa: 'avx512', mayAlias: false, large, threads })
+  interface Large {
+    readonly names: readonly string[];
+    readonly extent: Extent;
+    readonly threads: number;
+  }
+  const huge = (...names: readonly string[]): Large => ({ names, extent: 'huge', threads: 16 });
+  const few = (extent: Extent): Large => ({ names: ['x', 'out'], extent, threads: 2 });
+  const textOf = (program: BlockProgram, { names, extent, threads } = huge()): string =>
+    generateBlock(program, {
+      isa: 'avx512',
+      mayAlias: false,
+      large: new Map(names.map((name) => [name, extent])),
+      threads,
+    })
       .units.map(({ source }) => source)
       .join('');
   const shifted = (shift: number, how: 'written' | 'read'): BlockProgram =>
@@ -242,20 +254,25 @@ describe('what the text of C++ is after', () => {
     }).program; // prettier-ignore
 
   test('results far larger than the caches are written past them, by whole lines only', () => {
-    const streamed = textOf(shifted(16, 'written'), ['out']);
+    const streamed = textOf(shifted(16, 'written'), huge('out'));
     expect(streamed).toContain('stream_f32x16(out_ptr');
     expect(streamed).toContain('sfence');
-    expect(textOf(shifted(16, 'written'), ['x'])).not.toContain('stream_');
-    expect(textOf(shifted(1, 'written'), ['out'])).not.toContain('stream_');
-    expect(textOf(shifted(16, 'read'), ['out'])).not.toContain('stream_');
+    expect(textOf(shifted(16, 'written'), huge('x'))).not.toContain('stream_');
+    expect(textOf(shifted(1, 'written'), huge('out'))).not.toContain('stream_');
+    expect(textOf(shifted(16, 'read'), huge('out'))).not.toContain('stream_');
+    expect(textOf(shifted(16, 'written'), { ...huge('out'), extent: 'large' })).not.toContain('stream_');
   });
 
-  test('few threads write them by way of the caches, and ask for their lines before', () => {
-    const text = textOf(shifted(16, 'written'), ['x', 'out'], 2);
-    expect(text).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 528, 1\);/);
-    expect(text).not.toMatch(/stream_|sfence/);
-    expect(textOf(shifted(16, 'read'), ['x', 'out'], 2)).not.toMatch(/prefetch\(.*, 1\)/);
-  });
+  test.each(['large', 'huge'] as const)(
+    'few threads ask for the lines of %s results before they write them',
+    (extent) => {
+      const text = textOf(shifted(16, 'written'), few(extent));
+      expect(text).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 528, 1\);/);
+      expect(text).not.toMatch(/stream_|sfence/);
+      expect(textOf(shifted(16, 'read'), few(extent))).not.toMatch(/prefetch\(.*, 1\)/);
+      expect(textOf(shifted(1, 'written'), few(extent))).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 513, 1\);/);
+    },
+  );
 
   const centred = blockCase('centred', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
     body: ({ x, out, n }, tl) => {

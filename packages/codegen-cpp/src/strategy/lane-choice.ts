@@ -1,6 +1,7 @@
 // Which axis of a nest becomes the lanes of vectors, and how many: an estimate of what each candidate costs per point,
 // from the strides of all accesses along it. Also what a point of a body costs, for the size of parallel chunks.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import {
   fitsI32,
   hasIndirect,
@@ -13,7 +14,7 @@ import {
 import { coefficientOf, elementsOf, freeAxes } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
 import { compileOp, pointwise } from '@tsinductor/ops';
-import { lanesFor } from '../target.ts';
+import { isSpread, lanesFor } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 
 export interface LaneChoice {
@@ -144,19 +145,22 @@ function hasWideSteps(body: Body, node: Scalar & { readonly kind: 'apply' }, ste
 }
 
 /** Every access of a node: where it reads, and where it writes. */
-export function accessesOf(
-  node: LoopNode,
-): readonly { readonly buffer: BufferId; readonly at: Index; readonly store: boolean }[] {
+export function accessesOf(node: LoopNode): readonly NodeAccess[] {
   const loads = pointBodies(node).flatMap((body) =>
-    body.nodes.flatMap((scalar) =>
-      scalar.kind === 'load' ? [{ buffer: scalar.buffer, at: scalar.at, store: false }] : [],
+    body.nodes.flatMap((scalar): NodeAccess[] =>
+      scalar.kind === 'load' ? [{ buffer: scalar.buffer, at: scalar.at, load: scalar.dtype }] : [],
     ),
   );
   const stores =
-    node.kind === 'reduce'
-      ? []
-      : node.writes.map((index, slot) => ({ buffer: at(node.outs, slot), at: index, store: true }));
+    node.kind === 'reduce' ? [] : node.writes.map((index, slot) => ({ buffer: at(node.outs, slot), at: index }));
   return [...loads, ...stores];
+}
+
+interface NodeAccess {
+  readonly buffer: BufferId;
+  readonly at: Index;
+  /** What is read; undefined where it is a store. */
+  readonly load?: DType;
 }
 
 /** About how many machine operations a point of `node` takes. */
@@ -192,12 +196,14 @@ function costAlong(band: LoopBand, { bands, nodes, machine }: Candidates): Omit<
   const used = extent / (Math.ceil(extent / lanes) * lanes);
   const turned = (index: Index): boolean =>
     bands.some((other) => other !== band && canTurn({ band, other, index }, { nodes, lanes }));
-  const accesses = nodes.flatMap(accessesOf).map(({ at: index, store }) => {
+  const accesses = nodes.flatMap(accessesOf).map(({ at: index, load }) => {
     const step = strideAlong(index, band.axis.name);
     if (step === 1) return 0.7;
-    if (step === 0) return store ? lanes : 0.3;
+    if (step === 0) return load === undefined ? lanes : 0.3;
     if (turned(index)) return 3;
-    return lanes * (store ? 1.5 : 1);
+    if (load === undefined) return lanes * 1.5;
+    const { bytes } = dtypeInfo[load];
+    return isSpread(machine.target.isa, { lanes, bytes }, step) ? 2 * Math.abs(step ?? 0) : lanes;
   });
   const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
   const cycles = (work + accesses.reduce((left, right) => left + right, 0)) / (lanes * used);

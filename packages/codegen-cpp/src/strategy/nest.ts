@@ -15,7 +15,7 @@ import {
 } from '@tsinductor/codegen';
 import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
 import { add, equal, int } from '@tsinductor/ir';
-import type { Access, Axis, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
+import type { Access, Axis, Body, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
 import { asking, cpuModels, streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 import type { WideSteps } from './lane-choice.ts';
@@ -32,16 +32,27 @@ export interface Nest {
   readonly wideSteps: WideSteps;
   /** What innermost trees ask for before it is read: see row-ahead.ts. */
   readonly ahead: Map<LoopTree, readonly Ahead[]>;
-  /** Large results that are written by way of the caches: see asked-results.ts. */
+  /** Results whose lines are asked for before they are written: see asked-results.ts. */
   readonly asked: Set<BufferId>;
   /** Names are by position, and comments are left out: see BindOptions. */
   readonly anonymous: boolean;
 }
 
-/** What an innermost loop asks for at each of its vectors: the element one row further on. */
+/** What an innermost loop asks for at each of its vectors: an element that it comes to later. */
 export interface Ahead {
   readonly buffer: BufferId;
   readonly position: Index;
+  /** Where loaded values choose the place: those of a later point. */
+  readonly later?: Later;
+  /** What for; to be read, if absent. */
+  readonly intent?: 'write';
+}
+
+/** The body that loads the values, and how many points further down an axis. */
+export interface Later {
+  readonly body: Body;
+  readonly axis: Axis;
+  readonly points: number;
 }
 
 /** A point of the nest: the axes that are open, by the kernel's names, and the lanes if an axis is vectorised. */

@@ -17,9 +17,9 @@ import { planColumns } from './columns.ts';
 import type { ColumnPlan } from './columns.ts';
 import { chooseLanes, cyclesAlong, lanesAlong } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
+import { loadsOf } from './memory-rows.ts';
 import { isLarge, nodeAt } from './nest.ts';
 import type { Nest } from './nest.ts';
-import { loadsOf } from './row-ahead.ts';
 import { planTiles, writesLines } from './tile.ts';
 import type { TilePlan } from './tile.ts';
 

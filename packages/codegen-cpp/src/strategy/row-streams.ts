@@ -9,28 +9,37 @@ import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { equal } from '@tsinductor/ir';
 import type { Axis } from '@tsinductor/ir';
 import { streams as limits } from '../target.ts';
+import { isRowOf, loadsOf } from './memory-rows.ts';
 import type { Ahead, Nest, Streams } from './nest.ts';
 import type { Site } from './reduce.ts';
-import { isRowOf, loadsOf } from './row-ahead.ts';
 
-export function streamsOf(nest: Nest, { nodes, over, lane, part }: Site): Streams | undefined {
+export function streamsOf(nest: Nest, { nodes, over, lane, part, ahead = [] }: Site): Streams | undefined {
   const axis = over[0]?.axis;
   if (axis === undefined || over.length > 1 || lane === undefined || part !== undefined) return undefined;
   const length = staticValue(axis.extent);
   if (length === undefined || length % (limits.count * lane.lanes) !== 0) return undefined;
-  if (!nodes.every(({ kind }) => kind === 'reduce') || !readsOneRow(nest, nodes.flatMap(loadsOf), axis))
+  if (
+    !nodes.every(({ kind }) => kind === 'reduce') ||
+    !readsOneRow(nest, { loads: nodes.flatMap(loadsOf), ahead }, axis)
+  )
     return undefined;
   return { axis, part: length / limits.count, lanes: lane.lanes, streams: limits.count };
 }
 
+interface Pass {
+  readonly loads: readonly Ahead[];
+  /** What it asks for itself. */
+  readonly ahead: readonly Ahead[];
+}
+
 /** Whether all loads are of one row of memory, which no other pass reads: such a pass asks for the row before this one. */
-function readsOneRow(nest: Nest, loads: readonly Ahead[], axis: Axis): boolean {
+function readsOneRow(nest: Nest, { loads, ahead }: Pass, axis: Axis): boolean {
   const [first, ...others] = loads;
   if (first === undefined || others.some((other) => !isSame(first, other))) return false;
   const { buffer, position } = first;
   if (hasIndirect(position) || strideAlong(position, axis.name) !== 1) return false;
-  const isReadAgain = [...nest.ahead.values()].flat().some((asked) => asked.buffer === buffer);
-  return !isReadAgain && isRowOf(nest, buffer, { axis, ...limits });
+  const asked = [...nest.ahead.values()].filter((one) => one !== ahead).flat();
+  return !asked.some((one) => one.buffer === buffer) && isRowOf(nest, buffer, { axis, ...limits });
 }
 
 const isSame = (left: Ahead, right: Ahead): boolean =>

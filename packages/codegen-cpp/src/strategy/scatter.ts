@@ -13,10 +13,11 @@ import type { Axis, BufferId, Index, LoopNode, Value, ValueType } from '@tsinduc
 import type { PointwiseName } from '@tsinductor/ops';
 import { chunkCycles, lanesFor, reductionChunk, tables as limits } from '../target.ts';
 import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
+import { loadsOf, rowFurtherOn } from './memory-rows.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Ahead, Frame, Nest, Range } from './nest.ts';
 import { writeRegion } from './region.ts';
-import { loadsOf, rowFurtherOn, writeAhead } from './row-ahead.ts';
+import { writeAhead } from './row-ahead.ts';
 
 type Scatter = LoopNode & { readonly kind: 'scatter' };
 

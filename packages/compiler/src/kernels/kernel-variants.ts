@@ -5,7 +5,8 @@
 // Invariants: a program is lowered once for each combination of dtypes, facts and constants, and what it writes follows from it.
 // Buffers in common memory count as such only where one of them is written. What was made in one session runs in no other.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { lineBytes, streamingBytes } from '@tsinductor/codegen-cpp';
+import { extentOf, lineBytes } from '@tsinductor/codegen-cpp';
+import type { Extent } from '@tsinductor/codegen-cpp';
 import { lowerKernel } from '@tsinductor/dsl';
 import type { ArgumentFacts, KernelDefinition } from '@tsinductor/dsl';
 import type { BlockProgram } from '@tsinductor/ir';
@@ -55,12 +56,12 @@ export class KernelVariants {
     const addresses = isNative ? addressesOf(bound) : [];
     const { program, written, prepared } = this.#lower(bound, addresses);
     const mayAlias = writesAreSeen(bound, written);
-    const large = device === 'cpu' ? largeBuffers(bound, addresses) : [];
+    const large = device === 'cpu' ? largeBuffers(bound, addresses) : noneLarge;
     const made: PrepareOptions = { ...options, backend, device, mayAlias, large, session };
     const isCuda = device !== 'cpu' || backend === 'cuda-emulated';
     const threads = isCuda ? JSON.stringify(blockTarget(made)) : '';
     const executor = device === 'cpu' ? (backend ?? (isNative ? 'native' : 'interpreter')) : device;
-    const key = `${executor} ${mayAlias ? 'aliased' : ''} ${large.join()} ${threads}`;
+    const key = `${executor} ${mayAlias ? 'aliased' : ''} ${[...large].join()} ${threads}`;
     let found = prepared.get(key);
     if (found === undefined) {
       found = prepareKernel({ program, written }, made);
@@ -125,16 +126,19 @@ function isOneMemory(left: BoundArgument | undefined, right: BoundArgument | und
   return a === b || (a.buffer === b.buffer && a.overlaps(b));
 }
 
-/** The buffers whose results are better written past the caches. */
-function largeBuffers({ args }: BoundLaunch, addresses: readonly number[]): readonly string[] {
-  const large: string[] = [];
+const noneLarge: ReadonlyMap<string, Extent> = new Map();
+
+/** The buffers, by their names, that are larger than a CPU's caches and begin at a line of memory. */
+function largeBuffers({ args }: BoundLaunch, addresses: readonly number[]): ReadonlyMap<string, Extent> {
+  const large = new Map<string, Extent>();
   let buffer = 0;
   for (const argument of args) {
     if (argument.kind !== 'buffer') continue;
     const address = addresses[buffer++];
     const { numel, dtype } = argument.tensor;
     const isLine = address !== undefined && address % lineBytes === 0;
-    if (isLine && numel * dtypeInfo[dtype].bytes >= streamingBytes) large.push(argument.name);
+    const extent = extentOf(numel * dtypeInfo[dtype].bytes);
+    if (isLine && extent !== undefined) large.set(argument.name, extent);
   }
   return large;
 }

@@ -3,7 +3,7 @@
 import { at, isTsInductorError, stableHash } from '@tsinductor/base';
 import type { UserError } from '@tsinductor/base';
 import { generateBlock, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
-import type { CppKernel } from '@tsinductor/codegen-cpp';
+import type { CppKernel, Extent } from '@tsinductor/codegen-cpp';
 import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
@@ -44,8 +44,8 @@ export interface PrepareOptions extends CudaOptions {
   readonly backend: LaunchOptions['backend'];
   /** Where the tensors are. */
   readonly device: Device;
-  /** Names of buffers that are far larger than a CPU's caches, and begin at a line of memory. */
-  readonly large: readonly string[];
+  /** The buffers, by their names, that are larger than a CPU's caches and begin at a line of memory. */
+  readonly large: ReadonlyMap<string, Extent>;
 }
 
 /** The positions of the buffers that a program stores to or updates. */

@@ -178,6 +178,19 @@ export function largest(count: number, arrays: number): Case {
   return { name: `largest of ${String(arrays)}`, schedule, sizes: none, tolerance: 0 };
 }
 
+/** Every so manieth element of an array that ends with the last of them, or all of one backwards. */
+export function apart(count: number, { step, dtype }: { readonly step: number; readonly dtype: DType }): Case {
+  const maker = new ProgramMaker();
+  const i = axis('i', count);
+  const last = (count - 1) * Math.abs(step);
+  const x = maker.buffer('x', 'input', { shape: [int(last + 1)], dtype });
+  const out = maker.buffer('out', 'output', { shape: [i.extent], dtype });
+  const place = add(multiply(axisIndex(i), int(step)), int(step < 0 ? last : 0));
+  maker.map(out, [i], (b) => b.load(x, dtype, place));
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops([[i, 'parallel']], [0]), locals: [] }]);
+  return { name: `${dtype} every ${String(step)}`, schedule, sizes: none, tolerance: 0 };
+}
+
 /** Softmax along one axis: three stages that share the other. */
 export function softmax(along: 'rows' | 'columns', [rows, columns]: readonly [number, number]): Case {
   const { maker, i, j, x } = matrix('softmax', [rows, columns]);
@@ -236,6 +249,27 @@ export function picked(rows: number, columns: number): Case {
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   const program = { ...schedule.program, sites: [{ op: 'picked', what: 'index' }] };
   return { name: 'picked', schedule: { ...schedule, program }, sizes: none, tolerance: 0 };
+}
+
+/** Rows of x by their indices, as many as `count` says, or from each row of x as many elements by theirs. */
+export function chosen(what: 'rows' | 'elements', [rows, columns, count]: readonly [number, number, number]): Case {
+  const { maker, i, j, x } = matrix(`chosen ${what}`, [rows, columns]);
+  const n = axis('n', count);
+  const [point, extent] = what === 'rows' ? [[n, j] as const, i.extent] : [[i, n] as const, j.extent];
+  const shape = point.map((one) => one.extent);
+  const given = what === 'rows' ? [n] : [i, n];
+  const indices = maker.buffer('indices', 'input', { shape: given.map((one) => one.extent), dtype: 'i64' });
+  const out = maker.buffer('out', 'output', { shape, dtype: f32 });
+  maker.map(out, point, (b) => {
+    const loaded = b.load(indices, 'i64', maker.place(indices, given.map(axisIndex)));
+    const index = b.indirect(b.check(loaded, extent, 0), extent);
+    const place = what === 'rows' ? [index, axisIndex(j)] : [axisIndex(i), index];
+    return b.load(x, f32, maker.place(x, place));
+  });
+  const nest = loops(point.map((one) => [one, 'parallel'] as const), [0]); // prettier-ignore
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
+  const program = { ...schedule.program, sites: [{ op: 'chosen', what: 'index' }] };
+  return { name: `chosen ${what}`, schedule: { ...schedule, program }, sizes: none, tolerance: 0 };
 }
 
 /** x as another dtype. */

@@ -1,0 +1,70 @@
+// Rows of memory, as loads read them along an axis: which they are, how long, and how many of them lie ahead of a reader that is to
+// find what it asked for. What is asked for is in row-ahead.ts.
+import { dtypeInfo } from '@tsinductor/base';
+import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
+import { add, coefficientOf, int, multiply } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopNode } from '@tsinductor/ir';
+import { rowsAheadBytes, streams } from '../target.ts';
+import { pointBodies } from './lane-choice.ts';
+import type { Ahead, Nest } from './nest.ts';
+
+/** The unconditional loads of a node. */
+export const loadsOf = (node: LoopNode): readonly Ahead[] => pointBodies(node).flatMap(unconditionalLoads);
+
+export const unconditionalLoads = (body: Body): readonly Ahead[] =>
+  body.nodes.flatMap((scalar) =>
+    scalar.kind === 'load' && scalar.mask === undefined ? [{ buffer: scalar.buffer, position: scalar.at }] : [],
+  );
+
+export interface RowLimits {
+  readonly bufferBytes: number;
+  readonly leastRow: number;
+  readonly mostRow: number;
+}
+
+interface RowOf extends RowLimits {
+  readonly axis: Axis;
+}
+
+/** Rows along `axis` whose bytes are within `limits`, in memory that was filled before the kernel runs. */
+export function isRowOf(nest: Nest, buffer: BufferId, { axis, bufferBytes, leastRow, mostRow }: RowOf): boolean {
+  if (!isFilledBefore(nest, buffer)) return false;
+  const { dtype, size } = nest.memory.decl(buffer);
+  const { bytes } = dtypeInfo[dtype];
+  const [elements, length] = [staticValue(size), staticValue(axis.extent)];
+  if (elements === undefined || length === undefined) return false;
+  return elements * bytes >= bufferBytes && length * bytes >= leastRow && length * bytes <= mostRow;
+}
+
+export const isFilledBefore = ({ memory }: Nest, buffer: BufferId): boolean =>
+  !memory.isVirtual(buffer) && memory.row(buffer) === undefined && memory.parameter(buffer).role === 'read';
+
+/** How many rows along `axis` make up what a loop over rows asks for ahead. */
+export function rowsAhead({ memory }: Nest, buffer: BufferId, axis: Axis): number {
+  const bytes = (staticValue(axis.extent) ?? Infinity) * memory.bytesOf(buffer);
+  return Math.max(1, Math.ceil(rowsAheadBytes / bytes));
+}
+
+export interface Below {
+  readonly along: Axis;
+  readonly down: Axis;
+  readonly rows: number;
+}
+
+/** A load of memory along an axis, some rows further on; nothing where it is no such load, or the caches hold the array. */
+export function rowFurtherOn(
+  nest: Nest,
+  { buffer, position }: Ahead,
+  { along, down, rows, limits = { ...streams, leastRow: 0 } }: Below & { readonly limits?: RowLimits },
+): readonly Ahead[] {
+  const further = furtherDown(position, { down, rows });
+  if (further === undefined || hasIndirect(position) || strideAlong(position, along.name) !== 1) return [];
+  return isRowOf(nest, buffer, { axis: along, ...limits }) ? [{ buffer, position: further }] : [];
+}
+
+/** A position some rows further down; nothing where rows do not differ. */
+export function furtherDown(position: Index, { down, rows }: Pick<Below, 'down' | 'rows'>): Index | undefined {
+  const step = coefficientOf(position, down);
+  const isJump = step !== undefined && staticValue(step) !== 0;
+  return isJump ? add(position, multiply(step, int(rows))) : undefined;
+}

@@ -1,0 +1,143 @@
+// What loops ask for before they read it: which rows and tiles in the generated text, and that what is asked for changes no result,
+// at odd shapes, on every instruction set that this machine runs.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { cases, compileNative, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops';
+import type { Case } from '@tsinductor/testing/loops';
+import { evaluateIndex } from '@tsinductor/ir';
+import { generateCpp } from '../generate.ts';
+import type { CpuTarget, Isa } from '../target.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+
+const target: CpuTarget = { isa: 'avx512', threads: 2 };
+const textOf = ({ schedule }: Case, on: CpuTarget = target): string =>
+  generateCpp(schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+
+describe('what is asked for', () => {
+  test('the row that a later index chooses, so many rows ahead as make up 4 KB', () => {
+    const long = textOf(cases.chosen('rows', [4096, 1024, 4096]));
+    expect(long).toContain('indices[index_minimum_i64(n + 1, 4095)]');
+    expect(long).toMatch(/__builtin_prefetch\(x \+ checked_1 \* 1024 \+ j, 0\);/);
+    expect(textOf(cases.chosen('rows', [4096, 200, 4096]))).toContain('indices[index_minimum_i64(n + 6, 4095)]');
+  });
+
+  test('no row by its index where the caches hold the table, or rows are short or few', () => {
+    for (const shape of [
+      [255, 1024, 4096],
+      [65536, 64, 4096],
+      [4096, 1024, 40],
+    ] as const)
+      expect(textOf(cases.chosen('rows', shape))).not.toContain('prefetch(x');
+  });
+
+  test('the next row as a whole where about as many elements are chosen in it as it has', () => {
+    const next = /__builtin_prefetch\(x \+ i \* 1024 \+ n \+ 1024, 0\);/;
+    expect(textOf(cases.chosen('elements', [4096, 1024, 1024]))).toMatch(next);
+    expect(textOf(cases.chosen('elements', [4096, 1024, 1500]))).toMatch(next);
+    for (const count of [512, 3000]) expect(textOf(cases.chosen('elements', [4096, 1024, count]))).not.toMatch(next);
+  });
+
+  test('the next row where one pass reduces rows, whether in one sequence or two', () => {
+    const of = (columns: number): string => textOf(cases.summed('rows', [4096, columns]));
+    expect(of(1024)).toContain('__builtin_prefetch(x + i * 1024 + j + 1024, 0);');
+    expect(of(256)).toContain('__builtin_prefetch(x + i * 256 + j + 1024, 0);');
+    expect(of(4096)).toMatch(/x \+ i \* 4096 \+ j \+ 4096, 0\);[^]*load_f32x16\(x \+ i \* 4096 \+ j \+ 2048\);/);
+    expect(of(65536)).not.toContain('prefetch');
+    expect(textOf(cases.summed('rows', [512, 1024]))).not.toContain('prefetch');
+    expect(textOf(cases.positions(4096, 1024))).toContain('prefetch(x + i * 1024 + j + 1024, 0);');
+  });
+
+  test('of tiles the fourth from there, round the end of a block and of a row', () => {
+    const block = textOf(cases.permuted(4096, 4096));
+    expect(block).toContain('const i64 later_i = i + ((j + 64) / 1024) * 16 - (j / 1024) * 16;');
+    expect(block).toContain('const i64 later_j = (j / 1024) * 1024 + (j + 64) % 1024;');
+    expect(textOf(cases.permuted(131072, 128))).toContain('const i64 later_j = (j + 64) % 128;');
+    // A row that ends before it: what lies behind it is the next one.
+    expect(textOf(cases.permuted(262144, 64))).toMatch(/prefetch\(x \+ i \* 64 \+ j \+ lane \* 64 \+ 64, 0\);/);
+  });
+
+  test('by scans along rows what they read and, on few threads, what they write', () => {
+    const one = cases.scanned(8192, 1024);
+    const text = textOf(one);
+    expect(text).toContain('__builtin_prefetch(x + lane * 1024 + later_i * 1024 + later_j, 0);');
+    expect(text).toContain('__builtin_prefetch(out + lane * 1024 + later_i * 1024 + later_j, 1);');
+    expect(textOf(one, { ...target, threads: 64 })).not.toContain('prefetch(out');
+    expect(textOf(cases.scanned(130, 259))).not.toContain('prefetch');
+  });
+});
+
+/** The status and the bits of the outputs. */
+function run({ schedule, sizes }: Case, inputs: ReturnType<typeof inputsOf>, on: CpuTarget) {
+  const { units, entry, workspaceBytes } = generateCpp(schedule, on);
+  const compiled = compileNative(units, ['-O1']);
+  const buffers = entryBuffers(schedule, { inputs, sizes }, evaluateIndex(workspaceBytes, { sizes }));
+  const { status } = compiled.call(entry, { buffers, sizes: [], threads: on.threads, repeats: 0 });
+  compiled.dispose();
+  const { program } = schedule;
+  return {
+    status,
+    outputs: program.outputs.map((_, output) => Buffer.from(at(buffers, program.inputs.length + output))),
+  };
+}
+
+const bytesOf = (values: ArrayBufferView): Buffer => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+
+/** Indices of which each differs from the one before. */
+function spread(one: Case, extent: number): ReturnType<typeof inputsOf> {
+  const inputs = inputsOf(one);
+  for (const array of inputs.values())
+    if (array instanceof BigInt64Array)
+      array.forEach((_, place) => (array[place] = BigInt(((place * 7919) % (2 * extent)) - extent)));
+  return inputs;
+}
+
+ring('what is asked for changes no result', () => {
+  const rows = cases.chosen('rows', [2111, 133, 1003]);
+  const elements = cases.chosen('elements', [1003, 281, 307]);
+  const each: readonly (readonly [Case, number])[] = [
+    [rows, 2111],
+    [elements, 281],
+    [cases.positions(1103, 1031), 1],
+    [cases.scanned(1103, 1031), 1],
+  ];
+  test.each<[Isa, number]>([
+    ['avx512', 1],
+    ['avx512', 2],
+    ['avx2', 2],
+    ['scalar', 2],
+  ])(
+    '%s, %i threads',
+    (isa, threads) => {
+      for (const [one, extent] of each) {
+        const inputs = spread(one, extent);
+        const { status, outputs } = run(one, inputs, { isa, threads });
+        expect([one.name, status]).toEqual([one.name, 0]);
+        for (const [output, wanted] of expected(one, inputs).entries())
+          expect(Buffer.compare(at(outputs, output), bytesOf(wanted))).toBe(0);
+      }
+    },
+    120_000,
+  );
+
+  test('results far larger than the caches', () => {
+    const [count, columns] = [2511, 2531];
+    const one = cases.scanned(count, columns);
+    const values = Float32Array.from({ length: count * columns }, (_, place) => (place * 7919) % 251);
+    const inputs = new Map([[at(one.schedule.program.inputs, 0), values]]);
+    const { outputs } = run(one, inputs, target);
+    const wanted = new Float32Array(count * columns);
+    for (let row = 0; row < count; row++) {
+      let sum = 0;
+      for (let place = row * columns; place < (row + 1) * columns; place++) wanted[place] = sum += at(values, place);
+    }
+    expect(Buffer.compare(at(outputs, 0), bytesOf(wanted))).toBe(0);
+  });
+
+  test.each([0, 1002])('an index that is outside is reported wherever it stands: %i', (place) => {
+    const inputs = spread(rows, 2111);
+    for (const array of inputs.values()) if (array instanceof BigInt64Array) array[place] = 2111n;
+    expect(run(rows, inputs, target).status).toBe(1);
+  });
+});
