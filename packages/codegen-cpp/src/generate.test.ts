@@ -103,6 +103,17 @@ describe('generated C++', () => {
     expect(text.includes('sfence')).toBe(isPast);
   });
 
+  test('cuts lanes in parts where an index decides what is read', () => {
+    const even = textOf(cases.joined(256, [64, 128]));
+    expect(even.match(/for \(i64 j\w* = 0;/g)).toHaveLength(2);
+    expect(even).not.toMatch(/masked|where| \? /);
+    const uneven = textOf(cases.joined(256, [72, 128]));
+    expect(uneven.match(/for \(i64 j\w* = 0;/g)).toHaveLength(3);
+    expect(uneven.match(/= load_masked_f32x16\(/g)).toHaveLength(2);
+    const long = textOf(cases.broadcasts(256, 256));
+    expect(long.match(/for \(i64 j\w* = 0;/g)).toHaveLength(1);
+  });
+
   test('neither asks for smaller results nor writes them past the caches', () => {
     expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/stream_|prefetch/);
   });
@@ -116,6 +127,15 @@ describe('generated C++', () => {
     const cached = textOf(cases.permuted(1024, 16, 64));
     expect(cached).toMatch(/const i64 i = unit % 1024;\n\s*const i64 j = unit \/ 1024;/);
     expect(textOf(cases.permuted(256, 256))).not.toContain('prefetch');
+  });
+
+  test('cuts long loops into more chunks than short ones', () => {
+    const grain = (rows: number): number => {
+      const text = textOf(cases.softmax('rows', [rows, 1024]));
+      return Number(new RegExp(`, ${String(rows)}, (\\d+)\\);`).exec(text)?.[1]);
+    };
+    expect(16384 / grain(16384)).toBe(32);
+    expect(64 / grain(64)).toBe(8);
   });
 
   test('never streams parts of a register', () => {

@@ -206,6 +206,11 @@ ring('compiled kernels', () => {
     expect(Buffer.compare(Buffer.from(at(given, inputs.length)), Buffer.from(wanted.buffer))).toBe(0);
   });
 
+  test.each(['avx512', 'avx2', 'scalar'] as const)('what an index decides for parts of the lanes, on %s', (isa) => {
+    const widths = [[64, 64], [40, 60], [1, 130], [130, 1], [16, 7], [3, 4]] as const; // prettier-ignore
+    expect(differencesOf(widths.map((both) => cases.joined(9, both)), { isa, threads: 1 })).toEqual([]); // prettier-ignore
+  });
+
   const dtypes = ['f32', 'f64', 'i64', 'i32', 'i16', 'u8', 'bf16', 'f16'] as const;
   test.each(['avx512', 'avx2'] as const)('lanes a few elements apart, and backwards, on %s', (isa) => {
     const steps = dtypes.flatMap((dtype) => [2, 3, 4, 5, -1, -2].map((step) => cases.apart(133, { step, dtype })));

@@ -93,6 +93,9 @@ export const passes: { readonly bufferBytes: number; readonly leastRow: number; 
 /** How far ahead such passes ask: that many bytes of rows, one row at least. */
 export const rowsAheadBytes: number = 4096;
 
+/** Rows side by side, all of which are asked for while those before them are read: a quarter of a second-level cache. */
+export const nextRowsBytes: number = 256 * 1024;
+
 /** How far ahead of their use a pass over arrays of memory asks for their lines. */
 export const aheadBytes: number = 1024;
 
@@ -109,6 +112,9 @@ export const sideBySide: Readonly<Record<'reductions' | 'points' | 'instructions
   chains: { over: 128, upTo: 256, vectors: 4 },
 };
 
+/** Into how many parts the axis of lanes is cut at most, and maps of how much work (see strategy/lane-parts.ts): code is written again for each. */
+export const lanesInParts: Readonly<Record<'most' | 'mostWork', number>> = { most: 5, mostWork: 64 };
+
 /** Registers that `sideBySide.instructions` and `chains` take. */
 export const manyRegisters: number = 32;
 
@@ -123,6 +129,10 @@ export const chunkCycles = ({ minChunk = 512 }: CpuTarget): number => (minChunk 
 
 /** Chunks per thread, so that a thread which is held up does not stall the rest. */
 export const chunksPerThread: number = 4;
+
+/** Chunks per thread of kernels that run so long that each chunk is the least one this many times over. */
+export const longChunksPerThread: number = 16;
+export const longChunk: number = 16;
 
 /** Scratch that lives on a thread's stack at most. */
 export const stackScratchBytes: number = 64 * 1024;

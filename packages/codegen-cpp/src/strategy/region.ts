@@ -12,13 +12,15 @@ import {
   touches,
   typicalValue,
 } from '@tsinductor/codegen';
-import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, Body, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
+import { add, axisIndex, ceilDivide, equal, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
+import type { Axis, Body, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { chunkCycles, cpuModels, manyRegisters, sideBySide, stackScratchBytes } from '../target.ts';
 import { askedResults } from './asked-results.ts';
 import { writeColumns } from './columns.ts';
 import { chooseLanes, operationsOf, pointBodies } from './lane-choice.ts';
+import { partsOf } from './lane-parts.ts';
+import type { LanePart } from './lane-parts.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, wholeRange, writeMap } from './nest.ts';
 import type { Frame, Nest, Range } from './nest.ts';
@@ -187,23 +189,38 @@ function writeInside(nest: Nest, plan: RegionPlan, inside: Inside): void {
   writeLanes(nest, plan, { frame, range: ranges.get(axis.name) ?? wholeRange(axis) });
 }
 
-/** The vectors of a distributed or outer lane axis, several side by side where each alone waits for its own results. */
-function writeLanes(nest: Nest, { tree, shared }: RegionPlan, { frame, range }: { frame: Frame; range: Range }): void {
+interface Lanes {
+  readonly frame: Frame;
+  readonly range: Range;
+}
+
+/** A distributed or outer lane axis, in parts where that decides something. */
+function writeLanes(nest: Nest, plan: RegionPlan, { frame, range }: Lanes): void {
+  const { tree, shared } = plan;
+  const whole = { axis: range.axis, nodes: nodesOf(nest, tree), ahead: nest.ahead.get(tree) ?? [] };
+  const isWhole = isLeaf(tree) && equal(range.from, int(0)) && equal(range.to, range.axis.extent);
+  const parts = isWhole ? partsOf(whole, shared.lanes) : [whole];
+  for (const part of parts)
+    writePart(nest, plan, { frame, part, range: parts.length === 1 ? range : wholeRange(part.axis) });
+}
+
+/** The vectors of a part, several side by side where each alone waits for its own results. */
+function writePart(nest: Nest, { tree, shared }: RegionPlan, { frame, range, part }: Lanes & { part: LanePart }): void {
   const reduces = tree.loops.some((band) => band.role === 'reduction');
-  const work = nodesOf(nest, tree).reduce((sum, node) => sum + operationsOf(node), 0);
-  const side = sideBySide[reduces ? 'reductions' : pointsOf(nest, tree, work)];
+  const work = part.nodes.reduce((sum, node) => sum + operationsOf(node), 0);
+  const side = sideBySide[reduces ? 'reductions' : pointsOf(nest, part.nodes, work)];
   const instances = isLeaf(tree) && shared.lanes > 1 && work > side.over && work <= side.upTo ? side.vectors : 1;
   const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
   vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
     const frames = vectors.map((vector) => vectorFrame(frame, range.axis.name, vector));
-    writeBelow(nest, { tree, lanes: shared }, frames);
+    writeBelow(nest, { tree, lanes: shared, part }, frames);
   });
 }
 
-/** Of what kind the points of a tree are that take so much work. */
-function pointsOf(nest: Nest, tree: LoopTree, work: number): 'points' | 'instructions' | 'chains' {
+/** Of what kind the points of maps are that take so much work. */
+function pointsOf(nest: Nest, nodes: readonly LoopNode[], work: number): 'points' | 'instructions' | 'chains' {
   if (cpuModels[nest.target.isa].vectorRegisters < manyRegisters) return 'points';
-  if (nodesOf(nest, tree).flatMap(pointBodies).every(isInstructions)) return 'instructions';
+  if (nodes.flatMap(pointBodies).every(isInstructions)) return 'instructions';
   return work > sideBySide.chains.over ? 'chains' : 'points';
 }
 
@@ -214,15 +231,18 @@ const isInstructions = (body: Body): boolean =>
 interface Below {
   readonly tree: LoopTree;
   readonly lanes: LaneChoice;
+  /** What of an innermost tree is written; all of it, if absent. */
+  readonly part?: LanePart;
 }
 
 /** A tree whose parallel loops are open. Several frames (columns side by side) only where the tree is innermost. */
-function writeBelow(nest: Nest, { tree, lanes }: Below, frames: readonly Frame[]): void {
+function writeBelow(nest: Nest, { tree, lanes, part }: Below, frames: readonly Frame[]): void {
   const over = tree.loops.filter((band) => band.role === 'reduction');
   if (isLeaf(tree)) {
     const own = over.find((band) => band.axis.name === lanes.axis?.name);
     const lane = own === undefined ? {} : { lane: { axis: own.axis.name, lanes: lanes.lanes } };
-    writeSite(nest, { nodes: nodesOf(nest, tree), over, ...lane, ahead: nest.ahead.get(tree) ?? [] }, frames);
+    const { nodes, ahead } = part ?? { nodes: nodesOf(nest, tree), ahead: nest.ahead.get(tree) ?? [] };
+    writeSite(nest, { nodes, over, ...lane, ahead }, frames);
     return;
   }
   invariant(over.length === 0, `group ${nest.group.name}: a reduction loop has loops of its own below it`);

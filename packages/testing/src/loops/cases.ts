@@ -178,6 +178,30 @@ export function largest(count: number, arrays: number): Case {
   return { name: `largest of ${String(arrays)}`, schedule, sizes: none, tolerance: 0 };
 }
 
+/** Two matrices side by side, the left one doubled. */
+export function joined(rows: number, [left, right]: readonly [number, number]): Case {
+  const maker = new ProgramMaker();
+  const [i, j] = [axis('i', rows), axis('j', left + right)];
+  const x = maker.buffer('x', 'input', { shape: [i.extent, int(left)], dtype: f32 });
+  const y = maker.buffer('y', 'input', { shape: [i.extent, int(right)], dtype: f32 });
+  const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
+  const place = (width: number, from: number): Index =>
+    add(multiply(axisIndex(i), int(width)), add(axisIndex(j), int(-from)));
+  maker.map(out, [i, j], (b) => {
+    const isLeft = b.apply('lt', [b.index(axisIndex(j)), b.constant(left, 'i64')]);
+    const isRight = b.apply('ge', [b.index(axisIndex(j)), b.constant(left, 'i64')]);
+    const doubled = b.apply('mul', [b.load(x, f32, place(left, 0), { mask: isLeft }), b.constant(2, f32)]);
+    return b.apply('where', [isLeft, doubled, b.load(y, f32, place(right, left), { mask: isRight })]);
+  });
+  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  return {
+    name: `joined at ${String(left)}`,
+    schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
+    sizes: none,
+    tolerance: 0,
+  };
+}
+
 /** Every so manieth element of an array that ends with the last of them, or all of one backwards. */
 export function apart(count: number, { step, dtype }: { readonly step: number; readonly dtype: DType }): Case {
   const maker = new ProgramMaker();
