@@ -16,9 +16,10 @@ export interface Work {
 }
 /**
  * `divide` is a division or a square root, `random` a word of Philox 4x32 with ten rounds, by its counter; `fromBf16` and `toBf16`
- * are conversions, the latter with halves to even and NaN as it is.
+ * are conversions, the latter with halves to even and NaN as it is; `fromInt8` and `toInt8` are those of f32 from and to int8.
  */
-export type FunctionName = 'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random' | 'fromBf16' | 'toBf16';
+export type FunctionName =
+  'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random' | 'fromBf16' | 'toBf16' | 'fromInt8' | 'toInt8';
 
 export interface Workload {
   readonly suite: string;

@@ -1,6 +1,6 @@
 // What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with
 // non-temporal stores, and with lines that are asked for before they are written; peak float32 multiply-adds; evaluations per second of the functions that were asked for, without
-// memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32, conversions from and to bf16. Each is
+// memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32, conversions from and to bf16 and int8. Each is
 // the best over one thread and all threads, and over two windows.
 #include <atomic>
 #include <thread>
@@ -16,6 +16,7 @@ typedef int Integers __attribute__((vector_size(limits::vectorBytes)));
 typedef unsigned long Words __attribute__((vector_size(limits::vectorBytes)));
 typedef unsigned Bits __attribute__((vector_size(limits::vectorBytes)));
 typedef unsigned short Halves __attribute__((vector_size(limits::vectorBytes / 2)));
+typedef signed char Bytes __attribute__((vector_size(limits::vectorBytes / 4)));
 
 constexpr double windowMs = 15;
 
@@ -166,6 +167,22 @@ inline Halves toBf16(Vector x) {
 #endif
 }
 
+inline Vector fromInt8(Bytes x) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32((__m128i)x));
+#else
+  return __builtin_convertvector(__builtin_convertvector(x, Integers), Vector);
+#endif
+}
+
+inline Bytes toInt8(Vector x) {
+#if defined(__AVX512F__)
+  return (Bytes)_mm512_cvtepi32_epi8(_mm512_cvttps_epi32((__m512)x));
+#else
+  return __builtin_convertvector(__builtin_convertvector(x, Integers), Bytes);
+#endif
+}
+
 /** Products of the lower halves. */
 inline Words productOf(Words x, unsigned long y) {
 #if defined(__AVX512F__)
@@ -236,6 +253,7 @@ constexpr Function functions[] = {
     {"erf", evaluations<erfOf, -3>},           {"log", evaluations<logOf, 1>},
     {"divide", evaluations<quotientOf, 1>},    {"random", randomWords},
     {"fromBf16", evaluations<fromBf16, 1>},    {"toBf16", evaluations<toBf16, 1>},
+    {"fromInt8", evaluations<fromInt8, 1>},    {"toInt8", evaluations<toInt8, 1>},
 };
 
 }  // namespace

@@ -171,6 +171,8 @@ export const chains: readonly ((n: number) => Row)[] = [
     op: 'requantize',
     ranges: [[-100, 100]],
     bytes: 1,
+    // A product and two bounds, which count as multiply-adds, two operations each, since they take the same instructions' place.
+    perElement: { flops: 6, functions: { fromInt8: 1, toInt8: 1 } },
     tolerance: 1e-6,
     value: ([x = 0]) => Math.trunc(Math.min(127, Math.max(0, Math.trunc(x) * 0.75))),
   }),
