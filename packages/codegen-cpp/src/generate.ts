@@ -1,6 +1,6 @@
 // Schedules -> C++: binds each group to a kernel, prints the kernels, and writes one entry per graph that calls them in
 // order. The C ABI of the entry is in docs/architecture.md.
-import { at, Lines, stableHash } from '@tsinductor/base';
+import { Lines, stableHash } from '@tsinductor/base';
 import {
   addressOf,
   BufferDirectory,
@@ -20,7 +20,7 @@ import type {
   WrittenFunctions,
 } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
-import type { Index, Kernel, Schedule } from '@tsinductor/ir';
+import type { Group, Index, Kernel, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
@@ -71,6 +71,11 @@ export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Ke
   return schedule.groups.map((group) => bindGroup(group, schedule, options));
 }
 
+/** What an entry and its readers need to know of a kernel. */
+interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'origins'> {
+  readonly printed: PrintedKernel;
+}
+
 class Generator {
   readonly #target: CpuTarget;
   readonly #dialect: Dialect;
@@ -93,14 +98,12 @@ class Generator {
       directory: new BufferDirectory(schedule),
       wideSteps: this.#wideSteps,
     };
-    const kernels = schedule.groups.map((group) => bindGroup(group, schedule, options));
-    for (const kernel of kernels) verifyKernel(kernel);
-    const printed = kernels.map((kernel) => this.#print(kernel));
+    const kernels = schedule.groups.map((group) => this.#write(group, schedule, options));
     const layout = layoutProgram(schedule, kernels);
-    const entry = this.#writeEntry(layout, kernels, printed);
+    const entry = this.#writeEntry(layout, kernels);
     return {
       entry,
-      kernels: kernels.map(({ notes, origins }, index) => ({ name: at(printed, index).name, notes, origins })),
+      kernels: kernels.map(({ printed: { name }, notes, origins }) => ({ name, notes, origins })),
       workspaceBytes: layout.workspaceBytes,
       constants: layout.constants,
     };
@@ -110,27 +113,30 @@ class Generator {
     return assembleUnits([...this.#kernels.values()], this.#entries, this.#target.units ?? 1);
   }
 
+  /** Keeps no statements: those of all kernels together would be most of what is in memory. */
+  #write(group: Group, schedule: Schedule, options: BindOptions): WrittenKernel {
+    const kernel = bindGroup(group, schedule, options);
+    verifyKernel(kernel);
+    const { buffers, sizes, notes, origins } = kernel;
+    return { buffers, sizes, notes, origins, printed: this.#print(kernel) };
+  }
+
   #print(kernel: Kernel): PrintedKernel {
-    const { origins, notes, name, ...rest } = kernel;
-    const buffers = kernel.buffers.map((buffer) => ({ ...buffer, storage: buffer.storage.kind, size: 0 }));
-    const hash = stableHash({ ...rest, buffers }).slice(0, 8);
-    const base = this.#shares ? 'kernel' : name;
-    const full = `${base}_${hash}`;
-    const known = this.#kernels.get(full);
-    if (known !== undefined) return known;
+    const { origins, notes, name } = kernel;
     const spread = (this.#target.units ?? 1) > 1;
     const printed = printKernel(kernel, {
       dialect: this.#dialect,
-      name: full,
+      name: this.#shares ? 'kernel' : name,
       written: this.#written,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
-    this.#kernels.set(full, printed);
+    // Of equal kernels the first says where it comes from.
+    if (!this.#kernels.has(printed.name)) this.#kernels.set(printed.name, printed);
     return printed;
   }
 
-  #writeEntry(layout: Layout, kernels: readonly Kernel[], printed: readonly PrintedKernel[]): string {
+  #writeEntry(layout: Layout, kernels: readonly WrittenKernel[]): string {
     const { program } = layout.schedule;
     const dialect = this.#dialect;
     const needs: Definition[] = [elementDefinition('i64')];
@@ -149,7 +155,7 @@ class Generator {
     });
     const clocks = this.#target.clocks === true ? openClocks(body, layout, context) : undefined;
     kernels.forEach((kernel, index) => {
-      writeCall(body, { layout, kernel, printed: at(printed, index), context });
+      writeCall(body, { layout, kernel, context });
       clocks?.(index);
     });
     body.line('return status;');
@@ -158,7 +164,11 @@ class Generator {
     lines.block(`extern "C" int ${name}(char *const *buffers, const long *sizes, const Runtime *runtime) {`, () => {
       lines.line(body.toString().trimEnd());
     });
-    this.#entries.push({ text: lines.toString(), definitions: needs, kernels: printed.map((kernel) => kernel.name) });
+    this.#entries.push({
+      text: lines.toString(),
+      definitions: needs,
+      kernels: kernels.map(({ printed }) => printed.name),
+    });
     return name;
   }
 }
@@ -175,13 +185,12 @@ function openClocks(lines: Lines, layout: Layout, { use }: ValueContext): (kerne
 
 interface Call {
   readonly layout: Layout;
-  readonly kernel: Kernel;
-  readonly printed: PrintedKernel;
+  readonly kernel: WrittenKernel;
   readonly context: ValueContext;
 }
 
 /** One kernel's arguments, from the table of addresses, and its call. */
-function writeCall(lines: Lines, { layout, kernel, printed, context }: Call): void {
+function writeCall(lines: Lines, { layout, kernel, context }: Call): void {
   const args = kernel.buffers.map((buffer) => {
     const { position, offset } = addressOf(layout, kernel, buffer);
     const element = elementDefinition(buffer.dtype);
@@ -192,7 +201,8 @@ function writeCall(lines: Lines, { layout, kernel, printed, context }: Call): vo
     return `(${buffer.role === 'read' ? 'const ' : ''}${element.name} *)${address}`;
   });
   const sizes = kernel.sizes.map((size) => safeName(size, context.dialect.reserved));
-  const all = [...args, ...sizes, ...(printed.hasChecks ? ['&status'] : [])];
-  lines.line(`${printed.name}(runtime, {${all.join(', ')}});`);
-  if (printed.hasChecks) lines.line('if (status != 0) return status;');
+  const { hasChecks } = kernel.printed;
+  const all = [...args, ...sizes, ...(hasChecks ? ['&status'] : [])];
+  lines.line(`${kernel.printed.name}(runtime, {${all.join(', ')}});`);
+  if (hasChecks) lines.line('if (status != 0) return status;');
 }

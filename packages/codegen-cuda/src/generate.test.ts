@@ -61,7 +61,7 @@ test('equal kernels are printed once, and the text is the same each time', () =>
 test('a kernel, to be read', () => {
   const { source } = generateCuda(cases.broadcasts(64, 1024).schedule, target);
   expect(source.slice(source.indexOf('extern'))).toMatchInlineSnapshot(`
-   "extern "C" __global__ void __launch_bounds__(256) fused_out_ca4aa557(const f32 *__restrict__ x, const f32 *__restrict__ row, const f32 *__restrict__ column, f32 *__restrict__ out) {
+   "extern "C" __global__ void __launch_bounds__(256) fused_out_dcd994f2(const f32 *__restrict__ x, const f32 *__restrict__ row, const f32 *__restrict__ column, f32 *__restrict__ out) {
      const i64 block = blockIdx.x;
      const i64 blocks = gridDim.x;
      const i64 thread = threadIdx.x;

@@ -1,6 +1,6 @@
 // Schedules -> CUDA C++: binds each group to its kernels and prints them. Out: text and data. A kernel's arguments and the
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
-import { dtypeInfo, stableHash } from '@tsinductor/base';
+import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { addressOf, BufferDirectory, Definitions, layoutProgram, originText, printKernel } from '@tsinductor/codegen';
 import type { ConstantsLayout, Layout, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
@@ -139,21 +139,16 @@ class Generator {
   }
 
   #print(kernel: Kernel): PrintedKernel {
-    const { origins, notes, name, ...rest } = kernel;
-    const buffers = kernel.buffers.map((buffer) => ({ ...buffer, storage: buffer.storage.kind, size: 0 }));
-    const launch = kernel.launch === undefined ? undefined : { ...kernel.launch, blocks: 0 };
-    const hash = stableHash({ ...rest, buffers, launch, sizes: kernel.sizes }).slice(0, 8);
-    const full = `${this.#shares ? 'kernel' : name}_${hash}`;
-    const known = this.#kernels.get(full);
-    if (known !== undefined) return known;
+    const { origins, notes, name } = kernel;
     const printed = printKernel(kernel, {
       dialect: cudaDialect,
       written: this.#written,
-      name: full,
+      name: this.#shares ? 'kernel' : name,
       linkage: 'extern "C" ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
-    this.#kernels.set(full, printed);
+    // Of equal kernels the first says where it comes from.
+    if (!this.#kernels.has(printed.name)) this.#kernels.set(printed.name, printed);
     return printed;
   }
 }

@@ -1,8 +1,9 @@
 // Index expressions as text of a C-like language: 64-bit integer arithmetic with as few parentheses as it needs. With a
 // lane axis the result is a vector, in which the lane axis counts up and other vectors stand under their names.
-import { isNonNegative } from './index-sign.ts';
+import { negate } from '@tsinductor/ir';
 import type { Index, ValueType } from '@tsinductor/ir';
 import type { Definition, Dialect } from './dialect.ts';
+import { isNonNegative } from './index-sign.ts';
 import { safeName } from './names.ts';
 
 export interface IndexContext {
@@ -56,38 +57,31 @@ function printName(name: string, level: number, context: IndexContext): string {
   return parenthesised(`${ramp.text} + ${scalar(text, context)}`, levels.sum, level);
 }
 
+/** What is added, then what is subtracted. */
 function printSum(items: readonly Index[], context: IndexContext): string {
   let text = '';
-  const ordered = [
-    ...items.filter((item) => negated(item) === undefined),
-    ...items.filter((item) => negated(item) !== undefined),
-  ];
-  for (const item of ordered) {
-    const negative = negated(item);
-    if (text === '') text = print(item, levels.sum, context);
-    else if (negative !== undefined) text += ` - ${print(negative, levels.product, context)}`;
-    else text += ` + ${print(item, levels.sum, context)}`;
+  for (const item of items) {
+    if (isNegative(item)) continue;
+    text += `${text === '' ? '' : ' + '}${print(item, levels.sum, context)}`;
+  }
+  for (const item of items) {
+    if (!isNegative(item)) continue;
+    text += text === '' ? print(item, levels.sum, context) : ` - ${print(negate(item), levels.product, context)}`;
   }
   return text;
 }
 
-/** What is subtracted by a term with a negative constant. */
-function negated(item: Index): Index | undefined {
-  if (item.kind === 'int' && item.value < 0) return { kind: 'int', value: -item.value };
-  if (item.kind !== 'product') return undefined;
-  const [first, ...rest] = item.items;
-  if (first?.kind !== 'int' || first.value >= 0) return undefined;
-  if (first.value === -1 && rest.length === 1 && rest[0] !== undefined) return rest[0];
-  return first.value === -1
-    ? { kind: 'product', items: rest }
-    : { kind: 'product', items: [{ kind: 'int', value: -first.value }, ...rest] };
+/** Whether an item of a sum has a negative coefficient. */
+function isNegative(item: Index): boolean {
+  const first = item.kind === 'product' ? item.items[0] : item;
+  return first?.kind === 'int' && first.value < 0;
 }
 
 /** Factors with their constant last, as one writes it: i * 4096. */
 function printProduct(items: readonly Index[], context: IndexContext): string {
-  const constants = items.filter((item) => item.kind === 'int');
-  const others = items.filter((item) => item.kind !== 'int');
-  return [...others, ...constants].map((item) => print(item, levels.primary, context)).join(' * ');
+  const [first] = items;
+  const ordered = first?.kind === 'int' ? [...items.slice(1), first] : items;
+  return ordered.map((item) => print(item, levels.primary, context)).join(' * ');
 }
 
 function printExtreme(items: readonly Index[], name: 'minimum' | 'maximum', context: IndexContext): string {

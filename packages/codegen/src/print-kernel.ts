@@ -1,26 +1,18 @@
 // A kernel as text in a dialect. In: a verified Kernel. Out: its functions, and the prelude definitions they use.
-//
-// A kernel is one function, and one more for the body of each of its parallel loops; how they take the kernel's buffers
-// and sizes is the dialect's answer.
-import { get, Lines } from '@tsinductor/base';
+import { Lines } from '@tsinductor/base';
 import { visitStatements } from '@tsinductor/ir';
 import type { Condition, Kernel, Stmt } from '@tsinductor/ir';
 import type { WrittenFunctions } from './decomposed-function.ts';
 import { Definitions } from './dialect.ts';
-import type { Definition, Dialect, Expression, KernelFrame, ParameterText } from './dialect.ts';
-import { commentText, originText, safeName, usedBy } from './names.ts';
+import type { Definition, Dialect, Expression, ParameterText } from './dialect.ts';
+import { frameKernel } from './frame-kernel.ts';
+import type { FramedKernel } from './frame-kernel.ts';
+import { commentText, originText, safeName } from './names.ts';
 import { spellEffect, spellHardware } from './print-hardware.ts';
 import { printAccess, printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
-export interface PrintedKernel {
-  readonly name: string;
-  /** What must be declared before it. */
-  readonly struct: string;
-  /** Its prototype, without the semicolon. */
-  readonly prototype: string;
-  /** Its functions, the kernel's own last. */
-  readonly text: string;
+export interface PrintedKernel extends FramedKernel {
   readonly definitions: readonly Definition[];
   readonly hasChecks: boolean;
   /** Whether it takes a log, as its last parameter. */
@@ -31,7 +23,7 @@ export interface PrintedKernel {
 
 export interface PrintOptions {
   readonly dialect: Dialect;
-  /** The name in the text: unique in the unit. */
+  /** What the name in the text begins with. */
   readonly name: string;
   /** What stands before the kernel's return type: its linkage. */
   readonly linkage: string;
@@ -42,8 +34,6 @@ export interface PrintOptions {
 
 interface Printer extends ValueContext {
   readonly lines: Lines;
-  readonly kernel: Kernel;
-  readonly name: string;
   readonly vectors: Set<string>;
 }
 
@@ -60,52 +50,26 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
   if (hasChecks) parameters.push(statusParameter);
   if (log !== undefined) parameters.push(logParameter(log.text));
   use(log?.needs ?? []);
-  const frame = dialect.frame({
-    name,
-    linkage,
-    parameters,
-    launch: kernel.launch,
-  });
-  const printer: Printer = {
-    dialect,
-    kernel,
-    name,
-    vectors,
-    lines: new Lines(),
-    use,
-    isVector: (candidate) => vectors.has(candidate),
-    written,
-  };
-  const bodies = new Map<Stmt, string>();
-  for (const statement of kernel.body) {
-    if (statement.kind !== 'parallel') continue;
-    const body = bodies.size === 0 ? `${name}_part` : `${name}_part${String(bodies.size + 1)}`;
-    bodies.set(statement, body);
-    printPart(printer, statement, { name: body, frame });
-  }
-  const own = new Map(
-    kernel.body.flatMap((statement) =>
-      statement.kind === 'parallel' ? [] : [[statement, blockText(printer, [statement])] as const],
-    ),
-  );
-  printer.lines.block(`${frame.prototype} {`, () => {
-    for (const line of frame.opening(usedBy([...own.values()].join('')))) printer.lines.line(line);
-    for (const statement of kernel.body) {
-      const body = bodies.get(statement);
-      if (body === undefined || statement.kind !== 'parallel') printer.lines.line(get(own, statement).trimEnd());
-      else printParallel(printer, statement, body);
-    }
-  });
+  const isVector = (candidate: string): boolean => vectors.has(candidate);
+  const printer: Printer = { dialect, vectors, lines: new Lines(), use, isVector, written };
+  const texts = statementTexts(kernel, printer);
   return {
-    name,
-    struct: frame.struct,
-    prototype: frame.prototype,
-    text: printer.lines.toString(),
+    ...frameKernel(name, { kernel, parameters, linkage, texts, context: printer }),
     definitions: definitions.list,
     hasChecks,
     hasLog: log !== undefined,
     comment: comment === '' ? '' : `// ${commentText(comment)}\n`,
   };
+}
+
+/** Bodies of parallel loops first: they stand before the kernel's own function. */
+function statementTexts({ body }: Kernel, printer: Printer): ReadonlyMap<Stmt, string> {
+  const texts = new Map<Stmt, string>();
+  for (const statement of body)
+    if (statement.kind === 'parallel') texts.set(statement, blockText(printer, statement.body));
+  for (const statement of body)
+    if (statement.kind !== 'parallel') texts.set(statement, blockText(printer, [statement]));
+  return texts;
 }
 
 const statusParameter: ParameterText = {
@@ -154,32 +118,6 @@ function blockText(printer: Printer, block: readonly Stmt[]): string {
   const lines = new Lines();
   for (const statement of block) printStatement({ ...printer, lines }, statement);
   return lines.toString();
-}
-
-function printPart(
-  printer: Printer,
-  statement: Stmt & { readonly kind: 'parallel' },
-  { name, frame }: { readonly name: string; readonly frame: KernelFrame },
-): void {
-  const { lines } = printer;
-  const { begin, end } = statement;
-  lines.block(`${frame.part.prototype({ name, begin, end })} {`, () => {
-    const text = blockText(printer, statement.body);
-    for (const line of frame.part.opening(usedBy(text))) lines.line(line);
-    if (text !== '') lines.line(text.trimEnd());
-  });
-  lines.line();
-}
-
-function printParallel(printer: Printer, statement: Stmt & { readonly kind: 'parallel' }, body: string): void {
-  const call = printer.dialect.parallelCall({
-    kernel: printer.name,
-    body,
-    total: printScalarIndex(statement.total, printer),
-    grain: printScalarIndex(statement.grain, printer),
-  });
-  printer.use(call.needs);
-  printer.lines.line(`${call.text};`);
 }
 
 const conditionOperators: Readonly<Record<Condition['kind'], string>> = { less: '<', equal: '==', notEqual: '!=' };

@@ -200,7 +200,8 @@ class Fusion {
   /** What keeps two clusters apart whatever their loops are. */
   #obstacle(a: Cluster, b: Cluster, link: Link): string | undefined {
     const { kind } = link;
-    const alone = [...a.nodes, ...b.nodes].map(({ node }) => aloneBecause(node)).find((reason) => reason !== undefined);
+    // What stays alone is in no cluster of several.
+    const alone = aloneBecause(at(a.nodes, 0).node) ?? aloneBecause(at(b.nodes, 0).node);
     if (alone !== undefined) return alone;
     const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
     if (product !== undefined) return product;

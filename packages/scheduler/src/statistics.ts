@@ -51,20 +51,25 @@ function statisticsOf(group: Group, { facts, needed }: Counting): GroupStatistic
   const locals = new Set(group.locals.map(({ buffer }) => buffer));
   const outer = new Set(group.nest.loops.map(({ axis }) => axis.name));
   const nests = innermost(group.nest).map((refs) => refs.map(({ node }) => at(group.nodes, node)));
-  const count = (accesses: (node: LoopNode) => readonly Access[], mayCount: MayCount): Moved => {
-    const touches = nests.map((nodes) => {
-      const here = new Set(nodes.flatMap((node) => node.outs));
-      const counted = nodes.flatMap(accesses).filter(({ buffer }) => !locals.has(buffer) && mayCount(buffer, here));
+  const isShared = ({ buffer }: Access): boolean => !locals.has(buffer);
+  const accesses = nests.map((nodes) => ({
+    here: new Set(nodes.flatMap((node) => node.outs)),
+    read: nodes.flatMap(readsOf).filter(isShared),
+    written: nodes.flatMap(writesOf).filter(isShared),
+  }));
+  const count = (kind: 'read' | 'written', mayCount: MayCount): Moved => {
+    const touches = accesses.map((nest) => {
+      const counted = nest[kind].filter(({ buffer }) => mayCount(buffer, nest.here));
       return touchesOf(counted, { outer, facts });
     });
     return movedBy(touches, facts);
   };
   const made = new Set(group.writes);
-  const reads = count(readsOf, (buffer) => !made.has(buffer));
+  const reads = count('read', (buffer) => !made.has(buffer));
   // What it reads again of its own, and what it writes for itself alone, another kernel could do without.
-  const again = count(readsOf, (buffer, here) => made.has(buffer) && !here.has(buffer));
-  const results = count(writesOf, (buffer) => needed.has(buffer));
-  const spilled = count(writesOf, (buffer) => !needed.has(buffer));
+  const again = count('read', (buffer, here) => made.has(buffer) && !here.has(buffer));
+  const results = count('written', (buffer) => needed.has(buffer));
+  const spilled = count('written', (buffer) => !needed.has(buffer));
   return {
     readBytes: add(reads.moved, again.fromMemory),
     writtenBytes: add(results.moved, spilled.moved),
@@ -136,9 +141,12 @@ interface Moved {
   readonly fromMemory: Index;
 }
 
+const nothing: Moved = { moved: int(0), least: int(0), fromMemory: int(0) };
+
 /** What nests that run one after another move together. */
 function movedBy(nests: readonly Touches[], facts: Facts): Moved {
   const buffers = [...new Set(nests.flatMap((nest) => [...nest.keys()]))];
+  if (buffers.length === 0) return nothing;
   const bytesOf = (buffer: BufferId, elements: Index): Index =>
     multiply(elements, int(dtypeInfo[facts.decl(buffer).dtype].bytes));
   const perIteration = buffers.flatMap((buffer) => nests.map((nest) => bytesOf(buffer, nest.get(buffer)?.inside ?? int(0)))); // prettier-ignore

@@ -48,13 +48,10 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
   const kernels = programs.map((program) => {
     const kernel = bindBlock(program, target);
     verifyKernel(kernel);
-    const { origins, notes, name, ...rest } = kernel;
-    const full = `${name}_${stableHash(rest).slice(0, 8)}`;
-    const known = printed.get(full);
-    const text = known ?? printKernel(kernel, {
-      dialect, written, name: full, linkage: 'static ', comment: `${originText(origins)}: ${notes.join('; ')}`,
-    }); // prettier-ignore
-    printed.set(full, text);
+    const { origins, notes, name } = kernel;
+    const comment = `${originText(origins)}: ${notes.join('; ')}`;
+    const text = printKernel(kernel, { dialect, written, name, linkage: 'static ', comment });
+    if (!printed.has(text.name)) printed.set(text.name, text);
     const entry = entryText(program, kernel, text);
     entries.set(entry.name, entry.text);
     names.push(entry.name);

@@ -2,13 +2,13 @@
 // [k][row] where rows lie side by side in memory and [row][k] elsewhere. Values are widened to the accumulated dtype.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import { difference, evaluateBody, named, staticValue, widen } from '@tsinductor/codegen';
-import { add, int, minimum, multiply } from '@tsinductor/ir';
+import { add, int, minimum, multiply, subtract } from '@tsinductor/ir';
 import type { Axis, Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../target.ts';
 import { stepAlong } from './contract-plan.ts';
 import type { Operand } from './contract-plan.ts';
 import type { Part } from './contract-blocks.ts';
-import { converted, placeAt, subtractPlaces } from './contract-tile.ts';
+import { converted, placeAt } from './contract-tile.ts';
 import type { Packed, Product } from './contract-tile.ts';
 import { laneBytes } from './lane-choice.ts';
 import { bindAxis, evaluationAt, vectorLoop } from './nest.ts';
@@ -125,7 +125,7 @@ function loadPoint(
   const access = {
     buffer: nest.memory.parameter(operand.buffer).name,
     at: near,
-    step: subtractPlaces(at(add(vector.at, int(1))), near),
+    step: subtract(at(add(vector.at, int(1))), near),
     align: dtypeInfo[operand.dtype].bytes,
     ...(count === undefined || lanes === 1 ? {} : { count }),
   };
@@ -168,7 +168,7 @@ function transposed(nest: Nest, copy: Copy, target: Target): void {
         from: {
           buffer: memory.parameter(operand.buffer).name,
           at: near,
-          step: subtractPlaces(point(add(column, int(1)), row), near),
+          step: subtract(point(add(column, int(1)), row), near),
         },
         to: {
           buffer: target.buffer,

@@ -3,7 +3,7 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { mapIndex, named } from '@tsinductor/codegen';
-import { add, int, multiply } from '@tsinductor/ir';
+import { add, int, multiply, subtract } from '@tsinductor/ir';
 import type { Access, Index, Value } from '@tsinductor/ir';
 import { scratchAccess, writeEpilogue } from './contract-epilogue.ts';
 import type { Epilogue } from './contract-epilogue.ts';
@@ -145,7 +145,7 @@ function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; 
   const access: Access = {
     buffer: memory.parameter(b.buffer).name,
     at: near,
-    step: subtractPlaces(next, near),
+    step: subtract(next, near),
     align: dtypeInfo[b.dtype].bytes,
     ...partial,
   };
@@ -183,8 +183,6 @@ export function converted(nest: Nest, value: Value, dtype: Value['type']['dtype'
     nest.writer.depth,
   );
 }
-
-export const subtractPlaces = (next: Index, near: Index): Index => add(next, multiply(int(-1), near));
 
 function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k'>): void {
   const { epilogue, oriented } = product;
@@ -247,7 +245,7 @@ function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds,
   const { lanes } = plan;
   const column = columnAt(plan, tile, vector);
   const near = resultPlace(product, rowAt(tile, row), column);
-  const step = subtractPlaces(resultPlace(product, rowAt(tile, row), add(column, int(1))), near);
+  const step = subtract(resultPlace(product, rowAt(tile, row), add(column, int(1))), near);
   const partial =
     lanes > 1 && vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
   const access: Access = {

@@ -146,17 +146,17 @@ function hasWideSteps(body: Body, node: Scalar & { readonly kind: 'apply' }, ste
 
 /** Every access of a node: where it reads, and where it writes. */
 export function accessesOf(node: LoopNode): readonly NodeAccess[] {
-  const loads = pointBodies(node).flatMap((body) =>
-    body.nodes.flatMap((scalar): NodeAccess[] =>
-      scalar.kind === 'load' ? [{ buffer: scalar.buffer, at: scalar.at, load: scalar.dtype }] : [],
-    ),
-  );
-  const stores =
-    node.kind === 'reduce' ? [] : node.writes.map((index, slot) => ({ buffer: at(node.outs, slot), at: index }));
-  return [...loads, ...stores];
+  const accesses: NodeAccess[] = [];
+  for (const body of pointBodies(node)) {
+    for (const scalar of body.nodes)
+      if (scalar.kind === 'load') accesses.push({ buffer: scalar.buffer, at: scalar.at, load: scalar.dtype });
+  }
+  if (node.kind === 'reduce') return accesses;
+  node.writes.forEach((index, slot) => accesses.push({ buffer: at(node.outs, slot), at: index }));
+  return accesses;
 }
 
-interface NodeAccess {
+export interface NodeAccess {
   readonly buffer: BufferId;
   readonly at: Index;
   /** What is read; undefined where it is a store. */
@@ -165,12 +165,14 @@ interface NodeAccess {
 
 /** About how many machine operations a point of `node` takes. */
 export function operationsOf(node: LoopNode): number {
-  const costs = pointBodies(node).flatMap((body) =>
-    body.nodes.map((scalar) =>
-      scalar.kind === 'apply' ? (pointwise[scalar.op].traits.cost ?? 1) : scalar.kind === 'load' ? 0.5 : 0.1,
-    ),
-  );
-  return 0.5 + costs.reduce((left, right) => left + right, 0);
+  let operations = 0;
+  for (const body of pointBodies(node)) for (const scalar of body.nodes) operations += costOf(scalar);
+  return 0.5 + operations;
+}
+
+function costOf(scalar: Scalar): number {
+  if (scalar.kind === 'apply') return pointwise[scalar.op].traits.cost ?? 1;
+  return scalar.kind === 'load' ? 0.5 : 0.1;
 }
 
 /** Lanes for `axis`: a full vector, or the next power of two where the axis is shorter than that. */
@@ -180,9 +182,23 @@ export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], { target, wid
   return extent === undefined ? full : Math.min(full, nextPowerOfTwo(extent));
 }
 
-export interface Candidates {
-  readonly bands: readonly LoopBand[];
+/** What runs at each point of a nest, whichever axis has the lanes. */
+export interface PointWork {
   readonly nodes: readonly LoopNode[];
+  readonly accesses: readonly NodeAccess[];
+  readonly operations: number;
+}
+
+export const pointWork = (nodes: readonly LoopNode[]): PointWork => ({
+  nodes,
+  accesses: nodes.flatMap(accessesOf),
+  operations: nodes.reduce((sum, node) => sum + operationsOf(node), 0),
+});
+
+export interface Candidates {
+  /** Loops along which accesses may be turned in tiles. */
+  readonly bands: readonly LoopBand[];
+  readonly work: PointWork;
   readonly machine: LaneMachine;
 }
 
@@ -190,13 +206,14 @@ export interface Candidates {
 export const cyclesAlong = (band: LoopBand, candidates: Candidates): number => costAlong(band, candidates).cycles;
 
 /** How many lanes a band's axis gives, and what they cost per point. */
-function costAlong(band: LoopBand, { bands, nodes, machine }: Candidates): Omit<LaneChoice, 'axis'> {
+function costAlong(band: LoopBand, { bands, work, machine }: Candidates): Omit<LaneChoice, 'axis'> {
+  const { nodes } = work;
   const lanes = lanesAlong(band.axis, nodes, machine);
   const extent = Math.max(1, typicalValue(band.axis.extent));
   const used = extent / (Math.ceil(extent / lanes) * lanes);
   const turned = (index: Index): boolean =>
     bands.some((other) => other !== band && canTurn({ band, other, index }, { nodes, lanes }));
-  const accesses = nodes.flatMap(accessesOf).map(({ at: index, load }) => {
+  const accesses = work.accesses.map(({ at: index, load }) => {
     const step = strideAlong(index, band.axis.name);
     if (step === 1) return 0.7;
     if (step === 0) return load === undefined ? lanes : 0.3;
@@ -205,8 +222,7 @@ function costAlong(band: LoopBand, { bands, nodes, machine }: Candidates): Omit<
     const { bytes } = dtypeInfo[load];
     return isSpread(machine.target.isa, { lanes, bytes }, step) ? 2 * Math.abs(step ?? 0) : lanes;
   });
-  const work = nodes.reduce((sum, node) => sum + operationsOf(node), 0);
-  const cycles = (work + accesses.reduce((left, right) => left + right, 0)) / (lanes * used);
+  const cycles = (work.operations + accesses.reduce((left, right) => left + right, 0)) / (lanes * used);
   const merges = nodes.filter((node) => node.kind === 'reduce').length * Math.log2(lanes) * 4;
   return { lanes, cycles: cycles + (band.role === 'reduction' ? merges / extent : 0) };
 }
@@ -237,11 +253,11 @@ export function canTurn(
 /** The best of `bands` to vectorise for `nodes`, all of which run below them. */
 export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode[], machine: LaneMachine): LaneChoice {
   const scans = new Set(nodes.flatMap((node) => (node.kind === 'scan' ? node.over.map((axis) => axis.name) : [])));
-  const work = nodes.reduce((sum, node) => sum + operationsOf(node) + accessesOf(node).length, 0);
-  let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work };
+  const work = pointWork(nodes);
+  let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work.operations + work.accesses.length };
   for (const band of bands.toReversed()) {
     if (scans.has(band.axis.name) || lanesFor(machine.target.isa, 4) === 1) continue;
-    const { lanes, cycles } = costAlong(band, { bands, nodes, machine });
+    const { lanes, cycles } = costAlong(band, { bands, work, machine });
     if (lanes > 1 && cycles < best.cycles) best = { axis: band.axis, lanes, cycles };
   }
   return best;

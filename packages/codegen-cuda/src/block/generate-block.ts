@@ -1,7 +1,7 @@
 // Block IR -> CUDA: the bound kernels, printed, and what launching them takes. A program's table of addresses is its buffer
 // parameters in order, and one more with 8 bytes for each scalar argument: integers as i64, floats as the bits of an f64. Its
 // sizes are the grid's three, the bytes of each buffer, and those words.
-import { at, stableHash } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import { bufferName, blockSizes, originText, printKernel } from '@tsinductor/codegen';
 import type { PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
 import { int, sizeSymbol, verifyKernel } from '@tsinductor/ir';
@@ -31,12 +31,10 @@ export function generateCudaBlocks(programs: readonly BlockProgram[], target: Bl
   const described = programs.map((program, position): Omit<CudaProgram, 'source'> => {
     const kernel = at(kernels, position);
     verifyKernel(kernel);
-    const { origins, notes, name, ...rest } = kernel;
-    const full = `${name}_${stableHash(rest).slice(0, 8)}`;
-    const text = printed.get(full) ?? printKernel(kernel, {
-      dialect: cudaDialect, written, name: full, linkage: 'extern "C" ', comment: `${originText(origins)}: ${notes.join('; ')}`,
-    }); // prettier-ignore
-    printed.set(full, text);
+    const { origins, notes, name } = kernel;
+    const comment = `${originText(origins)}: ${notes.join('; ')}`;
+    const text = printKernel(kernel, { dialect: cudaDialect, written, name, linkage: 'extern "C" ', comment });
+    if (!printed.has(text.name)) printed.set(text.name, text);
     return describe(program, { kernel, text, target });
   });
   return { source: sourceText([...printed.values()]), programs: described, kernels };

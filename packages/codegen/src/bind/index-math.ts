@@ -1,11 +1,9 @@
 // Index arithmetic as the strategies use it: rebuilding an expression over other names, rounding, static values.
 import {
-  add,
   axisIndex,
   ceilDivide,
   coefficientOf,
   floorDivide,
-  freeAxes,
   int,
   maximum,
   minimum,
@@ -13,6 +11,7 @@ import {
   multiply,
   rangeOf,
   subtract,
+  sum,
 } from '@tsinductor/ir';
 import type { Axis, Index, ScalarId } from '@tsinductor/ir';
 
@@ -33,7 +32,7 @@ export function mapIndex(index: Index, map: IndexMap): Index {
     case 'indirect':
       return map.indirect(index.value, mapIndex(index.extent, map));
     case 'sum':
-      return items(index.items).reduce((left, right) => add(left, right));
+      return sum(items(index.items));
     case 'product':
       return items(index.items).reduce((left, right) => multiply(left, right));
     case 'min':
@@ -82,9 +81,9 @@ export function typicalValue(index: Index): number {
 
 /** The step of `index` along an axis, where it is the same number everywhere; undefined where it is not. */
 export function strideAlong(index: Index, axis: string): number | undefined {
-  if (!freeAxes(index).has(axis)) return hasIndirect(index) ? undefined : 0;
   const step = coefficientOf(index, axis);
-  return step?.kind === 'int' ? step.value : undefined;
+  if (step?.kind !== 'int') return undefined;
+  return step.value === 0 && hasIndirect(index) ? undefined : step.value;
 }
 
 /** The largest multiple of `unit` that is not above `index`. */

@@ -21,42 +21,40 @@ export function distinctOrigins(origins: readonly Origin[]): readonly Origin[] {
   });
 }
 
-function namesIn(body: readonly Stmt[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  visitStatements(body, (statement) => {
-    for (const value of statementValues(statement)) {
-      visitValue(value, (inner) => {
-        if (inner.kind === 'load') names.add(inner.access.buffer);
-      });
-    }
-    for (const name of storedBy(statement)) names.add(name);
-    if (statement.kind === 'prefetch') names.add(statement.buffer);
-    if (statement.kind === 'copyAsync') names.add(statement.from.buffer);
-    if (statement.kind === 'transpose') names.add(statement.from.buffer);
-  });
-  return names;
+function addLoaded(statement: Stmt, names: Set<string>): void {
+  for (const value of statementValues(statement)) {
+    visitValue(value, (inner) => {
+      if (inner.kind === 'load') names.add(inner.access.buffer);
+    });
+  }
+  if (statement.kind === 'prefetch') names.add(statement.buffer);
+  if (statement.kind === 'copyAsync' || statement.kind === 'transpose') names.add(statement.from.buffer);
 }
 
-function storedBy(statement: Stmt): readonly string[] {
+function storedBy(statement: Stmt): string | undefined {
   if (statement.kind === 'store' || statement.kind === 'atomic' || statement.kind === 'fetch')
-    return [statement.access.buffer];
-  return statement.kind === 'transpose' ? [statement.to.buffer] : [];
+    return statement.access.buffer;
+  return statement.kind === 'transpose' ? statement.to.buffer : undefined;
 }
 
 /** The buffers that the body touches, with what it does to them. */
 export function usedBuffers(buffers: readonly KernelBuffer[], body: readonly Stmt[]): readonly KernelBuffer[] {
-  const names = namesIn(body);
+  const loaded = new Set<string>();
   const stored = new Set<string>();
   visitStatements(body, (statement) => {
-    for (const name of storedBy(statement)) stored.add(name);
+    addLoaded(statement, loaded);
+    const name = storedBy(statement);
+    if (name !== undefined) stored.add(name);
   });
   return buffers
-    .filter((buffer) => names.has(buffer.name))
+    .filter(({ name }) => loaded.has(name) || stored.has(name))
     .map((buffer) => ({ ...buffer, role: stored.has(buffer.name) ? buffer.role : 'read' }));
 }
 
 /** The symbolic sizes that the body and `others` mention, in the program's order. */
 export function sizesOf(body: readonly Stmt[], schedule: Schedule, others: readonly Index[] = []): readonly string[] {
+  // Nothing to look for; a size from elsewhere would break a law of the kernel, which is verified.
+  if (schedule.program.sizes.length === 0) return [];
   const used = new Set<string>(others.flatMap((index) => [...freeSizes(index)]));
   visitStatements(body, (statement) => {
     for (const index of statementIndexes(statement)) for (const size of freeSizes(index)) used.add(size);

@@ -10,6 +10,7 @@ export const minimum = (a: Index, b: Index): Index => extremum('min', a, b);
 export const maximum = (a: Index, b: Index): Index => extremum('max', a, b);
 
 function extremum(kind: Extremum, a: Index, b: Index): Index {
+  if (a.kind === 'int' && b.kind === 'int') return a.value < b.value === (kind === 'min') ? a : b;
   const items = [...itemsOf(kind, a), ...itemsOf(kind, b)].sort(compareIndex);
   const distinct = items.filter((item, position) => position === 0 || !equal(item, at(items, position - 1)));
   const left = distinct.reduce<readonly Index[]>((kept, item) => {

@@ -1,5 +1,6 @@
 // The total order of index expressions, by structure: what keeps sums and products canonical. Axes come first, by name,
 // then what is computed from them, sizes, and numbers last.
+import { at } from '@tsinductor/base';
 import type { Index } from '../index-expr.ts';
 
 const rank: Readonly<Record<Index['kind'], number>> = {
@@ -27,6 +28,28 @@ export function compareLists(a: readonly Index[], b: readonly Index[]): number {
   }
   return b.length - a.length;
 }
+
+/** The order of items of a sum: by their factors, whatever their coefficients are. */
+export function compareTerms(a: Index, b: Index): number {
+  const [from, start] = [firstFactor(a), firstFactor(b)];
+  const [count, other] = [factorCount(a), factorCount(b)];
+  for (let factor = 0; factor < count && factor < other; factor += 1) {
+    const order = compareIndex(factorAt(a, from + factor), factorAt(b, start + factor));
+    if (order !== 0) return order;
+  }
+  return other - count;
+}
+
+/** A product has its coefficient first, if that is not 1. */
+const firstFactor = (index: Index): number => (index.kind === 'product' && index.items[0]?.kind === 'int' ? 1 : 0);
+
+function factorCount(index: Index): number {
+  if (index.kind === 'int') return 0;
+  return index.kind === 'product' ? index.items.length - firstFactor(index) : 1;
+}
+
+const factorAt = (index: Index, position: number): Index =>
+  index.kind === 'product' ? at(index.items, position) : index;
 
 /** Negative, zero or positive: zero exactly for equal expressions. */
 export function compareIndex(a: Index, b: Index): number {

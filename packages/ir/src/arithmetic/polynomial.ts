@@ -6,7 +6,7 @@ import { at } from '@tsinductor/base';
 import { badIndex, sizeOverflow } from '../errors.ts';
 import type { Axis, Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
-import { compareIndex, compareLists, equal } from './order.ts';
+import { compareIndex, compareLists, compareTerms, equal } from './order.ts';
 
 /** A coefficient (never 0) times atoms in canonical order; no atoms for a number. */
 export interface Term {
@@ -86,40 +86,76 @@ export function fromTerms(terms: readonly Term[]): Index {
   return fromOrdered(joinDivisions(joined.filter(({ coefficient }) => coefficient !== 0)));
 }
 
-/** Two ordered lists of terms in one pass. */
-function mergeTerms(a: readonly Term[], b: readonly Term[]): readonly Term[] {
-  const merged: Term[] = [];
+/** What a sum is made of, in order: an expression that is none is the sum of itself, 0 of nothing. */
+function itemsOf(index: Index): readonly Index[] {
+  if (index.kind === 'sum') return index.items;
+  return index.kind === 'int' && index.value === 0 ? none : [index];
+}
+
+/** The sum of items that are ordered and distinct, but for the law of divisions. */
+function fromItems(items: readonly Index[]): Index {
+  if (items.some(isDivided)) return fromOrdered(joinDivisions(items.map(termOf)));
+  if (items.length === 0) return int(0);
+  return items.length === 1 ? at(items, 0) : { kind: 'sum', items };
+}
+
+/** Whether an item of a sum has a quotient or a remainder among its factors. */
+const isDivided = (item: Index): boolean =>
+  item.kind === 'product' ? item.items.some(isDivided) : item.kind === 'mod' || item.kind === 'floorDiv';
+
+/** Two ordered lists of items in one pass: those of a + by * b. */
+function mergeItems(a: readonly Index[], b: readonly Index[], by: 1 | -1 = 1): readonly Index[] {
+  const merged: Index[] = [];
+  const signed = (item: Index): Index => (by === 1 ? item : withCoefficient(item, -coefficientOfItem(item)));
   let right = 0;
-  for (const term of a) {
-    let next = b[right];
-    while (next !== undefined && compareLists(next.factors, term.factors) < 0) {
-      merged.push(next);
-      next = b[++right];
-    }
-    if (next === undefined || compareLists(next.factors, term.factors) > 0) {
-      merged.push(term);
+  for (const item of a) {
+    for (; right < b.length && compareTerms(at(b, right), item) < 0; right += 1) merged.push(signed(at(b, right)));
+    const next = b[right];
+    if (next === undefined || compareTerms(next, item) > 0) {
+      merged.push(item);
       continue;
     }
     right += 1;
-    const coefficient = safe(term.coefficient + next.coefficient);
-    if (coefficient !== 0) merged.push({ coefficient, factors: term.factors });
+    const coefficient = safe(coefficientOfItem(item) + by * coefficientOfItem(next));
+    if (coefficient !== 0) merged.push(withCoefficient(item, coefficient));
   }
-  return [...merged, ...b.slice(right)];
+  for (; right < b.length; right += 1) merged.push(signed(at(b, right)));
+  return merged;
 }
+
+function coefficientOfItem(item: Index): number {
+  const first = item.kind === 'product' ? at(item.items, 0) : item;
+  return first.kind === 'int' ? first.value : 1;
+}
+
+const withCoefficient = (item: Index, coefficient: number): Index =>
+  fromTerm({ coefficient, factors: termOf(item).factors });
 
 export function add(a: Index, b: Index): Index {
   if (a.kind === 'int' && a.value === 0) return b;
   if (b.kind === 'int' && b.value === 0) return a;
   if (a.kind === 'int' && b.kind === 'int') return int(a.value + b.value);
-  return fromOrdered(joinDivisions(mergeTerms(termsOf(a), termsOf(b))));
+  return fromItems(mergeItems(itemsOf(a), itemsOf(b)));
 }
 
 export const negate = (a: Index): Index => multiply(int(-1), a);
 
-export const subtract = (a: Index, b: Index): Index => (a === b ? int(0) : add(a, negate(b)));
+export function subtract(a: Index, b: Index): Index {
+  if (a.kind === 'int' && b.kind === 'int') return int(a.value - b.value);
+  return a === b ? int(0) : fromItems(mergeItems(itemsOf(a), itemsOf(b), -1));
+}
 
 /** The sum of many, ordered once. */
-export const sum = (items: readonly Index[]): Index => fromTerms(items.flatMap(termsOf));
+export const sum = (items: readonly Index[]): Index => fromItems(mergeAll(items));
+
+/** The items of all, halves merged. */
+function mergeAll(indexes: readonly Index[]): readonly Index[] {
+  const [first] = indexes;
+  if (first === undefined) return none;
+  if (indexes.length === 1) return itemsOf(first);
+  const half = indexes.length >> 1;
+  return mergeItems(mergeAll(indexes.slice(0, half)), mergeAll(indexes.slice(half)));
+}
 
 export function multiply(a: Index, b: Index): Index {
   if (a.kind === 'int' && b.kind === 'int') return int(a.value * b.value);
@@ -133,10 +169,11 @@ export function multiply(a: Index, b: Index): Index {
 }
 
 /** A multiple keeps the order of terms. */
-const scale = (index: Index, by: number): Index =>
-  by === 0
-    ? int(0)
-    : fromOrdered(termsOf(index).map(({ coefficient, factors }) => ({ coefficient: safe(coefficient * by), factors })));
+function scale(index: Index, by: number): Index {
+  if (by === 0) return int(0);
+  const items = itemsOf(index).map((item) => withCoefficient(item, safe(coefficientOfItem(item) * by)));
+  return items.length === 1 ? at(items, 0) : { kind: 'sum', items };
+}
 
 export const product = (items: readonly Index[]): Index => items.reduce(multiply, int(1));
 

@@ -2,8 +2,7 @@
 import type { Axis, Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { printIndex } from '../print/print-index.ts';
-import { fromTerms, termOf } from './polynomial.ts';
-import type { Term } from './polynomial.ts';
+import { add, fromTerm, int, termOf } from './polynomial.ts';
 
 const none: readonly Index[] = [];
 
@@ -91,18 +90,24 @@ function mentions(index: Index, axis: string): boolean {
  */
 export function coefficientOf(index: Index, axis: Axis | string): Index | undefined {
   const name = typeof axis === 'string' ? axis : axis.name;
-  const slopes: Term[] = [];
-  for (const part of index.kind === 'sum' ? index.items : [index]) {
-    // Most parts of an expression are about other axes.
-    if (!mentions(part, name)) continue;
-    const { coefficient, factors } = termOf(part);
-    const position = factors.findIndex((factor) => mentions(factor, name));
-    if (factors[position]?.kind !== 'axis') return undefined;
-    const others = factors.filter((_, other) => other !== position);
-    if (others.some((factor) => mentions(factor, name))) return undefined;
-    slopes.push({ coefficient, factors: others });
+  if (index.kind !== 'sum') return slopeOf(index, name);
+  let slope: Index | undefined = int(0);
+  for (const item of index.items) {
+    const own = slopeOf(item, name);
+    slope = slope && own && add(slope, own);
   }
-  return fromTerms(slopes);
+  return slope;
+}
+
+/** The same of an item of a sum. */
+function slopeOf(item: Index, name: string): Index | undefined {
+  if (item.kind === 'axis') return int(item.axis.name === name ? 1 : 0);
+  if (!mentions(item, name)) return int(0);
+  const { coefficient, factors } = termOf(item);
+  const position = factors.findIndex((factor) => mentions(factor, name));
+  if (factors[position]?.kind !== 'axis') return undefined;
+  const others = factors.filter((_, other) => other !== position);
+  return others.some((factor) => mentions(factor, name)) ? undefined : fromTerm({ coefficient, factors: others });
 }
 
 /** What expressions of `axis` are divided by, in quotients and remainders, each once. */

@@ -1,44 +1,29 @@
 // Drops `let`s whose name nothing uses: what a strategy defined on the way and then did not need. Values are pure, so
-// nothing is lost.
+// nothing is lost. Statements are looked at from the last to the first: whatever uses a name stands behind its `let`, so that
+// one pass is enough for values that only dropped values use.
+import { at } from '@tsinductor/base';
 import { addFreeAxes } from '../arithmetic/query.ts';
-import type { Stmt, Value } from './kernel.ts';
-import { statementIndexes, statementValues, valueIndexes, visitStatements, visitValue } from './traverse-kernel.ts';
-
-export function removeDeadLets(body: readonly Stmt[]): readonly Stmt[] {
-  let current = body;
-  for (;;) {
-    const used = usedNames(current);
-    const next = withoutUnused(current, used);
-    if (next === current) return current;
-    current = next;
-  }
-}
-
-function usedNames(body: readonly Stmt[]): ReadonlySet<string> {
-  const used = new Set<string>();
-  const inValue = (value: Value): void => {
-    visitValue(value, (inner) => {
-      if (inner.kind === 'name') used.add(inner.name);
-      for (const index of valueIndexes(inner)) addFreeAxes(index, used);
-    });
-  };
-  visitStatements(body, (statement) => {
-    for (const value of statementValues(statement)) inValue(value);
-    for (const index of statementIndexes(statement)) addFreeAxes(index, used);
-  });
-  return used;
-}
+import type { Stmt } from './kernel.ts';
+import { statementIndexes, statementValues, valueIndexes, visitValue } from './traverse-kernel.ts';
 
 /** The same block by identity where there is nothing to drop. */
-function withoutUnused(block: readonly Stmt[], used: ReadonlySet<string>): readonly Stmt[] {
-  const kept = block
-    .filter((statement) => statement.kind !== 'let' || used.has(statement.name))
-    .map((statement) => withinStatement(statement, used));
+export const removeDeadLets = (body: readonly Stmt[]): readonly Stmt[] => withoutUnused(body, new Set());
+
+/** `used` has the names that the statements behind the block use; those of its own are added. */
+function withoutUnused(block: readonly Stmt[], used: Set<string>): readonly Stmt[] {
+  const kept: Stmt[] = [];
+  for (let position = block.length - 1; position >= 0; position -= 1) {
+    const statement = at(block, position);
+    if (statement.kind === 'let' && !used.has(statement.name)) continue;
+    kept.push(withinStatement(statement, used));
+    addUsed(statement, used);
+  }
+  kept.reverse();
   const same = kept.length === block.length && kept.every((statement, position) => statement === block[position]);
   return same ? block : kept;
 }
 
-function withinStatement(statement: Stmt, used: ReadonlySet<string>): Stmt {
+function withinStatement(statement: Stmt, used: Set<string>): Stmt {
   if (statement.kind === 'for' || statement.kind === 'while' || statement.kind === 'parallel') {
     const body = withoutUnused(statement.body, used);
     return body === statement.body ? statement : { ...statement, body };
@@ -48,4 +33,15 @@ function withinStatement(statement: Stmt, used: ReadonlySet<string>): Stmt {
   const otherwise = statement.otherwise === undefined ? undefined : withoutUnused(statement.otherwise, used);
   if (then === statement.then && otherwise === statement.otherwise) return statement;
   return { ...statement, then, ...(otherwise === undefined ? {} : { otherwise }) };
+}
+
+/** Adds the names that stand directly in a statement. */
+function addUsed(statement: Stmt, used: Set<string>): void {
+  for (const value of statementValues(statement)) {
+    visitValue(value, (inner) => {
+      if (inner.kind === 'name') used.add(inner.name);
+      for (const index of valueIndexes(inner)) addFreeAxes(index, used);
+    });
+  }
+  for (const index of statementIndexes(statement)) addFreeAxes(index, used);
 }

@@ -21,13 +21,12 @@ export function valueOperands(value: Value): readonly Value[] {
     case 'half':
       return [value.value];
     case 'load':
-      return [
-        ...(value.access.offsets === undefined ? none : [value.access.offsets]),
-        ...(value.mask === undefined ? none : [value.mask]),
-        ...(value.other === undefined ? none : [value.other]),
-      ];
+      return present(value.access.offsets, value.mask, value.other);
   }
 }
+
+const present = (...values: readonly (Value | undefined)[]): readonly Value[] =>
+  values.filter((value) => value !== undefined);
 
 /** Visits `value` and everything below it, operands first. */
 export function visitValue(value: Value, visit: (value: Value) => void): void {
@@ -45,11 +44,7 @@ export function statementValues(statement: Stmt): readonly Value[] {
     case 'shuffle':
       return [statement.value];
     case 'store':
-      return [
-        statement.value,
-        ...(statement.access.offsets === undefined ? none : [statement.access.offsets]),
-        ...(statement.mask === undefined ? none : [statement.mask]),
-      ];
+      return present(statement.value, statement.access.offsets, statement.mask);
     case 'atomic':
       return [statement.value];
     case 'copyAsync':
@@ -119,17 +114,14 @@ export function visitStatements(block: readonly Stmt[], visit: (statement: Stmt)
   }
 }
 
-const accessIndexes = (access: Access): readonly Index[] => [
-  access.at,
-  access.step,
-  ...(access.count === undefined ? none : [access.count]),
-];
+const accessIndexes = ({ at, step, count }: Access): readonly Index[] =>
+  count === undefined ? [at, step] : [at, step, count];
 
 /** The index expressions that stand directly in a value. */
 export function valueIndexes(value: Value): readonly Index[] {
   if (value.kind === 'index') return [value.value];
   if (value.kind === 'first') return [value.count];
-  return value.kind === 'load' ? accessIndexes(value.access) : [];
+  return value.kind === 'load' ? accessIndexes(value.access) : none;
 }
 
 /** The index expressions that stand directly in a statement, its values' apart. */

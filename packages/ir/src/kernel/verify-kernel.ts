@@ -19,6 +19,8 @@ interface Scope {
   readonly names: Map<string, ValueType>;
   readonly variables: Set<string>;
   readonly memory: Map<string, Memory>;
+  /** What the statements so far have defined and is still there, in order. */
+  readonly defined: string[];
   /** Whether statements belong to a unit of work, which may fail. */
   readonly hasUnits: boolean;
 }
@@ -32,13 +34,13 @@ export function verifyKernel(kernel: Kernel): void {
     memory.set(buffer.name, { dtype: buffer.dtype, writable: buffer.role !== 'read' });
   }
   const hasUnits = kernel.launch !== undefined;
-  const top: Scope = { kernel, names: new Map(), variables: new Set(), memory, hasUnits };
+  const top: Scope = { kernel, names: new Map(), variables: new Set(), memory, defined: [], hasUnits };
   verifyLaunch(kernel, top);
   for (const statement of kernel.body) {
     if (statement.kind !== 'parallel') verifyStatement(statement, top);
     else {
       verifyIndexes(statement, top);
-      const own = { names: new Map(), variables: new Set<string>(), memory: new Map(memory) };
+      const own = { names: new Map(), variables: new Set<string>(), memory: new Map(memory), defined: [] };
       const inside: Scope = { ...top, ...own, hasUnits: true };
       define(statement, statement.begin, { scope: inside, type: index64 });
       define(statement, statement.end, { scope: inside, type: index64 });
@@ -73,14 +75,13 @@ function fail(kernel: Kernel, statement: Stmt | undefined, law: string): never {
 function define(statement: Stmt, name: string, { scope, type }: { scope: Scope; type: ValueType }): void {
   if (scope.names.has(name) || scope.memory.has(name)) fail(scope.kernel, statement, `${name} is defined twice`);
   scope.names.set(name, type);
+  scope.defined.push(name);
 }
 
-const nested = (scope: Scope): Scope => ({
-  ...scope,
-  names: new Map(scope.names),
-  variables: new Set(scope.variables),
-  memory: new Map(scope.memory),
-});
+/** Forgets what was defined after the first `count` names: their block ends. No name hides another, so none comes back. */
+function leave({ defined, names, variables, memory }: Scope, count: number): void {
+  for (const name of defined.splice(count)) for (const table of [names, variables, memory]) table.delete(name);
+}
 
 function verifyStatement(statement: Stmt, scope: Scope): void {
   const { kernel } = scope;
@@ -206,10 +207,14 @@ function verifyCopy(statement: Stmt & { readonly kind: 'copyAsync' }, scope: Sco
   if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: 1 });
 }
 
-function verifyScratch(statement: Stmt & { readonly kind: 'scratch' }, { kernel, memory }: Scope): void {
+function verifyScratch(
+  statement: Stmt & { readonly kind: 'scratch' },
+  { kernel, names, memory, defined }: Scope,
+): void {
   const { name, shared, size, dtype } = statement;
-  if (memory.has(name)) fail(kernel, statement, `${name} is defined twice`);
+  if (names.has(name) || memory.has(name)) fail(kernel, statement, `${name} is defined twice`);
   memory.set(name, { dtype, writable: true });
+  defined.push(name);
   if (shared === undefined) return;
   if (kernel.launch === undefined) fail(kernel, statement, 'shared memory without a launch');
   if (shared % 16 !== 0) fail(kernel, statement, 'shared memory is not aligned to 16 bytes');
@@ -228,9 +233,10 @@ function verifyBlocks(statement: Stmt & { readonly kind: 'for' | 'if' | 'while' 
   if (statement.kind === 'for' && typeof statement.step === 'number' && statement.step < 1)
     fail(scope.kernel, statement, 'a loop must advance');
   for (const block of statementBlocks(statement)) {
-    const inner = nested(scope);
-    if (statement.kind === 'for') define(statement, statement.name, { scope: inner, type: index64 });
-    for (const child of block) verifyStatement(child, inner);
+    const outside = scope.defined.length;
+    if (statement.kind === 'for') define(statement, statement.name, { scope, type: index64 });
+    for (const child of block) verifyStatement(child, scope);
+    leave(scope, outside);
   }
 }
 
@@ -242,6 +248,7 @@ function verifyIndexes(statement: Stmt, scope: Scope): void {
 }
 
 function verifyIndex(index: Index, statement: Stmt, { scope, lanes }: { scope: Scope; lanes: number }): void {
+  if (index.kind === 'int') return;
   if (freeIndirects(index).size > 0) fail(scope.kernel, statement, 'an index still refers to a node of a body');
   for (const size of freeSizes(index)) {
     if (!scope.kernel.sizes.includes(size)) fail(scope.kernel, statement, `the kernel does not take the size ${size}`);
@@ -318,22 +325,32 @@ function verifyValue(value: Value, statement: Stmt, scope: Scope): void {
 /** The law of types that `value` breaks, if it breaks one. */
 function brokenLaw(value: Value): string | undefined {
   const { dtype, lanes } = value.type;
-  const [first] = valueOperands(value);
-  const same = first?.type.dtype === dtype;
-  const laws: Readonly<Partial<Record<Value['kind'], readonly [boolean, string]>>> = {
-    apply: [valueOperands(value).every((arg) => arg.type.lanes === lanes), 'operands have other lanes than the result'],
-    cast: [first?.type.lanes === lanes, 'a conversion changes the lanes'],
-    bitcast: [first?.type.lanes === lanes, 'a conversion changes the lanes'],
-    broadcast: [same && first.type.lanes === 1, 'only a scalar is broadcast'],
-    half: [same && first.type.lanes === 2 * lanes, 'not half of its operand'],
-    index: [dtype === 'i64' || dtype === 'i32', 'an index is i64 or i32'],
-    first: [dtype === 'bool', 'a mask is bool'],
-  };
-  const law = laws[value.kind];
-  if (law?.[0] === false) return law[1];
-  const needsLane = value.kind === 'index' && lanes > 1 && value.lane === undefined;
-  return needsLane ? 'a vector of indices needs a lane axis' : undefined;
+  const law = (holds: boolean, broken: string): string | undefined => (holds ? undefined : broken);
+  switch (value.kind) {
+    case 'apply':
+      return law(hasLanes(value.args, lanes), 'operands have other lanes than the result');
+    case 'cast':
+    case 'bitcast':
+      return law(value.value.type.lanes === lanes, 'a conversion changes the lanes');
+    case 'broadcast':
+      return law(sameType(value.value.type, { dtype, lanes: 1 }), 'only a scalar is broadcast');
+    case 'half':
+      return law(sameType(value.value.type, { dtype, lanes: 2 * lanes }), 'not half of its operand');
+    case 'index':
+      return (
+        law(dtype === 'i64' || dtype === 'i32', 'an index is i64 or i32') ??
+        law(lanes === 1 || value.lane !== undefined, 'a vector of indices needs a lane axis')
+      );
+    case 'first':
+      return law(dtype === 'bool', 'a mask is bool');
+    case 'name':
+    case 'constant':
+    case 'load':
+      return undefined;
+  }
 }
+
+const hasLanes = (values: readonly Value[], lanes: number): boolean => values.every(({ type }) => type.lanes === lanes);
 
 function verifyLoad(value: Value & { readonly kind: 'load' }, statement: Stmt, scope: Scope): void {
   verifyAccess(value.access, statement, { scope, type: value.type });
