@@ -133,9 +133,6 @@ export function gatheringElements(n: number): Row {
     params: { rows, columns },
     inputs: [x, index],
     outputs: [n],
-    shortfalls: {
-      'in memory': 'every lane is a load of its own, and an index that is checked: 16 million of each',
-    },
     // The indices are i64: as many bytes as two of the other arrays.
     work: streams(3, 1, n),
     reference: (_, i) => readX(i - (i % columns) + Math.min(columns - 1, Math.floor(readIndex(i)))),

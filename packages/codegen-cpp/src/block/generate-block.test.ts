@@ -6,6 +6,7 @@ import type { BlockProgram } from '@tsinductor/ir';
 import { argumentsOf, blockCase, blockDifferences, buffersOf, bytesOf, floats, integers, interpretCase, scalarWords } from '@tsinductor/testing/block-case'; // prettier-ignore
 import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
+import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
 import type { Extent, Isa } from '../target.ts';
 import { generateBlock } from './generate-block.ts';
 
@@ -29,31 +30,8 @@ function differences(one: BlockCase, isa: Isa): readonly string[] {
 }
 
 const cases: readonly (() => BlockCase)[] = [
-  () =>
-    blockCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
-      body: ({ x, y, out, n, BLOCK }, tl) => {
-        const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
-        const mask = offs < n;
-        tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
-      },
-      constants: { BLOCK: 64 },
-      grid: [4, 1, 1],
-      args: { x: floats(213), y: floats(213, 3), out: new Float32Array(213), n: 213 },
-    }),
-  () =>
-    blockCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
-      body: ({ x, out, n, BLOCK }, tl) => {
-        const row = tl.programId(0) * n;
-        const offs = tl.arange(0, BLOCK);
-        const values = tl.load(x + row + offs, offs < n, -Infinity);
-        const shifted = values - tl.max(values, { axis: 0 });
-        const numerator = tl.exp(shifted);
-        tl.store(out + row + offs, numerator / tl.sum(numerator, { axis: 0 }), offs < n);
-      },
-      constants: { BLOCK: 256 },
-      grid: [5, 1, 1],
-      args: { x: floats(5 * 200), out: new Float32Array(1000), n: 200 },
-    }),
+  () => addCase({ n: 213, BLOCK: 64 }),
+  () => softmaxCase({ rows: 5, n: 200 }),
   () =>
     blockCase('rows', { x: ptr('f32'), out: ptr('f32'), n: 'i32' }, {
       body: ({ x, out, n }, tl) => {
@@ -67,29 +45,7 @@ const cases: readonly (() => BlockCase)[] = [
       },
       args: { x: floats(240), out: new Float32Array(300), n: 29 },
     }),
-  () =>
-    blockCase('matmul', { a: ptr('f32'), b: ptr('f32'), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr }, {
-      body: ({ a, b, c, M, N, K, BM, BN, BK }, tl) => {
-        const rows = tl.programId(0) * BM + tl.arange(0, BM);
-        const columns = tl.programId(1) * BN + tl.arange(0, BN);
-        const ks = tl.arange(0, BK);
-        let left = a + (tl.expandDims(rows, 1) * K + tl.expandDims(ks, 0));
-        let right = b + (tl.expandDims(ks, 1) * N + tl.expandDims(columns, 0));
-        let acc = tl.zeros([BM, BN], tl.f32);
-        for (const k of tl.range(0, K, BK)) {
-          const x = tl.load(left, tl.expandDims(rows, 1) < M && tl.expandDims(ks, 0) < K - k, 0);
-          const y = tl.load(right, tl.expandDims(ks, 1) < K - k && tl.expandDims(columns, 0) < N, 0);
-          acc = tl.dot(x, y, acc);
-          left += BK;
-          right += BK * N;
-        }
-        const place = c + tl.expandDims(rows, 1) * N + tl.expandDims(columns, 0);
-        tl.store(place, acc, tl.expandDims(rows, 1) < M && tl.expandDims(columns, 0) < N);
-      },
-      constants: { BM: 16, BN: 32, BK: 8 },
-      grid: [3, 2, 1],
-      args: { a: floats(40 * 30), b: floats(30 * 50), c: new Float32Array(2000), M: 40, N: 50, K: 30 },
-    }),
+  () => productCase({ dtype: 'f32', precision: 'ieee', sizes: [40, 50, 30], tile: [16, 32, 8] }),
   () =>
     blockCase('control', { out: ptr('i32'), n: 'i32', scale: 'f32' }, {
       body: ({ out, n, scale }, tl) => {

@@ -10,7 +10,7 @@ import type { Axis, Body, Index, LoopNode } from '@tsinductor/ir';
 import { ahead as limits } from '../target.ts';
 import { pointBodies, varyingNodes } from './lane-choice.ts';
 import { furtherDown, isFilledBefore, isRowOf, rowsAhead, unconditionalLoads } from './memory-rows.ts';
-import type { Ahead, Nest } from './nest.ts';
+import type { Ahead, Later, Nest } from './nest.ts';
 
 /** The axis along which rows lie, and the one from row to row. */
 export interface RowAxes {
@@ -34,18 +34,35 @@ interface Gathered {
   readonly axes: RowAxes;
 }
 
-/** The row that indices choose which are one within it, and which memory has before the kernel runs. */
-function chosenRow(nest: Nest, { body, load, axes: { along, down } }: Gathered): Ahead | undefined {
-  const chosen = [...freeIndirects(load.position)];
+function chosenRow(nest: Nest, { body, load, axes }: Gathered): Ahead | undefined {
+  const points = rowsAhead(nest, load.buffer, axes.along);
+  const later = chosenLater(nest, { body, position: load.position, points }, axes);
+  return later === undefined ? undefined : { ...load, later };
+}
+
+interface Chosen {
+  readonly body: Body;
+  readonly position: Index;
+  /** How many rows ahead. */
+  readonly points: number;
+}
+
+/** The later point of a row that indices choose which are one within it, and which memory has before the kernel runs. */
+export function chosenLater(
+  nest: Nest,
+  { body, position, points }: Chosen,
+  { along, down }: RowAxes,
+): Later | undefined {
+  const chosen = [...freeIndirects(position)];
   const [inRow, byRow] = [varyingNodes(body, along.name), varyingNodes(body, down.name)];
-  const isOne = chosen.every((id) => !at(inRow, id)) && strideAlong(load.position, along.name) === 1;
+  const isOne = chosen.every((id) => !at(inRow, id)) && strideAlong(position, along.name) === 1;
   if (!isOne || !chosen.some((id) => at(byRow, id))) return undefined;
   const needed = liveNodes({ ...body, results: [] }, chosen);
   const isKnown = body.nodes.every((node, id) => {
     if (!at(needed, id)) return true;
     return node.kind === 'load' ? isFilledBefore(nest, node.buffer) : node.kind !== 'carried';
   });
-  return isKnown ? { ...load, later: { body, axis: down, points: rowsAhead(nest, load.buffer, along) } } : undefined;
+  return isKnown ? { body, axis: down, points } : undefined;
 }
 
 /** A row in which about as many elements are chosen as it has. */

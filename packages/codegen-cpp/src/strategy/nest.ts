@@ -151,17 +151,18 @@ function alignedInstances(nest: Nest, { from, lanes, instances }: VectorLoop): n
 const roundedEnd = (nest: Nest, to: Index, unit: number): Index =>
   isMultipleOf(to, unit, nest.memory.multiples) ? to : roundDown(to, unit);
 
-/** Loops over a whole axis in `streams` equal parts at once, each read from its start by whole vectors. */
+/** Loops over some points of an axis in `streams` equal parts at once, each read from its start by whole vectors. */
 export function streamLoop(
   nest: Nest,
-  { axis, part, lanes, streams }: Streams,
+  { axis, from, part, lanes, streams }: Streams,
   body: (vectors: readonly Vector[]) => void,
 ): void {
-  vectorPart(nest, { axis, from: int(0), to: int(part), lanes, instances: streams, unroll: 1, apart: part }, body);
+  vectorPart(nest, { axis, from, to: add(from, int(part)), lanes, instances: streams, unroll: 1, apart: part }, body);
 }
 
 export interface Streams {
   readonly axis: Axis;
+  readonly from: Index;
   /** Points of each stream: a multiple of the lanes. */
   readonly part: number;
   readonly lanes: number;

@@ -44,7 +44,11 @@ describe('what is asked for', () => {
     expect(of(1024)).toContain('__builtin_prefetch(x + i * 1024 + j + 1024, 0);');
     expect(of(256)).toContain('__builtin_prefetch(x + i * 256 + j + 1024, 0);');
     expect(of(4096)).toMatch(/x \+ i \* 4096 \+ j \+ 4096, 0\);[^]*load_f32x16\(x \+ i \* 4096 \+ j \+ 2048\);/);
-    expect(of(65536)).not.toContain('prefetch');
+    // Longer ones a little further on, as pieces of one do.
+    expect(of(65536)).toContain('__builtin_prefetch(x + i * 65536 + j + 1024, 0);');
+    const pieces = textOf(cases.summed('nothing', [4096, 1024]));
+    expect(pieces).toMatch(/for \(i64 (\w+) = chunk \* 32768; \1 < chunk \* 32768 \+ 16384; \1 \+= 16\)/);
+    expect(pieces).toMatch(/__builtin_prefetch\(x \+ \w+ \+ 1024, 0\);/);
     expect(textOf(cases.summed('rows', [512, 1024]))).not.toContain('prefetch');
     expect(textOf(cases.positions(4096, 1024))).toContain('prefetch(x + i * 1024 + j + 1024, 0);');
   });
@@ -58,12 +62,22 @@ describe('what is asked for', () => {
     expect(textOf(cases.permuted(262144, 64))).toMatch(/prefetch\(x \+ i \* 64 \+ j \+ lane \* 64 \+ 64, 0\);/);
   });
 
+  test('the row of a table that a later index chooses to be added to, where a first-level cache does not hold the table', () => {
+    const row = '__builtin_prefetch(table + checked_1 * 700 + j + table_1 * 28000, 1);';
+    expect(textOf(cases.added(16384, 700, 40))).toContain(row);
+    expect(textOf(cases.added(16384, 70, 40))).not.toContain('prefetch(table');
+  });
+
   test('by scans along rows what they read and, on few threads, what they write', () => {
     const one = cases.scanned(8192, 1024);
     const text = textOf(one);
-    expect(text).toContain('__builtin_prefetch(x + lane * 1024 + later_i * 1024 + later_j, 0);');
+    expect(text).toContain('__builtin_prefetch(x + i * 1024 + j * 16 + lane * 16 + 16384, 0);');
     expect(text).toContain('__builtin_prefetch(out + lane * 1024 + later_i * 1024 + later_j, 1);');
     expect(textOf(one, { ...target, threads: 64 })).not.toContain('prefetch(out');
+    // Sixteen rows that a second-level cache has no room for beside these.
+    expect(textOf(cases.scanned(1024, 8192))).toContain(
+      '__builtin_prefetch(x + lane * 8192 + later_i * 8192 + later_j, 0);',
+    );
     expect(textOf(cases.scanned(130, 259))).not.toContain('prefetch');
   });
 });

@@ -1,29 +1,29 @@
-// Long rows of memory that one pass reads from end to end, as a sum over a row does. In: the site of a reduction. Out: the
-// streams that it reads a row as, or nothing where neighbouring vectors are as good.
+// Long rows of memory that one pass reads from end to end, as a sum over a row does, or over a piece of it. In: the site of a
+// reduction. Out: the streams that it reads a row as, or nothing where neighbouring vectors are as good.
 //
 // Two halves of a row read side by side, each into one accumulator, are two sequences for the processor to foresee, and few
 // enough sums in flight that its window holds more lines on their way. (Measured on a Cascade Lake: sums over rows of 8 KB and
 // more, 256 MB in all, take 5 to 8 % less than with four neighbouring vectors; more streams, or more sums per stream, lose it
-// again, and so do shorter rows. Of what the caches hold both are read at one speed, but for the smallest arrays.)
-import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
-import { equal } from '@tsinductor/ir';
+// again, and so do shorter rows. A sum of 64 MB in pieces of 128 KB takes 10 % less. Of what the caches hold both are read at one speed, but for the smallest arrays.)
+import { difference, hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
+import { equal, int } from '@tsinductor/ir';
 import type { Axis } from '@tsinductor/ir';
 import { streams as limits } from '../target.ts';
 import { isRowOf, loadsOf } from './memory-rows.ts';
+import { wholeRange } from './nest.ts';
 import type { Ahead, Nest, Streams } from './nest.ts';
 import type { Site } from './reduce.ts';
 
 export function streamsOf(nest: Nest, { nodes, over, lane, part, ahead = [] }: Site): Streams | undefined {
   const axis = over[0]?.axis;
-  if (axis === undefined || over.length > 1 || lane === undefined || part !== undefined) return undefined;
-  const length = staticValue(axis.extent);
+  if (axis === undefined || over.length > 1 || lane === undefined) return undefined;
+  const { from, to } = part ?? wholeRange(axis);
+  const length = staticValue(difference(to, from));
   if (length === undefined || length % (limits.count * lane.lanes) !== 0) return undefined;
-  if (
-    !nodes.every(({ kind }) => kind === 'reduce') ||
-    !readsOneRow(nest, { loads: nodes.flatMap(loadsOf), ahead }, axis)
-  )
-    return undefined;
-  return { axis, part: length / limits.count, lanes: lane.lanes, streams: limits.count };
+  const row = { ...axis, extent: int(length) };
+  const isPass = nodes.every(({ kind }) => kind === 'reduce');
+  if (!isPass || !readsOneRow(nest, { loads: nodes.flatMap(loadsOf), ahead }, row)) return undefined;
+  return { axis, from, part: length / limits.count, lanes: lane.lanes, streams: limits.count };
 }
 
 interface Pass {

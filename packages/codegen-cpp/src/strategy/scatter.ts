@@ -11,13 +11,14 @@ import { BodyEvaluator, isMultipleOf, named, staticValue, strideAlong, typicalVa
 import { add, freeIndirects, int, minimum, multiply, substitute } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, Value, ValueType } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
-import { chunkCycles, lanesFor, reductionChunk, tables as limits } from '../target.ts';
+import { chunkCycles, columnScratchBytes, lanesFor, reductionChunk, tables as limits } from '../target.ts';
 import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
-import { loadsOf, rowFurtherOn } from './memory-rows.ts';
+import { chosenLater } from './gathered-rows.ts';
+import { loadsOf, rowFurtherOn, rowsAhead as rowsToAsk } from './memory-rows.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
-import type { Ahead, Frame, Nest, Range } from './nest.ts';
+import type { Ahead, Frame, Later, Nest, Range } from './nest.ts';
 import { writeRegion } from './region.ts';
-import { writeAhead } from './row-ahead.ts';
+import { placeAhead, writeAhead } from './row-ahead.ts';
 
 type Scatter = LoopNode & { readonly kind: 'scatter' };
 
@@ -172,16 +173,31 @@ interface RowLoops {
   readonly ahead: readonly Ahead[];
 }
 
-function writeRows(nest: Nest, { node, axis, lanes }: Rows, { others, columns, into, ahead }: RowLoops): void {
+function writeRows(nest: Nest, rows: Rows, { others, columns, into, ahead }: RowLoops): void {
+  const { node, axis, lanes } = rows;
+  const later = laterTarget(nest, rows);
   openAxes(nest, others, (frame) => {
     vectorLoop(nest, { ...columns, lanes, instances: 1, unroll: 2 }, (vectors) => {
       for (const vector of vectors) {
         const point = vectorFrame(frame, axis.name, vector);
         updatePoint(nest, { node, into }, point);
         writeAhead(nest, ahead, point);
+        if (later === undefined || vector.lane.count !== undefined) continue;
+        const place = placeAhead(nest, { position: at(node.writes, 0), later }, point);
+        nest.writer.emit({ kind: 'prefetch', buffer: into.buffer, at: add(into.from, place), intent: 'write' });
       }
     });
   });
+}
+
+/** The row that a later index chooses to be written, where a first-level cache does not hold all of them. */
+function laterTarget(nest: Nest, { node, axis, others }: Rows): Later | undefined {
+  const [out, down] = [at(node.outs, 0), others.at(-1)];
+  const { size } = nest.memory.decl(out);
+  if (down === undefined || (staticValue(size) ?? 0) * nest.memory.bytesOf(out) <= 2 * columnScratchBytes)
+    return undefined;
+  const chosen = { body: node.body, position: at(node.writes, 0), points: rowsToAsk(nest, out, axis) };
+  return chosenLater(nest, chosen, { along: axis, down });
 }
 
 /** Tables of `size` elements, each for `stretch` points of the axis `down`. */

@@ -9,6 +9,7 @@ import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop
 import type { Carrying, Frame, Nest } from './nest.ts';
 import { chooseShared, grainOf, nodesOf } from './region-plan.ts';
 import { finish, merge, writeSite } from './reduce.ts';
+import { longRowsAhead } from './row-ahead.ts';
 
 const reductionBands = (tree: LoopTree): readonly LoopBand[] => tree.loops.filter((band) => band.role === 'reduction');
 
@@ -110,6 +111,7 @@ function writePartials(nest: Nest, split: Split): void {
         below = floorDivide(below, band.axis.extent);
       }
       const from = multiply(number, chunk);
+      const ahead = longRowsAhead(nest, tree, axis);
       const part = { axis, from, to: minimum(add(from, chunk), axis.extent) };
       withLanes(nest, { split, frame, instances: 4 }, (frames) => {
         writeSite(
@@ -119,6 +121,7 @@ function writePartials(nest: Nest, split: Split): void {
             over: reductionBands(tree),
             part,
             ...laneOf(split),
+            ahead,
             deliver: ({ node, states, frame: at }) => {
               storeStates(nest, { split, node, states, chunk: number }, at);
             },

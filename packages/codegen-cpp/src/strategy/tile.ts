@@ -13,7 +13,7 @@ import {
 } from '@tsinductor/codegen';
 import { add, axisIndex, coefficientOf, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree, Stmt } from '@tsinductor/ir';
-import { asking as limits, lineBytes } from '../target.ts';
+import { asking as limits, lineBytes, nextRowsBytes } from '../target.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { isRowOf } from './memory-rows.ts';
@@ -42,6 +42,8 @@ export interface TilePlan {
 export interface TilesAhead {
   readonly turned: readonly Ahead[];
   readonly straight: readonly Ahead[];
+  /** Turned accesses whose next rows, as many as there are lanes, are asked for in the order of memory. */
+  readonly inOrder: readonly Ahead[];
   /** How many tiles later. */
   readonly tiles: number;
   /** After how many points across the grain tiles go on at the start, among the next lanes, where that is soon. */
@@ -116,7 +118,7 @@ function blocksFor(nest: Nest, nodes: readonly LoopNode[], asking: Asking): Bloc
   const { lane, lanes } = asking;
   if (nodes.some(({ kind }) => kind === 'scan')) return { block: cachedBlock, ahead: scannedAhead(nest, asking) };
   if (writesLines(nest, nodes, { axis: lane, lanes })) return streamedBlocks(nest, asking);
-  return { block: cachedBlock, ahead: { turned: [], straight: [], tiles: 0 } };
+  return { block: cachedBlock, ahead: { turned: [], straight: [], inOrder: [], tiles: 0 } };
 }
 
 interface Asking {
@@ -137,19 +139,30 @@ function streamedBlocks(nest: Nest, asking: Asking): Blocks {
   const keys = new Set(turned.map((access) => JSON.stringify(access)));
   const isTurned = (access: TurnedAccess): boolean => keys.has(JSON.stringify(access));
   const [own, straight] = [loads.filter(isTurned), loads.filter((access) => !isTurned(access))];
-  if (straight.length > 0) return { block: cachedBlock, ahead: { turned: own, straight, tiles: 1 } };
+  if (straight.length > 0) return { block: cachedBlock, ahead: { turned: own, straight, inOrder: [], tiles: 1 } };
   const round = roundOf(across, { lanes, most: streamedBlock.across * lanes });
-  return { block: streamedBlock, ahead: { turned: own, straight, tiles: tilesAhead, ...round } };
+  return { block: streamedBlock, ahead: { turned: own, straight, inOrder: [], tiles: tilesAhead, ...round } };
 }
 
 /**
  * What a scan along rows asks for, whose tiles follow each other across the grain: as many rows as there are lanes are too many to
- * be foreseen, of what is read and of what is written. (Measured on a Cascade Lake: running sums of rows, 64 MB, take 20 % less.)
+ * be foreseen, of what is read and of what is written. The next rows to be read come in the order of memory where a second-level
+ * cache has room for them. (Measured on a Cascade Lake: running sums of rows, 64 MB, take 25 % less time, 6 % of it by that order.)
  */
 function scannedAhead(nest: Nest, { turned, across, lanes }: Asking): TilesAhead {
   const asked = turned.filter((access) => isAskedFor(nest, access, across));
-  const intended = asked.map((access): Ahead => (access.store ? { ...access, intent: 'write' } : access));
-  return { turned: intended, straight: [], tiles: tilesAhead, ...roundOf(across, { lanes, most: Infinity }) };
+  const round = roundOf(across, { lanes, most: Infinity });
+  const comesInOrder = ({ buffer, store }: TurnedAccess): boolean =>
+    !store && (round.round ?? Infinity) * lanes * nest.memory.bytesOf(buffer) <= nextRowsBytes;
+  return {
+    turned: asked
+      .filter((access) => !comesInOrder(access))
+      .map((access) => (access.store ? { ...access, intent: 'write' } : access)),
+    straight: [],
+    inOrder: asked.filter(comesInOrder),
+    tiles: tilesAhead,
+    ...round,
+  };
 }
 
 /** Where tiles follow each other across the grain up to an end that is farther than they ask. */
@@ -264,14 +277,21 @@ function writeLanesAhead(
   { corner, frame }: Pick<TilePlace, 'corner' | 'frame'>,
 ): void {
   const first = frame.axes.get(plan.lane.name);
-  if (plan.ahead.turned.length === 0 || first === undefined || frame.lane?.count !== undefined) return;
+  const { turned, inOrder, round = 1 } = plan.ahead;
+  if (turned.length + inOrder.length === 0 || first === undefined || frame.lane?.count !== undefined) return;
   const { writer } = nest;
   const lane = writer.fresh('lane');
-  const later = laterTile(nest, { plan, lanes }, { first, corner });
+  const later = turned.length === 0 ? undefined : laterTile(nest, { plan, lanes }, { first, corner });
+  const askAt = (asked: readonly Ahead[], along: Index, across: Index): void => {
+    const point = bindAxis(scalarFrame(frame), plan.lane.name, along);
+    writeAhead(nest, asked, bindAxis(point, plan.across.name, across));
+  };
   const body = writer.block([lane], () => {
-    const here = add(later.first, axisIndex({ name: lane, extent: int(lanes) }));
-    const point = bindAxis(scalarFrame(frame), plan.lane.name, here);
-    writeAhead(nest, plan.ahead.turned, bindAxis(point, plan.across.name, later.corner));
+    const number = axisIndex({ name: lane, extent: int(lanes) });
+    if (later !== undefined) askAt(turned, add(later.first, number), later.corner);
+    const place = multiply(add(corner, number), int(lanes));
+    const row = add(add(first, int(lanes)), floorDivide(place, int(round)));
+    askAt(inOrder, row, modulo(place, int(round)));
   });
   writer.emit({ kind: 'for', name: lane, from: int(0), to: int(lanes), step: 1, unroll: 4, body });
 }
