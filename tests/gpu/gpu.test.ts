@@ -69,7 +69,8 @@ if (toolkit === undefined) process.stderr.write('the kernels of device limits we
   async (architecture) => {
     if (toolkit === undefined) return;
     const paths = { ptxPath: join(directory, 'limits.ptx'), cubinPath: join(directory, 'limits.cubin') };
-    const { facts } = await compileCuda(toolkit, { source: limitKernels, architecture }, paths);
+    const source = { source: limitKernels, architecture };
+    const { facts } = await compileCuda(toolkit, source, { ...paths, warnings: 'errors' });
     expect(facts.map(({ kernel }) => kernel)).toEqual(
       expect.arrayContaining(['copy_0', 'copy_6', 'multiply_add', 'rate_erf']),
     );

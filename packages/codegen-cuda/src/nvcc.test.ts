@@ -5,11 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileCuda, findCudaToolkit } from '@tsinductor/runtime';
+import { productCase } from '@tsinductor/testing/sample-kernels';
 import { cases } from '@tsinductor/testing/loops';
 import { generateCudaBlocks } from './block/generate-block.ts';
 import { generateCudaBatch } from './generate.ts';
 import type { Architecture } from './target.ts';
-import { exactCases, productCase } from './test-support/block-run.ts';
+import { exactCases } from './test-support/block-run.ts';
 
 const { toolkit, searched } = findCudaToolkit({ path: process.env['PATH'] ?? '' });
 if (toolkit === undefined) {
@@ -49,7 +50,7 @@ ring('nvcc', () => {
       const target = { architecture, inputAlignment: 16 };
       const { source, programs } = generateCudaBatch(sample.map(({ schedule }) => schedule), target); // prettier-ignore
       const paths = { ptxPath: join(home, `${architecture}.ptx`), cubinPath: join(home, `${architecture}.cubin`) };
-      const { facts } = await compileCuda(toolkit, { source, architecture }, paths);
+      const { facts } = await compileCuda(toolkit, { source, architecture }, { ...paths, warnings: 'errors' });
       const kernels = new Set(programs.flatMap((program) => program.kernels.map(({ name }) => name)));
       expect(new Set(facts.map(({ kernel }) => kernel))).toEqual(kernels);
       expect(facts.filter(({ spillStoreBytes, spillLoadBytes }) => spillStoreBytes + spillLoadBytes > 0)).toEqual([]);
@@ -71,13 +72,13 @@ ring('nvcc', () => {
 
   test.each<[Architecture]>([['sm_80'], ['sm_90a']])('hand-written kernels for %s', async (architecture) => {
     if (toolkit === undefined) return;
-    const programs = [...exactCases(), productCase('f16', 'ieee', [64, 64, 64]), productCase('f32', 'tf32', [64, 64, 64])].map(({ program }) => program); // prettier-ignore
+    const programs = [...exactCases(), productCase({ dtype: 'f16', precision: 'ieee', sizes: [64, 64, 64], divisor: 16 }), productCase({ dtype: 'f32', precision: 'tf32', sizes: [64, 64, 64], divisor: 16 })].map(({ program }) => program); // prettier-ignore
     const { source } = generateCudaBlocks(programs, { architecture, warps: 4, stages: 3, mayAlias: false });
     const paths = {
       ptxPath: join(home, `blocks-${architecture}.ptx`),
       cubinPath: join(home, `blocks-${architecture}.cubin`),
     };
-    const { facts } = await compileCuda(toolkit, { source, architecture }, paths);
+    const { facts } = await compileCuda(toolkit, { source, architecture }, { ...paths, warnings: 'errors' });
     expect(facts).toHaveLength(programs.length);
     expect(facts.filter(({ spillStoreBytes, spillLoadBytes }) => spillStoreBytes + spillLoadBytes > 0)).toEqual([]);
     const ptx = readFileSync(paths.ptxPath, 'utf8');

@@ -225,7 +225,7 @@ export class Artifacts implements Disposable {
   }
 
   #tell(events: readonly string[]): void {
-    for (const message of events) this.#warn(`CACHE_EVENT ${message}`, message);
+    for (const message of events) this.#warn(`BUILD_EVENT ${message}`, message);
   }
 }
 

@@ -38,4 +38,16 @@ afterAll(() => {
     ).rejects.toMatchObject({ name: 'ToolchainError', code: 'CUDA_COMPILER_FAILED' });
     expect(existsSync(third.cubin)).toBe(true);
   }, 180_000);
+
+  test('is built where nvcc warns, and the warning is told', async () => {
+    if (toolkit === undefined) return;
+    const told: string[] = [];
+    const config = withConfig(resolveConfig({ env: {} }), { cacheDir });
+    using artifacts = new Artifacts(config, (_, message) => told.push(message));
+    using client = new CompileClient(1);
+    const text = 'extern "C" __global__ void warned(float *x) { int unused; x[threadIdx.x] *= 2; }\n';
+    const request = { name: 'warned', source: { source: text, architecture: 'sm_80' }, toolkit, seconds: 100 };
+    expect((await artifacts.buildCuda(client, request)).facts).toMatchObject([{ kernel: 'warned' }]);
+    expect(told).toEqual([expect.stringMatching(/^nvcc warned of "warned":\n[^]*never referenced/)]);
+  }, 180_000);
 });

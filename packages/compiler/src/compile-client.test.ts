@@ -1,7 +1,8 @@
 // Jobs of the worker pool that go wrong: they end in time, with an error of the right kind, and the next job is served.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { stableHash } from '@tsinductor/base';
 import { CompileClient } from './compile-client.ts';
@@ -61,6 +62,53 @@ describe('a job that never ends', () => {
     const job = jobOf(writer, { deadlineMs: 300, name: 'waits beside' });
     holdLock(job);
     await expect(client.submit(job)).rejects.toMatchObject({ name: 'ToolchainError', code: 'COMPILE_TIMEOUT' });
+    expect(client.ended).toBe(true);
+  });
+});
+
+describe('a thread that dies', () => {
+  const moduleOf = (name: string, text: string): URL => {
+    const path = join(top, `${name}.mjs`);
+    writeFileSync(path, text);
+    return pathToFileURL(path);
+  };
+  const died = (message: RegExp): ReturnType<typeof expect.objectContaining> =>
+    expect.objectContaining({ name: 'InternalError', code: 'COMPILE_WORKER', message: expect.stringMatching(message) });
+  const parent = `const { parentPort } = await import('node:worker_threads');`;
+
+  test.each([
+    ['where its module cannot be loaded', new URL('file:///absent/coordinator.mjs'), /Cannot find module.*absent/],
+    ['while it is loaded', moduleOf('throws', `throw new Error('out of luck');`), /thread ended: Error: out of luck/],
+    [
+      'at a job',
+      moduleOf('job', `${parent} parentPort.on('message', () => { throw new Error('bad job'); });`),
+      /bad job/,
+    ],
+    [
+      'by an exit',
+      moduleOf('exit', `${parent} parentPort.on('message', () => process.exit(3));`),
+      /exited with status 3/,
+    ],
+  ])('%s is noticed by a caller that waits', (_, coordinator, message) => {
+    using client = new CompileClient(1, { coordinator });
+    const started = performance.now();
+    expect(() => client.run(jobOf(writer))).toThrow(died(message));
+    expect(performance.now() - started).toBeLessThan(8000);
+    expect(client.ended).toBe(true);
+    // Neither does the next caller wait.
+    expect(() => client.run(jobOf(writer))).toThrow(died(message));
+  });
+
+  test('without a blocked caller is noticed too', async () => {
+    using client = new CompileClient(1, { coordinator: moduleOf('later', `throw new Error('no luck');`) });
+    await expect(client.submit(jobOf(writer))).rejects.toMatchObject({ code: 'COMPILE_WORKER' });
+    expect(client.ended).toBe(true);
+  });
+
+  test('a thread that does not come up is given up soon', () => {
+    const coordinator = moduleOf('stuck', 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);');
+    using client = new CompileClient(1, { coordinator, startPatience: 200 });
+    expect(() => client.run(jobOf(writer))).toThrow(died(/does not answer/));
     expect(client.ended).toBe(true);
   });
 });

@@ -5,16 +5,20 @@
 // thread is unref'd: it never keeps a process alive.
 //
 // A job ends in time or is given up: the worker stops its compilers at the job's deadline, and a client that hears nothing
-// shortly after, or of no heartbeat at all, throws and is `ended`: its thread is stopped, and its owner makes another.
+// shortly after, or of no heartbeat at all, throws and is `ended`: its thread is stopped, and its owner makes another. A thread
+// that dies says so itself, in memory that a blocked caller sees (`coordinator-thread`).
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { buildTimedOut, workerFailed } from './errors.ts';
 import { toError } from './workers/failure.ts';
-import { sharedAnswers, sharedHeartbeat, sharedLength } from './workers/protocol.ts';
-import type { EntryJob, Job, Request, Response } from './workers/protocol.ts';
+import { sharedAnswers, sharedHeartbeat, sharedLength, sharedState, threadStates } from './workers/protocol.ts';
+import type { EntryJob, Job, Request, Response, ThreadData, ThreadEnd } from './workers/protocol.ts';
 
 /** How long a coordinator may show no sign of life before it is given up, in milliseconds. */
 const patience = 30_000;
+
+/** How long its thread may take to come up. */
+const startPatience = 10_000;
 
 /** What a worker has beyond a job's deadline to stop its compilers and to answer, in milliseconds. */
 const grace = 1500;
@@ -27,6 +31,16 @@ export interface Compiling {
   submit(job: EntryJob): Promise<readonly string[]>;
 }
 
+export interface ClientOptions {
+  /** The module that the thread runs. */
+  readonly coordinator?: URL;
+  /** How long the thread may take to come up, in milliseconds. */
+  readonly startPatience?: number;
+}
+
+// Seen from the sources (which a test runner runs) and from what is built alike.
+const workers = new URL('../dist/workers/', import.meta.url);
+
 export class CompileClient implements Compiling, Disposable {
   readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
   readonly #worker: Worker;
@@ -34,15 +48,19 @@ export class CompileClient implements Compiling, Disposable {
   readonly #pending = new Map<number, (response: Response) => void>();
   /** Answers to blocking jobs that nobody has waited for yet. */
   readonly #answers = new Map<number, Response>();
+  readonly #startPatience: number;
   #nextId = 1;
   #ended = false;
+  /** Why the thread is no more, where it said so. */
+  #reason: string | undefined;
 
-  constructor(threads: number) {
+  constructor(threads: number, options: ClientOptions = {}) {
     const { port1, port2 } = new MessageChannel();
     this.#blockingPort = port1;
-    // Seen from the sources (which a test runner runs) and from what is built alike.
-    this.#worker = new Worker(new URL('../dist/workers/coordinator.js', import.meta.url), {
-      workerData: { port: port2, shared: this.#shared, threads },
+    this.#startPatience = options.startPatience ?? startPatience;
+    const coordinator = (options.coordinator ?? new URL('coordinator.js', workers)).href;
+    this.#worker = new Worker(new URL('coordinator-thread.js', workers), {
+      workerData: { port: port2, shared: this.#shared, threads, coordinator } satisfies ThreadData,
       transferList: [port2],
       execArgv: [],
       stdout: false,
@@ -61,7 +79,7 @@ export class CompileClient implements Compiling, Disposable {
     this.#worker.on('error', fail);
     this.#worker.on('exit', () => {
       this.#ended = true;
-      fail('the coordinator thread ended');
+      fail(this.#why());
     });
     this.#worker.unref();
     port1.unref();
@@ -69,7 +87,11 @@ export class CompileClient implements Compiling, Disposable {
 
   /** Whether it takes no more jobs. */
   get ended(): boolean {
-    return this.#ended;
+    return this.#ended || this.#isState('ended');
+  }
+
+  #isState(state: keyof typeof threadStates): boolean {
+    return Atomics.load(this.#shared, sharedState) === threadStates[state];
   }
 
   run(job: EntryJob): readonly string[] {
@@ -91,13 +113,15 @@ export class CompileClient implements Compiling, Disposable {
       const answers = Atomics.load(this.#shared, sharedAnswers);
       const answer = this.#receive(id);
       if (answer !== undefined) return answer;
+      if (this.#isState('ended')) throw this.#giveUp(workerFailed(this.#why()));
       Atomics.wait(this.#shared, sharedAnswers, answers, 1000);
       const beat = Atomics.load(this.#shared, sharedHeartbeat);
       if (beat !== heartbeat) lastSign = performance.now();
       heartbeat = beat;
       const now = performance.now();
       if (now - started > job.deadlineMs + grace) throw this.#giveUp(buildTimedOut(job));
-      if (now - lastSign > patience) throw this.#giveUp(workerFailed('the coordinator thread does not answer'));
+      if (now - lastSign > (this.#isState('starting') ? this.#startPatience : patience))
+        throw this.#giveUp(workerFailed('the coordinator thread does not answer'));
     }
   }
 
@@ -121,13 +145,19 @@ export class CompileClient implements Compiling, Disposable {
   /** The answer to one job, where it is there; the answers to others are kept for who waits for them. */
   #receive(id: number): Response | undefined {
     for (;;) {
-      const received = receiveMessageOnPort(this.#blockingPort) as { message: Response } | undefined;
+      const received = receiveMessageOnPort(this.#blockingPort) as { message: Response | ThreadEnd } | undefined;
       if (received === undefined) break;
-      this.#answers.set(received.message.id, received.message);
+      const { message } = received;
+      if ('ended' in message) this.#reason ??= message.ended;
+      else this.#answers.set(message.id, message);
     }
     const answer = this.#answers.get(id);
     this.#answers.delete(id);
     return answer;
+  }
+
+  #why(): string {
+    return `the coordinator thread ended${this.#reason === undefined ? '' : `: ${this.#reason}`}`;
   }
 
   /** Stops the thread, with whatever it still does; gives the reason back. */

@@ -180,7 +180,7 @@ export const buildTimedOut = ({
   );
 
 export const workerFailed = (cause: unknown): InternalError =>
-  new InternalError('COMPILE_WORKER', 'the compile worker ended unexpectedly', {
+  new InternalError('COMPILE_WORKER', `the compile worker ended unexpectedly: ${String(cause)}`, {
     cause,
     hint: 'run again; if it repeats, report it with the output of `tsinductor doctor`',
   });

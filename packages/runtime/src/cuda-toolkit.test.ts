@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { compileCuda } from './compile-cuda.ts';
+import { compileCuda, compileCudaSync } from './compile-cuda.ts';
 import { findCudaToolkit, requireCudaToolkit } from './cuda-toolkit.ts';
 import { parsePtxasFacts } from './ptxas-facts.ts';
 
@@ -116,20 +116,30 @@ if (toolkit === undefined) process.stderr.write('nvcc tests skipped: no CUDA too
 
   test('makes PTX, machine code and facts', async () => {
     if (toolkit === undefined) return;
-    const { facts } = await compileCuda(toolkit, { source: kernel, architecture: 'sm_90a' }, paths);
+    const { facts, warnings } = await compileCuda(toolkit, { source: kernel, architecture: 'sm_90a' }, paths);
+    expect(warnings).toBe('');
     expect(facts).toMatchObject([{ kernel: 'twice', architecture: 'sm_90a', spillStoreBytes: 0 }]);
     expect(readFileSync(paths.ptxPath, 'utf8')).toContain('.target sm_90a');
     expect(readFileSync(paths.cubinPath).subarray(1, 4).toString()).toBe('ELF');
   });
 
-  test('a warning is an error that keeps the source', async () => {
+  const unused = { source: kernel.replace('{ x', '{ int unused; x'), architecture: 'sm_80' };
+
+  test('a warning is told with what was made', async () => {
     if (toolkit === undefined) return;
-    const source = kernel.replace('{ x', '{ int unused; x');
-    const failure = (await compileCuda(toolkit, { source, architecture: 'sm_80' }, paths).catch(
+    const told = expect.stringMatching(/unused[^]*was declared but never referenced/);
+    const made = { warnings: told, facts: [{ kernel: 'twice', architecture: 'sm_80' }] };
+    expect(await compileCuda(toolkit, unused, paths)).toMatchObject(made);
+    expect(compileCudaSync(toolkit, unused, paths)).toMatchObject(made);
+  });
+
+  test('a warning is an error, which keeps the source, for whoever asks for that', async () => {
+    if (toolkit === undefined) return;
+    const failure = (await compileCuda(toolkit, unused, { ...paths, warnings: 'errors' }).catch(
       (error: unknown) => error,
     )) as { code: string; message: string };
     expect(failure.code).toBe('CUDA_COMPILER_FAILED');
     expect(failure.message).toMatch(/unused.*was declared but never referenced/s);
-    expect(readFileSync(`${paths.cubinPath}.failed.cu`, 'utf8')).toBe(source);
+    expect(readFileSync(`${paths.cubinPath}.failed.cu`, 'utf8')).toBe(unused.source);
   });
 });

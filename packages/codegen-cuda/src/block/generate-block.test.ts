@@ -4,9 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { blockDifferences, interpretCase } from '@tsinductor/testing/block-case';
 import { hasCompiler } from '@tsinductor/testing/loops';
-import {
-  addCase, emulateBlocks, exactCases, interpretBound, productCase, runEmulated, softmaxCase,
-} from '../test-support/block-run.ts'; // prettier-ignore
+import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
+import { emulateBlocks, exactCases, interpretBound, runEmulated } from '../test-support/block-run.ts';
 import { generateCudaBlocks } from './generate-block.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
@@ -19,8 +18,14 @@ const exact = exactCases();
 const boundOf = (depth: number, unit: number): number => depth * unit * depth * 8;
 
 const bounded = [
-  { one: productCase('f16', 'ieee', [20, 32, 16]), tolerance: boundOf(16, 2 ** -24) },
-  { one: productCase('f32', 'tf32', [32, 20, 8]), tolerance: boundOf(8, 2 ** -24) + 8 * 8 * 2 ** -9 },
+  {
+    one: productCase({ dtype: 'f16', precision: 'ieee', sizes: [20, 32, 16], divisor: 16 }),
+    tolerance: boundOf(16, 2 ** -24),
+  },
+  {
+    one: productCase({ dtype: 'f32', precision: 'tf32', sizes: [32, 20, 8], divisor: 16 }),
+    tolerance: boundOf(8, 2 ** -24) + 8 * 8 * 2 ** -9,
+  },
 ];
 
 /** Products element by element are many steps of an interpreter: those are the emulation's. */
@@ -61,13 +66,16 @@ describe('the text', () => {
   const source = (...programs: Parameters<typeof generateCudaBlocks>): string => generateCudaBlocks(...programs).source;
 
   test('accesses are as wide as addresses and masks allow', () => {
-    expect(source([addCase(704, 16).program], target)).toContain('load_f32x4');
-    expect(source([addCase(700).program], target)).not.toContain('load_f32x4');
+    expect(source([addCase({ n: 704, divisor: 16 }).program], target)).toContain('load_f32x4');
+    expect(source([addCase({ n: 700 }).program], target)).not.toContain('load_f32x4');
   });
 
   test('a reduction is shuffles; products are matrix instructions fed by asynchronous copies', () => {
-    expect(source([softmaxCase().program], target)).toContain('__shfl_down_sync');
-    const half = source([productCase('f16', 'ieee', [64, 64, 64]).program], target);
+    expect(source([softmaxCase({ rows: 3, n: 200 }).program], target)).toContain('__shfl_down_sync');
+    const half = source(
+      [productCase({ dtype: 'f16', precision: 'ieee', sizes: [64, 64, 64], divisor: 16 }).program],
+      target,
+    );
     for (const call of [
       'copy_async_16(',
       'wait_copies<1>()',
@@ -76,19 +84,24 @@ describe('the text', () => {
       'mma_m16n8k16_f16(',
     ])
       expect(half).toContain(call);
-    expect(source([productCase('f32', 'tf32', [64, 64, 64]).program], target)).toContain('mma_m16n8k8_tf32(');
-    const exactProduct = source([productCase('f32', 'ieee', [64, 64, 64]).program], target);
+    expect(
+      source([productCase({ dtype: 'f32', precision: 'tf32', sizes: [64, 64, 64], divisor: 16 }).program], target),
+    ).toContain('mma_m16n8k8_tf32(');
+    const exactProduct = source(
+      [productCase({ dtype: 'f32', precision: 'ieee', sizes: [64, 64, 64], divisor: 16 }).program],
+      target,
+    );
     expect(exactProduct).not.toContain('mma');
     expect(exactProduct).toContain('copy_async_16(');
   });
 
   test('without stages there is no pipeline', () => {
-    const { program } = productCase('f16', 'ieee', [64, 64, 64]);
+    const { program } = productCase({ dtype: 'f16', precision: 'ieee', sizes: [64, 64, 64], divisor: 16 });
     expect(source([program], { ...target, stages: 1 })).not.toContain('copy_async');
   });
 
   test('equal kernels are printed once, the same each time, without includes', () => {
-    const programs = [softmaxCase().program, softmaxCase().program];
+    const programs = [softmaxCase({ rows: 3, n: 200 }).program, softmaxCase({ rows: 3, n: 200 }).program];
     const text = source(programs, target);
     expect(text.match(/__global__/g)).toHaveLength(1);
     expect(source(programs, target)).toBe(text);
@@ -96,6 +109,6 @@ describe('the text', () => {
   });
 
   test('buffers that may share memory are not restricted', () => {
-    expect(source([addCase(700).program], { ...target, mayAlias: true })).not.toContain('__restrict__');
+    expect(source([addCase({ n: 700 }).program], { ...target, mayAlias: true })).not.toContain('__restrict__');
   });
 });

@@ -2,10 +2,9 @@
 // IR's interpreter, the bound kernel in the Kernel IR's interpreter, the CUDA source in the emulation.
 import { at } from '@tsinductor/base';
 import { bufferName, gridName, scalarName } from '@tsinductor/codegen';
-import { constexpr, ptr } from '@tsinductor/dsl';
+import { ptr } from '@tsinductor/dsl';
 import { interpretKernel } from '@tsinductor/ir';
 import type { BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
-import { f16ToBits } from '@tsinductor/ops';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
 import {
   argumentsOf,
@@ -19,6 +18,7 @@ import {
 import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, memoryOf, readMemory } from '@tsinductor/testing/loops';
 import type { Compiled } from '@tsinductor/testing/loops';
+import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
 import type { BlockTarget } from '../block/block-binder.ts';
 import { generateCudaBlocks } from '../block/generate-block.ts';
 import { emulatedUnit } from '../emulated-unit.ts';
@@ -91,71 +91,6 @@ export function runEmulated(
     repeats: 0,
   });
   return { said: Buffer.from(message).toString('utf8', 0, message.indexOf(0)), buffers };
-}
-
-const halves = (count: number, scale = 1): Uint16Array =>
-  Uint16Array.from(floats(count, scale), (value) => f16ToBits(value));
-
-/** A product of matrices whose pointers move along the inner axis. */
-export function productCase(
-  dtype: 'f32' | 'f16',
-  precision: 'ieee' | 'tf32',
-  [M, N, K]: readonly [number, number, number],
-): BlockCase {
-  const schema = { a: ptr(dtype), b: ptr(dtype), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr, TF32: constexpr } as const; // prettier-ignore
-  const fill = dtype === 'f16' ? halves : floats;
-  return blockCase(`product_${dtype}_${precision}`, schema, {
-    body: ({ a, b, c, M: rowsOf, N: columnsOf, K: depthOf, BM, BN, BK, TF32 }, tl) => {
-      const rows = tl.expandDims(tl.programId(0) * BM + tl.arange(0, BM), 1);
-      const columns = tl.expandDims(tl.programId(1) * BN + tl.arange(0, BN), 0);
-      const ks = tl.arange(0, BK);
-      let left = a + rows * depthOf + tl.expandDims(ks, 0);
-      let right = b + tl.expandDims(ks, 1) * columnsOf + columns;
-      let sum = tl.zeros([BM, BN], tl.f32);
-      for (const k of tl.range(0, depthOf, BK)) {
-        const x = tl.load(left, rows < rowsOf && tl.expandDims(ks, 0) < depthOf - k, 0);
-        const y = tl.load(right, tl.expandDims(ks, 1) < depthOf - k && columns < columnsOf, 0);
-        sum = TF32 === 1 ? tl.dot(x, y, sum, { precision: 'tf32' }) : tl.dot(x, y, sum);
-        left += BK;
-        right += BK * columnsOf;
-      }
-      tl.store(c + rows * columnsOf + columns, sum, rows < rowsOf && columns < columnsOf);
-    },
-    constants: { BM: 32, BN: 32, BK: 16, TF32: precision === 'tf32' ? 1 : 0 },
-    grid: [Math.ceil(M / 32), Math.ceil(N / 32), 1],
-    args: { a: fill(M * K), b: fill(K * N, 0.5), c: new Float32Array(M * N), M, N, K },
-    divisor: 16,
-  });
-}
-
-/** Rows of a matrix, each a program instance. */
-export function softmaxCase(): BlockCase {
-  return blockCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
-    body: ({ x, out, n, BLOCK }, tl) => {
-      const row = tl.programId(0) * n;
-      const offs = tl.arange(0, BLOCK);
-      const values = tl.load(x + row + offs, offs < n, -Infinity);
-      const numerator = tl.exp(values - tl.max(values, { axis: 0 }));
-      tl.store(out + row + offs, numerator / tl.sum(numerator, { axis: 0 }), offs < n);
-    },
-    constants: { BLOCK: 256 },
-    grid: [3, 1, 1],
-    args: { x: floats(600), out: new Float32Array(600), n: 200 },
-  }); // prettier-ignore
-}
-
-export function addCase(n: number, divisor = 1): BlockCase {
-  return blockCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
-    body: ({ x, y, out, n: count, BLOCK }, tl) => {
-      const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
-      const mask = offs < count;
-      tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
-    },
-    constants: { BLOCK: 512 },
-    grid: [Math.ceil(n / 512), 1, 1],
-    args: { x: floats(n), y: floats(n, 3), out: new Float32Array(n), n },
-    divisor,
-  }); // prettier-ignore
 }
 
 const tilesCase = (): BlockCase =>
@@ -240,13 +175,13 @@ export const reversedCase = (): BlockCase =>
 
 /** One of each kind, whose results are the definition's to the bit. */
 export const exactCases = (): readonly BlockCase[] => [
-  addCase(700),
-  addCase(704, 16),
-  softmaxCase(),
+  addCase({ n: 700 }),
+  addCase({ n: 704, divisor: 16 }),
+  softmaxCase({ rows: 3, n: 200 }),
   tilesCase(),
   scansCase(),
   controlCase(),
   atomicsCase(),
   reversedCase(),
-  productCase('f32', 'ieee', [24, 32, 20]),
+  productCase({ dtype: 'f32', precision: 'ieee', sizes: [24, 32, 20], divisor: 16 }),
 ];

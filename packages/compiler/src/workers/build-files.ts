@@ -1,5 +1,6 @@
 // What a job makes: the files of its cache entry, for C++ and for CUDA. In: a job, and the directory of the entry. Out: the
-// entry's draft; or what the compiler threw. Each in two forms: beside the caller's thread, and while it waits.
+// entry's draft, and what the compiler warned of; or what it threw. Each in two forms: beside the caller's thread, and while it
+// waits.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EntryDraft } from '@tsinductor/cache';
@@ -8,23 +9,29 @@ import type { CudaBuild } from '@tsinductor/runtime';
 import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
 import type { BuildJob, CudaJob, EntryJob } from './protocol.ts';
 
+export interface BuiltFiles {
+  readonly draft: EntryDraft;
+  /** For the user, one text each. */
+  readonly warnings: readonly string[];
+}
+
 /** Builds the files of `job` in `directory`; stops its compilers when `signal` says so. */
-export async function buildFiles(job: EntryJob, directory: string, signal: AbortSignal): Promise<EntryDraft> {
+export async function buildFiles(job: EntryJob, directory: string, signal: AbortSignal): Promise<BuiltFiles> {
   if ('toolkit' in job) {
     const options = { ...cudaOptions(job, directory), signal };
-    return cudaDraft(job, directory, await compileCuda(job.toolkit, job.source, options));
+    return cudaFiles(job, directory, await compileCuda(job.toolkit, job.source, options));
   }
   await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
-  return libraryDraft(job, directory);
+  return { draft: libraryDraft(job, directory), warnings: [] };
 }
 
 /** The same while the caller waits, one compiler at a time. */
-export function buildFilesNow(job: EntryJob, directory: string): EntryDraft {
+export function buildFilesNow(job: EntryJob, directory: string): BuiltFiles {
   if ('toolkit' in job) {
-    return cudaDraft(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
+    return cudaFiles(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
   }
   compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
-  return libraryDraft(job, directory);
+  return { draft: libraryDraft(job, directory), warnings: [] };
 }
 
 const failedPlace = ({ temporaryDirectory, key }: EntryJob): string =>
@@ -50,9 +57,11 @@ function libraryDraft(job: BuildJob, directory: string): EntryDraft {
   return draftOf(job, [libraryName, planName, sourceName], { compiler: job.toolchain.version });
 }
 
-function cudaDraft(job: CudaJob, directory: string, { facts }: CudaBuild): EntryDraft {
+function cudaFiles(job: CudaJob, directory: string, { facts, warnings }: CudaBuild): BuiltFiles {
   writeAll(directory, { [factsName]: JSON.stringify(facts), [cudaSourceName]: job.source.source });
-  return draftOf(job, [ptxName, cubinName, factsName, cudaSourceName], { nvcc: job.toolkit.version });
+  const draft = draftOf(job, [ptxName, cubinName, factsName, cudaSourceName], { nvcc: job.toolkit.version });
+  const text = warnings.trim();
+  return { draft, warnings: text === '' ? [] : [`nvcc warned of ${JSON.stringify(job.name)}:\n${text}`] };
 }
 
 function writeAll(directory: string, files: Readonly<Record<string, string>>): void {

@@ -10,8 +10,8 @@ import { describeFailure } from './failure.ts';
 import type { EntryJob, Job, Response } from './protocol.ts';
 
 /**
- * Builds `job` and stores it; events of the cache (damage, a fallback directory) are returned as texts, and so is what
- * failed: an error that crosses threads by itself forgets what kind it is.
+ * Builds `job` and stores it; events of the cache (damage, a fallback directory) and a compiler's warnings are returned as texts,
+ * and so is what failed: an error that crosses threads by itself forgets what kind it is.
  */
 export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
   const events: string[] = [];
@@ -30,7 +30,9 @@ export async function build(job: EntryJob, events: string[]): Promise<void> {
   const signal = AbortSignal.timeout(job.deadlineMs);
   await store.withBuildLock(job.key, async (directory) => {
     try {
-      return await buildFiles(job, directory, signal);
+      const { draft, warnings } = await buildFiles(job, directory, signal);
+      events.push(...warnings);
+      return draft;
     } catch (error) {
       throw signal.aborted ? buildTimedOut(job) : error;
     }
@@ -44,7 +46,9 @@ export function buildNow(job: EntryJob, events: string[]): void {
   const started = performance.now();
   store.buildNow(job.key, (directory) => {
     try {
-      return buildFilesNow(job, directory);
+      const { draft, warnings } = buildFilesNow(job, directory);
+      events.push(...warnings);
+      return draft;
     } catch (error) {
       throw performance.now() - started >= job.deadlineMs ? buildTimedOut(job) : error;
     }

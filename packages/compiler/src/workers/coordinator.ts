@@ -2,20 +2,13 @@
 // Atomics.wait meanwhile, so a blocking answer goes through its own port, followed by a notification; and a heartbeat
 // shows that this thread lives.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { MessagePort } from 'node:worker_threads';
 import { invariant } from '@tsinductor/base';
 import { Piscina } from 'piscina';
 import { describeFailure } from './failure.ts';
 import { sharedAnswers, sharedHeartbeat } from './protocol.ts';
-import type { Request, Response } from './protocol.ts';
+import type { Request, Response, ThreadData } from './protocol.ts';
 
-interface CoordinatorData {
-  readonly port: MessagePort;
-  readonly shared: Int32Array;
-  readonly threads: number;
-}
-
-const { port, shared, threads } = workerData as CoordinatorData;
+const { port, shared, threads } = workerData as ThreadData;
 const parent = parentPort;
 invariant(parent !== null, 'the coordinator runs in a worker thread');
 

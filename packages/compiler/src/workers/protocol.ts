@@ -1,4 +1,5 @@
 // What the caller's thread and the coordinator thread say to each other. Plain data only.
+import type { MessagePort } from 'node:worker_threads';
 import type { BridgeBuildOptions, CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 
 export interface BuildJob {
@@ -58,11 +59,32 @@ export interface Failure {
 export interface Response {
   readonly id: number;
   readonly failure?: Failure;
-  /** What the cache had to say. */
+  /** What the cache and the compiler had to say. */
   readonly events: readonly string[];
 }
 
-/** Layout of the shared Int32Array: answers posted so far, and a counter that moves while the coordinator lives. */
+/** What the coordinator thread is started with. */
+export interface ThreadData {
+  /** Answers to blocking requests, and the thread's end. */
+  readonly port: MessagePort;
+  readonly shared: Int32Array;
+  readonly threads: number;
+  /** The address of the coordinator's module. */
+  readonly coordinator: string;
+}
+
+/** Why the thread is no more: the first that is posted says the most. */
+export interface ThreadEnd {
+  readonly ended: string;
+}
+
+/**
+ * Layout of the shared Int32Array: messages posted to a blocked caller so far, a counter that moves while the coordinator lives,
+ * and what became of its thread.
+ */
 export const sharedAnswers: number = 0;
 export const sharedHeartbeat: number = 1;
-export const sharedLength: number = 2;
+export const sharedState: number = 2;
+export const sharedLength: number = 3;
+
+export const threadStates: Readonly<Record<'starting' | 'up' | 'ended', number>> = { starting: 0, up: 1, ended: 2 };
