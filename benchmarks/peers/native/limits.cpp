@@ -1,7 +1,7 @@
-// What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with
-// non-temporal stores, and with lines that are asked for before they are written; peak float32 multiply-adds; evaluations per second of the functions that were asked for, without
-// memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32, conversions from and to bf16 and int8. Each is
-// the best over one thread and all threads, and over two windows.
+// What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with non-temporal
+// stores, and with lines that are asked for before they are written; peak float32 multiply-adds; evaluations per second of the
+// functions that were asked for, without memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32,
+// conversions from and to bf16 and int8. Each is the best over one thread and all threads, and over two windows.
 #include <atomic>
 #include <thread>
 

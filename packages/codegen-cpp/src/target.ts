@@ -57,9 +57,9 @@ export const streamingBytes: number = 24 * 1024 * 1024;
 
 /**
  * Results of at least so many bytes that are asked for ahead of being written (see strategy/asked-results.ts): how far ahead, by
- * kernels that read at most so many bytes for each that they write, on at most so many threads. More cores are held up by memory itself, which
- * moves a third less of a copy where results go past the caches. (`mostThreads` is reasoned, not measured: at 12 GB/s, eight
- * cores take what the memory channels of a server's socket give.)
+ * kernels that read at most so many bytes for each that they write, on at most so many threads. More cores are held up by memory
+ * itself, which moves a third less of a copy where results go past the caches. (`mostThreads` is reasoned, not measured: at
+ * 12 GB/s, eight cores take what the memory channels of a server's socket give.)
  */
 export const asking: Readonly<Record<'leastBytes' | 'bytes' | 'mostReads' | 'mostThreads', number>> = {
   leastBytes: 8 * 1024 * 1024,
@@ -112,7 +112,10 @@ export const sideBySide: Readonly<Record<'reductions' | 'points' | 'instructions
   chains: { over: 128, upTo: 256, vectors: 4 },
 };
 
-/** Into how many parts the axis of lanes is cut at most, and maps of how much work (see strategy/lane-parts.ts): code is written again for each. */
+/**
+ * Into how many parts the axis of lanes is cut at most, and maps of how much work (see strategy/lane-parts.ts): code is written
+ * again for each.
+ */
 export const lanesInParts: Readonly<Record<'most' | 'mostWork', number>> = { most: 5, mostWork: 64 };
 
 /** Registers that `sideBySide.instructions` and `chains` take. */

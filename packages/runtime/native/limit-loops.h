@@ -1,6 +1,6 @@
 // The loops that tell what a machine can do: passes over arrays with a given number of read and written streams, with
-// ordinary stores, with their lines asked for before, and with non-temporal ones; and float32 multiply-adds in registers. Who calls them measures the time, and
-// divides the work among threads. Needs a vector unit's own header and nothing else.
+// ordinary stores, with their lines asked for before, and with non-temporal ones; and float32 multiply-adds in registers. Who
+// calls them measures the time, and divides the work among threads. Needs a vector unit's own header and nothing else.
 #pragma once
 #if defined(__x86_64__)
 #include <immintrin.h>

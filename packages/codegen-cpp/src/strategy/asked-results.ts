@@ -25,8 +25,8 @@ export function askedResults(nest: Nest, region: RegionPlan): ReadonlySet<Buffer
   const nodes = nodesOf(nest, tree);
   const isResult = (buffer: BufferId): boolean => bytesOf(nest, [buffer]) >= asking.leastBytes;
   const results = nodes.flatMap((node) => node.outs).filter(isResult);
-  const read = bytesOf(nest, nodes.flatMap(loadsOf).map(({ buffer }) => buffer)); // prettier-ignore
-  if (read > asking.mostReads * bytesOf(nest, results)) return new Set();
+  const loaded = nodes.flatMap(loadsOf).map(({ buffer }) => buffer);
+  if (bytesOf(nest, loaded) > asking.mostReads * bytesOf(nest, results)) return new Set();
   return new Set(leavesOf(tree).flatMap((leaf) => inOrder(nest, leaf, region).filter(isResult)));
 }
 

@@ -4,7 +4,8 @@
 // Two halves of a row read side by side, each into one accumulator, are two sequences for the processor to foresee, and few
 // enough sums in flight that its window holds more lines on their way. (Measured on a Cascade Lake: sums over rows of 8 KB and
 // more, 256 MB in all, take 5 to 8 % less than with four neighbouring vectors; more streams, or more sums per stream, lose it
-// again, and so do shorter rows. A sum of 64 MB in pieces of 128 KB takes 10 % less. Of what the caches hold both are read at one speed, but for the smallest arrays.)
+// again, and so do shorter rows. A sum of 64 MB in pieces of 128 KB takes 10 % less. Of what the caches hold both are read at one
+// speed, but for the smallest arrays.)
 import { difference, hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { equal, int } from '@tsinductor/ir';
 import type { Axis } from '@tsinductor/ir';
