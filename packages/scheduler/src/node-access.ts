@@ -7,10 +7,10 @@ import {
   elementsOf,
   freeIndirects,
   indirect,
-  mapBody,
   replayBody,
   scalarIndexes,
   substitute,
+  substituteAxes,
 } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, Replay, ScalarId } from '@tsinductor/ir';
 
@@ -119,9 +119,18 @@ export function buffersRead(node: LoopNode): readonly BufferId[] {
 
 /** Every index expression of a node. */
 export function indexesOf(node: LoopNode): readonly Index[] {
-  const inBodies = bodiesOf(node).flatMap((body) => body.nodes.flatMap(scalarIndexes));
+  return [...coordinatesOf(node), ...placesOf(node)];
+}
+
+/** The coordinates that its bodies compute with. */
+export const coordinatesOf = (node: LoopNode): readonly Index[] =>
+  bodiesOf(node).flatMap(({ nodes }) => nodes.flatMap((scalar) => (scalar.kind === 'index' ? [scalar.value] : [])));
+
+/** Where it reads and writes, and the extents that it checks. */
+export function placesOf(node: LoopNode): readonly Index[] {
+  const scalars = bodiesOf(node).flatMap(({ nodes }) => nodes.filter(({ kind }) => kind !== 'index'));
   const operands = node.kind === 'contract' ? [node.a.at, node.b.at] : [];
-  return [...inBodies, ...operands, ...node.writes];
+  return [...scalars.flatMap(scalarIndexes), ...operands, ...node.writes];
 }
 
 /** New loops for a node, and what its old axes are in terms of them. */
@@ -133,7 +142,7 @@ export interface Reindexing {
 
 /** The node over other loops. Contractions have fixed ones. */
 export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNode {
-  const inBody = (body: Body): Body => (map.size === 0 ? body : mapBody(body, { map }));
+  const inBody = (body: Body): Body => substituteAxes(body, map);
   switch (node.kind) {
     case 'map':
       return { ...node, axes, writes: node.writes.map((write) => substitute(write, map)), body: inBody(node.body) };

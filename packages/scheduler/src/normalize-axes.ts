@@ -14,7 +14,7 @@ import {
   product,
 } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode } from '@tsinductor/ir';
-import { indexesOf, isUnit, loopsOf, overOf, reindex } from './node-access.ts';
+import { coordinatesOf, indexesOf, isUnit, loopsOf, overOf, placesOf, reindex } from './node-access.ts';
 
 /** A node may gain this many loops by splitting. */
 const MAX_SPLITS = 8;
@@ -62,7 +62,9 @@ interface Split {
 function findSplit(node: LoopNode): Split | undefined {
   const loops = new Map(loopsOf(node).map((axis) => [axis.name, axis]));
   if (node.kind === 'scan') for (const axis of node.over) loops.delete(axis.name);
-  const found = indexesOf(node).flatMap((index) => divisions(index));
+  const places = placesOf(node);
+  const coordinates = coordinatesOf(node).flatMap(divisions);
+  const found = [...places.flatMap(divisions), ...coordinates.filter((division) => !staysWhole(division, places))];
   const known = found
     .filter(({ divisor }) => divisor.kind === 'int')
     .sort((a, b) => valueOf(a.divisor) - valueOf(b.divisor));
@@ -80,6 +82,15 @@ function findSplit(node: LoopNode): Split | undefined {
   return undefined;
 }
 
+/**
+ * Whether all places step along an axis, of which coordinates alone take quotients by a power of two: vectors that stand at
+ * multiples find those at once, and the loop stays one that memory is read along.
+ */
+const staysWhole = ({ axis, divisor }: Division, places: readonly Index[]): boolean =>
+  divisor.kind === 'int' &&
+  Number.isInteger(Math.log2(divisor.value)) &&
+  places.every((place) => coefficientOf(place, axis) !== undefined);
+
 const valueOf = (index: Index): number => (index.kind === 'int' ? index.value : Infinity);
 
 /** a / b, where that leaves no remainder whatever the sizes are. */
@@ -89,8 +100,13 @@ export function exactQuotient(a: Index, b: Index): Index | undefined {
   return equal(multiply(quotient, b), a) ? quotient : undefined;
 }
 
+interface Division {
+  readonly axis: string;
+  readonly divisor: Index;
+}
+
 /** Axes that stand alone under a division, with the divisor. */
-function divisions(index: Index): { readonly axis: string; readonly divisor: Index }[] {
+function divisions(index: Index): Division[] {
   const inside = indexOperands(index).flatMap(divisions);
   if (
     (index.kind === 'floorDiv' || index.kind === 'mod') &&

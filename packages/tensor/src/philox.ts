@@ -1,8 +1,11 @@
 // Philox 4x32 with 10 rounds: random words as a pure function of a counter and a key, so that element i has the same
 // value in whatever order, mode or device it is computed (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3").
 //
-// The mapping, which every mode keeps: with seed s, element i of the c-th random call since the seed was set uses the
-// four words w0..w3 of counter (i mod 2^32, i div 2^32, c mod 2^32, c div 2^32) and key (s mod 2^32, s div 2^32).
+// The mapping, which every mode keeps. With seed s, block b of the c-th random call since the seed was set are the four words
+// of counter (b mod 2^32, b div 2^32, c mod 2^32, c div 2^32) and key (s mod 2^32, s div 2^32). Elements that take k words each
+// share blocks by eights: of 32 / k elements in a row, the first eight take the first k words of eight blocks in a row, the next
+// eight their next k words. So a block is computed once for all that use it, by vectors whose lanes are blocks, and no word
+// has to change its lane.
 import type { DType } from '@tsinductor/base';
 
 /** Multipliers of the two halves, and what the key grows by each round. */
@@ -16,6 +19,12 @@ export const philoxConstants = {
 
 /** How many leading bits of a word a uniform number of a dtype up to f32 takes: as many as it has digits. */
 export const leadingBits = (dtype: DType): number => (dtype === 'f16' ? 11 : dtype === 'bf16' ? 8 : 24);
+
+/** Blocks in a row whose words are dealt out together. */
+export const blocksTogether = 8;
+
+/** How many words an element takes: a divisor of the four of a block. */
+export type WordsEach = 1 | 2 | 4;
 
 /** Four 32-bit words, as unsigned numbers. */
 export type Words = [number, number, number, number];

@@ -20,6 +20,42 @@ test('philox gives the known answers of its authors', () => {
 });
 
 describe('random tensors', () => {
+  test('take the words of blocks by eights: a word each, two or four', () => {
+    const seed = 11;
+    const word = (block: number, position: number): number => {
+      const out: Words = [0, 0, 0, 0];
+      philox([block, 0, 0, 0], [seed, 0], out);
+      return out[position] ?? 0;
+    };
+    const at = (numbers: unknown, place: number): number => (numbers as number[])[place] ?? Number.NaN;
+    const drawn = (dtype: 'f32' | 'f64'): unknown => {
+      manualSeed(seed);
+      return rand([70], { dtype }).toArray();
+    };
+    const single = drawn('f32');
+    for (const [place, block, position] of [
+      [0, 0, 0],
+      [7, 7, 0],
+      [8, 0, 1],
+      [31, 7, 3],
+      [32, 8, 0],
+      [69, 13, 0],
+    ] as const)
+      // prettier-ignore
+      expect(at(single, place)).toBe((word(block, position) >>> 8) * 2 ** -24);
+    const double = drawn('f64');
+    for (const [place, block, first] of [
+      [0, 0, 0],
+      [8, 0, 2],
+      [15, 7, 2],
+      [16, 8, 0],
+      [69, 37, 0],
+    ] as const) {
+      const [high, low] = [word(block, first), word(block, first + 1)];
+      expect(at(double, place)).toBe(((high >>> 5) * 2 ** 26 + (low >>> 6)) * 2 ** -53);
+    }
+  });
+
   test('the seed decides', () => {
     manualSeed(7);
     const first = [rand([4]), randn([4])].map((x) => x.toArray());

@@ -1,5 +1,5 @@
 // Random tensors, counter-based: element i of the c-th call since the seed was set is a pure function of (seed, c, i), by
-// the mapping in philox.ts, so that eager, traced and compiled programs draw the same numbers.
+// the mapping in philox.ts, so that eager, traced and compiled programs draw the same numbers. Of the words w0.. of an element:
 //
 //   uniform   f32: (w0 >> 8) * 2^-24, f64: 53 bits of w0 w1, f16 and bf16: their 11 and 8 leading bits of w0; in [0, 1)
 //   normal    Box-Muller: sqrt(-2 ln u) cos(2 pi v), u in (0, 1]; f32 and halves: u from w0, v from w1, in f32;
@@ -18,8 +18,8 @@ import type { DeviceName } from './device.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, invalidDType } from './errors.ts';
 import { checkShape, elementsOf } from './layout.ts';
-import { leadingBits, philox } from './philox.ts';
-import type { Words } from './philox.ts';
+import { blocksTogether, leadingBits, philox } from './philox.ts';
+import type { Words, WordsEach } from './philox.ts';
 import { processState, unrecorded } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
 import { float } from './scalars.ts';
@@ -95,8 +95,8 @@ export const randn = (shape: readonly number[], options: DrawOptions = {}): Tens
 
 function drawnNormal(draw: Draw): Tensor {
   if (processState.recorder !== undefined) return tracedNormal(randomState(), draw);
-  const compute = draw.dtype === 'f64' ? 'f64' : 'f32';
-  const [u, v] = drawTensors(draw.shape, compute, compute === 'f64' ? doublePair : singlePair) as [Tensor, Tensor];
+  const drawnPair = draw.dtype === 'f64' ? doublePair : singlePair;
+  const [u, v] = drawTensors(draw.shape, drawnPair) as [Tensor, Tensor];
   return dispatchOne('to', [boxMuller(u, v), draw.dtype]);
 }
 
@@ -110,12 +110,13 @@ export function randint(low: number, high: number, shape: readonly number[], opt
   const range = BigInt(high) - BigInt(low);
   return drawnInto({ name: 'randint', options, dtype: 'i64' }, (dtype) => {
     if (dtype === 'bool') throw invalidDType(dtype);
-    const sample = ([w0, w1]: Words): number | bigint => {
-      const word = (BigInt(w0 & 0x7fffffff) << 32n) | BigInt(w1);
-      return convertElement(BigInt(low) + (word % range), 'i64', dtype);
+    const sample: Sample = (word) => {
+      const bits = (BigInt(word(0) & 0x7fffffff) << 32n) | BigInt(word(1));
+      return convertElement(BigInt(low) + (bits % range), 'i64', dtype);
     };
     const draw = { shape: sizes, dtype };
-    return drawn(draw, sample, (state) => tracedInteger(state, draw, { low, high }));
+    const samples = { dtype, each: 2, of: [sample] } as const;
+    return drawn(draw, samples, (state) => tracedInteger(state, draw, { low, high }));
   });
 }
 
@@ -204,24 +205,31 @@ function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
   return { shape: processState.recorder === undefined ? checkShape(shape) : shape, dtype };
 }
 
-type Sample = (words: Words) => number | bigint;
+/** What an element is, by its words. */
+type Sample = (word: (position: number) => number) => number | bigint;
 
-/** A tensor of samples; the state counts one call more. */
-function drawn({ shape, dtype }: Draw, sample: Sample, traced: (state: Tensor) => Tensor): Tensor {
-  if (processState.recorder !== undefined) return traced(randomState());
-  return at(drawTensors(shape, dtype, [sample]), 0);
+/** Tensors that are drawn from the same words, so many for each element. */
+interface Samples {
+  readonly dtype: DType;
+  readonly each: WordsEach;
+  readonly of: readonly Sample[];
 }
 
-/** Tensors of samples of the same words. */
-function drawTensors(shape: readonly number[], dtype: DType, samples: readonly Sample[]): readonly Tensor[] {
+/** A tensor of samples; the state counts one call more. */
+function drawn({ shape }: Draw, samples: Samples, traced: (state: Tensor) => Tensor): Tensor {
+  if (processState.recorder !== undefined) return traced(randomState());
+  return at(drawTensors(shape, samples), 0);
+}
+
+function drawTensors(shape: readonly number[], { dtype, each, of: samples }: Samples): readonly Tensor[] {
   const { storage, layout } = placeOf(randomState(), 'random numbers');
   const state = storage.elements('i64', layout.offset) as BigInt64Array;
   const [seed, calls] = [at(state, 0), at(state, 1)];
   const count = elementsOf(shape);
   const filled = samples.map(() => makeElements(dtype, count));
-  forEachWords({ seed, calls, count }, (words, i) => {
+  forEachElement({ seed, calls, count, each }, (word, i) => {
     samples.forEach((sample, position) => {
-      at(filled, position)[i] = sample(words);
+      at(filled, position)[i] = sample(word);
     });
   });
   storage.noteWrite();
@@ -229,34 +237,59 @@ function drawTensors(shape: readonly number[], dtype: DType, samples: readonly S
   return filled.map((elements) => tensorOfElements(elements, dtype, shape));
 }
 
-function forEachWords(
-  draw: { seed: bigint; calls: bigint; count: number },
-  visit: (words: Words, i: number) => void,
+interface Drawing {
+  readonly seed: bigint;
+  readonly calls: bigint;
+  readonly count: number;
+  readonly each: WordsEach;
+}
+
+/** Visits every element with its words, block by block. */
+function forEachElement(
+  { seed, calls, count, each }: Drawing,
+  visit: (word: (n: number) => number, i: number) => void,
 ): void {
-  const halves = (value: bigint): [number, number] => [
-    Number(value & 0xffffffffn),
-    Number((value >> 32n) & 0xffffffffn),
-  ];
-  const key = halves(draw.seed);
-  const counter: Words = [0, 0, ...halves(draw.calls)];
+  const key = halves(seed);
+  const counter: Words = [0, 0, ...halves(calls)];
   const words: Words = [0, 0, 0, 0];
-  for (let i = 0; i < draw.count; i += 1) {
-    counter[0] = i >>> 0;
-    counter[1] = Math.floor(i / 2 ** 32);
+  const shares = words.length / each;
+  let first = 0;
+  const word = (position: number): number => words[first + position] ?? 0;
+  for (let block = 0; firstElement(block, shares) < count; block += 1) {
+    counter[0] = block >>> 0;
+    counter[1] = Math.floor(block / 2 ** 32);
     philox(counter, key, words);
-    visit(words, i);
+    for (let share = 0; share < shares; share += 1) {
+      const element = firstElement(block, shares) + share * blocksTogether;
+      first = share * each;
+      if (element < count) visit(word, element);
+    }
   }
 }
+
+/** The first of the elements that share a block. */
+const firstElement = (block: number, shares: number): number =>
+  Math.floor(block / blocksTogether) * blocksTogether * shares + (block % blocksTogether);
+
+const halves = (value: bigint): [number, number] => [Number(value & 0xffffffffn), Number((value >> 32n) & 0xffffffffn)];
 
 /** 53 bits in [0, 1). */
 const double = (high: number, low: number): number => ((high >>> 5) * 2 ** 26 + (low >>> 6)) * 2 ** -53;
 
-function uniformOf(dtype: DType): Sample {
-  if (dtype === 'f64') return ([w0, w1]) => double(w0, w1);
+function uniformOf(dtype: DType): Samples {
+  if (dtype === 'f64') return { dtype, each: 2, of: [(word) => double(word(0), word(1))] };
   const count = leadingBits(dtype);
-  return ([w0]) => convertElement((w0 >>> (32 - count)) * 2 ** -count, 'f32', dtype);
+  return { dtype, each: 1, of: [(word) => convertElement((word(0) >>> (32 - count)) * 2 ** -count, 'f32', dtype)] };
 }
 
 /** What Box-Muller takes: u in (0, 1] and v in [0, 1). */
-const singlePair: readonly Sample[] = [([w0]) => ((w0 >>> 8) + 1) * 2 ** -24, ([, w1]) => (w1 >>> 8) * 2 ** -24];
-const doublePair: readonly Sample[] = [([w0, w1]) => double(w0, w1) + 2 ** -53, ([, , w2, w3]) => double(w2, w3)];
+const singlePair: Samples = {
+  dtype: 'f32',
+  each: 2,
+  of: [(word) => ((word(0) >>> 8) + 1) * 2 ** -24, (word) => (word(1) >>> 8) * 2 ** -24],
+};
+const doublePair: Samples = {
+  dtype: 'f64',
+  each: 4,
+  of: [(word) => double(word(0), word(1)) + 2 ** -53, (word) => double(word(2), word(3))],
+};

@@ -27,23 +27,29 @@ const everyChannel =
     return shape.map((size, axis) => (axis < kept ? size : one));
   };
 
-/** 1 where elements are kept, 0 elsewhere; undefined where nothing is random. */
-function drawMask(
+/** A number where elements are kept, and another elsewhere, in the dtype of the elements. */
+type Choice = (kept: number, dropped: number) => ValueRef;
+
+/** Draws which elements are kept; undefined where nothing is random. */
+function drawKept(
   c: Composer,
   a: ArgumentReader,
   { performer, shapeOf }: { readonly performer: Performer; readonly shapeOf: MaskShape },
-): ValueRef | undefined {
+): Choice | undefined {
   const [x, p] = [a.tensor('input'), a.float('p')];
-  if (!a.bool('training') || !(p > 0 && p < 1) || !isFloat(c.dtype(x))) return undefined;
-  return c.cast(c.op('ge', performer.uniform(shapeOf(c.shape(x))), float(p)), c.dtype(x));
+  const dtype = c.dtype(x);
+  if (!a.bool('training') || !(p > 0 && p < 1) || !isFloat(dtype)) return undefined;
+  const isKept = c.op('ge', performer.uniform(shapeOf(c.shape(x))), float(p));
+  const number = (value: number): ValueRef => c.full(float(value), [], dtype);
+  return (kept, dropped) => c.where(isKept, number(kept), number(dropped));
 }
 
 /** Zeroes elements with probability p, and scales the others up, so that sums stay the same on average. */
 const zeroing =
   (shapeOf: MaskShape): Performance<ValueRef | undefined> =>
   (c, a, performer) => {
-    const mask = drawMask(c, a, { performer, shapeOf });
-    return mask && c.op('mul', a.tensor('input'), c.op('mul', mask, float(1 / (1 - a.float('p')))));
+    const choose = drawKept(c, a, { performer, shapeOf });
+    return choose && c.op('mul', a.tensor('input'), choose(1 / (1 - a.float('p')), 0));
   };
 
 /** The value towards which selu saturates: what dropped elements become. */
@@ -53,16 +59,12 @@ const saturation = 1.7580993408473766;
 const saturating =
   (shapeOf: MaskShape): Performance<ValueRef | undefined> =>
   (c, a, performer) => {
-    const mask = drawMask(c, a, { performer, shapeOf });
-    if (mask === undefined) return undefined;
+    const choose = drawKept(c, a, { performer, shapeOf });
+    if (choose === undefined) return undefined;
     const p = a.float('p');
     const scale = 1 / Math.sqrt((saturation ** 2 * p + 1) * (1 - p));
-    const shift = c.op(
-      'add',
-      c.op('mul', c.op('sub', mask, 1), float(saturation * scale)),
-      float(saturation * scale * p),
-    );
-    return c.op('add', c.op('mul', a.tensor('input'), c.op('mul', mask, float(scale))), shift);
+    const shift = saturation * scale * p;
+    return c.op('add', c.op('mul', a.tensor('input'), choose(scale, 0)), choose(shift, shift - saturation * scale));
   };
 
 const dropout = (name: string, torch: string, draws: Performance<ValueRef | undefined>): Entry =>

@@ -17,6 +17,7 @@ import type { RuleSet } from '../rules/rule.ts';
 import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar.ts';
 import { constantToValue, toConstant } from './constant.ts';
 import type { ConstantLike } from './constant.ts';
+import { indexOfOp } from './index-arithmetic.ts';
 import { inlineTerm } from './inline-term.ts';
 import { BoundsFinder, decidedBy, liesWithin } from './scalar-bounds.ts';
 import type { BoundsReach } from './scalar-bounds.ts';
@@ -34,7 +35,7 @@ export interface BuilderOptions {
   readonly ops?: 'asWritten' | 'decomposed';
   /** Rewrite rules that every op built here goes through. */
   readonly rules?: RuleSet;
-  /** Comparisons and checks that the bounds of integers decide are dropped. */
+  /** Comparisons and checks that the bounds of integers decide are dropped, and arithmetic on coordinates becomes index expressions. */
   readonly bounds?: BoundsReach;
 }
 
@@ -134,8 +135,8 @@ export class BodyBuilder {
     const dtype = resultOfRule(entry, compute);
     const folded = this.#fold(entry, args, { compute, dtype });
     if (folded !== undefined) return folded;
-    const decided = this.#bounds === undefined ? undefined : decidedBy(this.#bounds, op, args);
-    if (decided !== undefined) return this.constant(decided, dtype);
+    const known = this.#ofIntegers(op, args);
+    if (known !== undefined) return known;
     const rewritten = this.#rewriter?.rewrite(this, { op, args, compute, dtype });
     if (rewritten !== undefined) return rewritten;
     const term = this.#options.ops === 'decomposed' ? entry.decompose?.(compute) : undefined;
@@ -184,6 +185,15 @@ export class BodyBuilder {
     this.#nodes.push(node);
     this.#numbers.set(key, this.#nodes.length - 1);
     return this.#nodes.length - 1;
+  }
+
+  /** What bounds of integers decide, and what coordinates give. */
+  #ofIntegers(op: PointwiseName, args: readonly ScalarId[]): ScalarId | undefined {
+    if (this.#bounds === undefined) return undefined;
+    const decided = decidedBy(this.#bounds, op, args);
+    if (decided !== undefined) return this.constant(decided, 'bool');
+    const coordinate = indexOfOp((id) => this.node(id), op, args);
+    return coordinate === undefined ? undefined : this.index(coordinate);
   }
 
   #zero(dtype: DType): ScalarId {

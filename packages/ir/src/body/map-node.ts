@@ -4,7 +4,7 @@ import { at } from '@tsinductor/base';
 import { freeIndirects } from '../arithmetic/query.ts';
 import { indirect } from '../arithmetic/polynomial.ts';
 import { substitute } from '../arithmetic/substitute.ts';
-import type { Index } from '../index-expr.ts';
+import type { Axis, Index } from '../index-expr.ts';
 import type { ContractOperand, LoopNode } from '../loop.ts';
 import type { Body } from '../scalar.ts';
 import { BodyBuilder } from './body-builder.ts';
@@ -30,6 +30,12 @@ export function mapNodeBodies(node: LoopNode, replay: Replay, options: BuilderOp
       return { ...node, a: operand(node.a), b: operand(node.b) };
     }
   }
+}
+
+/** A node whose loop of the name of `axis` is `axis`; `value` is what its coordinate was. */
+export function replaceAxis(node: LoopNode, axis: Axis, value: Index): LoopNode {
+  const moved = mapNodeBodies(node, { map: new Map([[axis.name, value]]) });
+  return { ...moved, axes: moved.axes.map((own) => (own.name === axis.name ? axis : own)) };
 }
 
 interface Rebuilding {

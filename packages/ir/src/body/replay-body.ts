@@ -90,9 +90,44 @@ export function mapBody(body: Body, replay: Replay): Body {
   return builder.finish(replayBody(body, builder, replay).results);
 }
 
-/** The body with axes (or sizes) replaced in all its indices. */
-export const substituteAxes = (body: Body, map: ReadonlyMap<string, Index>): Body =>
-  map.size === 0 ? body : mapBody(body, { map });
+/** The body with axes (or sizes) replaced in all its indices. Where that makes no two of them alike, nothing is numbered again. */
+export function substituteAxes(body: Body, map: ReadonlyMap<string, Index>): Body {
+  if (map.size === 0) return body;
+  const nodes = body.nodes.map((node) => withIndexes(node, map));
+  if (nodes.every((node, id) => node === body.nodes[id])) return body;
+  return isRenaming(map) ? { nodes, results: body.results } : mapBody(body, { map });
+}
+
+/** Whether axes become other axes, each a different one. */
+function isRenaming(map: ReadonlyMap<string, Index>): boolean {
+  const names = new Set<string>();
+  for (const index of map.values()) if (index.kind === 'axis') names.add(index.axis.name);
+  return names.size === map.size;
+}
+
+/** The node with its own indices substituted; the same one where that changes nothing. */
+function withIndexes(node: Scalar, map: ReadonlyMap<string, Index>): Scalar {
+  switch (node.kind) {
+    case 'index': {
+      const value = substitute(node.value, map);
+      return value === node.value ? node : { ...node, value };
+    }
+    case 'load': {
+      const place = substitute(node.at, map);
+      return place === node.at ? node : { ...node, at: place };
+    }
+    case 'check': {
+      const extent = substitute(node.extent, map);
+      return extent === node.extent ? node : { ...node, extent };
+    }
+    case 'constant':
+    case 'carried':
+    case 'cast':
+    case 'bitcast':
+    case 'apply':
+      return node;
+  }
+}
 
 /** The body with every op that has a decomposition expanded, down to primitives. */
 export function expandDecompositions(body: Body): Body {

@@ -7,9 +7,11 @@ import type { PointwiseName, Value } from '@tsinductor/ops';
 import { axisIndex, int, sizeSymbol } from '../arithmetic/polynomial.ts';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { ScalarBody } from '../interpret/scalar-body.ts';
+import { printIndex } from '../print/print-index.ts';
 import type { Index } from '../index-expr.ts';
 import type { Body, ScalarId } from '../scalar.ts';
 import { BodyBuilder } from './body-builder.ts';
+import { replayBody } from './replay-body.ts';
 import { BoundsFinder, decidedBy, liesWithin } from './scalar-bounds.ts';
 import type { BoundsReach } from './scalar-bounds.ts';
 
@@ -108,6 +110,41 @@ describe.each(['indices', 'values'] as const)('bounds of %s', (reach) => {
     const finder = new BoundsFinder((id) => at(body.nodes, id), reach);
     const known = body.results.filter((id) => finder.of(id).low !== undefined);
     expect(known.length).toBeGreaterThan(reach === 'indices' ? 6 : 12);
+  });
+});
+
+describe('arithmetic on coordinates', () => {
+  const folded = (body: Body, reach: BoundsReach): Body => {
+    const builder = new BodyBuilder({ bounds: reach });
+    return builder.finish(replayBody(body, builder).results);
+  };
+
+  test.each(Array.from({ length: 30 }, (_, seed) => seed))(
+    'has the same values as index expressions, seed %i',
+    (seed) => {
+      const body = randomBody(seed);
+      const valuesOf = (one: Body): readonly (readonly Value[])[] => samplesOf(one, seed).map(({ values }) => values);
+      for (const reach of ['indices', 'values'] as const) expect(valuesOf(folded(body, reach))).toEqual(valuesOf(body));
+    },
+  );
+
+  test('becomes index expressions where nothing wraps', () => {
+    const builder = new BodyBuilder({ bounds: 'indices' });
+    const coordinate = builder.index(axisIndex(at(axes, 1)));
+    const number = (value: number | bigint): ScalarId => builder.constant(value, 'i64');
+    const result = (op: PointwiseName, value: number | bigint): string => {
+      const node = builder.node(builder.apply(op, [coordinate, number(value)]));
+      return node.kind === 'index' ? printIndex(node.value) : node.kind;
+    };
+    expect(result('divFloor', 8)).toBe('j / 8');
+    expect(result('remainder', 8)).toBe('j % 8');
+    expect(result('add', 3)).toBe('j + 3');
+    expect(result('mul', 2n ** 60n)).toBe('apply');
+    expect(result('divFloor', -8)).toBe('apply');
+    const wide = builder.index(axisIndex({ name: 'k', extent: sizeSymbol('s1', 2) }));
+    expect(builder.node(builder.apply('mul', [wide, number(8)])).kind).toBe('index');
+    expect(builder.node(builder.apply('mul', [wide, number(2 ** 40)])).kind).toBe('apply');
+    expect(builder.node(builder.apply('mul', [wide, wide])).kind).toBe('apply');
   });
 });
 

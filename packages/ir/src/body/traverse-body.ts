@@ -49,17 +49,19 @@ export function scalarOperands(node: Scalar): readonly ScalarId[] {
   }
 }
 
-/** The bounds checks of a body. One that no result needs is there for a write, which may use it as an index. */
-const checksOf = (body: Body): readonly ScalarId[] =>
-  body.nodes.flatMap((node, id) => (node.kind === 'check' ? [id] : []));
-
-/** For each node, whether a result or one of `roots` needs it; by default the roots are the checks. */
-export function liveNodes(body: Body, roots: readonly ScalarId[] = checksOf(body)): readonly boolean[] {
-  const live = body.nodes.map(() => false);
-  for (const id of [...body.results, ...roots]) live[id] = true;
+/**
+ * For each node, whether a result or one of `roots` needs it; by default the roots are the bounds checks, as one that no result
+ * needs is there for a write, which may use it as an index.
+ */
+export function liveNodes(body: Body, roots?: readonly ScalarId[]): readonly boolean[] {
+  const live = new Array<boolean>(body.nodes.length).fill(false);
+  for (const id of body.results) live[id] = true;
+  for (const id of roots ?? []) live[id] = true;
   for (let id = body.nodes.length - 1; id >= 0; id -= 1) {
+    const node = at(body.nodes, id);
+    if (roots === undefined && node.kind === 'check') live[id] = true;
     if (live[id] !== true) continue;
-    for (const operand of scalarOperands(at(body.nodes, id))) live[operand] = true;
+    for (const operand of scalarOperands(node)) live[operand] = true;
   }
   return live;
 }

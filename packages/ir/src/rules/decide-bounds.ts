@@ -1,9 +1,11 @@
 // What bounds of integers decide: comparisons of coordinates that hold at every point or at none, and with `values` checks
-// of indices that cannot fail. Masks and choices that rest on them go, and so do loads that nobody makes.
+// of indices that cannot fail. Masks and choices that rest on them go, and so do loads that nobody makes. Arithmetic on
+// coordinates becomes index expressions, whose bounds decide more.
 //
 // In: a node. Out: one that computes the same bits at every point; the node itself where nothing is decided.
 import { at } from '@tsinductor/base';
 import { mapNodeBodies } from '../body/map-node.ts';
+import { indexOfOp } from '../body/index-arithmetic.ts';
 import { BoundsFinder, decidedBy, liesWithin } from '../body/scalar-bounds.ts';
 import type { BoundsReach } from '../body/scalar-bounds.ts';
 import type { LoopNode } from '../loop.ts';
@@ -23,7 +25,10 @@ export const decideBounds = (node: LoopNode, reach: BoundsReach): LoopNode =>
 function isDecided({ nodes }: Body, reach: BoundsReach): boolean {
   const finder = new BoundsFinder((id) => at(nodes, id), reach);
   return nodes.some((node) => {
-    if (node.kind === 'apply') return decidedBy(finder, node.op, node.args) !== undefined;
+    if (node.kind === 'apply') {
+      const coordinate = indexOfOp((id) => at(nodes, id), node.op, node.args);
+      return coordinate !== undefined || decidedBy(finder, node.op, node.args) !== undefined;
+    }
     return node.kind === 'check' && liesWithin(finder, node.value, node.extent);
   });
 }
