@@ -20,6 +20,11 @@ export const nothingToRun = (filter: string): BenchmarkError =>
 export const badPattern = (filter: string, cause: unknown): BenchmarkError =>
   new BenchmarkError(`--filter ${filter} is not a regular expression`, { cause });
 
+export const limitsOutdated = (): BenchmarkError =>
+  new BenchmarkError(
+    'the program that measures limits is older than this harness: it does not say all that is asked; run npm run bench:setup',
+  );
+
 export const childEnded = (name: string, detail: string): BenchmarkError =>
   new BenchmarkError(`${name} ended unexpectedly${detail === '' ? '' : `: ${detail}`}`);
 

@@ -2,6 +2,7 @@
 // number of streams and bytes, peak arithmetic, and rates of functions that cost more.
 import { Child } from './child.ts';
 import type { Command } from './child.ts';
+import { limitsOutdated } from './errors.ts';
 import { bytesOf } from './workload.ts';
 import type { FunctionName, Work } from './workload.ts';
 
@@ -48,6 +49,8 @@ export class LimitProbe implements Disposable {
       functions: Object.keys(work.functions ?? {}).join(' '),
     };
     const sample = (await this.#child.ask(request, 60)) as LimitSample;
+    const { ordinary, streaming, asked, peak } = sample;
+    if (![ordinary, streaming, asked, peak].every(Number.isFinite)) throw limitsOutdated();
     this.#cores = betterCores(this.#cores, sample);
     return { ...sample, ...this.#cores };
   }
@@ -59,6 +62,8 @@ export class LimitProbe implements Disposable {
 
 export interface RowLimit {
   readonly ms: number;
+  /** The same with the bandwidth of ordinary and non-temporal stores alone, which lines that are asked for may pass. */
+  readonly plainMs: number;
   readonly boundBy: 'memory' | 'arithmetic';
   readonly gbps: number;
   readonly peakGflops: number;
@@ -70,7 +75,11 @@ export interface RowLimit {
  */
 export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
   const best = (of: (sample: LimitSample) => number): number => Math.max(...samples.map(of));
-  const gbps = best(({ ordinary, streaming, asked }) => Math.max(ordinary, streaming, asked));
+  const plain = best(({ ordinary, streaming }) => Math.max(ordinary, streaming));
+  const gbps = Math.max(
+    plain,
+    best(({ asked }) => asked),
+  );
   const peakGflops = best(({ peak }) => peak);
   const memoryMs = bytesOf(work) / gbps / 1e6;
   const functions = Object.entries(work.functions ?? {}) as [FunctionName, number][];
@@ -84,6 +93,7 @@ export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
   const arithmeticMs = Math.max(divisionMs, otherMs);
   return {
     ms: Math.max(memoryMs, arithmeticMs),
+    plainMs: Math.max(bytesOf(work) / plain / 1e6, arithmeticMs),
     boundBy: memoryMs >= arithmeticMs ? 'memory' : 'arithmetic',
     gbps,
     peakGflops,

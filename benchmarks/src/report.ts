@@ -20,6 +20,7 @@ export interface LimitEntry {
   readonly suite: string;
   readonly workload: string;
   readonly ms: number;
+  readonly plainMs: number;
   readonly boundBy: string;
   readonly gbps: number;
   readonly peakGflops: number;

@@ -77,9 +77,9 @@ async function time({ run }: Runnable, budgetMs: number): Promise<Times> {
     return (performance.now() - start) / calls;
   };
   const times: number[] = [];
-  // The first call has warmed up what takes that long. One repeat of what is longer than the budget is enough: there are
-  // several rounds.
-  const warmMs = Math.min(budgetMs / 4, 50);
+  // The first call has warmed up what takes that long; short ones are compiled by V8 meanwhile. One repeat of what is longer
+  // than the budget is enough: there are several rounds.
+  const warmMs = 50;
   const warmUntil = begin + once + warmMs;
   while (once < warmMs && performance.now() < warmUntil) await measure();
   const least = once > budgetMs ? 1 : 3;

@@ -12,6 +12,8 @@ interface Share {
   readonly place: string | undefined;
   readonly shortfall: string | undefined;
   readonly fraction: number;
+  /** The share of the limit with ordinary and non-temporal stores alone. */
+  readonly plain: number;
 }
 
 export function standings(outcomes: readonly Outcome[]): readonly string[] {
@@ -22,19 +24,20 @@ export function standings(outcomes: readonly Outcome[]): readonly string[] {
   return [...layouts, ...means(shares), ...shares.filter(({ fraction }) => fraction < farBelow).map(whyBelow)];
 }
 
-function shareOf({ workload, rows }: Outcome): readonly Share[] {
+function shareOf({ workload, rows, limit }: Outcome): readonly Share[] {
   const fraction = rows.find(({ contender }) => contender === ours)?.fractionOfLimit;
-  if ('file' in workload || fraction === undefined) return [];
+  if ('file' in workload || fraction === undefined || limit === undefined) return [];
   const { name, place, shortfall } = workload;
-  return [{ name, place, shortfall, fraction }];
+  return [{ name, place, shortfall, fraction, plain: (fraction * limit.plainMs) / limit.ms }];
 }
 
 function means(shares: readonly Share[]): readonly string[] {
   const places = [...new Set(shares.flatMap(({ place }) => (place === undefined ? [] : [place])))];
   return places.map((place) => {
-    const fractions = shares.filter((share) => share.place === place).map(({ fraction }) => fraction);
-    const mean = `${(geometricMean(fractions) * 100).toFixed(0)} % of the limit`;
-    return `${place}: ${mean} in the geometric mean of ${String(fractions.length)} workloads`;
+    const all = shares.filter((share) => share.place === place);
+    const mean = (of: (share: Share) => number): string => `${(geometricMean(all.map(of)) * 100).toFixed(0)} %`;
+    const plain = `${mean((share) => share.plain)} of that with ordinary and non-temporal stores alone`;
+    return `${place}: ${mean(({ fraction }) => fraction)} of the limit in the geometric mean of ${String(all.length)} workloads; ${plain}`;
   });
 }
 

@@ -194,7 +194,7 @@ inline Words productOf(Words x, unsigned long y) {
 #endif
 }
 
-// The first word of Philox 4x32 with ten rounds, a counter in each lane of 64 bits; upper halves are left as they fall.
+// The four words of Philox 4x32 with ten rounds, folded into one; a counter in each lane of 64 bits, upper halves as they fall.
 inline Words randomOf(Words x0) {
   Words x1 = x0 >> 32, x2 = x0 ^ x0, x3 = x2;
   unsigned long k0 = 42, k1 = 0;
@@ -208,7 +208,7 @@ inline Words randomOf(Words x0) {
     k0 = (k0 + 0x9e3779b9) & 0xffffffff;
     k1 = (k1 + 0xbb67ae85) & 0xffffffff;
   }
-  return x0;
+  return x0 ^ x1 ^ x2 ^ x3;
 }
 
 double randomWords(int thread, int) {
@@ -219,7 +219,7 @@ double randomWords(int thread, int) {
     sum += randomOf(counter);
   }
   OPAQUE(sum);
-  return double(count) * words;
+  return 4.0 * count * words;
 }
 
 /** The vector at `place`, of the type that a function takes. */

@@ -10,7 +10,7 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 type PerElement = Pick<Work, 'flops' | 'functions'>;
 
 /** A function of arrays of `n` elements, element by element. */
-interface Elementwise extends Pick<Row, 'shortfalls'> {
+interface Elementwise {
   readonly name: string;
   readonly op: string;
   readonly ranges: readonly (readonly [number, number])[];
@@ -82,13 +82,8 @@ export const chains: readonly ((n: number) => Row)[] = [
     name: 'dropout',
     op: 'randomDropout',
     ranges: [[-1, 1]],
-    // Each element has a random number of its own: a word of Philox by its position.
+    // Each element has a random number of its own: a word of Philox, which gives four at a time, by its position.
     perElement: { functions: { random: 1 } },
-    shortfalls: {
-      'in memory':
-        'the words alone take 21.5 ms at their measured rate, all of it 28.2; what is written, half a register at a time, goes by way ' +
-        'of the caches',
-    },
     value: ([x = 0]) => x / 0.9,
     orElse: 0,
   }),
