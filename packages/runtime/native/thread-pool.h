@@ -28,6 +28,7 @@ constexpr int maxThreads = 256;
 constexpr int spins = 20000;          // 0.4 to 1 ms: longer than the gap between two kernels of one graph
 constexpr int piecesPerThread = 16;   // of long jobs, so that a slow thread costs a sixteenth of its share at most
 constexpr int longJob = 4;            // grains per thread from which on a job is cut finer than one piece per thread
+constexpr size_t leastStackBytes = 1 << 20;
 
 struct Job {
   Body body;
@@ -121,12 +122,19 @@ inline void startWorkers() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  // Kernels keep blocks of some hundred KB on the stack, for which not every C library's default has room.
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  size_t stack = 0;
+  pthread_attr_getstacksize(&attributes, &stack);
+  if (stack < leastStackBytes) pthread_attr_setstacksize(&attributes, leastStackBytes);
   while (started < wanted.load() - 1) {
     void *index = reinterpret_cast<void *>(static_cast<intptr_t>(started));
-    if (pthread_create(&workers[started], nullptr, work, index) != 0) break;
+    if (pthread_create(&workers[started], &attributes, work, index) != 0) break;
     pthread_setname_np(workers[started], "tsinductor");
     started++;
   }
+  pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -12,7 +12,7 @@ import {
   strideAlong,
 } from '@tsinductor/codegen';
 import { add, axisIndex, coefficientOf, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, BufferId, Index, LoopNode, LoopTree, Stmt } from '@tsinductor/ir';
+import type { Axis, BufferId, Index, LoopNode, LoopTree, Stmt, TileCorner } from '@tsinductor/ir';
 import { asking as limits, lineBytes, nextRowsBytes } from '../target.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
@@ -50,11 +50,14 @@ export interface TilesAhead {
   readonly round?: number;
 }
 
-/** A block of tiles that is worked off before the next, and which way the tiles of a block follow each other. */
+/**
+ * A block of tiles that is worked off before the next, and which way the tiles of a block follow each other; `turned`: a whole block
+ * is turned into scratch before its points are computed, row by row (see turned-block.ts).
+ */
 export interface TileBlock {
   readonly across: number;
   readonly along: number;
-  readonly order: 'along' | 'across';
+  readonly order: 'along' | 'across' | 'turned';
 }
 
 /**
@@ -70,6 +73,9 @@ const cachedBlock: TileBlock = { across: 16, along: 4, order: 'along' };
  */
 const streamedBlock: TileBlock = { across: 64, along: 1, order: 'across' };
 const tilesAhead = 4;
+
+/** Rows of a block that is turned before it is computed with, and bytes of one. */
+const turnedBlock: Readonly<Record<'rows' | 'rowBytes', number>> = { rows: 128, rowBytes: 1024 };
 
 /** How an innermost tree is tiled, if it gains from it. */
 export function planTiles(
@@ -130,8 +136,8 @@ interface Asking {
 }
 
 /**
- * Blocks for results that go past the caches. Where arrays are read with the grain as well, neither order is foreseen: tiles
- * ask for the next row of tiles, of all arrays.
+ * Blocks for results that go past the caches. Where arrays are read with the grain as well, neither order is foreseen: one array
+ * is turned by blocks, else tiles ask for the next row of tiles, of all arrays.
  */
 function streamedBlocks(nest: Nest, asking: Asking): Blocks {
   const { accesses, turned, across, lanes } = asking;
@@ -139,10 +145,19 @@ function streamedBlocks(nest: Nest, asking: Asking): Blocks {
   const keys = new Set(turned.map((access) => JSON.stringify(access)));
   const isTurned = (access: TurnedAccess): boolean => keys.has(JSON.stringify(access));
   const [own, straight] = [loads.filter(isTurned), loads.filter((access) => !isTurned(access))];
+  const [only, ...more] = turned;
+  if (straight.length > 0 && only !== undefined && more.length === 0 && !only.store)
+    return { block: blockOf(nest, only, lanes), ahead: { turned: own, straight, inOrder: [], tiles: 1 } };
   if (straight.length > 0) return { block: cachedBlock, ahead: { turned: own, straight, inOrder: [], tiles: 1 } };
   const round = roundOf(across, { lanes, most: streamedBlock.across * lanes });
   return { block: streamedBlock, ahead: { turned: own, straight, inOrder: [], tiles: tilesAhead, ...round } };
 }
+
+const blockOf = ({ memory }: Nest, { buffer }: TurnedAccess, lanes: number): TileBlock => ({
+  across: turnedBlock.rows / lanes,
+  along: turnedBlock.rowBytes / memory.bytesOf(buffer) / lanes,
+  order: 'turned',
+});
 
 /**
  * What a scan along rows asks for, whose tiles follow each other across the grain: as many rows as there are lanes are too many to
@@ -223,10 +238,17 @@ export function declareTiles(nest: Nest, plan: TilePlan, lanes: number): readonl
     .map((access) => {
       const { dtype, name } = memory.decl(access.buffer);
       const tile = writer.fresh(`${name}_tile`);
-      writer.emit({ kind: 'scratch', name: tile, dtype, size: lanes * lanes });
+      writer.emit({ kind: 'scratch', name: tile, dtype, size: scratchSize(plan, lanes) });
       return { access, tile, dtype };
     });
 }
+
+/** Elements of a tile; of a block's rows, where a block is turned whole. */
+const scratchSize = ({ block }: TilePlan, lanes: number): number =>
+  block.order === 'turned' ? block.across * lanes * rowPitch(block, lanes) : lanes * lanes;
+
+/** From one row of a turned block to the next: a vector more than it has, so that rows do not fall into few sets of a cache. */
+export const rowPitch = ({ along }: TileBlock, lanes: number): number => (along + 1) * lanes;
 
 export interface Tiling {
   readonly plan: TilePlan;
@@ -250,7 +272,11 @@ export function writeTile(nest: Nest, tiling: Tiling, { corner, end, frame, body
   const rows = isMultipleOf(end, lanes, memory.multiples) ? int(lanes) : minimum(int(lanes), difference(end, corner));
   const tiles = scratch.map((entry) => ({
     ...entry,
-    transpose: turning(nest, { ...entry, corner, rows, plan, lanes }, frame),
+    transpose: turning(
+      nest,
+      { ...entry, corner, rows, plan, lanes, scratch: { buffer: entry.tile, at: int(0), step: int(lanes) } },
+      frame,
+    ),
   }));
   for (const { access, transpose } of tiles) if (!access.store) writer.emit(transpose);
   writeLanesAhead(nest, tiling, { corner, frame });
@@ -325,20 +351,19 @@ function laterTile(
 
 interface Corner {
   readonly access: TurnedAccess;
-  readonly tile: string;
   readonly dtype: DType;
   readonly corner: Index;
   readonly rows: Index;
   readonly plan: TilePlan;
   readonly lanes: number;
+  readonly scratch: TileCorner;
 }
 
 /** The statement that fills a tile from memory, or memory from a tile. */
-function turning(nest: Nest, { access, tile, dtype, corner, rows, plan, lanes }: Corner, frame: Frame): Stmt {
+export function turning(nest: Nest, { access, dtype, corner, rows, plan, lanes, scratch }: Corner, frame: Frame): Stmt {
   const at = resolveIndex(access.position, bindAxis(frame, plan.across.name, corner));
   const step = coefficientOf(access.position, plan.lane) ?? int(1);
   const far = { buffer: nest.memory.parameter(access.buffer).name, at, step: resolveIndex(step, frame) };
-  const scratch = { buffer: tile, at: int(0), step: int(lanes) };
   const count = frame.lane?.count ?? int(lanes);
   return access.store
     ? { kind: 'transpose', dtype, from: scratch, to: far, rows, columns: count, tile: lanes }

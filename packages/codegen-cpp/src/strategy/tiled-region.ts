@@ -9,6 +9,7 @@ import { isReduced, nodesOf } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
 import { declareTiles, writeTile } from './tile.ts';
 import type { TilePlan, Tiling } from './tile.ts';
+import { writeTurnedBlock } from './turned-block.ts';
 
 /** Where a region's inner loops run. */
 export interface Inside {
@@ -83,6 +84,11 @@ function writeBlocksOfTiles(nest: Nest, { plan, tiling, frame, along, across }: 
     }
     stepLoop(nest, { ...along, step: lanes * block.along, base: 'block' }, (right) => {
       const rightEnd = blockEnd(nest, { range: along, from: right, step: lanes * block.along });
+      if (block.order === 'turned') {
+        const columns = { axis: along.axis, from: right, to: rightEnd };
+        writeTurnedBlock(nest, { tiling, frame, rows, columns, body });
+        return;
+      }
       stepLoop(nest, rows, (corner) => {
         eachVector(nest, { axis: along.axis, from: right, to: rightEnd, lanes }, (vector) => {
           tileAt(vector, corner, downEnd);
