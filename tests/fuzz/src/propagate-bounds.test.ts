@@ -20,8 +20,15 @@ function bounds(fn: (x: Tensor) => Tensor, values: readonly number[], halvesAreW
 
 describe('a result is bounded by', () => {
   test('nothing, where nothing may be in another order', () => {
-    expect(bounds((x) => x.exp().sin().cumsum(0), [1, 2, 3])).toEqual([0, 0, 0]);
+    expect(bounds((x) => x.exp().sin().flip([0]), [1, 2, 3])).toEqual([0, 0, 0]);
     expect(bounds((x) => x.amax().add(x.argmax(0)), [1, 2, 3])).toEqual([0]);
+  });
+
+  test('n eps times the sum of magnitudes so far, along a scan', () => {
+    const all = bounds((x) => x.cumsum(0), [4, -4, 1]);
+    for (const [place, sum] of [4, 8, 9].entries()) expect(all[place]).toBeCloseTo(3 * epsilon * sum, 10);
+    expect(Math.min(...bounds((x) => x.cumprod(0), [4, -4, 1]))).toBeGreaterThan(3 * epsilon);
+    expect(Math.min(...bounds((x) => x.logcumsumexp(0), [4, -4, 1]))).toBeGreaterThan(3 * epsilon);
   });
 
   test('n eps times the sum of magnitudes, though the sum cancels', () => {

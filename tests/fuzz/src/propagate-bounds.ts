@@ -129,13 +129,13 @@ const passings: Readonly<Record<string, Passing>> = {
   any: passing(truth),
   all: passing(truth),
   countNonzero: passing(truth),
-  cumsum: passing(accumulated),
-  cumprod: passing(factorMovement),
+  cumsum: passing((call) => withOwn(call, accumulated(call))),
+  cumprod: passing((call) => withOwn(call, factorMovement(call))),
   cumamax: passing(monotone),
   cumamin: passing(monotone),
   cumargmax: passing(dependent),
   cumargmin: passing(dependent),
-  cumlogsumexp: passing(runningLogarithm),
+  cumlogsumexp: passing((call) => withOwn(call, runningLogarithm(call))),
 };
 
 const scattering: Readonly<Record<string, Rule>> = { set: overwritten, add: accumulated, min: monotone, max: monotone };

@@ -1,4 +1,4 @@
-// Where compiled code may differ from the interpreter, and by how much. Only the order of reductions and contractions is
+// Where compiled code may differ from the interpreter, and by how much. Only the order of reductions, scans and contractions is
 // free (and, unless each is rounded, half-precision intermediates). In: a node with its interpreted arguments. Out: the
 // bound of each element, n·ε·Σ|x|, or nothing where the result is exact.
 //
@@ -32,11 +32,19 @@ const operationsOf = (term: Term): readonly string[] => {
   }
 };
 
+/** The reductions that scans run. */
+const running: Readonly<Record<string, string>> = { cumsum: 'sum', cumprod: 'prod', cumlogsumexp: 'logsumexp' };
+/** The scans that take the place of reductions in bounds of scans. */
+const runningTotals: Readonly<Record<string, string>> = { sum: 'cumsum', amax: 'cummax' };
+
+const isScan = (target: string): boolean => Object.hasOwn(running, target);
+
 /** Undefined: the order of a reduction's elements makes no difference. */
 export function growthOf(target: string, dtype: DType): Growth | undefined {
   if (target === 'bmm') return isFloat(dtype) ? 'additive' : undefined;
-  if (!isReduction(target)) return undefined;
-  const op = reductions[target];
+  const reduction = running[target] ?? target;
+  if (!isReduction(reduction)) return undefined;
+  const op = reductions[reduction];
   if (!op.state(dtype).some((state) => isFloat(state))) return undefined;
   const arithmetic = op.merge(dtype).flatMap(operationsOf).filter((name) => !selecting.has(name)); // prettier-ignore
   if (arithmetic.length === 0) return undefined;
@@ -75,11 +83,9 @@ export function boundsOf(node: CallNode, result: Tensor, { dtype, magnitudes }: 
     return values.map((_, k) => overflowing(sums[k], largest) ? Infinity : (count + 1) * epsilon * at(sums, k) + rounding(k) + count * tiny(dtype)); // prettier-ignore
   }
   const [x] = magnitudes as readonly [Tensor];
-  const dims = node.attrs['dims'] as readonly number[];
+  const dims = isScan(node.target) ? [node.attrs['dim'] as number] : (node.attrs['dims'] as readonly number[]);
   const count = dims.reduce((product, dim) => product * (x.shape[dim] ?? 1), 1);
-  const over = { dim: dims, keepdim: false };
-  const total = (target: string, of: Tensor): Float64Array =>
-    dims.length === 0 ? numbersOf(of) : numbersOf(dispatch(target, [of], over) as Tensor);
+  const total = (target: string, of: Tensor): Float64Array => numbersOf(totalOf(node, { target, of, dims }));
   if (growth === 'additive') {
     const sums = total('sum', x);
     return values.map((_, k) => overflowing(sums[k], largest) ? Infinity : count * epsilon * at(sums, k) + rounding(k)); // prettier-ignore
@@ -91,6 +97,19 @@ export function boundsOf(node: CallNode, result: Tensor, { dtype, magnitudes }: 
     const reach = Math.abs(value) + (Number.isFinite(most[k]) ? at(most, k) : 0);
     return Number.isFinite(value) ? (4 * count + 16) * epsilon * (1 + reach) + rounding(k) : 0;
   });
+}
+
+interface Totalling {
+  readonly target: string;
+  readonly of: Tensor;
+  readonly dims: readonly number[];
+}
+
+/** What a reduction gives, or where a call scans, what a scan does. */
+function totalOf(node: CallNode, { target, of, dims }: Totalling): Tensor {
+  if (isScan(node.target))
+    return at([dispatch(runningTotals[target] ?? target, [of], { dim: dims[0] })].flat(), 0) as Tensor;
+  return dims.length === 0 ? of : (dispatch(target, [of], { dim: dims, keepdim: false }) as Tensor);
 }
 
 /** |x| in double precision, with what is not finite left out: it decides the class of a result, not its error. */

@@ -11,6 +11,7 @@ import {
   strideAlong,
   typicalValue,
 } from '@tsinductor/codegen';
+import type { Positions } from '@tsinductor/codegen';
 import { coefficientOf, elementsOf, freeAxes } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopBand, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
 import { compileOp, pointwise } from '@tsinductor/ops';
@@ -80,12 +81,15 @@ function variesNode(node: Scalar, of: (id: ScalarId) => boolean, index: (value: 
   }
 }
 
+const positionsOf = ({ positions = 'proven' }: CpuTarget): Positions => positions;
+
 /** The nodes of `body` that are used other than as positions in comparisons and casts. */
-function wideUses(body: Body): ReadonlySet<ScalarId> {
+function wideUses(body: Body, { target }: LaneMachine): ReadonlySet<ScalarId> {
   const wide = new Set<ScalarId>(body.results);
   for (const node of body.nodes) {
     if (node.kind === 'apply') {
-      const narrow = pointwise[node.op].rule === 'compare' && node.args.every((id) => isNarrow(body, id));
+      const narrow =
+        pointwise[node.op].rule === 'compare' && node.args.every((id) => isNarrow(body, id, positionsOf(target)));
       if (!narrow) for (const id of node.args) wide.add(id);
     } else if (node.kind === 'check' || node.kind === 'bitcast') wide.add(node.value);
     else if (node.kind === 'load') for (const id of [node.mask, node.other]) if (id !== undefined) wide.add(id);
@@ -100,11 +104,11 @@ export interface LaneMachine {
 }
 
 /** The widest element, in bytes, that the lanes along `axis` hold: 4 or 8. */
-export function laneBytes(nodes: readonly LoopNode[], axis: string, steps: WideSteps): number {
+export function laneBytes(nodes: readonly LoopNode[], axis: string, machine: LaneMachine): number {
   for (const node of nodes) {
     if ((node.kind === 'reduce' || node.kind === 'scan') && node.state.some((dtype) => dtypeInfo[dtype].bytes === 8))
       return 8;
-    for (const body of pointBodies(node)) if (hasWideLanes(body, axis, steps)) return 8;
+    for (const body of pointBodies(node)) if (hasWideLanes(body, axis, machine)) return 8;
   }
   return 4;
 }
@@ -112,18 +116,18 @@ export function laneBytes(nodes: readonly LoopNode[], axis: string, steps: WideS
 /** By op and dtype, what `hasWideSteps` found: the kernels of a graph have many of a kind. */
 export type WideSteps = Map<string, boolean>;
 
-function hasWideLanes(body: Body, axis: string, steps: WideSteps): boolean {
+function hasWideLanes(body: Body, axis: string, machine: LaneMachine): boolean {
   const varying = varyingNodes(body, axis);
-  const wide = wideUses(body);
+  const wide = wideUses(body, machine);
   return body.nodes.some((node, id) => {
     if (varying[id] !== true) return false;
     if (
       node.kind === 'load' &&
       strideAlong(node.at, axis) === undefined &&
-      !(fitsI32(node.at) && !hasIndirect(node.at))
+      !(fitsI32(node.at, positionsOf(machine.target)) && !hasIndirect(node.at))
     )
       return true;
-    if (node.kind === 'apply' && hasWideSteps(body, node, steps)) return true;
+    if (node.kind === 'apply' && hasWideSteps(body, node, machine.wideSteps)) return true;
     return dtypeInfo[node.dtype].bytes === 8 && (node.kind !== 'index' || wide.has(id));
   });
 }
@@ -170,14 +174,15 @@ export function operationsOf(node: LoopNode): number {
   return 0.5 + operations;
 }
 
-function costOf(scalar: Scalar): number {
+/** About how many machine operations a node takes. */
+export function costOf(scalar: Scalar): number {
   if (scalar.kind === 'apply') return pointwise[scalar.op].traits.cost ?? 1;
   return scalar.kind === 'load' ? 0.5 : 0.1;
 }
 
 /** Lanes for `axis`: a full vector, or the next power of two where the axis is shorter than that. */
-export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], { target, wideSteps }: LaneMachine): number {
-  const full = lanesFor(target.isa, laneBytes(nodes, axis.name, wideSteps));
+export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], machine: LaneMachine): number {
+  const full = lanesFor(machine.target.isa, laneBytes(nodes, axis.name, machine));
   const extent = staticValue(axis.extent);
   return extent === undefined ? full : Math.min(full, nextPowerOfTwo(extent));
 }
@@ -211,13 +216,14 @@ function costAlong(band: LoopBand, { bands, work, machine }: Candidates): Omit<L
   const lanes = lanesAlong(band.axis, nodes, machine);
   const extent = Math.max(1, typicalValue(band.axis.extent));
   const used = extent / (Math.ceil(extent / lanes) * lanes);
+  const scans = nodes.some(({ kind }) => kind === 'scan');
   const turned = (index: Index): boolean =>
     bands.some((other) => other !== band && canTurn({ band, other, index }, { nodes, lanes }));
   const accesses = work.accesses.map(({ at: index, load }) => {
     const step = strideAlong(index, band.axis.name);
     if (step === 1) return 0.7;
     if (step === 0) return load === undefined ? lanes : 0.3;
-    if (turned(index)) return 3;
+    if (turned(index)) return scans ? turnedScan : 3;
     if (load === undefined) return lanes * 1.5;
     const { bytes } = dtypeInfo[load];
     return isSpread(machine.target.isa, { lanes, bytes }, step) ? 2 * Math.abs(step ?? 0) : lanes;
@@ -226,6 +232,23 @@ function costAlong(band: LoopBand, { bands, work, machine }: Candidates): Omit<L
   const merges = nodes.filter((node) => node.kind === 'reduce').length * Math.log2(lanes) * 4;
   return { lanes, cycles: cycles + (band.role === 'reduction' ? merges / extent : 0) };
 }
+
+/** What an access of a scan in tiles costs: each vector waits for the one before it, and so do those that are turned. */
+const turnedScan = 12;
+
+/** What scans along the axis of their lanes cost more per point, in cycles; Infinity where they do not lie side by side. */
+function scanCycles({ nodes, accesses }: PointWork, axis: Axis, lanes: number): number {
+  const isRow = accesses.every((access) => [0, 1].includes(strideAlong(access.at, axis.name) ?? Number.NaN));
+  if (!isRow || lanes < 4) return Infinity;
+  const joins = nodes.reduce(
+    (sum, node) => sum + (node.kind === 'scan' ? joinCost(node.merge, node.state.length) : 0),
+    0,
+  );
+  return ((Math.log2(lanes) + 1) * joins) / lanes;
+}
+
+/** Operations of one step: to join, and to rearrange the lanes of each state. */
+const joinCost = ({ nodes }: Body, states: number): number => nodes.reduce((sum, node) => sum + costOf(node), states);
 
 interface Turning {
   /** The axis of the lanes, and another along which the access is contiguous. */
@@ -256,8 +279,9 @@ export function chooseLanes(bands: readonly LoopBand[], nodes: readonly LoopNode
   const work = pointWork(nodes);
   let best: LaneChoice = { axis: undefined, lanes: 1, cycles: work.operations + work.accesses.length };
   for (const band of bands.toReversed()) {
-    if (scans.has(band.axis.name) || lanesFor(machine.target.isa, 4) === 1) continue;
-    const { lanes, cycles } = costAlong(band, { bands, work, machine });
+    if (lanesFor(machine.target.isa, 4) === 1) continue;
+    const { lanes, cycles: own } = costAlong(band, { bands, work, machine });
+    const cycles = scans.has(band.axis.name) ? own + scanCycles(work, band.axis, lanes) : own;
     if (lanes > 1 && cycles < best.cycles) best = { axis: band.axis, lanes, cycles };
   }
   return best;

@@ -7,6 +7,7 @@ import type { LoopBand, LoopNode, Value } from '@tsinductor/ir';
 import {
   bindAxis,
   evaluationAt,
+  keepMap,
   scalarLoop,
   stepAt,
   streamLoop,
@@ -19,6 +20,7 @@ import {
 import type { Ahead, Carrying, Frame, Nest, Range, Streams, Vector } from './nest.ts';
 import { writeAhead } from './row-ahead.ts';
 import { streamsOf } from './row-streams.ts';
+import { lastOf, scanLanes } from './scan-lanes.ts';
 
 /** Reductions (and what shares their loops) below some open axes. */
 export interface Site {
@@ -31,6 +33,10 @@ export interface Site {
   readonly part?: Range;
   /** What each of its vectors asks for. */
   readonly ahead?: readonly Ahead[];
+  /** The states of a scan before the first point; those of its `init`, if absent. */
+  readonly before?: (node: Carrying, frame: Frame) => readonly Value[];
+  /** Results of maps that are at hand for what follows and not written: others will write them. */
+  readonly maps?: 'kept';
   /** Takes a node's final states instead of finishing it. */
   readonly deliver?: (result: Delivery) => void;
 }
@@ -94,10 +100,10 @@ function declareStates(nest: Nest, { node, site, accumulators }: Declaring, fram
   const states = frames.map((frame) => {
     const lanes = frame.lane?.lanes ?? site.lane?.lanes ?? 1;
     return Array.from({ length: accumulators }, (): State => {
-      const initial = evaluateBody(node.init, evaluationAt(nest, frame));
+      const initial = site.before?.(node, frame) ?? evaluateBody(node.init, evaluationAt(nest, frame));
       return initial.map((value): Value => {
         const wide = widen(value, lanes, writer);
-        const name = writer.fresh(`${nest.memory.nameOf(at(node.outs, 0))}_state`);
+        const name = writer.fresh(`${nest.memory.decl(at(node.outs, 0)).name}_state`);
         writer.emit({ kind: 'var', name, value: wide });
         return { kind: 'name', name, type: wide.type };
       });
@@ -169,7 +175,7 @@ function stepInTurn(nest: Nest, { site, carried }: Looping, points: readonly (re
   points.forEach((vectors, frameIndex) => {
     vectors.forEach((frame, accumulator) => {
       for (const node of site.nodes) {
-        if (node.kind === 'map') writeMap(nest, node, frame);
+        if (node.kind === 'map') (site.maps === 'kept' ? keepMap : writeMap)(nest, node, frame);
         const entry = carried.find((candidate) => candidate.node === node);
         if (entry !== undefined)
           advance(nest, {
@@ -212,6 +218,10 @@ interface Advance {
 
 function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
   const { writer } = nest;
+  if (node.kind === 'scan' && reduced) {
+    advanceLanes(nest, { node, state, frame });
+    return;
+  }
   const results = stepAt(nest, node, { frame, states: state });
   const next = results.map((value, slot) => advanced(nest, { value, old: at(state, slot), reduced }, frame));
   if (node.kind === 'scan') {
@@ -230,6 +240,19 @@ function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
   safe.forEach((value, slot) => {
     const name = nameOf(at(state, slot));
     if (name !== undefined && name !== nameOf(value)) writer.emit({ kind: 'set', name, value });
+  });
+}
+
+/** Points of a scan in the lanes of a vector. */
+function advanceLanes(nest: Nest, { node, state, frame }: Omit<Advance, 'reduced'>): void {
+  const join = (left: State, right: State): State => merge(nest, node, { left, right, point: frame });
+  const after = scanLanes(nest, { node, before: state, frame, join });
+  evaluateBody(node.finish, evaluationAt(nest, frame, after)).forEach((value, slot) => {
+    writeResult(nest, { node, slot, value }, frame);
+  });
+  after.forEach((value, slot) => {
+    const name = nameOf(at(state, slot));
+    if (name !== undefined) nest.writer.emit({ kind: 'set', name, value: lastOf(nest, value) });
   });
 }
 

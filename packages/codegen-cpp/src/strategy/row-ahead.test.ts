@@ -18,9 +18,9 @@ const textOf = ({ schedule }: Case, on: CpuTarget = target): string =>
 describe('what is asked for', () => {
   test('the row that a later index chooses, so many rows ahead as make up 4 KB', () => {
     const long = textOf(cases.chosen('rows', [4096, 1024, 4096]));
-    expect(long).toContain('indices[index_minimum_i64(n + 1, 4095)]');
-    expect(long).toMatch(/__builtin_prefetch\(x \+ checked_1 \* 1024 \+ j, 0\);/);
-    expect(textOf(cases.chosen('rows', [4096, 200, 4096]))).toContain('indices[index_minimum_i64(n + 6, 4095)]');
+    expect(long).toContain('in1[index_minimum_i64(n + 1, 4095)]');
+    expect(long).toMatch(/__builtin_prefetch\(in0 \+ checked_1 \* 1024 \+ j, 0\);/);
+    expect(textOf(cases.chosen('rows', [4096, 200, 4096]))).toContain('in1[index_minimum_i64(n + 6, 4095)]');
   });
 
   test('no row by its index where the caches hold the table, or rows are short or few', () => {
@@ -29,11 +29,11 @@ describe('what is asked for', () => {
       [65536, 64, 4096],
       [4096, 1024, 40],
     ] as const)
-      expect(textOf(cases.chosen('rows', shape))).not.toContain('prefetch(x');
+      expect(textOf(cases.chosen('rows', shape))).not.toContain('prefetch(in0');
   });
 
   test('the next row as a whole where about as many elements are chosen in it as it has', () => {
-    const next = /__builtin_prefetch\(x \+ i \* 1024 \+ n \+ 1024, 0\);/;
+    const next = /__builtin_prefetch\(in0 \+ i \* 1024 \+ n \+ 1024, 0\);/;
     expect(textOf(cases.chosen('elements', [4096, 1024, 1024]))).toMatch(next);
     expect(textOf(cases.chosen('elements', [4096, 1024, 1500]))).toMatch(next);
     for (const count of [512, 3000]) expect(textOf(cases.chosen('elements', [4096, 1024, count]))).not.toMatch(next);
@@ -41,16 +41,16 @@ describe('what is asked for', () => {
 
   test('the next row where one pass reduces rows, whether in one sequence or two', () => {
     const of = (columns: number): string => textOf(cases.summed('rows', [4096, columns]));
-    expect(of(1024)).toContain('__builtin_prefetch(x + i * 1024 + j + 1024, 0);');
-    expect(of(256)).toContain('__builtin_prefetch(x + i * 256 + j + 1024, 0);');
-    expect(of(4096)).toMatch(/x \+ i \* 4096 \+ j \+ 4096, 0\);[^]*load_f32x16\(x \+ i \* 4096 \+ j \+ 2048\);/);
+    expect(of(1024)).toContain('__builtin_prefetch(in0 + i * 1024 + j + 1024, 0);');
+    expect(of(256)).toContain('__builtin_prefetch(in0 + i * 256 + j + 1024, 0);');
+    expect(of(4096)).toMatch(/in0 \+ i \* 4096 \+ j \+ 4096, 0\);[^]*load_f32x16\(in0 \+ i \* 4096 \+ j \+ 2048\);/);
     // Longer ones a little further on, as pieces of one do.
-    expect(of(65536)).toContain('__builtin_prefetch(x + i * 65536 + j + 1024, 0);');
+    expect(of(65536)).toContain('__builtin_prefetch(in0 + i * 65536 + j + 1024, 0);');
     const pieces = textOf(cases.summed('nothing', [4096, 1024]));
     expect(pieces).toMatch(/for \(i64 (\w+) = chunk \* 32768; \1 < chunk \* 32768 \+ 16384; \1 \+= 16\)/);
-    expect(pieces).toMatch(/__builtin_prefetch\(x \+ \w+ \+ 1024, 0\);/);
+    expect(pieces).toMatch(/__builtin_prefetch\(in0 \+ \w+ \+ 1024, 0\);/);
     expect(textOf(cases.summed('rows', [512, 1024]))).not.toContain('prefetch');
-    expect(textOf(cases.positions(4096, 1024))).toContain('prefetch(x + i * 1024 + j + 1024, 0);');
+    expect(textOf(cases.positions(4096, 1024))).toContain('prefetch(in0 + i * 1024 + j + 1024, 0);');
   });
 
   test('of tiles the fourth from there, round the end of a block and of a row', () => {
@@ -59,7 +59,7 @@ describe('what is asked for', () => {
     expect(block).toContain('const i64 later_j = (j / 1024) * 1024 + (j + 64) % 1024;');
     expect(textOf(cases.permuted(131072, 128))).toContain('const i64 later_j = (j + 64) % 128;');
     // A row that ends before it: what lies behind it is the next one.
-    expect(textOf(cases.permuted(262144, 64))).toMatch(/prefetch\(x \+ i \* 64 \+ j \+ lane \* 64 \+ 64, 0\);/);
+    expect(textOf(cases.permuted(262144, 64))).toMatch(/prefetch\(in0 \+ i \* 64 \+ j \+ lane \* 64 \+ 64, 0\);/);
   });
 
   test('the row of a table that a later index chooses to be added to, where a first-level cache does not hold the table', () => {
@@ -68,17 +68,24 @@ describe('what is asked for', () => {
     expect(textOf(cases.added(16384, 70, 40))).not.toContain('prefetch(table');
   });
 
-  test('by scans along rows what they read and, on few threads, what they write', () => {
-    const one = cases.scanned(8192, 1024);
+  test('by scans along rows some lines of what they read, and of what they write', () => {
+    const text = textOf(cases.scanned(8192, 1024));
+    expect(text).toContain('__builtin_prefetch(in0 + i * 1024 + j + 256, 0);');
+    expect(text).toContain('__builtin_prefetch(out_out + i * 1024 + j + 512, 1);');
+    expect(textOf(cases.scanned(130, 259))).not.toContain('prefetch');
+  });
+
+  test('by scans of several rows at a time what they read and, on few threads, what they write', () => {
+    const one = cases.scanned(8192, 1024, 'rows, logarithms');
     const text = textOf(one);
-    expect(text).toContain('__builtin_prefetch(x + i * 1024 + j * 16 + lane * 16 + 16384, 0);');
-    expect(text).toContain('__builtin_prefetch(out + lane * 1024 + later_i * 1024 + later_j, 1);');
+    expect(text).toContain('__builtin_prefetch(in0 + i * 1024 + j * 16 + lane * 16 + 16384, 0);');
+    expect(text).toContain('__builtin_prefetch(out_out + lane * 1024 + later_i * 1024 + later_j, 1);');
     expect(textOf(one, { ...target, threads: 64 })).not.toContain('prefetch(out');
     // Sixteen rows that a second-level cache has no room for beside these.
-    expect(textOf(cases.scanned(1024, 8192))).toContain(
-      '__builtin_prefetch(x + lane * 8192 + later_i * 8192 + later_j, 0);',
+    expect(textOf(cases.scanned(1024, 8192, 'rows, logarithms'))).toContain(
+      '__builtin_prefetch(in0 + lane * 8192 + later_i * 8192 + later_j, 0);',
     );
-    expect(textOf(cases.scanned(130, 259))).not.toContain('prefetch');
+    expect(textOf(cases.scanned(130, 259, 'rows, logarithms'))).not.toContain('prefetch');
   });
 });
 
@@ -114,7 +121,7 @@ ring('what is asked for changes no result', () => {
     [rows, 2111],
     [elements, 281],
     [cases.positions(1103, 1031), 1],
-    [cases.scanned(1103, 1031), 1],
+    [cases.scanned(1103, 1031, 'rows, logarithms'), 1],
   ];
   test.each<[Isa, number]>([
     ['avx512', 1],

@@ -73,19 +73,22 @@ const distinct = (asked: readonly Ahead[]): readonly Ahead[] =>
 const isSame = (left: Ahead, right: Ahead): boolean =>
   left.buffer === right.buffer && left.later?.body === right.later?.body && equal(left.position, right.position);
 
-/** The arrays of memory that maps read along `axis`, some lines further on. */
+/** The arrays of memory that maps and scans read along `axis`, some lines further on. */
 function linesAhead(nest: Nest, tree: LoopTree, axis: Axis): readonly Ahead[] {
   const nodes = nodesOf(nest, tree);
-  if (nodes.some((node) => node.kind !== 'map')) return [];
+  if (nodes.some(({ kind }) => kind !== 'map' && kind !== 'scan')) return [];
   return linesFurtherOn(nest, nodes, { axis, leastRow: aheadBytes, bytes: aheadBytes });
 }
 
 /** Rows too long to ask for the next, or pieces of one: what reductions read along `axis`, some lines further on. */
 export function longRowsAhead(nest: Nest, tree: LoopTree, axis: Axis): readonly Ahead[] {
   const nodes = nodesOf(nest, tree);
-  if (nodes.every(({ kind }) => kind !== 'reduce')) return [];
-  return linesFurtherOn(nest, nodes, { axis, leastRow: passes.mostRow + 1, bytes: rowsAheadBytes });
+  return nodes.every(({ kind }) => kind !== 'reduce') ? [] : piecesAhead(nest, nodes, axis);
 }
+
+/** The same for nodes of which some are reductions. */
+export const piecesAhead = (nest: Nest, nodes: readonly LoopNode[], axis: Axis): readonly Ahead[] =>
+  linesFurtherOn(nest, nodes, { axis, leastRow: passes.mostRow + 1, bytes: rowsAheadBytes });
 
 interface Lines {
   readonly axis: Axis;

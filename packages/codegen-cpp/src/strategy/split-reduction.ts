@@ -1,15 +1,28 @@
 // Reductions to few results in two steps: chunks of the reduced axis give partial states, in parallel, then the states of
 // a result are merged in order. The chunks follow from sizes alone, so that a sum does not depend on the threads.
-import { at, invariant } from '@tsinductor/base';
-import { BodyEvaluator, isLeaf, named, parallelBands, product, staticValue, typicalValue } from '@tsinductor/codegen';
-import { add, ceilDivide, floorDivide, int, maximum, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, Index, KernelBuffer, LoopBand, LoopTree, Value } from '@tsinductor/ir';
+import { invariant } from '@tsinductor/base';
+import { isLeaf, parallelBands, typicalValue } from '@tsinductor/codegen';
+import { int } from '@tsinductor/ir';
+import type { LoopBand, LoopTree } from '@tsinductor/ir';
 import { reductionChunk } from '../target.ts';
-import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
+import { scalarLoop } from './nest.ts';
 import type { Carrying, Frame, Nest } from './nest.ts';
-import { chooseShared, grainOf, nodesOf } from './region-plan.ts';
+import { chooseShared, nodesOf } from './region-plan.ts';
 import { finish, merge, writeSite } from './reduce.ts';
 import { longRowsAhead } from './row-ahead.ts';
+import {
+  chunksOf,
+  declareVariables,
+  eachResult,
+  loadStates,
+  pointsOfChunk,
+  reserveStates,
+  setVariables,
+  siteLane,
+  storeStates,
+  writeChunks,
+} from './row-chunks.ts';
+import type { ChunkStates, ChunkWork, RowChunks } from './row-chunks.ts';
 
 const reductionBands = (tree: LoopTree): readonly LoopBand[] => tree.loops.filter((band) => band.role === 'reduction');
 
@@ -29,210 +42,72 @@ export function shouldSplit(nest: Nest, tree: LoopTree): boolean {
   if (first === undefined || points < 4 * reductionChunk) return false;
   if (units >= 16 || typicalValue(first.axis.extent) < 8) return false;
   const { splitReductions = true, leastSplits = 0 } = nest.target;
-  return splitReductions && typicalValue(chunksOf(nest, tree, first).chunks) >= leastSplits;
+  return splitReductions && typicalValue(cutOf(tree, first, shared).chunks) >= leastSplits;
 }
 
 interface Split {
-  readonly tree: LoopTree;
-  /** The axis that is cut, points of it per chunk, and how many chunks. */
-  readonly axis: Axis;
-  readonly chunk: Index;
-  readonly chunks: Index;
-  /** The number of results, and a buffer of chunks x results for every state of every node. */
-  readonly results: Index;
-  readonly partials: ReadonlyMap<Carrying, readonly KernelBuffer[]>;
-  readonly lanes: number;
-  readonly laneAxis: Axis | undefined;
+  readonly rows: RowChunks;
+  readonly nodes: readonly Carrying[];
+  readonly states: ChunkStates;
+  readonly lanes: ChunkWork['lanes'];
 }
 
 export function writeSplit(nest: Nest, tree: LoopTree): void {
   const split = planSplit(nest, tree);
-  nest.notes.push(`${split.axis.name} in chunks, merged in order`);
+  nest.notes.push(`${split.rows.axis.name} in chunks, merged in order`);
   writePartials(nest, split);
-  writeMerges(nest, split);
+  const work = { lanes: split.lanes, instances: 1 };
+  eachResult(nest, { tree, work }, (frames) => {
+    for (const frame of frames) for (const node of split.nodes) mergeChunks(nest, { split, node }, frame);
+  });
 }
 
-/** Points of the cut axis per chunk, and how many chunks that makes. */
-function chunksOf(nest: Nest, tree: LoopTree, cut: LoopBand): Pick<Split, 'chunk' | 'chunks'> {
-  const shared = chooseShared(nest, tree);
-  const others = tree.loops.filter((band) => band !== cut);
-  const below = product(others.map((band) => band.axis.extent));
-  const points = maximum(int(1), floorDivide(int(reductionChunk), maximum(int(1), below)));
-  const unit = int(shared.axis?.name === cut.axis.name ? shared.lanes * 4 : 1);
-  const chunk = multiply(ceilDivide(points, unit), unit);
-  return { chunk, chunks: ceilDivide(cut.axis.extent, chunk) };
-}
+const cutOf = (tree: LoopTree, cut: LoopBand, { axis, lanes }: ChunkWork['lanes']): RowChunks =>
+  chunksOf(tree, cut, axis?.name === cut.axis.name ? lanes * 4 : 1);
 
 function planSplit(nest: Nest, tree: LoopTree): Split {
   const [first] = reductionBands(tree);
   invariant(first !== undefined, 'a split reduction has no reduction loop');
-  const shared = chooseShared(nest, tree);
-  const results = product(parallelBands(tree).map((band) => band.axis.extent));
-  const { chunk, chunks } = chunksOf(nest, tree, first);
-  const partials = new Map<Carrying, readonly KernelBuffer[]>();
-  for (const node of nodesOf(nest, tree)) {
-    if (node.kind !== 'reduce') continue;
-    const elements = multiply(chunks, results);
-    partials.set(
-      node,
-      node.state.map((dtype) => nest.memory.workspace('partial', dtype, elements)),
+  const lanes = chooseShared(nest, tree);
+  const rows = cutOf(tree, first, lanes);
+  const nodes = nodesOf(nest, tree).filter((node) => node.kind === 'reduce');
+  return { rows, nodes, states: reserveStates(nest, rows, nodes), lanes };
+}
+
+function writePartials(nest: Nest, { rows, nodes, states, lanes }: Split): void {
+  const { tree, axis } = rows;
+  const work = { lanes, instances: 4, cycles: pointsOfChunk(rows) / 8 };
+  writeChunks(nest, { rows, work }, (frames, { number, part }) => {
+    const ahead = longRowsAhead(nest, tree, axis);
+    writeSite(
+      nest,
+      {
+        nodes,
+        over: reductionBands(tree),
+        part,
+        ...siteLane(tree, lanes),
+        ahead,
+        deliver: ({ node, states: values, frame }) => {
+          storeStates(nest, { rows, states, node, values, chunk: number }, frame);
+        },
+      },
+      frames,
     );
-  }
-  return { tree, axis: first.axis, chunk, chunks, results, partials, lanes: shared.lanes, laneAxis: shared.axis };
-}
-
-/** The number of a point of the outer axes, row by row. */
-function resultNumber(split: Split, frame: Frame): Index {
-  return parallelBands(split.tree).reduce<Index>(
-    (number, { axis }) =>
-      add(multiply(number, axis.extent), frame.axes.get(axis.name) ?? named(axis.name, axis.extent)),
-    int(0),
-  );
-}
-
-function writePartials(nest: Nest, split: Split): void {
-  const { writer } = nest;
-  const { tree, axis, chunk, chunks } = split;
-  const outer = parallelBands(tree).filter((band) => band.axis.name !== split.laneAxis?.name);
-  const total = multiply(chunks, product(outer.map((band) => band.axis.extent)));
-  const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
-  const body = writer.sealedBlock([begin, end], () => {
-    const units = {
-      axis: { name: 'unit', extent: total },
-      from: named(begin, total),
-      to: named(end, add(total, int(1))),
-    };
-    scalarLoop(nest, units, (unit) => {
-      const number = nameOf(nest, { base: 'chunk', value: modulo(unit, chunks), extent: chunks });
-      let below = floorDivide(unit, chunks);
-      let frame = emptyFrame;
-      for (const band of outer.toReversed()) {
-        frame = bindAxis(frame, band.axis.name, modulo(below, band.axis.extent));
-        below = floorDivide(below, band.axis.extent);
-      }
-      const from = multiply(number, chunk);
-      const ahead = longRowsAhead(nest, tree, axis);
-      const part = { axis, from, to: minimum(add(from, chunk), axis.extent) };
-      withLanes(nest, { split, frame, instances: 4 }, (frames) => {
-        writeSite(
-          nest,
-          {
-            nodes: nodesOf(nest, tree),
-            over: reductionBands(tree),
-            part,
-            ...laneOf(split),
-            ahead,
-            deliver: ({ node, states, frame: at }) => {
-              storeStates(nest, { split, node, states, chunk: number }, at);
-            },
-          },
-          frames,
-        );
-      });
-    });
-  });
-  const cycles = (typicalValue(chunk) * extentProduct(reductionBands(tree).slice(1))) / 8;
-  const grain = staticValue(total) === 1 ? int(1) : grainOf(nest, total, Math.max(1, cycles));
-  writer.emit({ kind: 'parallel', begin, end, total, grain, body });
-}
-
-const laneOf = (split: Split): { readonly lane?: { readonly axis: string; readonly lanes: number } } => {
-  const isReduced = reductionBands(split.tree).some((band) => band.axis.name === split.laneAxis?.name);
-  return isReduced && split.laneAxis !== undefined ? { lane: { axis: split.laneAxis.name, lanes: split.lanes } } : {};
-};
-
-interface Opening {
-  readonly split: Split;
-  readonly frame: Frame;
-  readonly instances: number;
-}
-
-/** Opens the loop over the lanes where results are the lanes. */
-function withLanes(nest: Nest, { split, frame, instances }: Opening, body: (frames: readonly Frame[]) => void): void {
-  const { laneAxis, lanes } = split;
-  if (laneAxis === undefined || !parallelBands(split.tree).some((band) => band.axis.name === laneAxis.name)) {
-    body([frame]);
-    return;
-  }
-  vectorLoop(nest, { ...wholeRange(laneAxis), lanes, instances, unroll: 1 }, (vectors) => {
-    body(vectors.map((vector) => vectorFrame(frame, laneAxis.name, vector)));
   });
 }
 
-interface Naming {
-  readonly base: string;
-  readonly value: Index;
-  readonly extent: Index;
-}
-
-function nameOf(nest: Nest, { base, value, extent }: Naming): Index {
-  const name = nest.writer.define({ kind: 'index', value, type: { dtype: 'i64', lanes: 1 } }, base, nest.writer.depth);
-  return name.kind === 'name' ? named(name.name, extent) : value;
-}
-
-interface Partial {
+interface Merged {
   readonly split: Split;
   readonly node: Carrying;
-  readonly chunk: Index;
-}
-
-const placeOf = (nest: Nest, { split, chunk }: Partial, frame: Frame) => {
-  const index = add(multiply(chunk, split.results), resultNumber(split, frame));
-  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
-  const lanes = frame.lane !== undefined && evaluator.varies(index) ? frame.lane : undefined;
-  return { ...evaluator.place(index), ...(lanes?.count === undefined ? {} : { count: lanes.count }) };
-};
-
-function storeStates(nest: Nest, partial: Partial & { readonly states: readonly Value[] }, frame: Frame): void {
-  const buffers = partial.split.partials.get(partial.node) ?? [];
-  partial.states.forEach((value, slot) => {
-    const { name } = at(buffers, slot);
-    nest.writer.emit({ kind: 'store', access: { buffer: name, ...placeOf(nest, partial, frame), align: 1 }, value });
-  });
-}
-
-function loadStates(nest: Nest, partial: Partial, frame: Frame): readonly Value[] {
-  const buffers = partial.split.partials.get(partial.node) ?? [];
-  return buffers.map(({ name, dtype }) => {
-    const access = { buffer: name, ...placeOf(nest, partial, frame), align: 1 };
-    const type = { dtype, lanes: frame.lane?.lanes ?? 1 };
-    return nest.writer.define({ kind: 'load', type, access }, 'partial_state', nest.writer.depth);
-  });
 }
 
 /** state := partial 0; then the other chunks' in ascending order. */
-function writeMerges(nest: Nest, split: Split): void {
-  const outer = parallelBands(split.tree).filter((band) => band.axis.name !== split.laneAxis?.name);
-  const open = (depth: number, frame: Frame): void => {
-    const band = outer[depth];
-    if (band !== undefined) {
-      scalarLoop(nest, wholeRange(band.axis), (value) => {
-        open(depth + 1, bindAxis(frame, band.axis.name, value));
-      });
-      return;
-    }
-    withLanes(nest, { split, frame, instances: 1 }, (frames) => {
-      for (const inner of frames) for (const node of split.partials.keys()) mergeChunks(nest, { split, node }, inner);
-    });
-  };
-  open(0, emptyFrame);
-}
-
-function mergeChunks(nest: Nest, { split, node }: Omit<Partial, 'chunk'>, frame: Frame): void {
-  const { writer } = nest;
-  const first = loadStates(nest, { split, node, chunk: int(0) }, frame);
-  const state = first.map((value): Value => {
-    const name = writer.fresh('state');
-    writer.emit({ kind: 'var', name, value });
-    return { kind: 'name', name, type: value.type };
-  });
-  const range = { axis: { name: 'chunk', extent: split.chunks }, from: int(1), to: split.chunks };
+function mergeChunks(nest: Nest, { split: { rows, states }, node }: Merged, frame: Frame): void {
+  const state = declareVariables(nest, loadStates(nest, { rows, states, node, chunk: int(0) }, frame));
+  const range = { axis: { name: 'chunk', extent: rows.chunks }, from: int(1), to: rows.chunks };
   scalarLoop(nest, range, (chunk) => {
-    const right = loadStates(nest, { split, node, chunk }, frame);
-    const merged = merge(nest, node, { left: state, right, point: frame });
-    state.forEach((value, slot) => {
-      if (value.kind === 'name') writer.emit({ kind: 'set', name: value.name, value: at(merged, slot) });
-    });
+    const right = loadStates(nest, { rows, states, node, chunk }, frame);
+    setVariables(nest, state, merge(nest, node, { left: state, right, point: frame }));
   });
   finish(nest, { node, states: state, frame });
 }

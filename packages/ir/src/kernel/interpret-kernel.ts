@@ -242,6 +242,10 @@ export class KernelThread {
         const whole = this.#value(value.value);
         return whole.slice(value.part === 'low' ? 0 : lanes, value.part === 'low' ? lanes : 2 * lanes);
       }
+      case 'rearranged': {
+        const both = [...this.#value(value.value), ...this.#value(value.other)];
+        return value.order.map((lane) => at(both, lane));
+      }
       case 'load':
         return this.#load(value);
     }

@@ -54,6 +54,8 @@ export type Value = { readonly type: ValueType } & (
   | { readonly kind: 'cast' | 'bitcast' | 'broadcast'; readonly value: Value }
   /** The lower or upper half of the lanes. */
   | { readonly kind: 'half'; readonly value: Value; readonly part: 'low' | 'high' }
+  /** Lane l is lane `order[l]` of the lanes of `value` followed by those of `other`, which has the same type. */
+  | { readonly kind: 'rearranged'; readonly value: Value; readonly other: Value; readonly order: readonly number[] }
   | { readonly kind: 'load'; readonly access: Access; readonly mask?: Value; readonly other?: Value }
 );
 
@@ -285,6 +287,11 @@ export interface Kernel {
   readonly body: readonly Stmt[];
   /** Absent: one thread runs it, and its parallel loops go to the runtime. */
   readonly launch?: Launch;
+  /**
+   * Of sizes, loop variables, names of the launch and what is computed of them, vectors apart: 64 bits if absent. With i32 it
+   * runs only for sizes at which its `indexLimits` allow that.
+   */
+  readonly indexDType?: 'i64' | 'i32';
   readonly origins: readonly Origin[];
   /** How it was bound, for `explain`: "map, 16 lanes of j, 4096 units". */
   readonly notes: readonly string[];

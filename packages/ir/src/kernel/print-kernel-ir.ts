@@ -34,6 +34,8 @@ export function printKernelValue(value: Value): string {
       return `${value.kind}<${type}>(${printKernelValue(value.value)})`;
     case 'half':
       return `${value.part}(${printKernelValue(value.value)})`;
+    case 'rearranged':
+      return `lanes ${value.order.join(' ')} of (${printKernelValue(value.value)}, ${printKernelValue(value.other)})`;
     case 'load': {
       const other = value.other === undefined ? '' : ` else ${printKernelValue(value.other)}`;
       return `load<${type}> ${printAccessText(value.access, value.mask)}${other}`;
@@ -169,6 +171,7 @@ export function printKernelIr(kernel: Kernel): string {
     for (const { name, dtype, role, size } of kernel.buffers)
       lines.line(`${role} ${name}: ${dtype}[${printIndex(size)}]`);
     if (kernel.sizes.length > 0) lines.line(`sizes ${kernel.sizes.join(', ')}`);
+    if (kernel.indexDType !== undefined) lines.line(`indices ${kernel.indexDType}`);
     if (kernel.launch !== undefined) lines.line(printLaunch(kernel.launch));
     for (const statement of kernel.body) printStatement(statement, lines);
   });

@@ -20,6 +20,8 @@ export function valueOperands(value: Value): readonly Value[] {
     case 'broadcast':
     case 'half':
       return [value.value];
+    case 'rearranged':
+      return [value.value, value.other];
     case 'load':
       return present(value.access.offsets, value.mask, value.other);
   }

@@ -336,6 +336,17 @@ function brokenLaw(value: Value): string | undefined {
       return law(sameType(value.value.type, { dtype, lanes: 1 }), 'only a scalar is broadcast');
     case 'half':
       return law(sameType(value.value.type, { dtype, lanes: 2 * lanes }), 'not half of its operand');
+    case 'rearranged':
+      return (
+        law(
+          [value.value, value.other].every(({ type }) => sameType(type, value.type)),
+          'lanes of other types',
+        ) ??
+        law(
+          lanes > 1 && value.order.length === lanes && value.order.every((lane) => lane >= 0 && lane < 2 * lanes),
+          'not an order of the lanes of two vectors',
+        )
+      );
     case 'index':
       return (
         law(dtype === 'i64' || dtype === 'i32', 'an index is i64 or i32') ??

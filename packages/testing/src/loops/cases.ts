@@ -2,9 +2,9 @@
 
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add, axisIndex, BodyBuilder, indirect, int, multiply, sizeSymbol } from '@tsinductor/ir';
+import { add, axisIndex, BodyBuilder, indirect, int, multiply, printIndex, sizeSymbol, subtract } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode, ScalarId, Schedule } from '@tsinductor/ir';
-import { axis, body, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
+import { axis, body, firstLargest, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
 
 export interface Case {
   readonly name: string;
@@ -90,18 +90,19 @@ export function permuted(rows: number, columns: number, width?: number): Case {
   };
 }
 
-export function scanned(rows: number, columns: number, along: 'rows' | 'columns' = 'rows'): Case {
+/** Running sums; or running sums of exponentials, which are so much work that no two of them are joined beyond need. */
+export function scanned(rows: number, columns: number, along: 'rows' | 'columns' | 'rows, logarithms' = 'rows'): Case {
   const { maker, i, j, load } = matrix('scanned', [rows, columns]);
   const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
-  const [kept, over] = along === 'rows' ? [i, j] : [j, i];
-  const bodies = fold('add', 0, load);
+  const [kept, over] = along === 'columns' ? [j, i] : [i, j];
+  const bodies = along === 'rows, logarithms' ? fold('logaddexp', '-Infinity', load) : fold('add', 0, load);
   maker.reduce(out, { kind: 'scan', axes: [kept], over: [over], point: [i, j], state: [f32], bodies });
   const nest = loops([[kept, 'parallel'], [over, 'reduction']], [0]); // prettier-ignore
   return {
     name: `scanned along ${along}`,
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
     sizes: none,
-    tolerance: 0,
+    tolerance: along === 'rows' ? rounding(columns) : 0,
   };
 }
 
@@ -128,15 +129,8 @@ export function summed(
 export function positions(rows: number, columns: number): Case {
   const { maker, i, j, load } = matrix('positions', [rows, columns]);
   const out = maker.buffer('out', 'output', { shape: [i.extent], dtype: 'i64' });
-  const better = (b: BodyBuilder, [x, p, y, q]: readonly [number, number, number, number]) => {
-    const ties = b.apply('bitwiseAnd', [b.apply('eq', [x, y]), b.apply('lt', [q, p])]);
-    const wins = b.apply('bitwiseOr', [b.apply('gt', [y, x]), ties]);
-    return [b.apply('where', [wins, y, x]), b.apply('where', [wins, q, p])];
-  };
   const bodies = {
-    init: body((b) => [b.constant('-Infinity', f32), b.constant({ bigint: '9223372036854775807' }, 'i64')]),
-    step: body((b) => better(b, [b.carried(0, f32), b.carried(1, 'i64'), load(b), b.index(axisIndex(j))])),
-    merge: body((b) => better(b, [b.carried(0, f32), b.carried(1, 'i64'), b.carried(2, f32), b.carried(3, 'i64')])),
+    ...firstLargest(load, j),
     finish: body((b) => [b.carried(1, 'i64')]),
   };
   maker.reduce(out, { axes: [i], over: [j], state: [f32, 'i64'], bodies });
@@ -179,25 +173,30 @@ export function largest(count: number, arrays: number): Case {
 }
 
 /** Two matrices side by side, the left one doubled. */
-export function joined(rows: number, [left, right]: readonly [number, number]): Case {
+export function joined(
+  rows: number,
+  widths: readonly [number | Index, number | Index],
+  sizes: ReadonlyMap<string, number> = none,
+): Case {
   const maker = new ProgramMaker();
-  const [i, j] = [axis('i', rows), axis('j', left + right)];
-  const x = maker.buffer('x', 'input', { shape: [i.extent, int(left)], dtype: f32 });
-  const y = maker.buffer('y', 'input', { shape: [i.extent, int(right)], dtype: f32 });
+  maker.sizes.push(...sizes.keys());
+  const [left, right] = widths.map((width) => axis('', width).extent) as [Index, Index];
+  const [i, j] = [axis('i', rows), axis('j', add(left, right))];
+  const x = maker.buffer('x', 'input', { shape: [i.extent, left], dtype: f32 });
+  const y = maker.buffer('y', 'input', { shape: [i.extent, right], dtype: f32 });
   const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: f32 });
-  const place = (width: number, from: number): Index =>
-    add(multiply(axisIndex(i), int(width)), add(axisIndex(j), int(-from)));
+  const place = (width: Index, from: Index): Index => add(multiply(axisIndex(i), width), subtract(axisIndex(j), from));
   maker.map(out, [i, j], (b) => {
-    const isLeft = b.apply('lt', [b.index(axisIndex(j)), b.constant(left, 'i64')]);
-    const isRight = b.apply('ge', [b.index(axisIndex(j)), b.constant(left, 'i64')]);
-    const doubled = b.apply('mul', [b.load(x, f32, place(left, 0), { mask: isLeft }), b.constant(2, f32)]);
+    const isLeft = b.apply('lt', [b.index(axisIndex(j)), b.index(left)]);
+    const isRight = b.apply('ge', [b.index(axisIndex(j)), b.index(left)]);
+    const doubled = b.apply('mul', [b.load(x, f32, place(left, int(0)), { mask: isLeft }), b.constant(2, f32)]);
     return b.apply('where', [isLeft, doubled, b.load(y, f32, place(right, left), { mask: isRight })]);
   });
   const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
   return {
-    name: `joined at ${String(left)}`,
+    name: `joined at ${printIndex(left)}`,
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
-    sizes: none,
+    sizes,
     tolerance: 0,
   };
 }
@@ -386,3 +385,8 @@ export const symbolic = (
   extent: sizeSymbol(name, 2, null),
   sizes: new Map([[name, value]]),
 });
+
+export { dealt } from './dealt-case.ts';
+export { filled } from './filled-case.ts';
+export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
+export { shorter } from './shorter-case.ts';

@@ -142,7 +142,7 @@ export const body = (build: (builder: BodyBuilder) => readonly ScalarId[]): Body
 
 /** The bodies of a fold of one f32 state. */
 export const fold = (
-  op: 'add' | 'maximum',
+  op: 'add' | 'maximum' | 'logaddexp',
   initial: number | '-Infinity',
   element: (builder: BodyBuilder) => ScalarId,
 ): Reduction['bodies'] => ({
@@ -151,6 +151,23 @@ export const fold = (
   merge: body((b) => [b.apply(op, [b.carried(0, 'f32'), b.carried(1, 'f32')])]),
   finish: body((b) => [b.carried(0, 'f32')]),
 });
+
+/** The bodies of a search for the largest f32 and where it first stood along `along`, whatever the order of what is joined. */
+export function firstLargest(
+  element: (builder: BodyBuilder) => ScalarId,
+  along: Axis,
+): Omit<Reduction['bodies'], 'finish'> {
+  const better = (b: BodyBuilder, [x, p, y, q]: readonly [ScalarId, ScalarId, ScalarId, ScalarId]) => {
+    const ties = b.apply('bitwiseAnd', [b.apply('eq', [x, y]), b.apply('lt', [q, p])]);
+    const wins = b.apply('bitwiseOr', [b.apply('gt', [y, x]), ties]);
+    return [b.apply('where', [wins, y, x]), b.apply('where', [wins, q, p])];
+  };
+  return {
+    init: body((b) => [b.constant('-Infinity', 'f32'), b.constant({ bigint: '9223372036854775807' }, 'i64')]),
+    step: body((b) => better(b, [b.carried(0, 'f32'), b.carried(1, 'i64'), element(b), b.index(axisIndex(along))])),
+    merge: body((b) => better(b, [b.carried(0, 'f32'), b.carried(1, 'i64'), b.carried(2, 'f32'), b.carried(3, 'i64')])),
+  };
+}
 
 export const axis = (name: string, extent: number | Index): Axis => ({
   name,
