@@ -29,6 +29,12 @@ export function cppDialect(isa: Isa): Dialect {
   return dialectOf(prelude);
 }
 
+const rearranged: Dialect['rearranged'] = (value, other, order) => ({
+  text: `__builtin_shufflevector(${[value.text, other.text, ...order].join(', ')})`,
+  primary: true,
+  needs: [...value.needs, ...other.needs],
+});
+
 const dialectOf = (prelude: Prelude): Dialect => ({
   name: 'c++',
   reserved: reservedWords,
@@ -40,6 +46,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   bitcast: (value, from, to) => bitcast(value, from, to),
   broadcast: (value, to) => call(prelude.of(special.splatFunction, to), [value.text]),
   half: (value, from, part) => call(prelude.of(special.halfFunction, from, part), [value.text]),
+  rearranged,
   first: (count, type) => call(prelude.of(memory.firstFunction, type), [count]),
   ramp: (type) => named(prelude.of(special.rampDefinition, type)),
   indexCall: (name, args, type) => {

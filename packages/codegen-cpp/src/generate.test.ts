@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { generateBatch, generateCpp } from './generate.ts';
 import { hexadecimal } from '@tsinductor/codegen';
+import { printIndex } from '@tsinductor/ir';
 import { scalarLiteral } from './cpp-dialect.ts';
 import { cases } from '@tsinductor/testing/loops';
 import type { CpuTarget } from './target.ts';
@@ -60,12 +61,12 @@ describe('generated C++', () => {
   test('computes what does not depend on the inner loop outside of it', () => {
     const text = textOf(cases.broadcasts(64, 64), { isa: 'avx512', threads: 1 });
     const [before, inner] = text.slice(text.indexOf('for (i64 i')).split('for (i64 j');
-    expect(before).toContain('column[i]');
-    expect(inner).not.toContain('column[i]');
+    expect(before).toContain('in2[i]');
+    expect(inner).not.toContain('in2[i]');
   });
 
   test('turns accesses across the grain in tiles', () => {
-    expect(textOf(cases.transposed(256, 256))).toContain('transpose_f32x16(x');
+    expect(textOf(cases.transposed(256, 256))).toContain('transpose_f32x16(in0');
     expect(textOf(cases.transposed(256, 256))).not.toContain('load_strided');
   });
 
@@ -86,7 +87,7 @@ describe('generated C++', () => {
     },
   );
 
-  const asked = /__builtin_prefetch\(out \+ .* \+ 512, 1\);/;
+  const asked = /__builtin_prefetch\(out_out \+ .* \+ 512, 1\);/;
   test.each([
     { how: 'by way of the caches, on few threads', one: cases.broadcasts(4096, 4096) },
     { how: 'by way of them where it is not that much larger', one: cases.broadcasts(2048, 1024) },
@@ -114,14 +115,63 @@ describe('generated C++', () => {
     expect(long.match(/for \(i64 j\w* = 0;/g)).toHaveLength(1);
   });
 
+  test('has positions in vectors of 32 bits where ranges show that they fit, or whoever calls it asks whether they do', () => {
+    const [left, right] = [cases.symbolic('s0', 40), cases.symbolic('s1', 61)];
+    const one = cases.joined(256, [left.extent, right.extent], new Map([...left.sizes, ...right.sizes]));
+    const printed = (positions: 'proven' | 'assumed'): readonly [string, readonly string[]] => {
+      const { units, indexLimits } = generateCpp(one.schedule, { isa: 'avx512', threads: 4, positions });
+      const text = units.map(({ source }) => source).join('');
+      return [text, indexLimits.map((limit) => printIndex(limit))];
+    };
+    const [wide, none] = printed('proven');
+    expect(wide).toMatch(/i64x8 (index|position) = ramp_i64x8/);
+    expect(none).toEqual([]);
+    const [narrow, limits] = printed('assumed');
+    expect(narrow).toMatch(/i32x16 position = ramp_i32x16/);
+    expect(narrow).not.toContain('i64x');
+    expect(limits).toEqual(['s0 * 256 + s1 * 256']);
+  });
+
+  test('cuts no lanes in parts for a target that decides no bounds', () => {
+    const whole = textOf(cases.joined(256, [64, 128]), { isa: 'avx512', threads: 4, decidesBounds: false });
+    expect(whole.match(/for \(i64 j\w* = 0;/g)).toHaveLength(1);
+    expect(whole).toContain('masked');
+  });
+
+  test('cuts loops where a node that runs in their first points ends', () => {
+    const one = cases.shorter([256, 64], [256, 96]);
+    const cut = textOf(one, { isa: 'avx512', threads: 1 });
+    expect(cut.match(/for \(i64 j\w* = 0; j\w* < \d+/g)).toEqual([
+      'for (i64 j = 0; j < 64',
+      'for (i64 j_1 = 0; j_1 < 32',
+    ]);
+    expect(cut.match(/= load_f32x16\(/g)).toHaveLength(1);
+    expect(cut).not.toMatch(/masked|where|lt/);
+    expect(textOf(one, { isa: 'avx512', threads: 1, decidesBounds: false })).toMatch(/load_masked/);
+  });
+
+  test('writes only what does not lie there already', () => {
+    const { kernels, units } = generateCpp(cases.filled(300, [48, 64]).schedule, { isa: 'avx512', threads: 1 });
+    expect(kernels).toHaveLength(2);
+    const text = units.map(({ source }) => source).join('');
+    const fill = text.slice(text.indexOf(`static void ${kernels[1]?.name ?? ''}`), text.indexOf('extern "C"'));
+    expect(fill).toMatch(/store_f32x16\(out\w* \+ i \* 64 \+ j \+ 48, splat_f32x16\(1\.0f\)\);/);
+    expect(fill).not.toMatch(/load|in0/);
+  });
+
   test('neither asks for smaller results nor writes them past the caches', () => {
     expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/stream_|prefetch/);
   });
 
   test('reads memory as it lies where results go past the caches by whole lines', () => {
+    const block = textOf(cases.transposed(4096, 4096));
+    expect(block).toContain('alignas(64) f32 in0_tile[34816];');
+    expect(block).toContain('in0_tile + i + j * 272 - i_block - j_block * 272, 272);');
+    expect(block).toContain('stream_f32x16(out_out + i_1 + j_1 * 4096, add);');
+    expect(textOf(cases.transposed(1024, 1024))).toContain('alignas(64) f32 in0_tile[256];');
     const turned = textOf(cases.permuted(4096, 4096));
     expect(turned).toMatch(/for \(i64 i = from.*i \+= 16\) \{\n\s*for \(i64 j = j_block.*j \+= 16\)/);
-    expect(turned).toContain('__builtin_prefetch(x + lane * 4096 + later_i * 4096 + later_j, 0);');
+    expect(turned).toContain('__builtin_prefetch(in0 + lane * 4096 + later_i * 4096 + later_j, 0);');
     const rows = textOf(cases.permuted(16384, 16, 64));
     expect(rows).toMatch(/const i64 j = unit % 16;\n\s*const i64 i = unit \/ 16;/);
     const cached = textOf(cases.permuted(1024, 16, 64));
@@ -139,14 +189,14 @@ describe('generated C++', () => {
   });
 
   test('never streams parts of a register', () => {
-    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 16 })).toContain('stream_f32x8(out');
+    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 16 })).toContain('stream_f32x8(out_out');
     const parts = textOf(cases.broadcasts(1 << 20, 8), { isa: 'avx512', threads: 16 });
-    expect(parts).toContain('store_f32x8(out');
+    expect(parts).toContain('store_f32x8(out_out');
     expect(parts).not.toContain('stream_');
   });
 
   test('asks for the next row only where several passes read rows of a large array', () => {
-    const ahead = /__builtin_prefetch\(x \+ i \* 1024 \+ \w+ \+ 1024, 0\);/g;
+    const ahead = /__builtin_prefetch\(in0 \+ i \* 1024 \+ \w+ \+ 1024, 0\);/g;
     expect(textOf(cases.softmax('rows', [1024, 1024])).match(ahead)).toHaveLength(1);
     expect(textOf(cases.softmax('rows', [40, 100]))).not.toContain('prefetch');
     expect(textOf(cases.summed('columns', [4096, 1024]))).not.toContain('prefetch');
@@ -155,17 +205,17 @@ describe('generated C++', () => {
   test('scans columns of a large array several rows at a time, and asks for the rows after these', () => {
     const text = textOf(cases.scanned(4096, 1024, 'columns'));
     expect(text).toContain('4 rows at a time into 1024 columns');
-    expect(text.match(/__builtin_prefetch\(x \+ [^;]* \+ (4096|5120|6144|7168), 0\);/g)).toHaveLength(4);
+    expect(text.match(/__builtin_prefetch\(in0 \+ [^;]* \+ (4096|5120|6144|7168), 0\);/g)).toHaveLength(4);
     expect(textOf(cases.scanned(70, 300, 'columns'))).not.toContain('prefetch');
     expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('rows at a time');
   });
 
   test('reads a long row of memory as two streams where one pass reads it', () => {
-    const halves = /\+ j\);[^]*load_f32x16\(x \+ i \* 8192 \+ j \+ 4096\);/;
+    const halves = /\+ j\);[^]*load_f32x16\(in0 \+ i \* 8192 \+ j \+ 4096\);/;
     expect(textOf(cases.summed('rows', [1024, 8192]))).toMatch(halves);
     expect(textOf(cases.summed('rows', [64, 8192]))).not.toMatch(halves);
     expect(textOf(cases.softmax('rows', [1024, 8192]))).not.toMatch(halves);
-    expect(textOf(cases.summed('rows', [8192, 1024]))).toMatch(/x \+ i \* 1024 \+ j \+ 48\)/);
+    expect(textOf(cases.summed('rows', [8192, 1024]))).toMatch(/in0 \+ i \* 1024 \+ j \+ 48\)/);
   });
 
   test('tests for what is seldom needed, out of line, and keeps full vectors', () => {

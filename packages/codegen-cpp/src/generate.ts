@@ -3,8 +3,12 @@
 import { Lines, stableHash } from '@tsinductor/base';
 import {
   addressOf,
-  BufferDirectory,
+  buffersOfCall,
+  commentText,
+  EqualGroups,
+  groupSource,
   layoutProgram,
+  loneGroup,
   originText,
   printKernel,
   printScalarIndex,
@@ -15,12 +19,14 @@ import type {
   Definition,
   Dialect,
   Layout,
+  LoneGroup,
+  Naming,
   PrintedKernel,
   ValueContext,
   WrittenFunctions,
 } from '@tsinductor/codegen';
-import { verifyKernel } from '@tsinductor/ir';
-import type { Group, Index, Kernel, Schedule } from '@tsinductor/ir';
+import { indexLimits, verifyKernel } from '@tsinductor/ir';
+import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
@@ -44,6 +50,8 @@ export interface CppProgram {
   readonly workspaceBytes: Index;
   /** Where constants lie in their block. */
   readonly constants: ConstantsLayout;
+  /** What must not be above `largestIndex` where its kernels run: see `CpuTarget.positions`. */
+  readonly indexLimits: readonly Index[];
 }
 
 /** Several graphs in one set of units: entries in the order of the schedules. */
@@ -53,52 +61,60 @@ export interface CppBatch {
 }
 
 export function generateCpp(schedule: Schedule, target: CpuTarget): CppProgram {
-  const generator = new Generator(target, false);
+  const generator = new Generator(target, 'operators');
   const program = generator.addSchedule(schedule);
   return { ...program, units: generator.units() };
 }
 
 /** Graphs that share a prelude and, where two have the same kernel, the kernel. */
 export function generateBatch(schedules: readonly Schedule[], target: CpuTarget): CppBatch {
-  const generator = new Generator(target, true);
+  const generator = new Generator(target, 'positions');
   const programs = schedules.map((schedule) => generator.addSchedule(schedule));
   return { programs, units: generator.units() };
 }
 
-/** The kernels of a group of graphs, as the Kernel IR: what `generateCpp` prints. */
+/** The kernel of each group, as the Kernel IR: what `generateCpp` prints, with the buffers that the group gives it. */
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
-  const options = { target, anonymous: false, directory: new BufferDirectory(schedule), wideSteps: new Map() };
-  return schedule.groups.map((group) => bindGroup(group, schedule, options));
+  const source = groupSource(schedule, 'operators');
+  const options = { target, wideSteps: new Map() };
+  const bound = new EqualGroups((alone) => bindGroup(alone.group, alone.schedule, options));
+  return schedule.groups.map((group) => {
+    const alone = loneGroup(group, source);
+    const kernel = bound.find(alone);
+    return { ...kernel, buffers: buffersOfCall(kernel.buffers, alone) };
+  });
 }
 
 /** What an entry and its readers need to know of a kernel. */
 interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'origins'> {
+  readonly indexLimits: readonly Index[];
   readonly printed: PrintedKernel;
 }
 
 class Generator {
   readonly #target: CpuTarget;
   readonly #dialect: Dialect;
-  readonly #shares: boolean;
+  readonly #naming: Naming;
+  /** By name. */
   readonly #kernels = new Map<string, PrintedKernel>();
+  readonly #groups = new EqualGroups((alone) => this.#write(alone));
   readonly #entries: EntryText[] = [];
   readonly #written: WrittenFunctions = new Map();
   readonly #wideSteps: BindOptions['wideSteps'] = new Map();
 
-  constructor(target: CpuTarget, shares: boolean) {
+  constructor(target: CpuTarget, naming: Naming) {
     this.#target = target;
     this.#dialect = cppDialect(target.isa);
-    this.#shares = shares;
+    this.#naming = naming;
   }
 
   addSchedule(schedule: Schedule): Omit<CppProgram, 'units'> {
-    const options: BindOptions = {
-      target: this.#target,
-      anonymous: this.#shares,
-      directory: new BufferDirectory(schedule),
-      wideSteps: this.#wideSteps,
-    };
-    const kernels = schedule.groups.map((group) => this.#write(group, schedule, options));
+    const source = groupSource(schedule, this.#naming);
+    const kernels = schedule.groups.map((group): WrittenKernel => {
+      const alone = loneGroup(group, source);
+      const kernel = this.#groups.find(alone);
+      return { ...kernel, buffers: buffersOfCall(kernel.buffers, alone) };
+    });
     const layout = layoutProgram(schedule, kernels);
     const entry = this.#writeEntry(layout, kernels);
     return {
@@ -106,6 +122,7 @@ class Generator {
       kernels: kernels.map(({ printed: { name }, notes, origins }) => ({ name, notes, origins })),
       workspaceBytes: layout.workspaceBytes,
       constants: layout.constants,
+      indexLimits: kernels.flatMap((kernel) => kernel.indexLimits),
     };
   }
 
@@ -114,11 +131,12 @@ class Generator {
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
-  #write(group: Group, schedule: Schedule, options: BindOptions): WrittenKernel {
-    const kernel = bindGroup(group, schedule, options);
+  #write({ group, schedule }: LoneGroup): WrittenKernel {
+    const kernel = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
     verifyKernel(kernel);
     const { buffers, sizes, notes, origins } = kernel;
-    return { buffers, sizes, notes, origins, printed: this.#print(kernel) };
+    const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];
+    return { buffers, sizes, notes, origins, indexLimits: limits, printed: this.#print(kernel) };
   }
 
   #print(kernel: Kernel): PrintedKernel {
@@ -126,7 +144,7 @@ class Generator {
     const spread = (this.#target.units ?? 1) > 1;
     const printed = printKernel(kernel, {
       dialect: this.#dialect,
-      name: this.#shares ? 'kernel' : name,
+      name,
       written: this.#written,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
@@ -155,7 +173,7 @@ class Generator {
     });
     const clocks = this.#target.clocks === true ? openClocks(body, layout, context) : undefined;
     kernels.forEach((kernel, index) => {
-      writeCall(body, { layout, kernel, context });
+      writeCall(body, { layout, kernel, context, isNamed: this.#naming === 'operators' });
       clocks?.(index);
     });
     body.line('return status;');
@@ -164,11 +182,7 @@ class Generator {
     lines.block(`extern "C" int ${name}(char *const *buffers, const long *sizes, const Runtime *runtime) {`, () => {
       lines.line(body.toString().trimEnd());
     });
-    this.#entries.push({
-      text: lines.toString(),
-      definitions: needs,
-      kernels: kernels.map(({ printed }) => printed.name),
-    });
+    this.#entries.push({ text: lines.toString(), definitions: needs });
     return name;
   }
 }
@@ -187,10 +201,24 @@ interface Call {
   readonly layout: Layout;
   readonly kernel: WrittenKernel;
   readonly context: ValueContext;
+  /** Whether the buffers are told, by the names that the program has for them. */
+  readonly isNamed: boolean;
+}
+
+/** What a call reads and what it makes, in the order of the kernel's parameters. */
+function describeCall({ directory }: Layout, { buffers }: WrittenKernel): string {
+  const namesOf = (isMade: (role: KernelBuffer['role']) => boolean): string =>
+    buffers
+      .flatMap(({ role, storage }) =>
+        storage.kind === 'buffer' && isMade(role) ? [directory.decl(storage.buffer).name] : [],
+      )
+      .join(', ');
+  return `${namesOf((role) => role === 'read')} -> ${namesOf((role) => role !== 'read')}`;
 }
 
 /** One kernel's arguments, from the table of addresses, and its call. */
-function writeCall(lines: Lines, { layout, kernel, context }: Call): void {
+function writeCall(lines: Lines, { layout, kernel, context, isNamed }: Call): void {
+  if (isNamed) lines.line(`// ${commentText(describeCall(layout, kernel))}`);
   const args = kernel.buffers.map((buffer) => {
     const { position, offset } = addressOf(layout, kernel, buffer);
     const element = elementDefinition(buffer.dtype);

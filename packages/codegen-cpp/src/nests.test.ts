@@ -2,7 +2,7 @@
 // compiler; small sizes) and in compiled code (sizes at which tiles, blocks and chunks come in).
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { evaluateIndex } from '@tsinductor/ir';
+import { add, evaluateIndex, int } from '@tsinductor/ir';
 import { bindSchedule, generateBatch, generateCpp } from './generate.ts';
 import {
   cases,
@@ -27,6 +27,8 @@ const small: readonly Case[] = [
   cases.transposed(19, 35),
   cases.transposed(32, 16),
   cases.scanned(18, 33),
+  cases.scanned(3, 50),
+  cases.scanned(18, 33, 'rows, logarithms'),
   cases.scanned(67, 300, 'columns'),
   cases.summed('rows', [5, 133]),
   cases.summed('columns', [67, 37]),
@@ -42,6 +44,9 @@ const small: readonly Case[] = [
   cases.product({ m: 2, n: 9, k: 40, turned: 'b' }),
   cases.product({ m: 30, n: 1, k: 40 }),
   cases.product({ m: 3, n: 5, k: 7, batch: 2, dtype: 'i64' }),
+  cases.shorter([5, 20], [5, 37]),
+  cases.shorter([5, 20], [9, 20]),
+  cases.shorter([3, 17], [4, 18]),
   cases.product({ m: 13, n: 18, k: 21, dtype: 'f16' }),
 ];
 
@@ -65,6 +70,8 @@ const large: readonly Case[] = [
   cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
   cases.transposed(130, 259),
   cases.scanned(130, 259),
+  cases.scanned(130, 259, 'rows, logarithms'),
+  cases.scanned(3, 5000),
   cases.scanned(1003, 1500, 'columns'),
   cases.summed('rows', [300, 1030]),
   cases.summed('columns', [1003, 1500]),
@@ -77,6 +84,16 @@ const large: readonly Case[] = [
   cases.softmax('columns', [70, 530]),
   cases.added(300, 700, 40),
   cases.added(2000, 70, 5),
+  cases.filled(300, [60, 64]),
+  cases.filled(31, [37, 90]),
+  cases.shorter([300, 400], [300, 411]),
+  cases.shorter([300, 411], [333, 411]),
+  cases.shorter([130, 63], [133, 96]),
+  cases.shorter(
+    [rows.extent, columns.extent],
+    [add(rows.extent, int(3)), add(columns.extent, int(40))],
+    new Map([...rows.sizes, ...columns.sizes]),
+  ),
   cases.product({ m: 131, n: 203, k: 77 }),
   cases.product({ m: 200, n: 330, k: 1100 }),
   cases.product({ m: 200, n: 330, k: 600, turned: 'both' }),
@@ -132,6 +149,25 @@ function differencesOf(all: readonly Case[], target: CpuTarget): readonly string
   }
 }
 
+/** Rows that are scanned in chunks where there are threads enough, some lanes of the last vector among them, and what is not. */
+const longScans: readonly Case[] = [
+  cases.scanned(1, 131_072),
+  cases.scanned(1, 140_003),
+  cases.scanned(2, 70_001),
+  cases.scanned(3, 45_007),
+  // One by one, as these cases expect it elsewhere, they are only joined by tiles and in whole columns.
+  { ...cases.scanned(1, 131_101, 'rows, logarithms'), tolerance: 1e-3 },
+  { ...cases.scanned(20_011, 7, 'columns'), tolerance: cases.scanned(7, 20_011).tolerance },
+  cases.scannedProducts(1, 140_003),
+  cases.scannedProducts(3, 45_007),
+  cases.scannedTwice(1, 140_003),
+  cases.scannedPositions(1, 140_003),
+  cases.scannedPositions(2, 70_001),
+  cases.scannedIntegers(1, 140_003),
+  cases.scannedIntegers(3, 45_007),
+  cases.scannedIntegers(2, 0),
+];
+
 /** Whole numbers, whose sums do not round. */
 function whole(length: number): Float32Array {
   const values = new Float32Array(length);
@@ -151,6 +187,17 @@ ring('compiled kernels', () => {
     },
     600_000,
   );
+
+  test.each<[Isa, number]>([
+    ['avx512', 2],
+    ['avx512', 6],
+    ['avx2', 1],
+    ['avx2', 3],
+    ['scalar', 2],
+    ['scalar', 6],
+  ])('scans of few long rows: %s, %i threads', (isa, threads) => {
+    expect(differencesOf(longScans, { isa, threads })).toEqual([]);
+  });
 
   test.each<Isa>(['avx512', 'avx2', 'scalar'])('floats become bf16 bit for bit, NaN among them: %s', (isa) => {
     const upper = [0, 1, 0x7f, 0x3f80, 0x3f81, 0x7f7f, 0x7f80, 0x7fbf, 0x7fff].flatMap((half) => [half, half | 0x8000]);
@@ -183,15 +230,23 @@ ring('compiled kernels', () => {
     expect(differencesOf(both, { isa: 'avx2', threads: 2 })).toEqual([]);
   });
 
-  test.each([
-    ['transposed, with a sum', cases.transposed(2512, 2528)],
-    ['transposed', cases.permuted(2512, 2528)],
-  ])('results that go past the caches: %s', (_, one) => {
-    const [rows, columns] = [2512, 2528];
+  interface Turned {
+    readonly make: (rows: number, columns: number) => Case;
+    readonly shape: readonly [number, number];
+    readonly isa: Isa;
+  }
+  test.each<[string, Turned]>([
+    ['with a sum', { make: cases.transposed, shape: [2512, 2528], isa: 'avx512' }],
+    ['with a sum, and odd ends', { make: cases.transposed, shape: [2513, 2531], isa: 'avx512' }],
+    ['with a sum, in fewer rows than a block has', { make: cases.transposed, shape: [70003, 91], isa: 'avx512' }],
+    ['with a sum, in halves of lines', { make: cases.transposed, shape: [2513, 2531], isa: 'avx2' }],
+    ['alone', { make: cases.permuted, shape: [2512, 2528], isa: 'avx512' }],
+  ])('results that go past the caches, transposed %s', (_, { make, shape: [rows, columns], isa }) => {
+    const one = make(rows, columns);
     const { inputs, buffers } = one.schedule.program;
     const values = whole(rows * columns);
     const filled = new Map(inputs.map((id) => [id, values]));
-    const program = generateCpp(one.schedule, { isa: 'avx512', threads: 2 });
+    const program = generateCpp(one.schedule, { isa, threads: 2 });
     const compiled = compileNative(program.units);
     const given = entryBuffers(one.schedule, { inputs: filled, sizes: one.sizes }, 0);
     compiled.call(program.entry, { buffers: given, sizes: [], threads: 2, repeats: 0 });
@@ -209,6 +264,17 @@ ring('compiled kernels', () => {
   test.each(['avx512', 'avx2', 'scalar'] as const)('what an index decides for parts of the lanes, on %s', (isa) => {
     const widths = [[64, 64], [40, 60], [1, 130], [130, 1], [16, 7], [3, 4]] as const; // prettier-ignore
     expect(differencesOf(widths.map((both) => cases.joined(9, both)), { isa, threads: 1 })).toEqual([]); // prettier-ignore
+  });
+
+  test.each(['avx512', 'avx2', 'scalar'] as const)('positions of 32 bits, whatever sizes are, on %s', (isa) => {
+    const sizes = new Map([...rows.sizes, ...columns.sizes]);
+    const all = [
+      cases.joined(9, [rows.extent, columns.extent], sizes),
+      cases.broadcasts(rows.extent, columns.extent, sizes),
+      cases.summed('rows', [rows.extent, columns.extent], sizes),
+      cases.summed('nothing', [rows.extent, 900], rows.sizes),
+    ];
+    expect(differencesOf(all, { isa, threads: 2, positions: 'assumed' })).toEqual([]);
   });
 
   const dtypes = ['f32', 'f64', 'i64', 'i32', 'i16', 'u8', 'bf16', 'f16'] as const;

@@ -1,5 +1,6 @@
 // What the strategies know of the machine: vector width, threads, caches. All constants that steer a choice are here.
 import type { DType } from '@tsinductor/base';
+import type { Positions } from '@tsinductor/codegen';
 
 export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
 
@@ -10,13 +11,20 @@ export interface CpuTarget {
   readonly units?: number;
   /** Least work that is worth a thread, in elements of ordinary cost; 512 if absent. */
   readonly minChunk?: number;
-  /** Whether a reduction to few results may be computed in pieces, and in how many at least; yes, and any number, if absent. */
+  /** Whether reductions to few results and scans of few rows may be computed in pieces, and in how many at least; yes, any, if absent. */
   readonly splitReductions?: boolean;
   readonly leastSplits?: number;
   /** Whether the entry clocks its kernels, in a block that is given behind the workspace; no, if absent. */
   readonly clocks?: boolean;
   /** Whether a loop over what exact vectors leave over is written too, though it is empty; no, if absent. */
   readonly emptyLoops?: boolean;
+  /** Whether loops are cut where comparisons of a coordinate begin or cease to hold; yes, if absent. */
+  readonly decidesBounds?: boolean;
+  /**
+   * Which positions in vectors are 32 bits wide: with `assumed` all, for the sizes that a program's `indexLimits` allow; else those
+   * whose ranges show that they fit.
+   */
+  readonly positions?: Positions;
 }
 
 export interface CpuModel {
@@ -118,6 +126,15 @@ export const sideBySide: Readonly<Record<'reductions' | 'points' | 'instructions
  */
 export const lanesInParts: Readonly<Record<'most' | 'mostWork', number>> = { most: 5, mostWork: 64 };
 
+/** Vectors that are computed side by side at most. */
+export const mostBeside: number = 16;
+
+/** How many neighbours may share their work. */
+export const mostSharing: number = 8;
+
+/** Which part of the work of vectors side by side it takes that they share for that alone. */
+export const leastShare: number = 0.5;
+
 /** Registers that `sideBySide.instructions` and `chains` take. */
 export const manyRegisters: number = 32;
 
@@ -143,7 +160,7 @@ export const stackScratchBytes: number = 64 * 1024;
 /** Scratch for the states of a block of columns: half of a first-level cache. */
 export const columnScratchBytes: number = 16 * 1024;
 
-/** Elements per chunk of a reduction to few results: fixed, so that the order of a sum depends on sizes only. */
+/** Elements per chunk of a reduction to few results, or a scan of few rows: fixed, so that the order of a sum depends on sizes only. */
 export const reductionChunk: number = 32 * 1024;
 
 /**

@@ -14,7 +14,6 @@ export interface CppUnit {
 export interface EntryText {
   readonly text: string;
   readonly definitions: readonly Definition[];
-  readonly kernels: readonly string[];
 }
 
 interface Contents {
@@ -41,8 +40,9 @@ export function assembleUnits(
   }
   return contents.map((unit, position) => {
     const last = position === contents.length - 1;
-    const own = kernels.filter((kernel) => unit.kernels.includes(kernel));
-    const elsewhere = last ? kernels.filter((kernel) => !unit.kernels.includes(kernel)) : [];
+    const isOwn = new Set(unit.kernels);
+    const own = kernels.filter((kernel) => isOwn.has(kernel));
+    const elsewhere = last ? kernels.filter((kernel) => !isOwn.has(kernel)) : [];
     const name = contents.length === 1 ? 'kernels.cpp' : `kernels_${String(position)}.cpp`;
     return { name, source: unitSource({ own, elsewhere, entries: last ? entries : [] }) };
   });

@@ -36,6 +36,7 @@ export const cudaDialect: Dialect = {
   bitcast: (value, from, to) => reinterpret(value, from.dtype, to.dtype),
   broadcast: () => never('a broadcast to a vector'),
   half: () => never('half a vector'),
+  rearranged: () => never('lanes in another order'),
   first: () => never('a mask of lanes'),
   ramp: () => never('a ramp of lanes'),
   indexCall: (name, args, type) => call(machine.indexFunction(name, type.dtype), args),

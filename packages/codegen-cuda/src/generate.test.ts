@@ -48,6 +48,35 @@ test('a program is data: geometry and arguments over the sizes', () => {
   expect(pieces.isCollective).toBe(true);
 });
 
+test('index arithmetic is 32 bits wide where whoever launches asks whether sizes allow it', () => {
+  const columns = cases.symbolic('s1', 77);
+  const one = cases.summed('rows', [rows.extent, columns.extent], new Map([...rows.sizes, ...columns.sizes]));
+  const printed = (positions: 'proven' | 'assumed'): readonly [string, readonly string[]] => {
+    const { source, indexLimits } = generateCuda(one.schedule, { ...target, positions });
+    return [source, indexLimits.map((limit) => printIndex(limit))];
+  };
+  const [wide, none] = printed('proven');
+  expect(wide).toContain('const i64 block = blockIdx.x;');
+  expect(none).toEqual([]);
+  const [narrow, limits] = printed('assumed');
+  expect(narrow).toMatch(/const i32 s0, const i32 s1\) {\n {2}const i32 block = blockIdx\.x;/);
+  expect(narrow).toContain('for (i32 j = thread; j < s1; j += 64) {');
+  expect(narrow.match(/\bi64\b/g)).toEqual(['i64']); // its definition
+  expect(limits).toEqual(['s0 * s1', 'min(s0, 4096) + s0', 's1 + 64']);
+});
+
+test('a node that runs in the first points of its loops tests where it is', () => {
+  const { source, kernels } = generateCuda(cases.shorter([30, 63], [33, 96]).schedule, target);
+  expect(kernels.map(({ notes }) => notes)).toEqual([['map, a point at a time']]);
+  expect(source).toMatch(/ {4}if \(i < 30\) {\n {6}if \(j < 63\) {\n.*in0\w*\[i \* 63 \+ j\];/);
+});
+
+test('a map writes only what does not lie there already', () => {
+  const { kernels, source } = generateCuda(cases.filled(30, [47, 64]).schedule, target);
+  expect(kernels[1]?.arguments.map(({ kind }) => kind)).toEqual(['buffer']);
+  expect(source.slice(source.lastIndexOf('__global__'))).toMatch(/out\w*\[i \* 64 \+ j \+ 47\] = 1\.0f;/);
+});
+
 test('equal kernels are printed once, and the text is the same each time', () => {
   const schedules = [cases.softmax('rows', [20, 100]), cases.softmax('rows', [20, 100])].map(
     ({ schedule }) => schedule,
@@ -61,7 +90,7 @@ test('equal kernels are printed once, and the text is the same each time', () =>
 test('a kernel, to be read', () => {
   const { source } = generateCuda(cases.broadcasts(64, 1024).schedule, target);
   expect(source.slice(source.indexOf('extern'))).toMatchInlineSnapshot(`
-   "extern "C" __global__ void __launch_bounds__(256) fused_out_dcd994f2(const f32 *__restrict__ x, const f32 *__restrict__ row, const f32 *__restrict__ column, f32 *__restrict__ out) {
+   "extern "C" __global__ void __launch_bounds__(256) fused_out_96330e85(const f32 *__restrict__ in0, const f32 *__restrict__ in1, const f32 *__restrict__ in2, f32 *__restrict__ out_out) {
      const i64 block = blockIdx.x;
      const i64 blocks = gridDim.x;
      const i64 thread = threadIdx.x;
@@ -69,22 +98,22 @@ test('a kernel, to be read', () => {
        const i64 j_chunk = point % 256;
        const i64 i = point / 256;
        const i64 j = j_chunk * 4;
-       alignas(16) f32 x_chunk[4];
-       alignas(16) f32 row_chunk[4];
-       alignas(16) f32 out_chunk[4];
-       store_f32x4(x_chunk, load_f32x4(x + i * 1024 + j));
-       store_f32x4(row_chunk, load_f32x4(row + j));
-       const f32 column_1 = column[i];
+       alignas(16) f32 in0_chunk[4];
+       alignas(16) f32 in1_chunk[4];
+       alignas(16) f32 out_out_chunk[4];
+       store_f32x4(in0_chunk, load_f32x4(in0 + i * 1024 + j));
+       store_f32x4(in1_chunk, load_f32x4(in1 + j));
+       const f32 in2_1 = in2[i];
        #pragma unroll 4
        for (i64 element = 0; element < 4; ++element) {
-         const f32 x_chunk_1 = x_chunk[element];
-         const f32 mul = x_chunk_1 * 2.0f;
-         const f32 row_chunk_1 = row_chunk[element];
-         const f32 add = mul + row_chunk_1;
-         const f32 add_1 = add + column_1;
-         out_chunk[element] = add_1;
+         const f32 in0_chunk_1 = in0_chunk[element];
+         const f32 mul = in0_chunk_1 * 2.0f;
+         const f32 in1_chunk_1 = in1_chunk[element];
+         const f32 add = mul + in1_chunk_1;
+         const f32 add_1 = add + in2_1;
+         out_out_chunk[element] = add_1;
        }
-       store_f32x4(out + i * 1024 + j, load_f32x4(out_chunk));
+       store_f32x4(out_out + i * 1024 + j, load_f32x4(out_out_chunk));
      }
    }
    "

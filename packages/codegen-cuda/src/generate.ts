@@ -2,9 +2,9 @@
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
 import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { addressOf, BufferDirectory, Definitions, layoutProgram, originText, printKernel } from '@tsinductor/codegen';
-import type { ConstantsLayout, Layout, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
-import { int, multiply, verifyKernel, visitStatements } from '@tsinductor/ir';
+import { addressOf, buffersOfCall, Definitions, EqualGroups, groupSource, layoutProgram, loneGroup, originText, printKernel } from '@tsinductor/codegen'; // prettier-ignore
+import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen'; // prettier-ignore
+import { indexLimits, int, multiply, verifyKernel, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
 import { elementDefinition } from './prelude/scalar-types.ts';
@@ -16,6 +16,7 @@ import type { CudaTarget } from './target.ts';
 export type CudaArgument =
   | {
       readonly kind: 'buffer';
+      /** What the program calls it. */
       readonly name: string;
       readonly dtype: DType;
       /** In the table of addresses: inputs, then outputs, then the constants' block, then the workspace. */
@@ -52,6 +53,8 @@ export interface CudaProgram {
   readonly sizes: readonly string[];
   readonly workspaceBytes: Index;
   readonly constants: ConstantsLayout;
+  /** What must not be above `largestIndex` where its kernels run: see `CudaTarget.positions`. */
+  readonly indexLimits: readonly Index[];
   /** The sizes from `from` on are i64 in the buffer at `position`: they may be any 64 bits. The others are numbers. */
   readonly words?: { readonly position: number; readonly from: number };
 }
@@ -69,48 +72,81 @@ export interface CudaBatch {
  * const { source, kernels } = generateCuda(schedule(lowerGraph(graph), { config }), { architecture: 'sm_80' });
  */
 export function generateCuda(schedule: Schedule, target: CudaTarget): CudaProgram {
-  const generator = new Generator(target, false);
+  const generator = new Generator(target, 'operators');
   const program = generator.addSchedule(schedule);
   return { ...program, source: generator.source() };
 }
 
 /** Programs that share a prelude and, where two have the same kernel, the kernel. */
 export function generateCudaBatch(schedules: readonly Schedule[], target: CudaTarget): CudaBatch {
-  const generator = new Generator(target, true);
+  const generator = new Generator(target, 'positions');
   const programs = schedules.map((schedule) => generator.addSchedule(schedule));
   return { source: generator.source(), programs };
 }
 
-/** The kernels of a schedule, by group, as the Kernel IR: what `generateCuda` prints. */
+/** The kernels of a schedule, by group, as the Kernel IR: what `generateCuda` prints, with the buffers that the group gives them. */
 export function bindSchedule(schedule: Schedule, target: CudaTarget): readonly BoundGroup[] {
-  const directory = new BufferDirectory(schedule);
-  return schedule.groups.map((group) => bindGroup(group, schedule, { target, anonymous: false, directory }));
+  const source = groupSource(schedule, 'operators');
+  const groups = new EqualGroups((alone) => bindGroup(alone.group, alone.schedule, target));
+  return schedule.groups.map((group) => {
+    const alone = loneGroup(group, source);
+    const { kernels, workspaces } = groups.find(alone);
+    return {
+      kernels: kernels.map((kernel) => ({ ...kernel, buffers: buffersOfCall(kernel.buffers, alone) })),
+      workspaces,
+    };
+  });
+}
+
+/** What is printed once for all groups of a key, and what their launches need to know of it. */
+interface WrittenGroup extends Pick<BoundGroup, 'workspaces'> {
+  readonly kernels: readonly WrittenKernel[];
+}
+
+interface WrittenKernel {
+  readonly buffers: readonly KernelBuffer[];
+  readonly indexLimits: readonly Index[];
+  /** Of every launch; what it is given apart. */
+  readonly launch: Omit<CudaKernel, 'arguments'>;
+  /** The arguments that follow the buffers. */
+  readonly others: readonly CudaArgument[];
 }
 
 class Generator {
   readonly #target: CudaTarget;
-  readonly #shares: boolean;
+  readonly #naming: Naming;
+  /** By name. */
   readonly #kernels = new Map<string, PrintedKernel>();
+  readonly #groups = new EqualGroups((alone) => this.#write(alone));
   readonly #written: WrittenFunctions = new Map();
 
-  constructor(target: CudaTarget, shares: boolean) {
+  constructor(target: CudaTarget, naming: Naming) {
     this.#target = target;
-    this.#shares = shares;
+    this.#naming = naming;
   }
 
   addSchedule(schedule: Schedule): Omit<CudaProgram, 'source'> {
-    const options = { target: this.#target, anonymous: this.#shares, directory: new BufferDirectory(schedule) };
-    const groups = schedule.groups.map((group) => bindGroup(group, schedule, options));
+    const source = groupSource(schedule, this.#naming);
+    const groups = schedule.groups.map((group) => {
+      const alone = loneGroup(group, source);
+      return { alone, written: this.#groups.find(alone) };
+    });
     const layout = layoutProgram(
       schedule,
-      groups.map(({ workspaces }) => ({ buffers: workspaces })),
+      groups.map(({ written: { workspaces } }) => ({ buffers: workspaces })),
     );
     return {
       architecture: this.#target.architecture,
-      kernels: groups.flatMap((group) => group.kernels.map((kernel) => this.#kernel(kernel, group, layout))),
+      kernels: groups.flatMap(({ alone, written: { kernels, workspaces } }) =>
+        kernels.map(({ buffers, launch, others }) => {
+          const own = buffersOfCall(buffers, alone).map((buffer) => bufferArgument(buffer, workspaces, layout));
+          return { ...launch, arguments: [...own, ...others] };
+        }),
+      ),
       sizes: schedule.program.sizes,
       workspaceBytes: layout.workspaceBytes,
       constants: layout.constants,
+      indexLimits: groups.flatMap(({ written }) => written.kernels.flatMap((kernel) => kernel.indexLimits)),
     };
   }
 
@@ -118,23 +154,25 @@ class Generator {
     return sourceText([...this.#kernels.values()]);
   }
 
-  #kernel(kernel: Kernel, group: BoundGroup, layout: Layout): CudaKernel {
+  /** Keeps no statements: those of all kernels together would be most of what is in memory. */
+  #write({ group, schedule }: LoneGroup): WrittenGroup {
+    const { kernels, workspaces } = bindGroup(group, schedule, this.#target);
+    return { kernels: kernels.map((kernel) => this.#writeKernel(kernel)), workspaces };
+  }
+
+  #writeKernel(kernel: Kernel): WrittenKernel {
     verifyKernel(kernel);
-    const printed = this.#print(kernel);
-    const { launch } = kernel;
+    const { name, hasChecks } = this.#print(kernel);
+    const { launch, buffers, sizes, notes, origins } = kernel;
+    const { blocks = int(1), threads = 1, sharedBytes = 0 } = launch ?? {};
     return {
-      name: printed.name,
-      arguments: [
-        ...kernel.buffers.map((buffer) => bufferArgument(buffer, group, layout)),
-        ...kernel.sizes.map((name) => ({ kind: 'size' as const, name })),
-        ...(printed.hasChecks ? [{ kind: 'status' as const }] : []),
+      buffers,
+      indexLimits: this.#target.positions === 'assumed' ? indexLimits(kernel) : [],
+      launch: { name, blocks, threads, sharedBytes, isCollective: isCollective(kernel), notes, origins },
+      others: [
+        ...sizes.map((size) => ({ kind: 'size' as const, name: size })),
+        ...(hasChecks ? [{ kind: 'status' as const }] : []),
       ],
-      blocks: launch?.blocks ?? int(1),
-      threads: launch?.threads ?? 1,
-      sharedBytes: launch?.sharedBytes ?? 0,
-      isCollective: isCollective(kernel),
-      notes: kernel.notes,
-      origins: kernel.origins,
     };
   }
 
@@ -143,7 +181,7 @@ class Generator {
     const printed = printKernel(kernel, {
       dialect: cudaDialect,
       written: this.#written,
-      name: this.#shares ? 'kernel' : name,
+      name,
       linkage: 'extern "C" ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
@@ -169,10 +207,11 @@ export function sourceText(kernels: readonly PrintedKernel[]): string {
   return `${blocks.map((block) => block.trimEnd()).join('\n\n')}\n`;
 }
 
-function bufferArgument(buffer: KernelBuffer, { workspaces }: BoundGroup, layout: Layout): CudaArgument {
+function bufferArgument(buffer: KernelBuffer, workspaces: readonly KernelBuffer[], layout: Layout): CudaArgument {
   const { position, offset } = addressOf(layout, { buffers: workspaces }, buffer);
   const bytes = multiply(buffer.size, int(dtypeInfo[buffer.dtype].bytes));
-  const { name, dtype } = buffer;
+  const { dtype, storage } = buffer;
+  const name = storage.kind === 'buffer' ? layout.directory.decl(storage.buffer).name : buffer.name;
   return { kind: 'buffer', name, dtype, position, offset, bytes, isWritten: buffer.role !== 'read' };
 }
 

@@ -2,7 +2,7 @@
 import type { KernelFrame, KernelText, ParameterText } from '@tsinductor/codegen';
 import { unlaunched } from './errors.ts';
 
-export function kernelFrame({ name, linkage, parameters, launch }: KernelText): KernelFrame {
+export function kernelFrame({ name, linkage, parameters, index, launch }: KernelText): KernelFrame {
   if (launch === undefined) throw unlaunched(name);
   const { threads, names, sharedBytes } = launch;
   const registers: readonly (readonly [string, string])[] = [
@@ -14,7 +14,7 @@ export function kernelFrame({ name, linkage, parameters, launch }: KernelText): 
     struct: '',
     prototype: `${linkage}__global__ void __launch_bounds__(${String(threads)}) ${name}(${parameters.map(parameterText).join(', ')})`,
     opening: (used) => [
-      ...registers.filter(([own]) => used(own)).map(([own, source]) => `const i64 ${own} = ${source};`),
+      ...registers.filter(([own]) => used(own)).map(([own, source]) => `const ${index} ${own} = ${source};`),
       ...(sharedBytes > 0 ? ['char *const shared_memory = block_shared_memory();'] : []),
     ],
     part: {

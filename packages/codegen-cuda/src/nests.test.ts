@@ -2,7 +2,7 @@
 // sees every race and every missing barrier) and in the emulation, in both orders of threads.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { evaluateIndex } from '@tsinductor/ir';
+import { add, evaluateIndex, int } from '@tsinductor/ir';
 import { cases, differences, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { bindSchedule } from './generate.ts';
@@ -28,6 +28,9 @@ const small: readonly Case[] = [
   cases.softmax('columns', [39, 3]),
   cases.picked(7, 20),
   cases.product({ m: 3, n: 5, k: 7, batch: 2, dtype: 'i64' }),
+  cases.shorter([5, 20], [5, 37]),
+  cases.shorter([5, 20], [9, 20]),
+  cases.shorter([3, 17], [4, 18]),
 ];
 
 describe('kernels in the interpreter', () => {
@@ -60,6 +63,14 @@ const large: readonly Case[] = [
   cases.positions(30, 1031),
   cases.softmax('rows', [20, 1030]),
   cases.softmax('columns', [70, 53]),
+  cases.filled(30, [60, 64]),
+  cases.filled(31, [37, 90]),
+  cases.shorter([30, 63], [33, 96]),
+  cases.shorter(
+    [rows.extent, columns.extent],
+    [add(rows.extent, int(3)), columns.extent],
+    new Map([...rows.sizes, ...columns.sizes]),
+  ),
   cases.product({ m: 65, n: 103, k: 77 }),
   cases.product({ m: 7, n: 37, k: 19 }),
   cases.product({ m: 40, n: 33, k: 50, turned: 'both' }),
@@ -70,37 +81,40 @@ const large: readonly Case[] = [
 ];
 
 ring('kernels in the emulation', () => {
-  test('all of them', () => {
-    const { compiled, programs } = emulate(
-      large.map(({ schedule }) => schedule),
-      target,
-    );
-    try {
-      const wrong = large.flatMap((one, index) => {
-        const program = at(programs, index);
-        const inputs = inputsOf(one);
-        const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
-        const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
-        const { status } = compiled.call(program.entry, {
-          buffers,
-          sizes: [...one.sizes.values()],
-          threads: 1,
-          repeats: 0,
+  test.each(['proven', 'assumed'] as const)(
+    'all of them, with indices that are %s to be within 32 bits',
+    (positions) => {
+      const { compiled, programs } = emulate(
+        large.map(({ schedule }) => schedule),
+        { ...target, positions },
+      );
+      try {
+        const wrong = large.flatMap((one, index) => {
+          const program = at(programs, index);
+          const inputs = inputsOf(one);
+          const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
+          const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
+          const { status } = compiled.call(program.entry, {
+            buffers,
+            sizes: [...one.sizes.values()],
+            threads: 1,
+            repeats: 0,
+          });
+          const wanted = expected(one, inputs);
+          const actual = wanted.map((array, output) => {
+            const copy = array.slice();
+            new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
+            return copy;
+          });
+          const failed = status === 0 ? [] : [`${one.name}: status ${String(status)}`];
+          return [...failed, ...differences(one, actual, wanted)];
         });
-        const wanted = expected(one, inputs);
-        const actual = wanted.map((array, output) => {
-          const copy = array.slice();
-          new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
-          return copy;
-        });
-        const failed = status === 0 ? [] : [`${one.name}: status ${String(status)}`];
-        return [...failed, ...differences(one, actual, wanted)];
-      });
-      expect(wrong).toEqual([]);
-    } finally {
-      compiled.dispose();
-    }
-  });
+        expect(wrong).toEqual([]);
+      } finally {
+        compiled.dispose();
+      }
+    },
+  );
 
   test('a failed check is the status, and nothing out of bounds is read', () => {
     const one = cases.picked(7, 20);

@@ -1,11 +1,18 @@
 // What the strategies know of the machine: threads, shared memory, widths of access. All constants that steer a choice
 // are here. Nothing of it is asked of a device: a program for an architecture can be made anywhere.
+import type { Positions } from '@tsinductor/codegen';
+
 export type Architecture = 'sm_80' | 'sm_90a';
 
 export interface CudaTarget {
   readonly architecture: Architecture;
   /** What the addresses of inputs are known to be multiples of, in bytes; an element's size if absent. */
   readonly inputAlignment?: number;
+  /**
+   * With `assumed` all index arithmetic is 32 bits wide, for the sizes that a program's `indexLimits` allow; else positions in
+   * comparisons and casts whose ranges show that they fit.
+   */
+  readonly positions?: Positions;
 }
 
 /** Bytes that one thread moves at once at most. */

@@ -76,6 +76,8 @@ export interface KernelText {
   /** What stands before the return type. */
   readonly linkage: string;
   readonly parameters: readonly ParameterText[];
+  /** The type of index arithmetic. */
+  readonly index: string;
   readonly launch: Launch | undefined;
 }
 
@@ -164,6 +166,8 @@ export interface Dialect {
   readonly bitcast: (value: Expression, from: ValueType, to: ValueType) => Expression;
   readonly broadcast: (value: Expression, to: ValueType) => Expression;
   readonly half: (value: Expression, from: ValueType, part: 'low' | 'high') => Expression;
+  /** Lanes of two vectors of one type, by their numbers in both together. */
+  readonly rearranged: (value: Expression, other: Expression, order: readonly number[]) => Expression;
   readonly first: (count: string, type: ValueType) => Expression;
   /** 0, 1, 2 ... in the lanes of an integer type. */
   readonly ramp: (type: ValueType) => Expression;

@@ -1,11 +1,11 @@
 // The printed statements of a kernel become its functions: one, and one more for the body of each of its parallel loops. How
-// they take the kernel's buffers and sizes is the dialect's answer. The name ends in a hash of all the text that it stands in,
-// so kernels of one name are one kernel.
+// they take the kernel's buffers and sizes is the dialect's answer. The name ends in a digest of all that its text is made of, so
+// kernels of one name are one kernel.
 import { get, Lines, sha256 } from '@tsinductor/base';
 import type { Kernel, Stmt } from '@tsinductor/ir';
 import type { ParameterText } from './dialect.ts';
 import { usedBy } from './names.ts';
-import { printScalarIndex } from './print-value.ts';
+import { indexTypeOf, printScalarIndex } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
 /** A kernel whose statements are printed. */
@@ -31,12 +31,10 @@ export interface FramedKernel {
 
 /** The functions of a kernel, whose name begins with `base`. */
 export function frameKernel(base: string, statements: StatementTexts): FramedKernel {
-  const { struct, text } = framedAs(base, statements);
-  return framedAs(`${base}_${sha256(struct + text).slice(0, 8)}`, statements);
-}
-
-function framedAs(name: string, { kernel, parameters, linkage, texts, context }: StatementTexts): FramedKernel {
-  const frame = context.dialect.frame({ name, linkage, parameters, launch: kernel.launch });
+  const { kernel, parameters, linkage, texts, context } = statements;
+  const index = context.dialect.type(indexTypeOf(kernel)).text;
+  const name = `${base}_${digestOf(statements, index).slice(0, 8)}`;
+  const frame = context.dialect.frame({ name, linkage, parameters, index, launch: kernel.launch });
   const lines = new Lines();
   const parts = new Map<Stmt, string>();
   for (const statement of kernel.body) {
@@ -62,6 +60,16 @@ function framedAs(name: string, { kernel, parameters, linkage, texts, context }:
     }
   });
   return { name, struct: frame.struct, prototype: frame.prototype, text: lines.toString() };
+}
+
+/** Of all that the functions are made of but their name. */
+function digestOf({ kernel, parameters, linkage, texts }: StatementTexts, index: string): string {
+  const body = kernel.body.map((statement) => {
+    if (statement.kind !== 'parallel') return get(texts, statement);
+    const { begin, end, total, grain } = statement;
+    return { begin, end, total, grain, body: get(texts, statement) };
+  });
+  return sha256(JSON.stringify([parameters, linkage, index, kernel.launch, body]));
 }
 
 interface Call {

@@ -9,6 +9,8 @@ export { printScalarIndex } from './print-value.ts';
 export type { ValueContext } from './print-value.ts';
 export type { WrittenFunctions } from './decomposed-function.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
+export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
+export { withoutCopies } from './bind/without-copies.ts';
 // prettier-ignore
 export { BodyEvaluator, bytesOf, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
 export type { Evaluation, Lane, Place, Point, Source } from './bind/evaluate-body.ts';
@@ -16,10 +18,26 @@ export { BufferDirectory } from './bind/buffer-directory.ts';
 export { GroupMemory } from './bind/group-memory.ts';
 export type { Row, TileAccess } from './bind/group-memory.ts';
 // prettier-ignore
-export { difference, hasIndirect, isMultipleOf, mapIndex, named, nextPowerOfTwo, product, roundDown, roundUp, staticValue, strideAlong, typicalValue } from './bind/index-math.ts';
+export { alignIndex, type Alignment } from './bind/aligned-index.ts';
+export {
+  difference,
+  hasIndirect,
+  isMultipleOf,
+  mapIndex,
+  named,
+  nextPowerOfTwo,
+  product,
+  roundDown,
+  roundUp,
+  staticValue,
+  strideAlong,
+  typicalValue,
+} from './bind/index-math.ts';
 export type { IndexMap } from './bind/index-math.ts';
 export { distinctOrigins, sizesOf, usedBuffers } from './bind/kernel-parts.ts';
-export { KernelWriter } from './bind/kernel-writer.ts';
+export { buffersOfCall, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
+export type { GroupSource, LoneGroup, Naming } from './bind/lone-group.ts';
+export { KernelWriter, type Positions } from './bind/kernel-writer.ts';
 export { addressOf, layoutConstants, layoutProgram } from './bind/layout.ts';
 export type { Address, ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';

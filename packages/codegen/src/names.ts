@@ -41,12 +41,6 @@ export function originText(origins: readonly { readonly op: string }[]): string 
 /** Which names a text uses, outside of its strings. */
 export function usedBy(text: string): (name: string) => boolean {
   const code = text.includes('"') ? text.replace(/"(?:[^"\\]|\\.)*"/g, '') : text;
-  return (name) => {
-    for (let from = code.indexOf(name); from !== -1; from = code.indexOf(name, from + name.length)) {
-      if (!isWordPart(code[from - 1]) && !isWordPart(code[from + name.length])) return true;
-    }
-    return false;
-  };
+  const words = new Set(code.match(/\w+/g));
+  return (name) => words.has(name);
 }
-
-const isWordPart = (letter: string | undefined): boolean => letter !== undefined && /\w/.test(letter);

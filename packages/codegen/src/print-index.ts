@@ -1,6 +1,6 @@
-// Index expressions as text of a C-like language: 64-bit integer arithmetic with as few parentheses as it needs. With a
+// Index expressions as text of a C-like language: integer arithmetic with as few parentheses as it needs. With a
 // lane axis the result is a vector, in which the lane axis counts up and other vectors stand under their names.
-import { negate } from '@tsinductor/ir';
+import { isSubtracted, negate } from '@tsinductor/ir';
 import type { Index, ValueType } from '@tsinductor/ir';
 import type { Definition, Dialect } from './dialect.ts';
 import { isNonNegative } from './index-sign.ts';
@@ -61,20 +61,14 @@ function printName(name: string, level: number, context: IndexContext): string {
 function printSum(items: readonly Index[], context: IndexContext): string {
   let text = '';
   for (const item of items) {
-    if (isNegative(item)) continue;
+    if (isSubtracted(item)) continue;
     text += `${text === '' ? '' : ' + '}${print(item, levels.sum, context)}`;
   }
   for (const item of items) {
-    if (!isNegative(item)) continue;
+    if (!isSubtracted(item)) continue;
     text += text === '' ? print(item, levels.sum, context) : ` - ${print(negate(item), levels.product, context)}`;
   }
   return text;
-}
-
-/** Whether an item of a sum has a negative coefficient. */
-function isNegative(item: Index): boolean {
-  const first = item.kind === 'product' ? item.items[0] : item;
-  return first?.kind === 'int' && first.value < 0;
 }
 
 /** Factors with their constant last, as one writes it: i * 4096. */

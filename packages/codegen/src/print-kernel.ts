@@ -9,7 +9,7 @@ import { frameKernel } from './frame-kernel.ts';
 import type { FramedKernel } from './frame-kernel.ts';
 import { commentText, originText, safeName } from './names.ts';
 import { spellEffect, spellHardware } from './print-hardware.ts';
-import { printAccess, printScalarIndex, printValue } from './print-value.ts';
+import { indexTypeOf, printAccess, printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
 export interface PrintedKernel extends FramedKernel {
@@ -51,7 +51,8 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
   if (log !== undefined) parameters.push(logParameter(log.text));
   use(log?.needs ?? []);
   const isVector = (candidate: string): boolean => vectors.has(candidate);
-  const printer: Printer = { dialect, vectors, lines: new Lines(), use, isVector, written };
+  const { indexDType = 'i64' } = kernel;
+  const printer: Printer = { dialect, vectors, lines: new Lines(), use, isVector, written, indexDType };
   const texts = statementTexts(kernel, printer);
   return {
     ...frameKernel(name, { kernel, parameters, linkage, texts, context: printer }),
@@ -96,7 +97,7 @@ function parametersOf(kernel: Kernel, { dialect, use }: Pick<Printer, 'dialect' 
     const isShared = buffer.shares === true;
     return { kind: 'buffer', name, type: element.text, isWritten: buffer.role !== 'read', isShared };
   });
-  const size = dialect.type({ dtype: 'i64', lanes: 1 });
+  const size = dialect.type(indexTypeOf(kernel));
   use(size.needs);
   const sizes = kernel.sizes.map((symbol): ParameterText => {
     const name = safeName(symbol, dialect.reserved);
@@ -267,7 +268,7 @@ function printFor(printer: Printer, statement: Stmt & { readonly kind: 'for' }):
   const variable = safeName(name, dialect.reserved);
   const distance = typeof step === 'number' ? String(step) : printScalarIndex(step, printer);
   const advance = distance === '1' ? `++${variable}` : `${variable} += ${distance}`;
-  const size = dialect.type({ dtype: 'i64', lanes: 1 }).text;
+  const size = dialect.type(indexTypeOf(printer)).text;
   if (unroll !== undefined) lines.line(dialect.unrollHint(unroll));
   const [first, last] = [printScalarIndex(from, printer), printScalarIndex(to, printer)];
   lines.block(`for (${size} ${variable} = ${first}; ${variable} < ${last}; ${advance}) {`, () => {

@@ -1,7 +1,7 @@
 // Kernel values as text. The printer walks; every spelling is the dialect's answer.
 import { at } from '@tsinductor/base';
 import { pointwise } from '@tsinductor/ops';
-import type { Access, Index, Value, ValueType } from '@tsinductor/ir';
+import type { Access, Index, Kernel, Value, ValueType } from '@tsinductor/ir';
 import { writtenFunction } from './decomposed-function.ts';
 import type { WrittenFunctions } from './decomposed-function.ts';
 import type { AccessText, Definition, Dialect, Expression } from './dialect.ts';
@@ -16,12 +16,19 @@ export interface ValueContext {
   /** Whether a name stands for a vector. */
   readonly isVector: (name: string) => boolean;
   readonly written: WrittenFunctions;
+  /** Of scalar index arithmetic: i64 if absent. */
+  readonly indexDType?: 'i64' | 'i32';
 }
 
-const scalarIndex: ValueType = { dtype: 'i64', lanes: 1 };
+export const indexTypeOf = ({ indexDType = 'i64' }: Pick<Kernel, 'indexDType'>): ValueType => ({
+  dtype: indexDType,
+  lanes: 1,
+});
 
-export const printScalarIndex = (index: Index, { dialect, use, isVector }: ValueContext): string =>
-  printIndexText(index, { dialect, use, isVector, type: scalarIndex });
+export const printScalarIndex = (index: Index, context: ValueContext): string => {
+  const { dialect, use, isVector } = context;
+  return printIndexText(index, { dialect, use, isVector, type: indexTypeOf(context) });
+};
 
 /** The text of `value`; what it needs has been noted. */
 export function printValue(value: Value, context: ValueContext): Expression {
@@ -51,6 +58,8 @@ function spell(value: Value, context: ValueContext): Expression {
       return dialect.broadcast(printValue(value.value, context), value.type);
     case 'half':
       return dialect.half(printValue(value.value, context), value.value.type, value.part);
+    case 'rearranged':
+      return dialect.rearranged(printValue(value.value, context), printValue(value.other, context), value.order);
     case 'load': {
       const other = value.other === undefined ? undefined : printValue(value.other, context);
       return dialect.load(printAccess(value.access, value.mask, context), value.type, other);
@@ -59,10 +68,12 @@ function spell(value: Value, context: ValueContext): Expression {
 }
 
 function spellIndex(value: Value & { readonly kind: 'index' }, context: ValueContext): Expression {
-  const text = printIndexText(value.value, { ...context, type: value.type, lane: value.lane });
-  const simple = /^\w+$/.test(text);
-  if (value.type.dtype === 'i64' || value.type.lanes > 1) return { text, primary: simple, needs: [] };
-  return context.dialect.cast({ text, primary: simple, needs: [] }, scalarIndex, value.type);
+  const type = value.type.lanes > 1 ? value.type : indexTypeOf(context);
+  const text = printIndexText(value.value, { ...context, type, lane: value.lane });
+  const expression = { text, primary: /^\w+$/.test(text), needs: [] };
+  // A wider type takes it as it is.
+  if (value.type.dtype === 'i64' || value.type.dtype === type.dtype) return expression;
+  return context.dialect.cast(expression, type, value.type);
 }
 
 function spellApply(value: Value & { readonly kind: 'apply' }, context: ValueContext): Expression {

@@ -8,7 +8,7 @@ import type { Architecture } from '@tsinductor/codegen-cuda';
 import type { Config } from '@tsinductor/config';
 import type { CheckSite, Schedule } from '@tsinductor/ir';
 import type { CompileUnit } from '@tsinductor/runtime';
-import { targetOf } from './compilation.ts';
+import { positionsOf, targetOf } from './compilation.ts';
 import type { NativeMachine } from './machine.ts';
 
 export interface Batch {
@@ -47,6 +47,7 @@ export const emulatedCudaBackend = (architecture: Architecture): BatchBackend =>
       const batch = generateCudaBatch(schedules.slice(position * length, (position + 1) * length), {
         architecture,
         inputAlignment,
+        positions: positionsOf(config),
       });
       return emulatedUnit(batch, { header, name: `emulated_${String(position)}` });
     });

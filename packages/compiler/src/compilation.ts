@@ -1,5 +1,6 @@
 // The stages of compiling one graph, as values: what is generated, what `explain` and the plan are made of, and what the
 // debug log and the debug folder show. A pure function of the graph, the configuration and the target.
+import type { Positions } from '@tsinductor/codegen';
 import { bindSchedule, generateCpp } from '@tsinductor/codegen-cpp';
 import type { CppProgram, CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
@@ -38,9 +39,14 @@ export const targetOf = ({ isa, codeThreads }: NativeMachine, config: Config): C
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
   emptyLoops: !config.cpp.noRedundantLoops,
+  decidesBounds: config.constantAndIndexPropagation,
   splitReductions: config.splitReductions,
   leastSplits: config.minNumSplit,
+  positions: positionsOf(config),
 });
+
+/** What the settings say of the width of indices. */
+export const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
 
 /** What the settings say of lowering. */
 const loweringOf = (config: Config): LoweringOptions => ({
@@ -117,7 +123,8 @@ export function stageFiles(stages: Compilation): ReadonlyMap<string, string> {
     ['decisions.txt', `${scheduled.decisions.map(printDecision).join('\n')}\n`],
   ]);
   if (native !== undefined) {
-    files.set('kernels.txt', bindSchedule(scheduled, native.target).map(printKernelIr).join('\n'));
+    const kernels = bindSchedule(scheduled, native.target).map(printKernelIr);
+    files.set('kernels.txt', [...new Set(kernels)].join('\n'));
     files.set('graph.cc', sourceText(native.program.units));
   }
   if (cuda !== undefined) files.set('graph.cu', cuda);

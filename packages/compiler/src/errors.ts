@@ -146,6 +146,20 @@ export const inputLayout = (what: string, found: string, expected: string): User
     hint: 'call the function that compile() gave, which compiles again where arguments change',
   });
 
+/** Under `assume32BitIndexing`: at these sizes, an index of the code comes to more than 32 bits hold. */
+export const indexBeyond32Bits = (
+  index: string,
+  { value, sizes }: { readonly value: number; readonly sizes: ReadonlyMap<string, number> },
+): UserError => {
+  const given = [...sizes].map(([name, size]) => `${name} = ${String(size)}`).join(', ');
+  const amount = index === String(value) ? index : `${index} = ${String(value)}`;
+  return new UserError(
+    'INDEX_BEYOND_32_BITS',
+    `an index comes to ${amount}${given === '' ? '' : ` for ${given}`}, which assume32BitIndexing takes to be within 32 bits`,
+    { hint: 'call the function with smaller tensors, or compile it without assume32BitIndexing' },
+  );
+};
+
 export const outputLayout = (output: string, elements: number): InternalError =>
   new InternalError('OUTPUT_LAYOUT', `an output is ${output}, and ${String(elements)} elements are allocated for it`, {
     hint: 'this is a bug: please report it with the output of explain()',

@@ -9,12 +9,13 @@ import type { Bridge, EntryId } from '@tsinductor/runtime';
 import { acquireBlock, tensorFromBlock } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
+import { checkIndexLimits } from './check-index-limits.ts';
 import { checkFailed } from './errors.ts';
 import type { Executable } from './executable.ts';
 import { checkInputs, checkOutput } from './layout-check.ts';
 import type { LayoutCheck } from './layout-check.ts';
 import { memoryOf } from './kept-memory.ts';
-import { sizeFunction } from './plan.ts';
+import { sizeFunction, sizesOfCall } from './plan.ts';
 import type { Plan, PlannedTensor } from './plan.ts';
 import type { KernelProfile } from './profile/kernel-profile.ts';
 
@@ -76,7 +77,8 @@ export class NativeExecutable implements Executable {
 
   run(inputs: readonly Tensor[]): Tensor[] {
     const table = this.#table;
-    const sizes = this.#plan.sizes.length === 0 ? noSizes : this.#readSizes(inputs);
+    const sizes = this.#plan.sizes.length === 0 ? noSizes : sizesOfCall(this.#plan.sizes, inputs);
+    checkIndexLimits(this.#plan.indexLimits, sizes);
     this.#checkInputs?.(inputs, sizes);
     let slot = 0;
     for (const input of inputs) table[slot++] = input.address;
@@ -97,14 +99,6 @@ export class NativeExecutable implements Executable {
   #invoke(sizes: ReadonlyMap<string, number>): number {
     this.#useThreads();
     return this.#profile === undefined ? this.#call() : this.#profile.run(this.#call, sizes);
-  }
-
-  #readSizes(inputs: readonly Tensor[]): ReadonlyMap<string, number> {
-    const sizes = new Map<string, number>();
-    for (const { name, placeholder, axis } of this.#plan.sizes) {
-      sizes.set(name, at(at(inputs, placeholder).shape, axis));
-    }
-    return sizes;
   }
 
   #workspaceAddress(bytes: number): number {

@@ -1,11 +1,11 @@
 // The plan: everything beside the machine code that a call of a compiled graph needs, as plain JSON. It lies in the
 // cache with the shared object, so that a warm start reads two files and plans nothing.
 import { Buffer } from 'node:buffer';
-import { invariant } from '@tsinductor/base';
+import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
 import type { Graph } from '@tsinductor/graph';
-import { add, constantValue, evaluateIndex } from '@tsinductor/ir';
+import { add, constantValue, evaluateIndex, printIndex } from '@tsinductor/ir';
 import type {
   BufferDecl,
   Decision,
@@ -15,10 +15,10 @@ import type {
   MemoryStatistics,
   Schedule,
 } from '@tsinductor/ir';
-import type { TemporaryStats } from '@tsinductor/tensor';
+import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
 import type { KernelReport } from './report.ts';
 
-export const planFormat = 4;
+export const planFormat = 5;
 
 export interface PlannedTensor {
   readonly dtype: DType;
@@ -38,6 +38,8 @@ export interface Plan {
   /** The constants' block in base64; empty without constants. */
   readonly constants: string;
   readonly sizes: Graph['sizes'];
+  /** What must not be above `largestIndex` for the sizes of a call. */
+  readonly indexLimits: readonly Index[];
   readonly mutations: Graph['mutations'];
   readonly kernels: readonly KernelReport[];
   /** What each kernel moves and computes; empty where a group of nodes is several kernels. */
@@ -60,6 +62,7 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     workspaceBytes: program.workspaceBytes,
     constants: constantsBlock(loops, program.constants),
     sizes: graph.sizes,
+    indexLimits: [...new Map(program.indexLimits.map((limit) => [printIndex(limit), limit])).values()],
     mutations: graph.mutations,
     kernels: program.kernels.map(({ name, notes }, index) => ({
       name,
@@ -115,6 +118,10 @@ export function constantsBlock(program: LoopProgram, { offsets, bytes }: Constan
 /** Whether a plan read from disk is one that this version wrote. */
 export const isPlan = (value: unknown): value is Plan =>
   typeof value === 'object' && value !== null && (value as { format?: unknown }).format === planFormat;
+
+/** The symbolic sizes of a call. */
+export const sizesOfCall = (sizes: Graph['sizes'], inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
+  new Map(sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]));
 
 /** A function that gives an index's value for the sizes of a call; constant ones are evaluated once. */
 export function sizeFunction(index: Index): (sizes: ReadonlyMap<string, number>) => number {

@@ -86,7 +86,7 @@ function printExplanation(parts: Omit<Explanation, 'toString'>): string {
 function printGraphReport(lines: Lines, graph: GraphReport): void {
   const source = graph.origin === undefined ? '' : `, ${graph.origin}`;
   const time = graph.milliseconds === undefined ? '' : ` in ${graph.milliseconds.toFixed(1)} ms`;
-  lines.line(`${count(graph.loopNodes, 'loop node')} became ${count(graph.kernels.length, 'kernel')}${source}${time}`);
+  lines.line(`${count(graph.loopNodes, 'loop node')} became ${countKernels(graph.kernels)}${source}${time}`);
   if (graph.workspaceBytes !== undefined) lines.line(`workspace: ${String(graph.workspaceBytes)} bytes`);
   if (graph.temporaries !== undefined) lines.line(printTemporaries(graph.temporaries));
   list(
@@ -133,6 +133,13 @@ function list(lines: Lines, title: string, items: readonly string[]): void {
   lines.block(title, () => {
     for (const item of items) lines.line(`- ${item}`);
   }, ''); // prettier-ignore
+}
+
+/** Calls of kernels, and where equal ones share their code how many there are of it. */
+function countKernels(kernels: readonly KernelReport[]): string {
+  const different = new Set(kernels.map(({ name }) => name)).size;
+  const calls = count(kernels.length, 'kernel');
+  return different === kernels.length ? calls : `${calls}, ${String(different)} of them different`;
 }
 
 const count = (number: number, noun: string): string => `${String(number)} ${noun}${number === 1 ? '' : 's'}`;

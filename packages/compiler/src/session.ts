@@ -9,6 +9,7 @@ import type { Placement } from '@tsinductor/tensor/internal';
 import { LRUCache } from 'lru-cache';
 import { Artifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
+import { checkIndexLimits } from './check-index-limits.ts';
 import { compileStages, describeStages, planStages, sourceText } from './compilation.ts';
 import type { Compilation } from './compilation.ts';
 import { customExecutable } from './custom-executable.ts';
@@ -28,7 +29,7 @@ import type { Loading } from './load-native.ts';
 import { marked } from './profile/marked-executable.ts';
 import type { Backend, Mode } from './options.ts';
 import { graphKey } from './graph-key.ts';
-import { makePlan } from './plan.ts';
+import { makePlan, sizesOfCall } from './plan.ts';
 import { openMachineLimits } from './profile/machine-limits.ts';
 import type { MachineLimits } from './profile/machine-limits.ts';
 import { sumTemporaries } from './report.ts';
@@ -232,10 +233,10 @@ export class Session implements Disposable {
 
   /** A graph for a CUDA device; undefined where it runs on the CPU, or on something else than our code. */
   #cudaJob(traced: TracedGraph, request: PrepareRequest): CudaJobRequest | undefined {
-    const { name, backend, placement } = request;
+    const { name, backend, placement, examples } = request;
     const { device } = placement;
     if (device === 'cpu' || backend !== 'inductor') return undefined;
-    return { name, traced, placement: { ...placement, device }, config: this.#configOf(request) };
+    return { name, traced, examples, placement: { ...placement, device }, config: this.#configOf(request) };
   }
 
   /** What logs and debug folders show, before a toolkit is needed. */
@@ -278,7 +279,7 @@ export class Session implements Disposable {
     }
   }
 
-  #generate(traced: TracedGraph, { name }: PrepareRequest, { native, slot, config }: Build): BuildRequest {
+  #generate(traced: TracedGraph, { name, examples }: PrepareRequest, { native, slot, config }: Build): BuildRequest {
     const stages = compileStages(traced, config, makingOf(this, native, config));
     const { scheduled } = stages;
     const { program } = stages.native;
@@ -287,6 +288,7 @@ export class Session implements Disposable {
     if (config.trace.enabled) this.#keepFolder(name, stages, config);
     const { units } = program;
     const plan = makePlan(traced.graph, scheduled, program);
+    checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
     return { key: slot, name, units, plan, toolchain: native.toolchain, ...limitsOf(config) };
   }
 

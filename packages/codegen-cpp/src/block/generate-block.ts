@@ -89,5 +89,5 @@ function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel
   lines.block(`extern "C" int ${name}(char *const *buffers, const long *sizes, const Runtime *runtime) {`, () => {
     lines.line(body.toString().trimEnd());
   });
-  return { name, text: { text: lines.toString(), definitions, kernels: [printed.name] } };
+  return { name, text: { text: lines.toString(), definitions } };
 }

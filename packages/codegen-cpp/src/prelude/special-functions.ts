@@ -106,23 +106,24 @@ export function checkFunction(type: ValueType, isa: Isa): Definition {
   }
   const parameters = `${text} x, i64 extent, i64 count, int site, int *status`;
   const isRegister = isa === 'avx512' && type.dtype === 'i64' && type.lanes === 8;
-  const test = isRegister
+  // As numbers without a sign those below 0 are above every extent: one comparison, whose answer stays in a mask register.
+  const body = isRegister
     ? [
-        'unsigned long outside;',
-        '__asm__("vptestnmq %1, %1, %0" : "=Yk"(outside) : "v"(inside));',
-        'const unsigned long failed = outside & 0xff & (~0ul >> (64 - count));',
+        'x += (x >> 63) & extent;',
+        'unsigned long inside;',
+        `__asm__("vpcmpltuq %2, %1, %0" : "=Yk"(inside) : "v"(x), "v"(${text}{} + extent));`,
+        `if ((~inside & (~0ul >> (64 - count))) != 0) ${flag}`,
+        '__asm__("vmovdqa64 %1, %0%{%2%}%{z%}" : "=v"(x) : "v"(x), "Yk"(inside));',
+        'return x;',
       ]
     : [
+        'x += x < 0 ? x - x + extent : x - x;',
+        `const ${text} inside = (x >= 0) & (x < extent);`,
         'i64 failed = 0;',
         `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) failed |= lane < count ? ~inside[lane] : 0;`,
+        `if (failed != 0) ${flag}`,
+        'return x & inside;',
       ];
-  const body = [
-    'x += x < 0 ? x - x + extent : x - x;',
-    `const ${text} inside = (x >= 0) & (x < extent);`,
-    ...test,
-    `if (failed != 0) ${flag}`,
-    'return x & inside;',
-  ];
   return { name, text: inlineFunction({ returns: text, name, parameters }, body), needs: [typeDefinition(type), i64] };
 }
 

@@ -1,14 +1,16 @@
 // Group -> Kernel: picks the strategy for what the group contains and collects what it wrote into a kernel.
 import {
+  BufferDirectory,
   collapseAxes,
+  cutLoops,
   distinctOrigins,
   GroupMemory,
   KernelWriter,
   sizesOf,
   staticValue,
   usedBuffers,
+  withoutCopies,
 } from '@tsinductor/codegen';
-import type { BufferDirectory } from '@tsinductor/codegen';
 import { removeDeadLets, visitStatements } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
@@ -20,18 +22,15 @@ import { writeContract } from './contract.ts';
 
 export interface BindOptions {
   readonly target: CpuTarget;
-  /** Buffers are named by position, so that equal kernels have equal text whatever their graph called things. */
-  readonly anonymous: boolean;
-  /** The buffers of the schedule. */
-  readonly directory: BufferDirectory;
   /** What is found out about ops, kept for the next kernels. */
   readonly wideSteps: WideSteps;
 }
 
 export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): Kernel {
-  const group = collapseAxes(given);
-  const writer = new KernelWriter();
-  const memory = new GroupMemory(group, options.directory, { writer, anonymous: options.anonymous });
+  const bounds = options.target.decidesBounds === false ? 'kept' : 'decided';
+  const group = collapseAxes(cutLoops(withoutCopies(given, schedule), bounds));
+  const writer = new KernelWriter(options.target.positions);
+  const memory = new GroupMemory(group, new BufferDirectory(schedule), { writer });
   const nest: Nest = {
     target: options.target,
     schedule,
@@ -42,7 +41,6 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
     wideSteps: options.wideSteps,
     ahead: new Map(),
     asked: new Set(),
-    anonymous: options.anonymous,
   };
   const outs = group.nodes.flatMap((node) => node.outs);
   const isEmpty = outs.every((out) => staticValue(memory.decl(out).size) === 0);
@@ -51,13 +49,12 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
   else if (group.nodes.some((node) => node.kind === 'contract')) writeContract(nest);
   else writeRegions(nest, group.nest);
   const body = withFences(removeDeadLets(writer.finish()));
-  const origins = options.anonymous ? [] : group.nodes.flatMap((node) => node.origins);
   return {
     name: group.name,
     buffers: usedBuffers(memory.buffers, body),
     sizes: sizesOf(body, schedule),
     body,
-    origins: distinctOrigins(origins),
+    origins: distinctOrigins(group.nodes.flatMap((node) => node.origins)),
     notes: nest.notes,
   };
 }

@@ -59,10 +59,7 @@ function writeRow(nest: Nest, product: Product, finished: Finished & { readonly 
   const { plan, oriented } = product;
   const whole = (tile.vectors - 1) * plan.lanes;
   const width = add(int(whole), tile.lastCount ?? int(plan.lanes));
-  const lanes = Math.min(
-    plan.lanes,
-    lanesFor(nest.target.isa, laneBytes(epilogue.maps, oriented.n.name, nest.wideSteps)),
-  );
+  const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, laneBytes(epilogue.maps, oriented.n.name, nest)));
   const axis = { name: `${oriented.n.name}_column`, extent: int(epilogue.width) };
   const unroll = staticValue(width) === undefined ? 1 : 2;
   vectorLoop(nest, { axis, from: int(0), to: width, lanes, instances: 1, unroll }, (vectors) => {

@@ -92,10 +92,7 @@ function rowsOf(nest: Nest, copy: Copy, target: Target): void {
   const body = writer.block([name], () => {
     const row = named(name, other.extent);
     const axis = { name: along.name, extent: copy.count };
-    const lanes = Math.min(
-      plan.lanes,
-      lanesFor(nest.target.isa, laneBytes([oriented.node], along.name, nest.wideSteps)),
-    );
+    const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, laneBytes([oriented.node], along.name, nest)));
     vectorLoop(nest, { axis, from: int(0), to: copy.count, lanes, instances: 1, unroll: 4 }, ([vector]) => {
       if (vector === undefined) return;
       const value = (copy.operand.element === undefined ? loadPoint : computePoint)(nest, copy, { row, vector, lanes });

@@ -34,8 +34,6 @@ export interface Nest {
   readonly ahead: Map<LoopTree, readonly Ahead[]>;
   /** Results whose lines are asked for before they are written: see asked-results.ts. */
   readonly asked: Set<BufferId>;
-  /** Names are by position, and comments are left out: see BindOptions. */
-  readonly anonymous: boolean;
 }
 
 /** What an innermost loop asks for at each of its vectors: an element that it comes to later. */
@@ -74,6 +72,7 @@ export const bindAxis = (frame: Frame, axis: string, value: Index): Frame => ({
 export const evaluationAt = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
   writer: nest.writer,
   point: { ...frame, ...(carried === undefined ? {} : { carried }) },
+  units: nest.memory.multiples,
   source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
 });
 
@@ -179,7 +178,8 @@ function vectorPart(nest: Nest, loop: VectorPart, body: (vectors: readonly Vecto
   if (equal(from, to)) return;
   const { writer, memory } = nest;
   const name = writer.fresh(axis.name);
-  memory.multiples.set(name, lanes);
+  const step = apart === undefined ? lanes * instances : lanes;
+  memory.multiples.set(name, isMultipleOf(from, step, memory.multiples) ? step : lanes);
   const block = writer.block([name], () => {
     memory.scoped(() => {
       const here = named(name, axis.extent);
@@ -191,7 +191,6 @@ function vectorPart(nest: Nest, loop: VectorPart, body: (vectors: readonly Vecto
     });
   });
   const unroll = loop.unroll > 1 ? { unroll: loop.unroll } : {};
-  const step = apart === undefined ? lanes * instances : lanes;
   writer.emit({ kind: 'for', name, from, to, step, ...unroll, body: block });
 }
 
@@ -225,6 +224,13 @@ export function writeMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, 
   });
 }
 
+/** Runs a map node at a point for what reads its results there; they are not written. */
+export function keepMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, frame: Frame): void {
+  evaluateBody(node.body, evaluationAt(nest, frame)).forEach((value, slot) => {
+    keepResult(nest, { node, slot, value });
+  });
+}
+
 export interface Result {
   readonly node: LoopNode;
   readonly slot: number;
@@ -233,16 +239,21 @@ export interface Result {
 
 /** Writes one result of a node at a point: to a value at hand, a row of scratch, a tile or memory. */
 export function writeResult(nest: Nest, result: Result, frame: Frame): void {
-  const { memory, group } = nest;
+  const { memory } = nest;
   const { node, slot, value } = result;
   const buffer = at(node.outs, slot);
   const position = at(node.writes, slot);
-  const isScalar = group.locals.some((local) => local.buffer === buffer && local.kind === 'scalar');
-  const inRow = memory.row(buffer) !== undefined;
-  memory.keep(buffer, isScalar && !inRow ? undefined : position, value);
+  keepResult(nest, result);
   const store: Storing = { buffer, position, value };
-  if (inRow) storeRow(nest, store, frame);
+  if (memory.row(buffer) !== undefined) storeRow(nest, store, frame);
   else if (!memory.isVirtual(buffer) && !storeTile(nest, store, frame)) storeMemory(nest, store, frame);
+}
+
+/** Has one result of a node at hand for what reads it at the same point. */
+function keepResult({ memory, group }: Nest, { node, slot, value }: Result): void {
+  const buffer = at(node.outs, slot);
+  const isScalar = group.locals.some((local) => local.buffer === buffer && local.kind === 'scalar');
+  memory.keep(buffer, isScalar && memory.row(buffer) === undefined ? undefined : at(node.writes, slot), value);
 }
 
 interface Storing {

@@ -20,6 +20,7 @@ import type { LaneChoice } from './lane-choice.ts';
 import { loadsOf } from './memory-rows.ts';
 import { isLarge, nodeAt } from './nest.ts';
 import type { Nest } from './nest.ts';
+import { besideOf } from './side-by-side.ts';
 import { planTiles, writesLines } from './tile.ts';
 import type { TilePlan } from './tile.ts';
 
@@ -147,7 +148,8 @@ function blockSize(
   const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
   const { threads } = nest.target;
   if (shared.axis === undefined || (others.length > 0 && units >= threads * chunksPerThread)) return undefined;
-  const wide = shared.lanes * 4;
+  const { instances } = besideOf(nest, { tree, shared }, { nodes: nodesOf(nest, tree), axis: shared.axis });
+  const wide = shared.lanes * Math.max(4, instances);
   if (columns !== undefined) {
     const each = Math.ceil(typicalValue(shared.axis.extent) / threads / wide) * wide;
     return Math.max(4 * wide, Math.min(columns.block, each));

@@ -13,12 +13,11 @@ import {
   typicalValue,
 } from '@tsinductor/codegen';
 import { add, axisIndex, ceilDivide, equal, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
-import type { Axis, Body, Index, LocalBuffer, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
-import { pointwise } from '@tsinductor/ops';
-import { chunkCycles, cpuModels, manyRegisters, sideBySide, stackScratchBytes } from '../target.ts';
+import type { Axis, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
+import { chunkCycles, stackScratchBytes } from '../target.ts';
 import { askedResults } from './asked-results.ts';
 import { writeColumns } from './columns.ts';
-import { chooseLanes, operationsOf, pointBodies } from './lane-choice.ts';
+import { chooseLanes } from './lane-choice.ts';
 import { partsOf } from './lane-parts.ts';
 import type { LanePart } from './lane-parts.ts';
 import type { LaneChoice } from './lane-choice.ts';
@@ -26,6 +25,7 @@ import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, whol
 import type { Frame, Nest, Range } from './nest.ts';
 import { writeSite } from './reduce.ts';
 import { planAhead } from './row-ahead.ts';
+import { besideOf } from './side-by-side.ts';
 import { grainOf, isReduced, nodesOf, noteLayout, planRegion, runningOrder } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
 import { writeTiled } from './tiled-region.ts';
@@ -35,14 +35,19 @@ import type { Inside } from './tiled-region.ts';
 export function writeRegion(nest: Nest, tree: LoopTree): void {
   const plan = planRegion(nest, tree);
   const bands = parallelBands(tree);
-  noteLayout(nest, plan);
-  for (const [leaf, ahead] of planAhead(nest, plan)) nest.ahead.set(leaf, ahead);
-  for (const buffer of askedResults(nest, plan)) nest.asked.add(buffer);
+  layOut(nest, plan);
   const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
   const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * chunkCycles(nest.target));
   if (worthwhile) writeParallel(nest, plan);
   else writeSerial(nest, plan, { bands, frame: emptyFrame });
+}
+
+/** Notes how a region is laid out, and what its loops ask for ahead. */
+export function layOut(nest: Nest, plan: RegionPlan): void {
+  noteLayout(nest, plan);
+  for (const [leaf, ahead] of planAhead(nest, plan)) nest.ahead.set(leaf, ahead);
+  for (const buffer of askedResults(nest, plan)) nest.asked.add(buffer);
 }
 
 interface Serial {
@@ -199,34 +204,19 @@ function writeLanes(nest: Nest, plan: RegionPlan, { frame, range }: Lanes): void
   const { tree, shared } = plan;
   const whole = { axis: range.axis, nodes: nodesOf(nest, tree), ahead: nest.ahead.get(tree) ?? [] };
   const isWhole = isLeaf(tree) && equal(range.from, int(0)) && equal(range.to, range.axis.extent);
-  const parts = isWhole ? partsOf(whole, shared.lanes) : [whole];
+  const parts = isWhole && nest.target.decidesBounds !== false ? partsOf(whole, shared.lanes) : [whole];
   for (const part of parts)
     writePart(nest, plan, { frame, part, range: parts.length === 1 ? range : wholeRange(part.axis) });
 }
 
 /** The vectors of a part, several side by side where each alone waits for its own results. */
 function writePart(nest: Nest, { tree, shared }: RegionPlan, { frame, range, part }: Lanes & { part: LanePart }): void {
-  const reduces = tree.loops.some((band) => band.role === 'reduction');
-  const work = part.nodes.reduce((sum, node) => sum + operationsOf(node), 0);
-  const side = sideBySide[reduces ? 'reductions' : pointsOf(nest, part.nodes, work)];
-  const instances = isLeaf(tree) && shared.lanes > 1 && work > side.over && work <= side.upTo ? side.vectors : 1;
-  const unroll = reduces || !isLeaf(tree) ? 1 : work <= 6 ? 4 : work <= 16 ? 2 : 1;
+  const { instances, unroll } = besideOf(nest, { tree, shared }, { nodes: part.nodes, axis: range.axis });
   vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
     const frames = vectors.map((vector) => vectorFrame(frame, range.axis.name, vector));
     writeBelow(nest, { tree, lanes: shared, part }, frames);
   });
 }
-
-/** Of what kind the points of maps are that take so much work. */
-function pointsOf(nest: Nest, nodes: readonly LoopNode[], work: number): 'points' | 'instructions' | 'chains' {
-  if (cpuModels[nest.target.isa].vectorRegisters < manyRegisters) return 'points';
-  if (nodes.flatMap(pointBodies).every(isInstructions)) return 'instructions';
-  return work > sideBySide.chains.over ? 'chains' : 'points';
-}
-
-/** Whether a body is instructions alone, none of them a function of several. */
-const isInstructions = (body: Body): boolean =>
-  body.nodes.every((node) => node.kind !== 'apply' || (pointwise[node.op].traits.cost ?? 1) <= 1);
 
 interface Below {
   readonly tree: LoopTree;
@@ -266,9 +256,9 @@ function writeChildren(nest: Nest, tree: LoopTree, frame: Frame): void {
 
 /** Says above a stage what it computes, and for which operators. */
 function noteOrigins(nest: Nest, nodes: readonly number[]): void {
-  if (nest.anonymous) return;
   const names = nodes.flatMap((index) => nodeAt(nest, index).outs.map((out) => nest.memory.decl(out).name));
   const origins = nodes.flatMap((index) => nodeAt(nest, index).origins.map(({ op }) => ({ op })));
+  if (origins.length === 0) return;
   nest.writer.emit({ kind: 'comment', text: `${names.join(', ')}: `, origins });
 }
 

@@ -56,6 +56,7 @@ function describe(program: BlockProgram, { kernel, text, target }: Described): O
     sizes,
     words: { position: buffers.length, from: sizes.length - words.length },
     workspaceBytes: int(0),
+    indexLimits: [],
     constants: { offsets: new Map(), bytes: 0 },
   };
 }

@@ -1,8 +1,7 @@
 // Group -> Kernels: what must be finished before the rest begins is a kernel of its own, and each is written by the
 // strategy that fits it. Values that one kernel leaves for a later one of the group lie in workspace.
 import { at } from '@tsinductor/base';
-import { collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, sizesOf, staticValue, touches, usedBuffers } from '@tsinductor/codegen'; // prettier-ignore
-import type { BufferDirectory } from '@tsinductor/codegen';
+import { BufferDirectory, collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, shorterAxes, sizesOf, staticValue, touches, usedBuffers, withoutCopies } from '@tsinductor/codegen'; // prettier-ignore
 import { int, removeDeadLets } from '@tsinductor/ir';
 import type {
   BufferId,
@@ -25,14 +24,6 @@ import { SharedMemory } from './shared-memory.ts';
 import { shouldSplit, writeMerges, writePieces } from './split.ts';
 import { planTiling, writeTiles } from './transpose.ts';
 
-export interface BindOptions {
-  readonly target: CudaTarget;
-  /** Names are by position, so that equal kernels have equal text whatever their graph called things. */
-  readonly anonymous: boolean;
-  /** The buffers of the schedule. */
-  readonly directory: BufferDirectory;
-}
-
 /** A group's kernels in order, and the workspace that they share. */
 export interface BoundGroup {
   readonly kernels: readonly Kernel[];
@@ -48,23 +39,22 @@ interface Phase {
 interface Context {
   readonly group: Group;
   readonly schedule: Schedule;
-  readonly options: BindOptions;
+  readonly target: CudaTarget;
+  readonly directory: BufferDirectory;
   /** Locals that one kernel leaves for another. */
   readonly handed: readonly LocalBuffer[];
 }
 
-export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): BoundGroup {
-  const group = collapseAxes(given);
-  const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => isEmptyBuffer(options.directory, out));
+export function bindGroup(given: Group, schedule: Schedule, target: CudaTarget): BoundGroup {
+  const group = collapseAxes(withoutCopies(given, schedule));
+  const directory = new BufferDirectory(schedule);
+  const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => staticValue(directory.decl(out).size) === 0);
   const phases = group.nodes.every(isEmpty) ? [] : phasesOf(group);
   const handed = group.locals.filter(({ buffer }) => usersOf(group, phases, buffer).length > 1);
-  const bound = phases.map((phase) => bindPhase(phase, { group, schedule, options, handed }));
+  const bound = phases.map((phase) => bindPhase(phase, { group, schedule, target, directory, handed }));
   const workspaces = new Map(bound.flatMap(({ workspaces: own }) => own).map((buffer) => [buffer.name, buffer]));
   return { kernels: bound.map(({ kernel }) => kernel), workspaces: [...workspaces.values()] };
 }
-
-const isEmptyBuffer = (directory: BufferDirectory, buffer: BufferId): boolean =>
-  staticValue(directory.decl(buffer).size) === 0;
 
 const usersOf = (group: Group, phases: readonly Phase[], buffer: BufferId): readonly Phase[] =>
   phases.filter(({ nodes }) => nodes.some((node) => touches(at(group.nodes, node), buffer)));
@@ -112,7 +102,9 @@ function treePhases(group: Group, tree: LoopTree): readonly Phase[] {
 function writeTree(nest: Nest, tree: LoopTree): Grid {
   const nodes = nodesBelow(tree).map((index) => at(nest.group.nodes, index));
   if (!isLeaf(tree) || nodes.some(({ kind }) => kind !== 'map')) return writeRows(nest, tree);
-  const tiling = planTiling(nest, tree);
+  // A tile has all of its points.
+  const isWhole = nodes.every((node) => shorterAxes(node, tree.loops).length === 0);
+  const tiling = isWhole ? planTiling(nest, tree) : undefined;
   return tiling === undefined ? writePointwise(nest, tree) : writeTiles(nest, tiling);
 }
 
@@ -147,19 +139,18 @@ interface BoundPhase {
   readonly workspaces: readonly KernelBuffer[];
 }
 
-function bindPhase(phase: Phase, { group, schedule, options, handed }: Context): BoundPhase {
-  const { target, anonymous, directory } = options;
-  const writer = new KernelWriter();
+function bindPhase(phase: Phase, { group, schedule, target, directory, handed }: Context): BoundPhase {
+  const writer = new KernelWriter(target.positions);
   const names = { block: writer.fresh('block'), blocks: writer.fresh('blocks'), thread: writer.fresh('thread') };
   for (const name of Object.values(names)) writer.declare(name);
-  const memory = new GroupMemory(group, directory, { writer, anonymous, inputAlignment: target.inputAlignment });
+  const memory = new GroupMemory(group, directory, { writer, inputAlignment: target.inputAlignment });
   const shared = new SharedMemory(writer);
   for (const { buffer } of handed) {
     const { dtype, name, size } = memory.decl(buffer);
-    const workspace = memory.workspace(anonymous ? 'handed' : name, dtype, size);
+    const workspace = memory.workspace(name, dtype, size);
     memory.setRow(buffer, { name: workspace.name, lanes: 1, outside: new Set(), base: int(0) });
   }
-  const nest: Nest = { target, schedule, group, writer, memory, shared, names, notes: [], anonymous };
+  const nest: Nest = { target, schedule, group, writer, memory, shared, names, notes: [] };
   const { blocks, threads } = phase.write(nest);
   const body = withoutDoubleBarriers(removeDeadLets(writer.finish()));
   const nodes = phase.nodes.map((index) => at(group.nodes, index));
@@ -169,7 +160,8 @@ function bindPhase(phase: Phase, { group, schedule, options, handed }: Context):
     sizes: sizesOf(body, schedule, [blocks]),
     body,
     launch: { blocks, threads, sharedBytes: shared.bytes, names },
-    origins: distinctOrigins(anonymous ? [] : nodes.flatMap(({ origins }) => origins)),
+    ...(target.positions === 'assumed' ? { indexDType: 'i32' } : {}),
+    origins: distinctOrigins(nodes.flatMap(({ origins }) => origins)),
     notes: nest.notes,
   };
   return { kernel, workspaces: memory.buffers.filter(({ storage }) => storage.kind === 'workspace') };

@@ -16,7 +16,7 @@ import {
 } from '@tsinductor/ir';
 import type { Axis, Body, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
-import { axisValue, bindAxis, clipped, emptyFrame, evaluationAt, gridOf, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
+import { axisValue, bindAxis, clipped, emptyFrame, evaluationAt, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
 import type { Frame, Grid, Nest } from './nest.ts';
 import { variable } from './states.ts';
 
@@ -135,7 +135,7 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
     return at(evaluateBody(body, evaluationAt(nest, frame)), 0);
   }
   const { dtype } = memory.decl(operand.buffer);
-  const index = { dtype: 'i64' as const, lanes: 1 };
+  const index = indexType(nest);
   const bool = { dtype: 'bool' as const, lanes: 1 };
   const tests = sides.map(({ axis }): Value => {
     const args: readonly Value[] = [frame.axes.get(axis.name) ?? int(0), axis.extent].map((value) =>

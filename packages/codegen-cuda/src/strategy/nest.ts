@@ -4,7 +4,7 @@ import { at, invariant } from '@tsinductor/base';
 import { BodyEvaluator, evaluateBody, named, product, staticValue } from '@tsinductor/codegen';
 import type { Evaluation, GroupMemory, KernelWriter } from '@tsinductor/codegen';
 import { add, floorDivide, int, minimum, modulo } from '@tsinductor/ir';
-import type { Axis, BufferId, Group, Index, Launch, LoopNode, Schedule, Stmt, Value } from '@tsinductor/ir';
+import type { Axis, BufferId, Group, Index, Launch, LoopNode, Schedule, Stmt, Value, ValueType } from '@tsinductor/ir';
 import type { CudaTarget } from '../target.ts';
 import type { SharedMemory } from './shared-memory.ts';
 
@@ -18,8 +18,6 @@ export interface Nest {
   readonly shared: SharedMemory;
   readonly names: Launch['names'];
   readonly notes: string[];
-  /** Names are by position, and comments are left out. */
-  readonly anonymous: boolean;
 }
 
 /** How a written kernel is to be launched. */
@@ -159,11 +157,16 @@ export interface NamedIndex {
   readonly extent: Index;
 }
 
+/** What index arithmetic is done in. */
+export const indexType = ({ writer }: Nest): ValueType => ({
+  dtype: writer.positions === 'assumed' ? 'i32' : 'i64',
+  lanes: 1,
+});
+
 /** A name for an index that is more than a name or a number. */
 export function nameIndex(nest: Nest, { base, value, extent }: NamedIndex): Index {
   if (value.kind === 'int') return value;
-  const type = { dtype: 'i64' as const, lanes: 1 };
-  const defined = nest.writer.define({ kind: 'index', value, type }, base, nest.writer.depth);
+  const defined = nest.writer.define({ kind: 'index', value, type: indexType(nest) }, base, nest.writer.depth);
   return defined.kind === 'name' ? named(defined.name, extent) : value;
 }
 

@@ -7,11 +7,12 @@ import {
   nodesBelow,
   parallelBands,
   roundDown,
+  shorterAxes,
   staticValue,
   strideAlong,
 } from '@tsinductor/codegen';
 import { add, floorDivide, int, multiply, printIndex } from '@tsinductor/ir';
-import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
+import type { Axis, BufferId, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, wideBytes } from '../target.ts';
 import { bindAxis, byThreadsOfGrid, emptyFrame, gridOf, gridThreads, loop, nameIndex, nodeAt, placesAt, share, threadOfGrid, writeMap } from './nest.ts'; // prettier-ignore
 import type { Frame, Grid, Nest } from './nest.ts';
@@ -34,12 +35,15 @@ interface Chunks {
 
 export function writePointwise(nest: Nest, tree: LoopTree): Grid {
   const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter((node): node is MapNode => node.kind === 'map'); // prettier-ignore
-  const axes = parallelBands(tree).map(({ axis }) => axis);
-  const chunks = planChunks(nest, axes, nodes);
+  const bands = parallelBands(tree);
+  const axes = bands.map(({ axis }) => axis);
+  // Chunks would reach past the points of what is shorter than its loops.
+  const isWhole = nodes.every((node) => shorterAxes(node, bands).length === 0);
+  const chunks = isWhole ? planChunks(nest, axes, nodes) : undefined;
   if (chunks === undefined) {
     nest.notes.push('map, a point at a time');
     const sharing = byThreadsOfGrid(nest, mapThreads);
-    share(nest, axes, { sharing, frame: emptyFrame, body: (frame) => { writePoint(nest, nodes, frame); } }); // prettier-ignore
+    share(nest, axes, { sharing, frame: emptyFrame, body: (frame) => { writeShared(nest, { nodes, bands, frame }); } }); // prettier-ignore
     return mapGrid(outerPoints(tree));
   }
   nest.notes.push(`map, ${String(chunks.width)} of ${chunks.axis.name} at a time`);
@@ -54,6 +58,30 @@ const mapGrid = (points: Index): Grid => {
   const blocks = floorDivide(add(points, int(mapThreads - 1)), int(mapThreads));
   return gridOf(blocks.kind === 'int' ? blocks : add(blocks, int(1)), { threads: mapThreads, most: mostBlocks });
 };
+
+interface SharedPoint {
+  readonly nodes: readonly MapNode[];
+  readonly bands: readonly LoopBand[];
+  readonly frame: Frame;
+}
+
+/** Those nodes of a point that have it: what is shorter than a loop tests where it is. */
+function writeShared(nest: Nest, { nodes, bands, frame }: SharedPoint): void {
+  const { writer } = nest;
+  for (const node of nodes) {
+    const within = shorterAxes(node, bands).reduceRight<() => void>(
+      (write, { name, extent }) =>
+        () => {
+          const test = { kind: 'less', left: frame.axes.get(name) ?? int(0), right: extent } as const;
+          writer.emit({ kind: 'if', test, then: writer.sealedBlock([], write) });
+        },
+      () => {
+        writePoint(nest, [node], frame);
+      },
+    );
+    within();
+  }
+}
 
 function writePoint(nest: Nest, nodes: readonly MapNode[], frame: Frame): void {
   for (const node of nodes) writeMap(nest, node, { frame, by: 'thread' });
@@ -142,7 +170,7 @@ function writeChunk(nest: Nest, { nodes, chunks }: Chunked, { frame, start }: { 
   const places = placesAt(nest, bindAxis(frame, axis.name, start));
   const pieces = moved.map((one) => {
     const { dtype, name } = memory.parameter(one.buffer);
-    const piece = writer.fresh(`${nest.anonymous ? 'buffer' : memory.decl(one.buffer).name}_chunk`);
+    const piece = writer.fresh(`${memory.decl(one.buffer).name}_chunk`);
     writer.emit({ kind: 'scratch', name: piece, dtype, size: width });
     const align = dtypeInfo[dtype].bytes * width;
     const inMemory = { buffer: name, at: places.resolve(one.position), step: int(1), align };

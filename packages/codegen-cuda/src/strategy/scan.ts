@@ -93,4 +93,4 @@ function scanWarps(nest: Nest, node: Scan, { own, carry, frame, threads }: Scann
   nest.writer.emit({ kind: 'barrier', scope: 'block' });
 }
 
-const nameFor = (nest: Nest, node: Scan): string => nest.memory.nameOf(at(node.outs, 0));
+const nameFor = (nest: Nest, node: Scan): string => nest.memory.decl(at(node.outs, 0)).name;

@@ -86,7 +86,7 @@ function declareRow(nest: Nest, local: LocalBuffer, frame: Frame): void {
   const { dtype, name } = memory.decl(local.buffer);
   const size = staticValue(local.size);
   invariant(size !== undefined, `group ${nest.group.name}: a row of unknown size in one thread's memory`);
-  const row = writer.fresh(`${nest.anonymous ? 'local' : name}_row`);
+  const row = writer.fresh(`${name}_row`);
   writer.emit({ kind: 'scratch', name: row, dtype, size });
   memory.setRow(local.buffer, { name: row, lanes: 1, outside: new Set(frame.axes.keys()), base: int(0) });
 }

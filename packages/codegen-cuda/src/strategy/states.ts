@@ -16,7 +16,7 @@ export const isCarrying = (node: LoopNode): node is Carrying => node.kind === 'r
 
 /** Variables for the node's state, at its initial value. */
 export function declareState(nest: Nest, node: Carrying, frame: Frame): State {
-  const base = `${nest.memory.nameOf(at(node.outs, 0))}_state`;
+  const base = `${nest.memory.decl(at(node.outs, 0)).name}_state`;
   return evaluateBody(node.init, evaluationAt(nest, frame)).map((value) => variable(nest, base, value));
 }
 

@@ -161,7 +161,7 @@ function declareTeamRow(nest: Nest, local: LocalBuffer, frame: Frame): void {
   const { memory, shared } = nest;
   const { dtype, name } = memory.decl(local.buffer);
   const size = staticValue(local.size);
-  const base = `${nest.anonymous ? 'local' : name}_row`;
+  const base = `${name}_row`;
   const outside = new Set(frame.axes.keys());
   if (size !== undefined && shared.fits(dtype, size)) {
     memory.setRow(local.buffer, { name: shared.declare(base, dtype, size), lanes: 1, outside, base: int(0) });

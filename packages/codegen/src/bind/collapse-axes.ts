@@ -3,6 +3,7 @@
 import { at } from '@tsinductor/base';
 import { coefficientOf, elementsOf, equal, freeAxes, int, multiply } from '@tsinductor/ir';
 import type { Axis, Body, Group, Index, LoopBand, LoopNode, LoopTree, Scalar } from '@tsinductor/ir';
+import { shorterAxes } from './cut-loops.ts';
 import { mapIndex } from './index-math.ts';
 import { nodesBelow } from './loop-trees.ts';
 
@@ -35,7 +36,7 @@ function findPair(group: Group, tree: LoopTree): Found | undefined {
     const pair = { outer: outer.axis, inner: inner.axis };
     if (
       outer.role === inner.role &&
-      nodes.every((node) => adjacent(node, pair)) &&
+      nodes.every((node) => adjacent(node, pair) && shorterAxes(node, [outer, inner]).length === 0) &&
       indexes.every((index) => runsOn(index, pair))
     )
       return { tree, pair };

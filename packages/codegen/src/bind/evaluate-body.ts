@@ -2,11 +2,12 @@
 // body depends on the lane axis. What does not depend on it stays scalar and is broadcast where a vector needs it.
 // Results are names or constants; everything they need has been written, as far out as it may stand.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { coefficientOf, freeAxes, int, rangeOf } from '@tsinductor/ir';
+import { coefficientOf, constantToValue, freeAxes, int, rangeOf } from '@tsinductor/ir';
 import type { Access, Body, BufferId, Index, Scalar, ScalarId, Value } from '@tsinductor/ir';
-import { pointwise } from '@tsinductor/ops';
+import { evaluator, pointwise } from '@tsinductor/ops';
+import { alignIndex } from './aligned-index.ts';
 import { hasIndirect, mapIndex, named } from './index-math.ts';
-import type { KernelWriter } from './kernel-writer.ts';
+import type { KernelWriter, Positions } from './kernel-writer.ts';
 
 export interface Lane {
   /** The loop variable that runs over the lanes. */
@@ -40,6 +41,8 @@ export interface Place {
 export interface Evaluation {
   readonly writer: KernelWriter;
   readonly point: Point;
+  /** What the kernel's names are multiples of, where that is more than 1; of the lane axis, its value at lane 0. */
+  readonly units?: ReadonlyMap<string, number>;
   /** The elements of a reduction come in the order of their positions. */
   readonly isInOrder?: boolean;
   /** `position` is an index over the group's axes, which `resolve` turns into the kernel's names. */
@@ -94,11 +97,13 @@ export class BodyEvaluator {
 
   /** `index` over the kernel's names, loaded indices included. */
   resolve(index: Index): Index {
-    const { point } = this.#evaluation;
-    return mapIndex(index, {
+    const { point, units } = this.#evaluation;
+    const resolved = mapIndex(index, {
       axis: (axis) => point.axes.get(axis.name) ?? named(axis.name, axis.extent),
       indirect: (value, extent) => this.#indirect(value, extent),
     });
+    if (units === undefined || point.lane === undefined) return resolved;
+    return alignIndex(resolved, { ...point.lane, units });
   }
 
   /** Whether an index in the kernel's names differs between lanes. */
@@ -162,22 +167,41 @@ export class BodyEvaluator {
   /** An index value that 32 bits hold is given as i32: for comparisons of positions and casts of them. */
   #narrow(id: ScalarId): Value {
     const node = at(this.#body.nodes, id);
-    if (node.kind !== 'index' || !isNarrow(this.#body, id)) return this.value(id);
+    if (node.kind !== 'index' || !this.#isNarrow(id)) return this.value(id);
     return this.index(this.resolve(node.value), 'i32', 'position');
+  }
+
+  #isNarrow(id: ScalarId): boolean {
+    return isNarrow(this.#body, id, this.#writer.positions);
   }
 
   #apply(node: Scalar & { readonly kind: 'apply' }): Value {
     const op = pointwise[node.op];
     if (op.traits.isFirstInOrder === true)
       return this.value(at(node.args, this.#evaluation.isInOrder === true ? 0 : 1));
-    const narrow = op.rule === 'compare' && node.args.every((id) => isNarrow(this.#body, id));
+    const narrow = op.rule === 'compare' && node.args.every((id) => this.#isNarrow(id));
     const args = node.args.map((id) => (narrow ? asNarrow(this.#narrow(id)) : this.value(id)));
     const lanes = Math.max(...args.map((value) => value.type.lanes));
+    const known = this.#known(node, args);
+    if (known !== undefined) return known;
     const wide = args.map((value) => widen(value, lanes, this.#writer));
     return this.#writer.define(
       { kind: 'apply', op: node.op, args: wide, type: { dtype: node.dtype, lanes } },
       snakeCase(node.op),
     );
+  }
+
+  /** What a comparison of constants answers here, and what a choice takes that is made. */
+  #known(node: Scalar & { readonly kind: 'apply' }, args: readonly Value[]): Value | undefined {
+    const op = pointwise[node.op];
+    const [first] = args;
+    if (op.rule === 'select' && first?.kind === 'constant') return at(args, isTrue(first) ? 1 : 2);
+    const constants = args.flatMap((value) => (value.kind === 'constant' ? [value] : []));
+    if (op.rule !== 'compare' || first === undefined || constants.length < args.length) return undefined;
+    const { dtype } = first.type;
+    const values = constants.map(({ value }) => constantToValue(value, dtype));
+    const answer = evaluator(op, dtype)(...values);
+    return { kind: 'constant', value: Number(answer), type: { dtype: node.dtype, lanes: 1 } };
   }
 
   #check(node: Scalar & { readonly kind: 'check' }): Value {
@@ -222,7 +246,8 @@ export class BodyEvaluator {
     const direct = [...freeAxes(index)].every((name) => !this.#vectors.has(name));
     const step = direct ? coefficientOf(index, lane.axis) : undefined;
     if (step !== undefined) return { at: index, step };
-    const wide = [...freeAxes(index)].some((name) => this.#vectors.has(name)) || !fitsI32(index);
+    const wide =
+      [...freeAxes(index)].some((name) => this.#vectors.has(name)) || !fitsI32(index, this.#writer.positions);
     return { at: int(0), step: int(0), offsets: this.index(index, wide ? 'i64' : 'i32', 'offsets') };
   }
 
@@ -247,15 +272,16 @@ export function select(mask: Value, [x, y]: readonly [Value, Value], writer: Ker
   return writer.define({ kind: 'apply', op: 'where', args, type: { dtype: x.type.dtype, lanes } }, 'where');
 }
 
-export const fitsI32 = (index: Index): boolean => {
+export const fitsI32 = (index: Index, positions: Positions): boolean => {
+  if (positions === 'assumed') return true;
   const { min, max } = rangeOf(index);
   return min !== null && max !== null && min >= -(2 ** 31) && max < 2 ** 31;
 };
 
 /** Whether a node is a position or constant that i32 holds. */
-export function isNarrow(body: Body, id: ScalarId): boolean {
+export function isNarrow(body: Body, id: ScalarId, positions: Positions): boolean {
   const node = at(body.nodes, id);
-  if (node.kind === 'index') return !hasIndirect(node.value) && fitsI32(node.value);
+  if (node.kind === 'index') return !hasIndirect(node.value) && fitsI32(node.value, positions);
   return node.kind === 'constant' && node.dtype === 'i64' && fitsNumber(node.value);
 }
 

@@ -34,8 +34,6 @@ const tileKey = ({ buffer, position, store }: TileAccess): string =>
 
 export interface MemoryOptions {
   readonly writer: KernelWriter;
-  /** Names are by position. */
-  readonly anonymous: boolean;
   /** What the addresses of inputs are multiples of, in bytes; an element's size if absent. */
   readonly inputAlignment?: number | undefined;
 }
@@ -49,18 +47,16 @@ export class GroupMemory {
   readonly #workspaces: KernelBuffer[] = [];
   readonly #written: ReadonlySet<BufferId>;
   readonly #local: ReadonlySet<BufferId>;
-  readonly #anonymous: boolean;
   readonly #inputAlignment: number | undefined;
   /** Accesses that a tile of scratch stands for, by buffer and position. */
   readonly #tiles = new Map<string, { readonly name: string; readonly at: Index }>();
   /** Loop variables known to be multiples of something. */
   readonly multiples: Map<string, number> = new Map<string, number>();
 
-  constructor(group: Group, directory: BufferDirectory, { writer, anonymous, inputAlignment }: MemoryOptions) {
+  constructor(group: Group, directory: BufferDirectory, { writer, inputAlignment }: MemoryOptions) {
     this.#inputAlignment = inputAlignment;
     this.#directory = directory;
     this.#writer = writer;
-    this.#anonymous = anonymous;
     this.#written = new Set(group.nodes.flatMap((node) => node.outs));
     this.#local = new Set(group.locals.map((local) => local.buffer));
     for (const buffer of [...group.reads, ...group.writes]) if (!this.#local.has(buffer)) this.parameter(buffer);
@@ -68,11 +64,6 @@ export class GroupMemory {
 
   decl(buffer: BufferId): BufferDecl {
     return this.#directory.decl(buffer);
-  }
-
-  /** A buffer's name as the base of names in the kernel; the same for all where names are by position. */
-  nameOf(buffer: BufferId): string {
-    return this.#anonymous ? 'result' : this.decl(buffer).name;
   }
 
   bytesOf(buffer: BufferId): number {
@@ -88,9 +79,8 @@ export class GroupMemory {
     if (known !== undefined) return known;
     const decl = this.decl(buffer);
     const written = this.#written.has(buffer);
-    const name = this.#anonymous ? `buffer${String(this.#parameters.size)}` : decl.name;
     const parameter: KernelBuffer = {
-      name: this.#writer.fresh(name),
+      name: this.#writer.fresh(decl.name),
       dtype: decl.dtype,
       role: written ? 'readWrite' : 'read',
       storage: { kind: 'buffer', buffer },

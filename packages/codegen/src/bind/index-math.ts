@@ -18,6 +18,9 @@ import type { Axis, Index, ScalarId } from '@tsinductor/ir';
 export interface IndexMap {
   axis(axis: Axis): Index;
   indirect(value: ScalarId, extent: Index): Index;
+  /** Quotients and remainders of what has been replaced; as everywhere, if absent. */
+  readonly floorDivide?: typeof floorDivide;
+  readonly modulo?: typeof modulo;
 }
 
 /** `index` with its axes and loaded indices replaced; canonical again. */
@@ -40,9 +43,9 @@ export function mapIndex(index: Index, map: IndexMap): Index {
     case 'max':
       return items(index.items).reduce((left, right) => maximum(left, right));
     case 'floorDiv':
-      return floorDivide(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
+      return (map.floorDivide ?? floorDivide)(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
     case 'mod':
-      return modulo(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
+      return (map.modulo ?? modulo)(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
   }
 }
 

@@ -1,7 +1,15 @@
 // Writes the statements of one kernel: a stack of open blocks, fresh names, and values placed as far out as what they
 // depend on allows. Equal values in the same or an enclosing block are computed once.
 import { at, get, invariant } from '@tsinductor/base';
-import { freeAxes, printIndex, valueIndexes, valueOperands } from '@tsinductor/ir';
+import {
+  freeAxes,
+  printIndex,
+  statementIndexes,
+  statementValues,
+  valueIndexes,
+  valueOperands,
+  visitValue,
+} from '@tsinductor/ir';
 import type { Index, Stmt, Value } from '@tsinductor/ir';
 
 interface Block {
@@ -11,11 +19,22 @@ interface Block {
   readonly sealed: boolean;
 }
 
+/**
+ * Which positions are taken to be within 32 bits: those whose ranges show it, or all, where whoever runs the kernel asks its
+ * `indexLimits` whether sizes allow that.
+ */
+export type Positions = 'proven' | 'assumed';
+
 export class KernelWriter {
+  readonly positions: Positions;
   readonly #blocks: Block[] = [{ statements: [], known: new Map(), sealed: true }];
   readonly #depths = new Map<string, number>();
   readonly #used = new Map<string, number>();
   readonly #variables = new Set<string>();
+
+  constructor(positions: Positions = 'proven') {
+    this.positions = positions;
+  }
 
   /** How many blocks are open around the present statement; 0 is the kernel's own. */
   get depth(): number {
@@ -68,7 +87,7 @@ export class KernelWriter {
     return block.statements;
   }
 
-  /** Writes `parts` one after another, then mixes what they left in the present block, statement by statement, where it is alike. */
+  /** Writes `parts` one after another, then mixes what they left in the present block, statement by statement, of those that are alike. */
   mixed(parts: readonly (() => void)[]): void {
     const { statements } = at(this.#blocks, this.depth);
     const start = statements.length;
@@ -162,14 +181,38 @@ export class KernelWriter {
 
 const mixable: ReadonlySet<Stmt['kind']> = new Set(['let', 'store', 'prefetch']);
 
-/** The first statement of each part, the second of each, and so on; in turn where parts are not of the same kinds throughout. */
-function mix(parts: readonly (readonly Stmt[])[]): readonly Stmt[] {
-  const [first = []] = parts;
-  const isAlike = parts.every(
-    (part) => part.length === first.length && part.every(({ kind }, place) => kind === at(first, place).kind),
+type Part = readonly Stmt[];
+
+/**
+ * Parts of the same kinds of statements throughout come together: the first statement of each, the second of each, and so on. Those
+ * that are alike come in turn, as their first ones do; all parts come as they are where one needs what would follow it.
+ */
+function mix(parts: readonly Part[]): readonly Stmt[] {
+  const alike = new Map<string, Part[]>();
+  for (const part of parts) {
+    const kinds = part.map(({ kind }) => kind);
+    const key = kinds.every((kind) => mixable.has(kind)) ? kinds.join(' ') : `alone ${String(alike.size)}`;
+    alike.set(key, [...(alike.get(key) ?? []), part]);
+  }
+  const mixed = [...alike.values()].flatMap(([first = [], ...others]) =>
+    first.flatMap((statement, place) => [statement, ...others.map((part) => at(part, place))]),
   );
-  if (!isAlike || !first.every(({ kind }) => mixable.has(kind))) return parts.flat();
-  return first.flatMap((_, place) => parts.map((part) => at(part, place)));
+  return isInOrder(mixed) ? mixed : parts.flat();
+}
+
+/** Whether each statement comes after those that define what it needs. */
+function isInOrder(statements: readonly Stmt[]): boolean {
+  const later = new Set(statements.flatMap(definedBy));
+  return statements.every((statement) => {
+    const needed = [...statementIndexes(statement).flatMap((index) => [...freeAxes(index)])];
+    for (const value of statementValues(statement))
+      visitValue(value, (part) => {
+        if (part.kind === 'name') needed.push(part.name);
+        for (const index of valueIndexes(part)) needed.push(...freeAxes(index));
+      });
+    for (const name of definedBy(statement)) later.delete(name);
+    return needed.every((name) => !later.has(name));
+  });
 }
 
 /** The part of the keys of values that a statement makes stale. */
@@ -204,6 +247,7 @@ export function valueKey(value: Value): string {
   if (value.kind === 'constant') parts.push(JSON.stringify(value.value));
   if (value.kind === 'apply') parts.push(value.op);
   if (value.kind === 'half') parts.push(value.part);
+  if (value.kind === 'rearranged') parts.push(value.order.join(','));
   if (value.kind === 'index') parts.push(value.lane ?? '');
   if (value.kind === 'load') parts.push(`@${value.access.buffer}`, value.mask === undefined ? '' : 'masked');
   return `(${parts.join(' ')})`;

@@ -6,7 +6,7 @@ import type { Graph } from '@tsinductor/graph';
 import { openDevice } from '@tsinductor/tensor/internal';
 import type { OtherDevice } from '@tsinductor/tensor/internal';
 import { readFileSync } from 'node:fs';
-import { planStages } from '../compilation.ts';
+import { planStages, positionsOf } from '../compilation.ts';
 import { compileTogether } from '../compile-graphs.ts';
 import type { CompiledGraph, ScheduledGraph } from '../compile-graphs.ts';
 import { defaultSession } from '../default-compiler.ts';
@@ -48,7 +48,11 @@ async function build(
   const { config } = session;
   const { architecture, form } = targetFor(device.cuda.facts.architecture, config.cuda.arch);
   const schedules = scheduled.map(({ schedule }) => schedule);
-  const { source, programs } = generateCudaBatch(schedules, { architecture, inputAlignment });
+  const { source, programs } = generateCudaBatch(schedules, {
+    architecture,
+    inputAlignment,
+    positions: positionsOf(config),
+  });
   const toolkit = session.cuda.requireToolkit(config);
   const built = await session.buildCuda({ name: 'batch', source: { source, architecture }, toolkit });
   const module = device.cuda.loadModule(readFileSync(form === 'cubin' ? built.cubin : built.ptx));

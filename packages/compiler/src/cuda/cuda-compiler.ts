@@ -15,14 +15,16 @@ import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { findCudaToolkit, requireCudaToolkit } from '@tsinductor/runtime';
 import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
+import type { Tensor } from '@tsinductor/tensor';
 import { openDevice } from '@tsinductor/tensor/internal';
 import type { OtherDevice, Placement } from '@tsinductor/tensor/internal';
 import { LRUCache } from 'lru-cache';
 import type { CudaArtifact, CudaRequest } from '../artifacts.ts';
-import { planStages } from '../compilation.ts';
+import { checkIndexLimits } from '../check-index-limits.ts';
+import { planStages, positionsOf } from '../compilation.ts';
 import { foreignDevice } from '../errors.ts';
 import type { Executable } from '../executable.ts';
-import { makePlan } from '../plan.ts';
+import { makePlan, sizesOfCall } from '../plan.ts';
 import type { TracedGraph } from '../session.ts';
 import { CudaTensorDevice } from './cuda-devices.ts';
 import { CudaExecutable, inputAlignment } from './cuda-executable.ts';
@@ -38,6 +40,7 @@ export interface CudaPlacement extends Placement {
 export interface CudaJobRequest {
   readonly name: string;
   readonly traced: TracedGraph;
+  readonly examples: readonly Tensor[];
   readonly placement: CudaPlacement;
   readonly config: Config;
 }
@@ -89,7 +92,7 @@ export class CudaCompiler {
 
   /** What was loaded before, or what there is to build. */
   #generate(request: CudaJobRequest): Executable | GeneratedCuda {
-    const { traced, placement, config } = request;
+    const { traced, examples, placement, config } = request;
     const device = openCuda(placement.device);
     const choice = targetFor(device.cuda.facts.architecture, config.cuda.arch);
     const key = stableHash({
@@ -103,7 +106,8 @@ export class CudaCompiler {
     const started = performance.now();
     const stages = planStages(traced, config);
     const { architecture } = choice;
-    const program = generateCuda(stages.scheduled, { architecture, inputAlignment });
+    const program = generateCuda(stages.scheduled, { architecture, inputAlignment, positions: positionsOf(config) });
+    checkIndexLimits(program.indexLimits, sizesOfCall(traced.graph.sizes, examples));
     const generated = { ...request, key, device, choice, program, stages, started };
     this.#host.show(generated);
     return generated;

@@ -11,11 +11,12 @@ import type { Block, CudaModule } from '@tsinductor/runtime';
 import type { Tensor } from '@tsinductor/tensor';
 import { allocateOn, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
 import type { Placement, Storage } from '@tsinductor/tensor/internal';
+import { checkIndexLimits } from '../check-index-limits.ts';
 import { checkFailed } from '../errors.ts';
 import type { Executable } from '../executable.ts';
 import { checkInputs } from '../layout-check.ts';
 import type { LayoutCheck } from '../layout-check.ts';
-import { sizeFunction } from '../plan.ts';
+import { sizeFunction, sizesOfCall } from '../plan.ts';
 import type { Plan, PlannedTensor } from '../plan.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
 
@@ -74,9 +75,8 @@ export class CudaExecutable implements Executable {
 
   run(inputs: readonly Tensor[]): Tensor[] {
     const { placement } = this.#code;
-    const sizes: Sizes = new Map(
-      this.#plan.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]),
-    );
+    const sizes = sizesOfCall(this.#plan.sizes, inputs);
+    checkIndexLimits(this.#plan.indexLimits, sizes);
     this.#checkInputs?.(inputs, sizes);
     const made = this.#launch(inputs, sizes);
     const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));

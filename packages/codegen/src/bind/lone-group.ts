@@ -1,0 +1,196 @@
+// A group by itself: all that a strategy is told of a schedule. In: a group, and how its buffers are declared and placed. Out:
+// a schedule of this group alone, in which buffers are numbered as the group comes upon them and are called by what they are
+// to it; which buffer each number stands for; and a key.
+//
+// Law: whatever can make a difference to a kernel is in that schedule, and the key is a digest of it. So groups of one key
+// have one kernel, which is called with other buffers: nothing that a strategy sees tells them apart.
+import { at, get, sha256 } from '@tsinductor/base';
+import { int } from '@tsinductor/ir';
+import type {
+  Body,
+  BufferDecl,
+  BufferId,
+  BufferPlan,
+  ContractOperand,
+  Group,
+  KernelBuffer,
+  LoopNode,
+  PlacePlan,
+  Schedule,
+} from '@tsinductor/ir';
+import { BufferDirectory } from './buffer-directory.ts';
+
+/**
+ * After what kernels and their buffers are named: what a group computes, and the operators that make its results (`add_out`; what
+ * it reads is `in0`, `in1` ...); or positions alone, so that different operators may share a kernel.
+ */
+export type Naming = 'operators' | 'positions';
+
+/** What groups are taken from. */
+export interface GroupSource {
+  readonly directory: BufferDirectory;
+  /** The symbolic sizes of the program. */
+  readonly sizes: readonly string[];
+  readonly naming: Naming;
+}
+
+export const groupSource = (schedule: Schedule, naming: Naming): GroupSource => ({
+  directory: new BufferDirectory(schedule),
+  sizes: schedule.program.sizes,
+  naming,
+});
+
+export interface LoneGroup {
+  readonly key: string;
+  readonly group: Group;
+  /** Of that group. */
+  readonly schedule: Schedule;
+  /** The buffer of the program that each number stands for. */
+  readonly buffers: readonly BufferId[];
+}
+
+export function loneGroup(group: Group, source: GroupSource): LoneGroup {
+  const buffers = buffersOf(group);
+  const numbers = new Map(buffers.map((buffer, number) => [buffer, number]));
+  const lone = renumbered(group, numbers, source.naming);
+  const names = namesOf(group, buffers, source);
+  const decls = buffers.map((buffer, id): BufferDecl => {
+    const { dtype, size, role } = source.directory.decl(buffer);
+    // To a kernel, memory is elements one after another, which the caller aligned or we did.
+    const memory = { shape: [size], strides: [int(1)], size, role: role === 'input' ? role : 'temporary' } as const;
+    return { id, name: at(names, id), dtype, ...memory };
+  });
+  const plans = buffers.flatMap((buffer) => placeOf(buffer, numbers, source.directory));
+  const key = sha256(JSON.stringify([lone, decls, plans, source.sizes]));
+  const program = { buffers: decls, inputs: [], outputs: [], nodes: lone.nodes, sizes: source.sizes, sites: [] };
+  const schedule = { program, groups: [lone], buffers: plans, workspaceBytes: int(0), decisions: [] };
+  return { key, group: lone, schedule, buffers };
+}
+
+/** Makes something of groups, of equal ones once. */
+export class EqualGroups<Made> {
+  readonly #make: (alone: LoneGroup) => Made;
+  readonly #made = new Map<string, Made>();
+
+  constructor(make: (alone: LoneGroup) => Made) {
+    this.#make = make;
+  }
+
+  /** What was made of the first group that is equal to this one. */
+  find(alone: LoneGroup): Made {
+    const known = this.#made.get(alone.key);
+    if (known !== undefined) return known;
+    const made = this.#make(alone);
+    this.#made.set(alone.key, made);
+    return made;
+  }
+}
+
+/** The buffers of a kernel that was bound for any group of the key, as those of `alone`. */
+export const buffersOfCall = (kernel: readonly KernelBuffer[], { buffers }: LoneGroup): readonly KernelBuffer[] =>
+  kernel.map((buffer) =>
+    buffer.storage.kind === 'workspace'
+      ? buffer
+      : { ...buffer, storage: { kind: 'buffer', buffer: at(buffers, buffer.storage.buffer) } },
+  );
+
+const buffersOf = ({ reads, writes, locals }: Group): readonly BufferId[] => [
+  ...new Set<BufferId>([...reads, ...writes, ...locals.map(({ buffer }) => buffer)]),
+];
+
+type Numbers = ReadonlyMap<BufferId, number>;
+
+function renumbered(group: Group, numbers: Numbers, naming: Naming): Group {
+  const all = (buffers: readonly BufferId[]): readonly BufferId[] => buffers.map((buffer) => get(numbers, buffer));
+  return {
+    id: 0,
+    name: naming === 'operators' ? group.name : 'kernel',
+    nodes: group.nodes.map((node, id) => ({
+      ...renumberedNode(node, numbers),
+      id,
+      outs: all(node.outs),
+      // Where in a user's file they stand is no part of a kernel.
+      origins: naming === 'operators' ? node.origins.map(({ op }) => ({ op })) : [],
+    })),
+    nest: group.nest,
+    locals: group.locals.map((local) => ({ ...local, buffer: get(numbers, local.buffer) })),
+    reads: all(group.reads),
+    writes: all(group.writes),
+  };
+}
+
+/** The node, its results apart. */
+function renumberedNode(node: LoopNode, numbers: Numbers): LoopNode {
+  const body = ({ nodes, results }: Body): Body => ({
+    nodes: nodes.map((scalar) =>
+      scalar.kind === 'load' ? { ...scalar, buffer: get(numbers, scalar.buffer) } : scalar,
+    ),
+    results,
+  });
+  switch (node.kind) {
+    case 'map':
+      return { ...node, body: body(node.body) };
+    case 'reduce':
+    case 'scan':
+      return {
+        ...node,
+        init: body(node.init),
+        step: body(node.step),
+        merge: body(node.merge),
+        finish: body(node.finish),
+      };
+    case 'scatter': {
+      const initial = node.initial === undefined ? {} : { initial: get(numbers, node.initial) };
+      return { ...node, ...initial, body: body(node.body) };
+    }
+    case 'contract': {
+      const operand = ({ buffer, at: place, element }: ContractOperand): ContractOperand => ({
+        buffer: get(numbers, buffer),
+        at: place,
+        ...(element === undefined ? {} : { element: body(element) }),
+      });
+      return { ...node, a: operand(node.a), b: operand(node.b) };
+    }
+  }
+}
+
+/** A name for each buffer: unique, and equal for groups that are equal. */
+function namesOf(group: Group, buffers: readonly BufferId[], { directory, naming }: GroupSource): readonly string[] {
+  const made = new Set<BufferId>(group.nodes.flatMap(({ outs }) => outs));
+  const local = new Set<BufferId>(group.locals.map(({ buffer }) => buffer));
+  const used = new Map<string, number>();
+  const numbered = (base: string): number => {
+    const count = used.get(base) ?? 0;
+    used.set(base, count + 1);
+    return count;
+  };
+  return buffers.map((buffer) => {
+    if (!made.has(buffer)) return `in${String(numbered('in'))}`;
+    const isLocal = local.has(buffer);
+    if (naming === 'positions') return isLocal ? `local${String(numbered('local'))}` : `out${String(numbered('out'))}`;
+    const operator = directory.decl(buffer).name.replace(/_\d+$/, '');
+    const base = isLocal ? operator : `${operator}_out`;
+    const number = numbered(base);
+    return number === 0 ? base : `${base}_${String(number)}`;
+  });
+}
+
+/** What is told of a buffer's place: whether it has one, and with which others of the group it shares it. */
+function placeOf(buffer: BufferId, numbers: Numbers, directory: BufferDirectory): readonly BufferPlan[] {
+  const plan = directory.plan(buffer);
+  if (plan === undefined) return [];
+  const number = get(numbers, buffer);
+  if (plan.kind === 'virtual') return [{ buffer: number, kind: 'virtual' }];
+  if (plan.kind === 'input') return [{ buffer: number, kind: 'input', position: number }];
+  const over = plan.kind === 'workspace' || plan.kind === 'hosted' ? plan.over : undefined;
+  const below = over === undefined ? undefined : numbers.get(over);
+  const host = plan.kind === 'hosted' ? numbers.get(plan.output) : undefined;
+  const place: PlacePlan = { ...anywhere, ...(below === undefined ? {} : { over: below }) };
+  return [
+    plan.kind === 'hosted' && host !== undefined
+      ? { buffer: number, kind: 'hosted', output: host, ...place, offset: plan.offset }
+      : { buffer: number, kind: 'workspace', ...place },
+  ];
+}
+
+const anywhere: PlacePlan = { offset: int(0), bytes: int(0), first: 0, last: 0 };

@@ -1,0 +1,25 @@
+// Copies of elements to where they lie already, left out: where the memory plan has a map write over what it copies, only the rest
+// of its points is left. In: a group, and where its buffers lie. Out: the same group with shorter loops around such maps.
+import { at, get } from '@tsinductor/base';
+import { writtenPart } from '@tsinductor/ir';
+import type { Group, LoopNode, LoopTree, Schedule } from '@tsinductor/ir';
+
+export function withoutCopies(group: Group, { buffers }: Pick<Schedule, 'buffers'>): Group {
+  const nodes = [...group.nodes];
+  const shortened = (tree: LoopTree): LoopTree => {
+    const [only, ...others] = tree.children;
+    if (only?.kind !== 'node' || others.length > 0) return { ...tree, children: tree.children.map((child) => (child.kind === 'loops' ? shortened(child) : child)) }; // prettier-ignore
+    const node = at(nodes, only.node);
+    const part = writtenPart(node, buffers);
+    if (part === node) return tree;
+    nodes[only.node] = part;
+    return { ...tree, loops: loopsAround(part, tree) };
+  };
+  return { ...group, nest: shortened(group.nest), nodes };
+}
+
+/** The loops of a tree that has one node, as long as that is. */
+function loopsAround({ axes }: LoopNode, { loops }: LoopTree): LoopTree['loops'] {
+  const own = new Map(axes.map((axis) => [axis.name, axis]));
+  return loops.map((band) => ({ ...band, axis: get(own, band.axis.name) }));
+}
