@@ -1,6 +1,6 @@
 // The effects of the settings of lowering and scheduling, seen in the loops and decisions of a graph.
 import { expect } from '@jest/globals';
-import { arange, cat, randn, tensor } from 'tsinductor';
+import { arange, cat, randn, tensor, zeros } from 'tsinductor';
 import type { GraphReport, Tensor } from 'tsinductor';
 import { compiledWith, reportOf, sourceOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
@@ -114,8 +114,17 @@ export const loweringEffects = {
     const inputs: [Tensor, Tensor] = [randn([8, 16]), randn([8, 16])];
     const source = (options: Options): string => sourceOf(first, inputs, options);
     expect(source({})).not.toMatch(/input_1|masked/);
-    expect(source({ constantAndIndexPropagation: false })).toMatch(/load_masked.*input_1/);
+    expect(source({ constantAndIndexPropagation: false })).toMatch(/load_masked.*in1/);
     expect(compiledWith(first, {})(...inputs).toArray()).toEqual(first(...inputs).toArray());
+    // The concatenation itself is two loops, one for each of what it reads, or one that tests every coordinate.
+    const joined = (x: Tensor, y: Tensor): Tensor => cat([x, y], 1).mul(2);
+    const wide: [Tensor, Tensor] = [randn([8, 64]), randn([8, 64])];
+    const printed = (options: Options): string => sourceOf(joined, wide, options);
+    expect(printed({})).not.toMatch(/masked/);
+    expect(printed({ constantAndIndexPropagation: false })).toMatch(/load_masked/);
+    expect(compiledWith(joined, { constantAndIndexPropagation: false })(...wide).toArray()).toEqual(
+      joined(...wide).toArray(),
+    );
   },
   computeAllBounds: () => {
     const picked = (x: Tensor, index: Tensor): Tensor => x.indexSelect(0, index.clamp(0, 4));
@@ -139,6 +148,50 @@ export const loweringEffects = {
     expect(() => compiledWith(picked, {})(x, tensor([10]))).toThrow(
       expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' }),
     );
+  },
+  assume32BitIndexing: () => {
+    const joined = (x: Tensor, y: Tensor): Tensor => cat([x, y], 1).mul(2);
+    const inputs: [Tensor, Tensor] = [randn([5, 40]), randn([5, 61])];
+    const source = (options: Options): string => sourceOf(joined, inputs, { dynamic: true, ...options });
+    expect(source({})).toMatch(/i64x\d+ \w+ = ramp_i64x/);
+    expect(source({ assume32BitIndexing: true })).toMatch(/i32x\d+ \w+ = ramp_i32x/);
+    expect(source({ assume32BitIndexing: true })).not.toMatch(/ramp_i64x/);
+    const compiled = compiledWith(joined, { dynamic: true, assume32BitIndexing: true });
+    expect(compiled(...inputs).toArray()).toEqual(joined(...inputs).toArray());
+    // A table of 2^32 elements is refused: where sizes are known before anything is compiled, else by the call.
+    const table = (x: Tensor, y: Tensor): Tensor => x.reshape([-1, 1]).add(y);
+    const lines = (length: number): [Tensor, Tensor] => [1, 2].map(() => zeros([length], { dtype: 'i8' })) as [Tensor, Tensor]; // prettier-ignore
+    const refusal = expect.objectContaining({
+      code: 'INDEX_BEYOND_32_BITS',
+      message: expect.stringContaining('4294967296') as string,
+    });
+    const fixed = compiledWith(table, { dynamic: false, assume32BitIndexing: true });
+    expect(() => fixed(...lines(65_536))).toThrow(refusal);
+    expect(fixed.graphs()).toEqual([]);
+    const any = compiledWith(table, { dynamic: true, assume32BitIndexing: true });
+    expect(any(...lines(3)).shape).toEqual([3, 3]);
+    expect(() => any(...lines(65_536))).toThrow(refusal);
+    expect(any(...lines(4)).shape).toEqual([4, 4]);
+  },
+  expandDimensionForPointwiseNodes: () => {
+    const both = (x: Tensor): Tensor[] => [cat([x, zeros([8, 32])], 1), x.to('f16')];
+    const x = randn([8, 64]);
+    const patch = { expandDimensionForPointwiseNodes: true };
+    const kernels = (options: Options): number => reportOf(both, [x], options).kernels.length;
+    expect([kernels({}), kernels(patch)]).toEqual([2, 1]);
+    // Both loops of that kernel have no test: they end where the smaller result ends.
+    expect(sourceOf(both, [x], patch)).not.toMatch(/masked/);
+    expect(compiledWith(both, patch)(x).map((value) => value.toArray())).toEqual(
+      both(x).map((value) => value.toArray()),
+    );
+  },
+  smallMemoryAccessThreshold: () => {
+    const both = (x: Tensor): Tensor[] => [cat([x, zeros([32])]), x.to('f16')];
+    const kernels = (smallMemoryAccessThreshold: number): number =>
+      reportOf(both, [randn([64])], { expandDimensionForPointwiseNodes: true, smallMemoryAccessThreshold }).kernels
+        .length;
+    // The cast reads 256 bytes and writes 128.
+    expect([1, 383, 384].map(kernels)).toEqual([2, 2, 1]);
   },
   splitReductions: () => {
     expect([{}, { splitReductions: false }].map(inChunks)).toEqual([true, false]);

@@ -1,7 +1,7 @@
 // The effects of the settings of padding, seen in what compiled functions return.
 import { expect } from '@jest/globals';
-import { randn } from 'tsinductor';
-import type { Tensor } from 'tsinductor';
+import { nn, randn } from 'tsinductor';
+import type { GraphReport, Tensor } from 'tsinductor';
 import { compiledWith, reportOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 
@@ -14,6 +14,29 @@ const isPadded = (x: Tensor, options: Options): boolean =>
   reportOf(passing, [x], options).decisions.some((it) => it.kind === 'padded' && it.isDone);
 
 export const memoryEffects = {
+  inplacePadding: () => {
+    const chain = (x: Tensor, y: Tensor, z: Tensor): Tensor =>
+      nn.functional.pad(x.matmul(y), [0, 4], 'constant', 0.5).matmul(z);
+    const inputs: [Tensor, Tensor, Tensor] = [randn([40, 20]), randn([20, 60]), randn([64, 30])];
+    const [on, off] = [{}, { inplacePadding: false }].map((options) => reportOf(chain, inputs, options)) as [
+      GraphReport,
+      GraphReport,
+    ];
+    // The kernel between the products writes 4 elements of each row, or copies 60 beside.
+    const moved = ({ kernels }: GraphReport): readonly (number | undefined)[] =>
+      kernels.slice(1, 2).map(({ bytes }) => bytes);
+    expect([moved(on), moved(off)]).toEqual([[40 * 4 * 4], [40 * (60 + 64) * 4]]);
+    expect([on.kernels.length, off.kernels.length]).toEqual([3, 3]);
+    expect(compiledWith(chain, {})(...inputs).toArray()).toEqual(
+      compiledWith(chain, { inplacePadding: false })(...inputs).toArray(),
+    );
+    const pad = (options: Options): Tensor =>
+      compiledWith((x: Tensor, y: Tensor): Tensor => nn.functional.pad(x.matmul(y), [0, 4], 'constant', 0.5), options)(
+        inputs[0],
+        inputs[1],
+      );
+    expect(pad({ memoryPlanning: true, memoryPool: 'combined' }).toArray()).toEqual(pad({}).toArray());
+  },
   disablePaddingCpu: () => {
     const x = randn([5, 1030]);
     expect([{}, { disablePaddingCpu: false }].map((options) => isPadded(x, options))).toEqual([false, true]);

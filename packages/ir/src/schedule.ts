@@ -10,6 +10,9 @@ export type GroupId = number & { readonly brand?: 'GroupId' };
  * A nest of a group. Its `loops` are shared by everything below; children run one after another within them. A
  * NodeRef's own remaining axes (and `over` axes) are the loops of the LoopTree directly above it, so that several
  * NodeRefs in one innermost tree share one loop.
+ *
+ * In an innermost tree of maps, an axis of a map may be shorter than the loop of its name, by one and the same length for all
+ * such maps: these run in the first points of the loop only.
  */
 export interface LoopTree {
   readonly kind: 'loops';
@@ -41,7 +44,9 @@ export interface LocalBuffer {
 
 export interface Group {
   readonly id: GroupId;
-  /** A readable name: fused_add_exp_sum. Matches /^[a-z][a-z0-9_]*$/, at most 60 characters. */
+  /**
+   * What it computes: fused_add_exp_sum. Matches /^[a-z][a-z0-9_]*$/, at most 60 characters. Groups that do the same have the same.
+   */
   readonly name: string;
   /** Nodes rewritten to the group's own axis names, in execution order. */
   readonly nodes: readonly LoopNode[];

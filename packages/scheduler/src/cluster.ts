@@ -58,10 +58,11 @@ export function joinClusters(left: Cluster, right: Cluster, joining: Joining): O
   if (!aligned.ok) return aligned;
   const split = refuseSplits(left, aligned.value.left, joining) ?? refuseSplits(right, aligned.value.right, joining);
   if (split !== undefined) return refusal(split);
-  const [a, b] = [splitCluster(left, aligned.value.left), splitCluster(right, aligned.value.right)];
-  const shared = sharedOuter(a, b);
+  // Most pairs end here: nodes are rebuilt for the others only.
+  const shared = sharedOuter(splitOuter(left, aligned.value.left), splitOuter(right, aligned.value.right));
   if (!shared.ok) return shared;
   const outer = shared.value;
+  const [a, b] = [splitCluster(left, aligned.value.left), splitCluster(right, aligned.value.right)];
   const nodes = [...a.nodes, ...b.nodes]
     .sort((x, y) => x.position - y.position)
     .map((member) => orderAxes(member, outer));
@@ -114,7 +115,11 @@ function readAxes(cluster: Cluster, { buffer, kind }: BufferLink): readonly Axis
 }
 
 /** Why a cluster's loops cannot be split as they would have to be. */
-function refuseSplits({ nodes }: Cluster, splits: Splits, { maySplit }: Joining): string | undefined {
+export function refuseSplits(
+  { nodes }: Cluster,
+  splits: Splits,
+  { maySplit }: Pick<Joining, 'maySplit'>,
+): string | undefined {
   if (!maySplit && splitsLoops(splits)) return 'loops would have to be split';
   const isScan = ({ node }: Member): boolean =>
     node.kind === 'scan' && node.over.some((axis) => (splits.get(axis.name)?.length ?? 1) > 1);
@@ -135,16 +140,24 @@ export function splitCluster(cluster: Cluster, splits: Splits): Cluster {
   return { ...cluster, nodes, outer: splitList(cluster.outer, splits) };
 }
 
+type OuterLoops = Pick<Cluster, 'outer' | 'elementwise'>;
+
+/** A cluster's outer loops, some of them in pieces. */
+const splitOuter = ({ outer, elementwise }: Cluster, splits: Splits): OuterLoops => ({
+  outer: splitList(outer, splits),
+  elementwise,
+});
+
 const splitsLoops = (splits: Splits): boolean => [...splits.values()].some((pieces) => pieces.length > 1);
 
 /** Whether some node's loops stand in another order after joining. */
-function reorders(before: Cluster, after: Cluster): boolean {
+export function reorders(before: Cluster, after: Cluster): boolean {
   const names = new Map(after.nodes.map(({ node, position }) => [position, node.axes.map((axis) => axis.name).join()]));
   return before.nodes.some(({ node, position }) => names.get(position) !== node.axes.map((axis) => axis.name).join());
 }
 
 /** The loops that both can have outermost. */
-function sharedOuter(left: Cluster, right: Cluster): Outcome<readonly Axis[]> {
+function sharedOuter(left: OuterLoops, right: OuterLoops): Outcome<readonly Axis[]> {
   const [a, b] = [namesOf(left.outer), namesOf(right.outer)];
   const [aInB, bInA] = [left.outer.every((axis) => b.has(axis.name)), right.outer.every((axis) => a.has(axis.name))];
   if (aInB && bInA) return success(right.outer);
@@ -156,9 +169,9 @@ function sharedOuter(left: Cluster, right: Cluster): Outcome<readonly Axis[]> {
 }
 
 /** A member with the cluster's outer loops first. */
-function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
+export function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
   const own = new Map(node.axes.map((axis) => [axis.name, axis]));
-  const first = outer.filter((axis) => own.has(axis.name));
+  const first = outer.flatMap(({ name }) => own.get(name) ?? []);
   const names = namesOf(first);
   const axes = [...first, ...node.axes.filter((axis) => !names.has(axis.name))];
   return { position, node: node.kind === 'contract' ? node : { ...node, axes } };

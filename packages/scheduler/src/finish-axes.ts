@@ -7,6 +7,7 @@ import type { Cluster } from './cluster.ts';
 import { indexesOf, loopsOf, namesOf, overOf, reindex, renaming } from './node-access.ts';
 import { joinList } from './normalize-axes.ts';
 import type { Stage } from './stages.ts';
+import { isShorter } from './widen.ts';
 
 export interface Shaped {
   readonly cluster: Cluster;
@@ -28,6 +29,8 @@ const LETTERS = 'ijklmn';
 function joinNeighbours(shaped: Shaped): Shaped {
   const nodes = shaped.stages.flatMap((stage) => stage.members.map(({ node }) => node));
   if (nodes.some((node) => node.kind === 'contract' || node.kind === 'scan')) return shaped;
+  // What is shorter than its loops keeps its lengths.
+  if (nodes.some((node) => isShorter(node, shaped.cluster))) return shaped;
   const lists = [shaped.cluster.outer, ...runsOf(shaped.stages)];
   const indexes = nodes.flatMap(indexesOf);
   return lists.reduce((current, list) => joinOne(current, list, indexes), shaped);
@@ -78,19 +81,12 @@ function mapNodes(
 }
 
 function nameAxes(shaped: Shaped, first: number): Finished {
-  const all = new Map(
-    [shaped.cluster.outer, ...shaped.stages.map((stage) => stage.loops)].flat().map((axis) => [axis.name, axis]),
-  );
-  const named = new Map(
-    [...all.values()].map((axis, position) => [axis.name, { name: axisName(first + position), extent: axis.extent }]),
-  );
-  const rename = (axes: readonly Axis[]): readonly Axis[] => axes.map((axis) => named.get(axis.name) ?? axis);
+  const all = namesOf([shaped.cluster.outer, ...shaped.stages.map((stage) => stage.loops)].flat());
+  const named = new Map([...all].map((name, position) => [name, axisName(first + position)]));
+  const one = (axis: Axis): Axis => ({ ...axis, name: named.get(axis.name) ?? axis.name });
+  const rename = (axes: readonly Axis[]): readonly Axis[] => axes.map(one);
   const renamed = mapNodes(shaped, rename, (node) => {
-    const map = renaming(
-      loopsOf(node).flatMap((axis) =>
-        [named.get(axis.name)].flatMap((to) => (to === undefined ? [] : [[axis.name, to] as const])),
-      ),
-    );
+    const map = renaming(loopsOf(node).map((axis) => [axis.name, one(axis)]));
     return node.kind === 'contract'
       ? renameContract(node, map, rename)
       : reindex(node, { map, axes: rename(node.axes), over: rename(overOf(node)) });

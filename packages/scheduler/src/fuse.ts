@@ -1,14 +1,14 @@
 // Greedy fusion. Every node starts as a cluster of its own; then, in program order, each is joined with the clusters
 // that make what it reads, the largest value first; then clusters that read the same buffer in the same way, or at least
-// have the same loops. A join has to be legal (no path from one to the other but the direct one, aligned loops, no value
-// crossing iterations), within the limits, and good in the eyes of the choices.
+// have the same loops, and at last those that can have a part of another's. A join has to be legal (no path from one to the
+// other but the direct one, aligned loops, no value crossing iterations), within the limits, and good in the eyes of the choices.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import { add, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
-import type { Cluster, Link, Outcome } from './cluster.ts';
+import type { Cluster, Joining, Link, Member, Outcome } from './cluster.ts';
 import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
@@ -17,6 +17,7 @@ import { describeTimes } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
 import { bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
+import { widenCluster } from './widen.ts';
 
 export interface Fused {
   readonly clusters: readonly Cluster[];
@@ -40,6 +41,9 @@ export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: Fus
   });
   for (const { id } of facts.program.buffers) fusion.joinReaders(id);
   if (options.config.aggressiveFusion) fusion.joinEqualLoops();
+  // What runs in a part of another's loops joins nothing else: this comes last.
+  if (options.config.expandDimensionForPointwiseNodes)
+    for (const { id } of facts.program.buffers) fusion.joinWidened(id);
   return fusion.finish();
 }
 
@@ -117,6 +121,17 @@ class Fusion {
     }
   }
 
+  /** Joins small pointwise clusters to larger ones that read a buffer at their first points, as these read all of it. */
+  joinWidened(buffer: BufferId): void {
+    const readers = this.#facts.readers(buffer);
+    readers.forEach((left, index) => {
+      for (const right of readers.slice(index + 1, index + 1 + this.#config.maxFusionBufferGroupPairwiseAttempts)) {
+        this.#tryWidened({ left, right }, buffer);
+        this.#tryWidened({ left: right, right: left }, buffer);
+      }
+    });
+  }
+
   finish(): Fused {
     const clusters = [...new Set(this.#clusters)];
     const fused = this.#fused.map(({ position, reason, bytes }): Decision => {
@@ -184,17 +199,47 @@ class Fusion {
     this.#pairs += 1;
     const obstacle = this.#obstacle(a, b, link);
     if (obstacle !== undefined) return refusal(obstacle);
-    const joined = joinClusters(a, b, {
-      link,
-      fresh: (extent) => this.#freshAxis(extent),
-      maySplit: this.#config.loopIndexInversionInFusion,
-      mayReorder: this.#config.loopOrderingAfterFusion,
-    });
+    const joined = joinClusters(a, b, { link, ...this.#freedom });
     if (!joined.ok) return joined;
     const beside = refuseLoopsBesideProduct(joined.value);
     if (beside !== undefined) return refusal(beside);
     const reason = this.#choices.refuseGroup(joined.value, placeStages(joined.value));
     return reason === undefined ? success(joined.value) : refusal(reason);
+  }
+
+  /** The one at `left` in the loops of the one at `right`. */
+  #tryWidened({ left, right }: Pair, buffer: BufferId): void {
+    const [small, large] = [at(this.#clusters, left), at(this.#clusters, right)];
+    const nodes = small.nodes.length + large.nodes.length;
+    const shared = this.#bytes(buffer);
+    if (small === large || this.#choices.refuseSiblings({ nodes, sharedBytes: numberOf(shared) }) !== undefined) return;
+    const joined = this.#widen(small, large, buffer);
+    const tried = joined.ok ? this.#try(joined.value, small, large) : joined;
+    if (!tried.ok) return;
+    const { name } = this.#facts.decl(buffer);
+    const reason = `${name} is read once for both, of which the smaller runs in the first points of the loops`;
+    this.#take(tried.value.joined, right, { reason: `${reason}${tried.value.note}`, bytes: shared });
+  }
+
+  #widen(small: Cluster, large: Cluster, buffer: BufferId): Outcome<Cluster> {
+    this.#pairs += 1;
+    const obstacle = this.#obstacle(small, large, { kind: 'share', buffer });
+    if (obstacle !== undefined) return refusal(obstacle);
+    const moved = [...new Set(small.nodes.flatMap(({ node }) => [...node.outs, ...buffersRead(node)]))];
+    if (numberOf(moved.map((id) => this.#bytes(id)).reduce(add, int(0))) > this.#config.smallMemoryAccessThreshold)
+      return refusal('the smaller moves more bytes than smallMemoryAccessThreshold');
+    // Its loops are cut: what passes between its nodes would pass in each part of them.
+    if (large.nodes.some(({ node }) => node.outs.some((out) => this.#isInside(out, large.nodes))))
+      return refusal('the larger keeps values to itself');
+    return widenCluster(small, large, { buffer, ...this.#freedom });
+  }
+
+  get #freedom(): Omit<Joining, 'link'> {
+    return {
+      fresh: (extent) => this.#freshAxis(extent),
+      maySplit: this.#config.loopIndexInversionInFusion,
+      mayReorder: this.#config.loopOrderingAfterFusion,
+    };
   }
 
   /** What keeps two clusters apart whatever their loops are. */
@@ -220,12 +265,17 @@ class Fusion {
   /** Buffers that both together read, and write for others. */
   #buffersUsed(a: Cluster, b: Cluster): number {
     const members = [...a.nodes, ...b.nodes];
+    const used = new Set(members.flatMap(({ node }) => [...node.outs, ...buffersRead(node)]));
+    return [...used].filter((id) => !this.#isInside(id, members)).length;
+  }
+
+  /** Whether only some nodes write and read a buffer. */
+  #isInside(buffer: BufferId, members: readonly Member[]): boolean {
     const positions = new Set(members.map(({ position }) => position));
-    const isInside = (buffer: BufferId): boolean =>
+    return (
       this.#facts.decl(buffer).role === 'temporary' &&
-      [...this.#facts.readers(buffer), ...this.#facts.writers(buffer)].every((position) => positions.has(position));
-    return new Set(members.flatMap(({ node }) => [...node.outs, ...buffersRead(node)]).filter((id) => !isInside(id)))
-      .size;
+      [...this.#facts.readers(buffer), ...this.#facts.writers(buffer)].every((position) => positions.has(position))
+    );
   }
 
   /** Bytes of buffers that both sides of a join read at the same places. */

@@ -6,7 +6,7 @@ import type { BufferDecl, BufferId, LoopProgram, Schedule } from '@tsinductor/ir
 import type { Cluster } from './cluster.ts';
 import { factsOf } from './facts.ts';
 import type { Facts } from './facts.ts';
-import { GroupNames } from './group-names.ts';
+import { groupNaming } from './group-names.ts';
 import { makeGroup } from './make-group.ts';
 import { planMemory } from './memory-plan.ts';
 import { buffersRead } from './node-access.ts';
@@ -42,8 +42,8 @@ export class FusionTrial {
   #planOf(combinations: Combinations): Schedule {
     const { clusters, program } = this.#alone(combinations);
     const facts = factsOf(program, program.nodes);
-    const names = new GroupNames(this.#config, facts);
-    const making = { facts, names, pickOrder: this.#config.pickLoopOrders };
+    const nameOf = groupNaming(this.#config, facts);
+    const making = { facts, nameOf, pickOrder: this.#config.pickLoopOrders };
     const groups = clusters.map((all, id) => makeGroup(all, { ...making, id }));
     const { buffers, workspaceBytes } = planMemory(program, groups, { config: this.#config, before: groups });
     return { program, groups, buffers, workspaceBytes, decisions: [] };

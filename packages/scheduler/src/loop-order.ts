@@ -1,8 +1,8 @@
 // The order of a cluster's outer loops: the innermost is the one along which most accesses are contiguous, stores above
 // all; the others follow the order of memory, so that neighbours can be joined. Reductions keep their own order inside.
-import { at } from '@tsinductor/base';
+import { at, get } from '@tsinductor/base';
 import { coefficientOf } from '@tsinductor/ir';
-import type { Axis } from '@tsinductor/ir';
+import type { Axis, LoopNode } from '@tsinductor/ir';
 import { denseAxes } from './align.ts';
 import type { Cluster } from './cluster.ts';
 import { bodyReads, namesOf, resultAxes } from './node-access.ts';
@@ -28,7 +28,7 @@ export function orderLoops(cluster: Cluster): Cluster {
     node:
       node.kind === 'contract'
         ? node
-        : { ...node, axes: [...outer, ...node.axes.filter((axis) => !names.has(axis.name))] },
+        : { ...node, axes: [...ownOf(node, outer), ...node.axes.filter((axis) => !names.has(axis.name))] },
   }));
   return { ...cluster, nodes, outer };
 }
@@ -36,8 +36,15 @@ export function orderLoops(cluster: Cluster): Cluster {
 /** The outer loops in the order in which a write runs through them, if it has all of them. */
 function memoryOrder(cluster: Cluster, dense: readonly Axis[] | undefined): readonly (readonly Axis[])[] {
   const names = namesOf(cluster.outer);
-  const outer = dense?.filter((axis) => names.has(axis.name));
-  return outer?.length === cluster.outer.length ? [outer] : [];
+  const order = dense?.map(({ name }) => name).filter((name) => names.has(name));
+  const outer = new Map(cluster.outer.map((axis) => [axis.name, axis]));
+  return order?.length === cluster.outer.length ? [order.map((name) => get(outer, name))] : [];
+}
+
+/** The loops of a node in an order of outer loops, which may be longer. */
+function ownOf({ axes }: LoopNode, outer: readonly Axis[]): readonly Axis[] {
+  const own = new Map(axes.map((axis) => [axis.name, axis]));
+  return outer.map(({ name }) => get(own, name));
 }
 
 function contiguousAccesses({ nodes, elementwise }: Cluster, innermost: Axis): number {

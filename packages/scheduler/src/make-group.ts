@@ -4,7 +4,7 @@ import type { BufferId, Group, LoopNode, LoopTree, LocalBuffer, NodeRef } from '
 import type { Cluster } from './cluster.ts';
 import type { Facts } from './facts.ts';
 import { finishAxes } from './finish-axes.ts';
-import type { GroupNames } from './group-names.ts';
+import type { GroupNaming } from './group-names.ts';
 import { orderLoops } from './loop-order.ts';
 import { buildNest } from './nest.ts';
 import { buffersRead } from './node-access.ts';
@@ -13,12 +13,12 @@ import { placeStages } from './stages.ts';
 export interface Making {
   readonly facts: Facts;
   readonly id: number;
-  readonly names: GroupNames;
+  readonly nameOf: GroupNaming;
   /** Whether the order of loops follows the strides of accesses. */
   readonly pickOrder: boolean;
 }
 
-export function makeGroup(clusters: readonly Cluster[], { facts, id, names, pickOrder }: Making): Group {
+export function makeGroup(clusters: readonly Cluster[], { facts, id, nameOf, pickOrder }: Making): Group {
   const nodes: LoopNode[] = [];
   const trees: LoopTree[] = [];
   const locals: LocalBuffer[] = [];
@@ -39,7 +39,7 @@ export function makeGroup(clusters: readonly Cluster[], { facts, id, names, pick
   const made = new Set<BufferId>(nodes.flatMap((node) => node.outs));
   const reads = [...new Set(nodes.flatMap(buffersRead))].filter((buffer) => !made.has(buffer));
   const writes = [...made].filter((buffer) => !isLocal.has(buffer));
-  return { id, name: names.nameOf(nodes), nodes, nest, locals, reads, writes };
+  return { id, name: nameOf(nodes), nodes, nest, locals, reads, writes };
 }
 
 /** The tree over nodes that stand `by` places further on. */

@@ -64,7 +64,8 @@ export function planMemory(
   };
 }
 
-const mayHost = ({ memoryPlanning, memoryPool }: Config): boolean =>
+/** Whether temporaries may lie in results. */
+export const mayHost = ({ memoryPlanning, memoryPool }: Config): boolean =>
   memoryPlanning && (memoryPool === 'outputs' || memoryPool === 'combined');
 
 function policyOf({ allowBufferReuse, memoryPlanning, memoryPool }: Config): Policy {

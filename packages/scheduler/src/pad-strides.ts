@@ -21,7 +21,7 @@ export interface Padded {
 }
 
 /** A buffer's strides before and after, of its axes of more than one element, outermost first. */
-interface Layout {
+export interface Layout {
   readonly buffer: BufferId;
   readonly from: readonly Index[];
   readonly to: readonly Index[];
@@ -92,18 +92,24 @@ function memoryOrder({ shape, strides }: BufferDecl): readonly number[] {
 
 const isReordered = (order: readonly number[]): boolean => order.some((axis, position) => axis !== position);
 
-function layoutOf(before: BufferDecl, after: BufferDecl): Layout {
+export function layoutOf(before: BufferDecl, after: BufferDecl): Layout {
   const long = memoryOrder(before).filter((axis) => !isUnit(at(before.shape, axis)));
   const stridesOf = (decl: BufferDecl): readonly Index[] => long.map((axis) => at(decl.strides, axis));
   return { buffer: before.id, from: stridesOf(before), to: stridesOf(after) };
 }
 
-function padAll(all: readonly (readonly Cluster[])[], layout: Layout): Outcome<readonly (readonly Cluster[])[]> {
+/** Every access to the buffer in its new place, those of `except` apart. */
+export function padAll(
+  all: readonly (readonly Cluster[])[],
+  layout: Layout,
+  except?: Cluster,
+): Outcome<readonly (readonly Cluster[])[]> {
   const result: Cluster[][] = [];
   for (const combination of all) {
     const padded: Cluster[] = [];
     for (const cluster of combination) {
-      const one = touches(cluster, layout.buffer) ? padCluster(cluster, layout) : success(cluster);
+      const one =
+        cluster !== except && touches(cluster, layout.buffer) ? padCluster(cluster, layout) : success(cluster);
       if (!one.ok) return one;
       padded.push(one.value);
     }

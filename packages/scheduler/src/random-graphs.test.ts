@@ -146,6 +146,7 @@ const ways: readonly ConfigPatch[] = [
   { loopOrderingAfterFusion: false, realizeAccReadsThreshold: 1, allowBufferReuse: false },
   { disablePaddingCpu: false, paddingStrideThreshold: 1, paddingAlignmentBytes: 40, padDynamicShapes: true },
   { disablePaddingCpu: false, paddingStrideThreshold: 0, padDynamicShapes: true, maxFusionSize: 1 },
+  { expandDimensionForPointwiseNodes: true, memoryPlanning: true, memoryPool: 'combined' },
   {
     benchmarkFusion: true,
     benchmarkComboKernel: true,

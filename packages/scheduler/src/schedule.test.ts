@@ -248,7 +248,7 @@ describe('groups', () => {
     expect(printSchedule(plan)).toMatch(/more than 2 nodes/);
   });
 
-  test('names are readable, unique, and of at most 60 characters', () => {
+  test('names are readable, of at most 60 characters, and the same for groups that do the same', () => {
     const plan = scheduled((b) => {
       const x = input(b, [8, 8]);
       const turn = (value: ValueRef): ValueRef => b.call('matmul', [value, value]);
@@ -270,9 +270,8 @@ describe('groups', () => {
       return [turn(turn(x)), long.reduce((value, target) => b.call(target, [value]), x)];
     });
     const names = plan.groups.map(({ name }) => name);
-    expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9_]{0,59}$/);
-    expect(names).toEqual(expect.arrayContaining(['matmul', 'matmul_2']));
+    expect(names.filter((name) => name === 'matmul')).toHaveLength(2);
   });
 });
 

@@ -2,7 +2,7 @@
 // and a reason for every decision. A pure function of the program and the configuration: the steps are the lines of
 // `schedule`, each in a file of its own.
 import type { Config } from '@tsinductor/config';
-import { decideBounds } from '@tsinductor/ir';
+import { decideBounds, writtenPart } from '@tsinductor/ir';
 import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
@@ -12,13 +12,14 @@ import { factsOf } from './facts.ts';
 import { fuseNodes } from './fuse.ts';
 import { FusionTrial } from './fusion-trial.ts';
 import type { Measure } from './fusion-trial.ts';
-import { GroupNames } from './group-names.ts';
+import { groupNaming } from './group-names.ts';
 import { inlineProducers } from './inline.ts';
 import { makeGroup } from './make-group.ts';
 import { planMemory } from './memory-plan.ts';
 import { normalizeAxes, separateAxes } from './normalize-axes.ts';
 import { orderCombinations } from './order-groups.ts';
 import { orderForPeak } from './peak-order.ts';
+import { padInPlace } from './pad-in-place.ts';
 import { padStrides } from './pad-strides.ts';
 import { fusePrologues } from './prologue.ts';
 import { countGroups } from './statistics.ts';
@@ -54,11 +55,12 @@ export function schedule(
     choices,
     trial: config.benchmarkComboKernel ? trial : undefined,
   });
-  const padded = padStrides(orderCombinations(combined.combinations, dense), { facts: dense, config });
+  const rounded = padStrides(orderCombinations(combined.combinations, dense), { facts: dense, config });
+  const padded = padInPlace(rounded, { facts: dense, config });
   const facts = factsOf(padded.program, nodes);
-  const names = new GroupNames(config, facts);
+  const nameOf = groupNaming(config, facts);
   const before = padded.combinations.map((all, id) =>
-    makeGroup(all, { facts, id, names, pickOrder: config.pickLoopOrders }),
+    makeGroup(all, { facts, id, nameOf, pickOrder: config.pickLoopOrders }),
   );
   const ordered = config.reorderForPeakMemory
     ? orderForPeak(before, facts.program, { successorThreshold: config.sizeThresholdForSuccBasedStrategy })
@@ -66,7 +68,8 @@ export function schedule(
   const groups = passedGroups(ordered, config);
   const { buffers, workspaceBytes, ...memory } = planMemory(facts.program, groups, { config, before });
   const decisions = [taken, fused, combined, padded, memory].flatMap((step) => step.decisions);
-  const statistics = { groups: countGroups(groups, facts), memory: memory.statistics, pairs: fused.pairs };
+  const counted = groups.map((group) => ({ ...group, nodes: group.nodes.map((node) => writtenPart(node, buffers)) }));
+  const statistics = { groups: countGroups(counted, facts), memory: memory.statistics, pairs: fused.pairs };
   return { program: facts.program, groups, buffers, workspaceBytes, decisions, statistics };
 }
 

@@ -54,15 +54,15 @@ function statisticsOf(group: Group, { facts, needed }: Counting): GroupStatistic
   const isShared = ({ buffer }: Access): boolean => !locals.has(buffer);
   const accesses = nests.map((nodes) => ({
     here: new Set(nodes.flatMap((node) => node.outs)),
-    read: nodes.flatMap(readsOf).filter(isShared),
-    written: nodes.flatMap(writesOf).filter(isShared),
+    read: touchesOf(nodes.flatMap(readsOf).filter(isShared), { outer, facts }),
+    written: touchesOf(nodes.flatMap(writesOf).filter(isShared), { outer, facts }),
   }));
   const count = (kind: 'read' | 'written', mayCount: MayCount): Moved => {
-    const touches = accesses.map((nest) => {
-      const counted = nest[kind].filter(({ buffer }) => mayCount(buffer, nest.here));
-      return touchesOf(counted, { outer, facts });
-    });
-    return movedBy(touches, facts);
+    const counted = accesses.map((nest) => [...nest[kind]].filter(([buffer]) => mayCount(buffer, nest.here)));
+    return movedBy(
+      counted.map((touches) => new Map(touches)),
+      facts,
+    );
   };
   const made = new Set(group.writes);
   const reads = count('read', (buffer) => !made.has(buffer));

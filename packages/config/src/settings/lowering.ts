@@ -62,7 +62,7 @@ export const lowering = {
     type: 'bool',
     default: true,
     affects: 'code',
-    doc: 'Drop comparisons of coordinates that hold everywhere or nowhere, with the masks, choices and reads that rest on them.',
+    doc: 'Drop comparisons of coordinates that hold everywhere or nowhere, or in each part of a loop that is cut for it, with the masks, choices and reads that rest on them.',
   },
   computeAllBounds: {
     type: 'bool',
@@ -75,6 +75,13 @@ export const lowering = {
     default: true,
     affects: 'code',
     doc: 'Check indices that tensors hold; without, an index out of range reads or writes whatever memory lies there.',
+  },
+  assume32BitIndexing: {
+    type: 'bool',
+    default: false,
+    torchName: 'assume_32bit_indexing',
+    affects: 'code',
+    doc: 'Compute positions in vectors, and on CUDA devices all index arithmetic, in 32 bits also where sizes are symbolic; a call for whose sizes an index would not fit is an error. Addresses on the CPU stay as wide as the machine has them.',
   },
   layoutOptimization: {
     type: 'bool',
@@ -109,7 +116,7 @@ export const lowering = {
     default: true,
     env: ['TORCHINDUCTOR_SPLIT_REDUCTIONS'],
     affects: 'code',
-    doc: 'Compute a long reduction to few results in pieces that threads share, and merge them in order.',
+    doc: 'Compute a long reduction to few results, and on the CPU a long scan of few rows, in pieces that threads share, merged in order.',
   },
   minNumSplit: {
     type: 'int',
@@ -117,7 +124,7 @@ export const lowering = {
     min: 0,
     env: ['TORCHINDUCTOR_MIN_NUM_SPLIT'],
     affects: 'code',
-    doc: 'A reduction that would be cut into fewer pieces than this is not cut.',
+    doc: 'A reduction (or scan) that would be cut into fewer pieces than this is not cut.',
   },
   alwaysKeepTensorConstants: {
     type: 'bool',

@@ -28,6 +28,13 @@ export const memory = {
     affects: 'code',
     doc: 'With memoryPlanning: none only reuses places of the same size, intermediates packs temporaries into one pool, outputs lets them lie in results that are not written yet, combined does both.',
   },
+  inplacePadding: {
+    type: 'bool',
+    default: true,
+    env: ['TORCHINDUCTOR_INPLACE_PADDING'],
+    affects: 'code',
+    doc: 'With inplaceBuffers: make a temporary that is only padded at the ends of its rows in the padded rows at once, of which the pad fills the ends. A result that is a pad takes part where temporaries may lie in results (memoryPool).',
+  },
   comprehensivePadding: {
     type: 'bool',
     default: true,

@@ -29,6 +29,19 @@ export const scheduling = {
     affects: 'code',
     doc: 'Most buffers that a fused kernel may read and write; null for no limit.',
   },
+  expandDimensionForPointwiseNodes: {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: 'Run small pointwise work in the first points of the loops of larger pointwise work that reads the same array there, as a concatenation with zeros does: one kernel, which reads the array once. On the CPU loops are cut where the smaller ends, on CUDA devices a point tests whether it has it.',
+  },
+  smallMemoryAccessThreshold: {
+    type: 'int',
+    default: 16777216,
+    min: 0,
+    affects: 'code',
+    doc: 'With expandDimensionForPointwiseNodes: the most bytes that such small work reads and writes; work of symbolic sizes counts as more.',
+  },
   epilogueFusionFirst: {
     type: 'bool',
     default: false,

@@ -72,8 +72,16 @@ export function indirectsOf(index: Index): readonly (Index & { readonly kind: 'i
 }
 
 /** The body's nodes whose loaded values occur. */
-export const freeIndirects = (index: Index): ReadonlySet<ScalarId> =>
-  new Set(indirectsOf(index).map(({ value }) => value));
+export function freeIndirects(index: Index): ReadonlySet<ScalarId> {
+  const values = new Set<ScalarId>();
+  addFreeIndirects(index, values);
+  return values;
+}
+
+function addFreeIndirects(index: Index, values: Set<ScalarId>): void {
+  if (index.kind === 'indirect') values.add(index.value);
+  else for (const operand of indexOperands(index)) addFreeIndirects(operand, values);
+}
 
 /** The number that `index` is, where it is one. */
 export const constantValue = (index: Index): number | undefined => (index.kind === 'int' ? index.value : undefined);
@@ -120,4 +128,10 @@ export function divisorsOf(index: Index, axis: Axis): readonly Index[] {
   };
   search(index);
   return [...divisors.values()];
+}
+
+/** Whether an item of a sum has a negative coefficient: it is written, and computed, behind a minus sign. */
+export function isSubtracted(item: Index): boolean {
+  const first = item.kind === 'product' ? item.items[0] : item;
+  return first?.kind === 'int' && first.value < 0;
 }

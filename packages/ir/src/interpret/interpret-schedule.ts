@@ -99,8 +99,12 @@ class ScheduleMachine {
   }
 
   #loop(axis: Axis, axes: Axes, visit: (axes: Axes) => void): void {
-    const extent = evaluateIndex(axis.extent, { axes, sizes: this.#memory.sizes });
+    const extent = this.#extentOf(axis, axes);
     for (let value = 0; value < extent; value += 1) visit(new Map([...axes, [axis.name, value]]));
+  }
+
+  #extentOf({ extent }: Axis, axes: Axes): number {
+    return evaluateIndex(extent, { axes, sizes: this.#memory.sizes });
   }
 
   #nodesBelow(tree: LoopTree | NodeRef): readonly LoopNode[] {
@@ -114,6 +118,7 @@ class ScheduleMachine {
       this.#loop(left, axes, (inner) => this.#node(node, inner));
       return;
     }
+    if (node.axes.some((axis) => get(axes, axis.name) >= this.#extentOf(axis, axes))) return;
     const over = overAxes(node);
     const isOpen = this.#states.has(node);
     if (over.length > 0 && !isOpen) this.#states.set(node, this.#initialState(node, axes));

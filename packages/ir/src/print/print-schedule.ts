@@ -42,11 +42,14 @@ function printPlan(plan: BufferPlan, name: BufferName): string {
   }
 }
 
+/** A group's number, which decisions and lifetimes speak of, and its name. */
+export const groupTitle = ({ id, name }: Group): string => `group ${String(id)} ${name}`;
+
 /** One group: its nest with the nodes where they run. */
 export function printGroup(group: Group, name: BufferName): string {
   const lines = new Lines();
   lines.block(
-    `group ${group.name}`,
+    groupTitle(group),
     () => {
       lines.line(`reads ${group.reads.map(name).join(', ')}`);
       lines.line(`writes ${group.writes.map(name).join(', ')}`);

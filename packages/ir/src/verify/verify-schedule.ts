@@ -1,10 +1,13 @@
 // The laws of schedules: every node sits in its nest exactly once and under loops that bind its axes; groups run in an
 // order that respects data; a buffer has one home, large enough and alive while it is used; locals stay in their group.
 import { at } from '@tsinductor/base';
+import { equal } from '../arithmetic/order.ts';
+import { isAtMost } from '../arithmetic/range.ts';
 import { lawBroken } from '../errors.ts';
+import { groupTitle } from '../print/print-schedule.ts';
 import type { LoopNode } from '../loop.ts';
 import type { BufferId } from '../scalar.ts';
-import type { BufferPlan, Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
+import type { BufferPlan, Group, LoopBand, LoopTree, NodeRef, Schedule } from '../schedule.ts';
 import { isPlace, verifyPlaces } from './verify-places.ts';
 import { nameOf, programScope, readsOf, verifyLoopNode } from './verify-program.ts';
 import type { ProgramScope } from './verify-program.ts';
@@ -13,13 +16,10 @@ export function verifySchedule(schedule: Schedule): void {
   const scope = programScope(schedule.program);
   const plans = plansById(schedule.buffers, scope);
   const written = new Set<BufferId>();
-  const names = new Set<string>();
   for (const [position, group] of schedule.groups.entries()) {
-    const where = `group ${group.name}`;
+    const where = groupTitle(group);
     if (!/^[a-z][a-z0-9_]{0,59}$/.test(group.name))
       throw lawBroken(where, 'is not a name of at most 60 letters, digits and _');
-    if (names.has(group.name)) throw lawBroken(where, 'has the name of an earlier group');
-    names.add(group.name);
     verifyNest(group, scope);
     verifyTraffic(group, { scope, written, plans, position });
   }
@@ -44,37 +44,51 @@ function plansById(plans: readonly BufferPlan[], scope: ProgramScope): ReadonlyM
 /** Every node once, its axes bound above it, its reduction axes by reduction bands. */
 function verifyNest(group: Group, scope: ProgramScope): void {
   const met = new Set<number>();
-  const visit = (tree: LoopTree | NodeRef, bound: ReadonlyMap<string, string>): void => {
+  const visit = (tree: LoopTree | NodeRef, bound: Bands): void => {
     if (tree.kind === 'loops') {
-      const inner = new Map([...bound, ...tree.loops.map(({ axis, role }): [string, string] => [axis.name, role])]);
+      const inner = new Map([...bound, ...tree.loops.map((band) => [band.axis.name, band] as const)]);
+      verifyShorter(group, tree);
       if (inner.size !== bound.size + tree.loops.length)
-        throw lawBroken(`group ${group.name}`, 'two nested loops have one axis');
+        throw lawBroken(groupTitle(group), 'two nested loops have one axis');
       for (const child of tree.children) visit(child, inner);
       return;
     }
     const node = group.nodes[tree.node];
     if (node === undefined || met.has(tree.node))
-      throw lawBroken(`group ${group.name}`, `node ${String(tree.node)} is missing, or stands in the nest twice`);
+      throw lawBroken(groupTitle(group), `node ${String(tree.node)} is missing, or stands in the nest twice`);
     met.add(tree.node);
     verifyBound(group, node, { bound, scope });
   };
   visit(group.nest, new Map());
-  if (met.size !== group.nodes.length) throw lawBroken(`group ${group.name}`, 'a node does not stand in the nest');
+  if (met.size !== group.nodes.length) throw lawBroken(groupTitle(group), 'a node does not stand in the nest');
 }
 
-function verifyBound(
-  group: Group,
-  node: LoopNode,
-  { bound, scope }: { bound: ReadonlyMap<string, string>; scope: ProgramScope },
-): void {
+/** The loops around a node, by the name of their axis. */
+type Bands = ReadonlyMap<string, LoopBand>;
+
+/** Nodes that are shorter than their loops are maps beside maps, and all as short. */
+function verifyShorter(group: Group, { loops, children }: LoopTree): void {
+  const nodes = children.flatMap((child) => (child.kind === 'node' ? (group.nodes[child.node] ?? []) : []));
+  const isOfMaps = nodes.length === children.length && nodes.every(({ kind }) => kind === 'map');
+  for (const { axis } of loops) {
+    const own = nodes.flatMap((node) => node.axes.filter(({ name }) => name === axis.name));
+    const [short, ...others] = own.filter(({ extent }) => !equal(extent, axis.extent));
+    if (short === undefined) continue;
+    const isAllowed = isOfMaps && isAtMost(short.extent, axis.extent);
+    if (!isAllowed || others.some(({ extent }) => !equal(extent, short.extent)))
+      throw lawBroken(groupTitle(group), `axis ${axis.name} of a node is not as long as its loop`);
+  }
+}
+
+function verifyBound(group: Group, node: LoopNode, { bound, scope }: { bound: Bands; scope: ProgramScope }): void {
   verifyLoopNode(node, scope);
-  const where = `group ${group.name}, ${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
+  const where = `${groupTitle(group)}, ${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
   const over = node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
   // A contraction brings its own loops where the nest does not bind them.
   if (node.kind === 'contract' || node.kind === 'scatter') return;
   for (const { name } of node.axes) if (!bound.has(name)) throw lawBroken(where, `no loop binds its axis ${name}`);
   for (const { name } of over)
-    if (bound.get(name) !== 'reduction') throw lawBroken(where, `no reduction loop binds its axis ${name}`);
+    if (bound.get(name)?.role !== 'reduction') throw lawBroken(where, `no reduction loop binds its axis ${name}`);
 }
 
 interface Traffic {
@@ -89,7 +103,7 @@ type Fail = (buffer: BufferId, law: string) => never;
 function verifyTraffic(group: Group, traffic: Traffic): void {
   const { scope, plans, position } = traffic;
   const fail: Fail = (buffer, law) => {
-    throw lawBroken(`group ${group.name}`, `${nameOf(buffer, scope)} ${law}`);
+    throw lawBroken(groupTitle(group), `${nameOf(buffer, scope)} ${law}`);
   };
   const locals = new Set(group.locals.map(({ buffer }) => buffer));
   const inside = verifyReads(group, { ...traffic, locals, fail });

@@ -124,13 +124,13 @@ describe('schedules', () => {
        temporary t: f32[8, 4] strides [4, 1] size 32: workspace at 0, 128 bytes, groups 0 to 1
        output y: f32[8, 4] strides [4, 1] size 32: output 0
        workspace 128 bytes
-     group group0
+     group 0 group0
        reads x
        writes t
        for (i < 8, j < 4)
          map (i < 8, j < 4)  # exp
            t[i * 4 + j] = exp(x[i * 4 + j])
-     group group1
+     group 1 group1
        reads t
        writes y
        for (i < 8, j < 4)
@@ -146,12 +146,12 @@ describe('schedules', () => {
     groups: [{ ...at(schedule.groups, 0), ...changes }, at(schedule.groups, 1)],
   });
   test.each<[string, Partial<Schedule>, string]>([
-    ['an order', { groups: [...schedule.groups].reverse() }, 'group group1: t is read before it is written'],
-    ['all nodes in the nest', broken({ nest: { kind: 'loops', loops, children: [] } }), 'group group0: a node does not stand in the nest'],
-    ['bound axes', broken({ nest: { kind: 'loops', loops: loops.slice(1), children: [{ kind: 'node', node: 0 }] } }), 'group group0, map t: no loop binds its axis i'],
-    ['listed writes', broken({ writes: [] }), 'group group0: t is written, but not listed in writes'],
+    ['an order', { groups: [...schedule.groups].reverse() }, 'group 1 group1: t is read before it is written'],
+    ['all nodes in the nest', broken({ nest: { kind: 'loops', loops, children: [] } }), 'group 0 group0: a node does not stand in the nest'],
+    ['bound axes', broken({ nest: { kind: 'loops', loops: loops.slice(1), children: [{ kind: 'node', node: 0 }] } }), 'group 0 group0, map t: no loop binds its axis i'],
+    ['listed writes', broken({ writes: [] }), 'group 0 group0: t is written, but not listed in writes'],
     ['a plan for each buffer', { buffers: schedule.buffers.slice(1) }, 'buffer x: has no plan'],
-    ['lifetimes', { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, last: 0 } : plan)) }, 'group group1: t is used outside its lifetime'],
+    ['lifetimes', { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, last: 0 } : plan)) }, 'group 1 group1: t is used outside its lifetime'],
     ['room', { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, bytes: int(64) } : plan)) }, 'buffer t: has 64 bytes, which is too few'],
   ])('need %s', (_, changes, message) => expect(wrongSchedule(changes)).toBe(message)); // prettier-ignore
 });
