@@ -163,7 +163,7 @@ export const loweringEffects = {
     const lines = (length: number): [Tensor, Tensor] => [1, 2].map(() => zeros([length], { dtype: 'i8' })) as [Tensor, Tensor]; // prettier-ignore
     const refusal = expect.objectContaining({
       code: 'INDEX_BEYOND_32_BITS',
-      message: expect.stringContaining('4294967296') as string,
+      message: expect.stringContaining('4294967296'),
     });
     const fixed = compiledWith(table, { dynamic: false, assume32BitIndexing: true });
     expect(() => fixed(...lines(65_536))).toThrow(refusal);

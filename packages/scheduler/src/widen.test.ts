@@ -7,7 +7,7 @@ import { input, scheduled, sketches } from './test-support/scheduled.ts';
 import type { Build } from './test-support/scheduled.ts';
 
 describe('expandDimensionForPointwiseNodes', () => {
-  const half = { dtype: { dtype: 'f16' } };
+  const half = { dtype: { dtype: 'f16' } } as const;
   const padded =
     (shape: readonly number[], pad: readonly number[]): Build =>
     (b) => {

@@ -107,8 +107,10 @@ interface Totalling {
 
 /** What a reduction gives, or where a call scans, what a scan does. */
 function totalOf(node: CallNode, { target, of, dims }: Totalling): Tensor {
-  if (isScan(node.target))
-    return at([dispatch(runningTotals[target] ?? target, [of], { dim: dims[0] })].flat(), 0) as Tensor;
+  if (isScan(node.target)) {
+    const results = [dispatch(runningTotals[target] ?? target, [of], { dim: dims[0] })].flat() as Tensor[];
+    return at(results, 0);
+  }
   return dims.length === 0 ? of : (dispatch(target, [of], { dim: dims, keepdim: false }) as Tensor);
 }
 
