@@ -108,8 +108,8 @@ interface Totalling {
 /** What a reduction gives, or where a call scans, what a scan does. */
 function totalOf(node: CallNode, { target, of, dims }: Totalling): Tensor {
   if (isScan(node.target)) {
-    const results = [dispatch(runningTotals[target] ?? target, [of], { dim: dims[0] })].flat() as Tensor[];
-    return at(results, 0);
+    const results = dispatch(runningTotals[target] ?? target, [of], { dim: dims[0] });
+    return Array.isArray(results) ? at(results, 0) : results;
   }
   return dims.length === 0 ? of : (dispatch(target, [of], { dim: dims, keepdim: false }) as Tensor);
 }
