@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { arange, compile, full, nn, randn, reset, setConfig, tensor } from 'tsinductor';
+import { arange, compile, full, nn, randn, reset, setConfig, tensor, where, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { warningsOf } from '../settings/effect.ts';
 
@@ -166,6 +166,23 @@ describe('refusals', () => {
     const source = compiled.graphs()[0]?.source?.() ?? '';
     expect(source).not.toContain('passwd');
     expect(source).not.toContain('#include');
+  });
+});
+
+describe('positions', () => {
+  // Below 2^31 in the end, and above it before they are divided.
+  const large = (): Tensor => arange(10_000).mul(999_983);
+  const table = arange(1_000_003).to('f32');
+  const x = zeros([10_000]);
+
+  test.each<[string, (x: Tensor, table: Tensor) => Tensor]>([
+    ['a quotient', () => large().floorDivide(1_000_003).to('f32')],
+    ['a comparison of a quotient', (own) => where(large().floorDivide(1_000_003).lt(5000), own, own.add(1))],
+    ['a comparison of a remainder', (own) => where(large().remainder(1_000_003).lt(500_000), own, own.add(1))],
+    ['elements by a remainder', (own, from) => from.indexSelect(0, large().remainder(1_000_003)).add(own)],
+    ['elements by a quotient', (own, from) => from.indexSelect(0, large().floorDivide(1_000_003)).add(own)],
+  ])('of %s are as wide as every step towards them', (_, fn) => {
+    expect(bits(compile(fn)(x, table))).toBe(bits(fn(x, table)));
   });
 });
 

@@ -288,7 +288,8 @@ export class Session implements Disposable {
     if (config.trace.enabled) this.#keepFolder(name, stages, config);
     const { units } = program;
     const plan = makePlan(traced.graph, scheduled, program);
-    checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
+    // Where no call is at hand, the first one asks.
+    if (examples.length > 0) checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
     return { key: slot, name, units, plan, toolchain: native.toolchain, ...limitsOf(config) };
   }
 

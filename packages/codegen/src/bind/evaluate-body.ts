@@ -2,7 +2,7 @@
 // body depends on the lane axis. What does not depend on it stays scalar and is broadcast where a vector needs it.
 // Results are names or constants; everything they need has been written, as far out as it may stand.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { coefficientOf, constantToValue, freeAxes, int, rangeOf } from '@tsinductor/ir';
+import { coefficientOf, constantToValue, freeAxes, indexOperands, int, rangeOf } from '@tsinductor/ir';
 import type { Access, Body, BufferId, Index, Scalar, ScalarId, Value } from '@tsinductor/ir';
 import { evaluator, pointwise } from '@tsinductor/ops';
 import { alignIndex } from './aligned-index.ts';
@@ -272,11 +272,21 @@ export function select(mask: Value, [x, y]: readonly [Value, Value], writer: Ker
   return writer.define({ kind: 'apply', op: 'where', args, type: { dtype: x.type.dtype, lanes } }, 'where');
 }
 
-export const fitsI32 = (index: Index, positions: Positions): boolean => {
-  if (positions === 'assumed') return true;
+/** Whether an index, and every step on the way to it that must not wrap, is a number of 32 bits. */
+export const fitsI32 = (index: Index, positions: Positions): boolean =>
+  positions === 'assumed' || (isWord(index) && stepsFitI32(index));
+
+const isWord = (index: Index): boolean => {
   const { min, max } = rangeOf(index);
   return min !== null && max !== null && min >= -(2 ** 31) && max < 2 ** 31;
 };
+
+/** Sums and products may wrap, since what they come to fits: not so what is divided or compared. */
+function stepsFitI32(index: Index): boolean {
+  const operands = indexOperands(index);
+  const isWrapping = index.kind === 'sum' || index.kind === 'product';
+  return operands.every((operand) => (isWrapping || isWord(operand)) && stepsFitI32(operand));
+}
 
 /** Whether a node is a position or constant that i32 holds. */
 export function isNarrow(body: Body, id: ScalarId, positions: Positions): boolean {

@@ -11,12 +11,16 @@ export function withoutCopies(group: Group, { buffers }: Pick<Schedule, 'buffers
     if (only?.kind !== 'node' || others.length > 0) return { ...tree, children: tree.children.map((child) => (child.kind === 'loops' ? shortened(child) : child)) }; // prettier-ignore
     const node = at(nodes, only.node);
     const part = writtenPart(node, buffers);
-    if (part === node) return tree;
+    if (part === node || !hasAllLoops(tree, part)) return tree;
     nodes[only.node] = part;
     return { ...tree, loops: loopsAround(part, tree) };
   };
   return { ...group, nest: shortened(group.nest), nodes };
 }
+
+/** Whether the loops of a tree are those of its node, none of them further out. */
+const hasAllLoops = ({ loops }: LoopTree, { axes }: LoopNode): boolean =>
+  loops.length === axes.length && axes.every(({ name }) => loops.some(({ axis }) => axis.name === name));
 
 /** The loops of a tree that has one node, as long as that is. */
 function loopsAround({ axes }: LoopNode, { loops }: LoopTree): LoopTree['loops'] {

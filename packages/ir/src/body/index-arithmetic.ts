@@ -1,11 +1,12 @@
 // Arithmetic on coordinates as index expressions. In: an op and the nodes of its operands. Out: the index expression that it
 // computes, so that index arithmetic simplifies it, and whoever knows more of a coordinate simplifies it further.
 //
-// Coordinates are below 2^53, since what they are of lies in memory. Nothing is said where a result might not be: i64 wraps, index
-// expressions do not.
+// Nothing is said of what is larger than coordinates are: i64 wraps, index expressions do not, and vectors of positions have 32 bits
+// where what they come to has no more.
 import type { PointwiseName } from '@tsinductor/ops';
 import { floorDivide, modulo } from '../arithmetic/divide.ts';
 import { add, int, multiply, subtract, termsOf } from '../arithmetic/polynomial.ts';
+import type { Term } from '../arithmetic/polynomial.ts';
 import { boundsOf } from '../arithmetic/range.ts';
 import type { Index } from '../index-expr.ts';
 import type { Scalar, ScalarId } from '../scalar.ts';
@@ -35,7 +36,7 @@ export function indexOfOp(
   const [x, y] = operands;
   if (x === undefined || y === undefined || args.every((id) => nodeOf(id).kind === 'constant')) return undefined;
   const result = operation(x, y);
-  return result !== undefined && isExact(result) ? result : undefined;
+  return result !== undefined && [x, y, result].every(isSmall) ? result : undefined;
 }
 
 function coordinateOf(node: Scalar): Index | undefined {
@@ -45,11 +46,18 @@ function coordinateOf(node: Scalar): Index | undefined {
   return Number.isSafeInteger(value) ? int(value) : undefined;
 }
 
-/** Factors by which coordinates of unknown size are still far from where i64 wraps. */
-const mostFactor = 1024;
-
-function isExact(index: Index): boolean {
+/**
+ * Whether 32 bits hold a coordinate, so that every step towards a position may be computed with so many; or, where its size is not
+ * known, whether it is no larger than the coordinates that it is made of.
+ */
+function isSmall(index: Index): boolean {
   const { low, high } = boundsOf(index);
-  const isBounded = Math.abs(low) <= 2 ** 53 && Math.abs(high) <= 2 ** 53;
-  return isBounded || termsOf(index).every(({ coefficient, factors }) => factors.length <= 1 && Math.abs(coefficient) <= mostFactor); // prettier-ignore
+  return (low >= -(2 ** 31) && high < 2 ** 31) || termsOf(index).every(isCoordinate);
+}
+
+function isCoordinate({ coefficient, factors }: Term): boolean {
+  const [factor, ...others] = factors;
+  if (factor === undefined) return Math.abs(coefficient) <= 2 ** 20;
+  const divisor = factor.kind === 'floorDiv' && factor.divisor.kind === 'int' ? factor.divisor.value : 1;
+  return others.length === 0 && Math.abs(coefficient) <= divisor;
 }

@@ -142,8 +142,14 @@ describe('arithmetic on coordinates', () => {
     expect(result('mul', 2n ** 60n)).toBe('apply');
     expect(result('divFloor', -8)).toBe('apply');
     const wide = builder.index(axisIndex({ name: 'k', extent: sizeSymbol('s1', 2) }));
-    expect(builder.node(builder.apply('mul', [wide, number(8)])).kind).toBe('index');
-    expect(builder.node(builder.apply('mul', [wide, number(2 ** 40)])).kind).toBe('apply');
+    const kindOf = (op: PointwiseName, operand: ScalarId, value: number): string =>
+      builder.node(builder.apply(op, [operand, number(value)])).kind;
+    const quotient = builder.apply('divFloor', [wide, number(32)]);
+    expect([kindOf('mul', quotient, 8), kindOf('remainder', wide, 8), kindOf('add', wide, 1)]).toEqual(Array(3).fill('index')); // prettier-ignore
+    expect([kindOf('mul', wide, 8), kindOf('mul', quotient, 64)]).toEqual(['apply', 'apply']);
+    // What 32 bits do not hold on the way, though they hold what it comes to.
+    const large = builder.apply('mul', [builder.index(axisIndex({ name: 'l', extent: int(10_000) })), number(999_983)]);
+    expect([builder.node(large).kind, kindOf('divFloor', large, 1_000_003)]).toEqual(['apply', 'apply']);
     expect(builder.node(builder.apply('mul', [wide, wide])).kind).toBe('apply');
   });
 });
