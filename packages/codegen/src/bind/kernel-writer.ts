@@ -87,8 +87,10 @@ export class KernelWriter {
     return block.statements;
   }
 
-  /** Writes `parts` one after another, then mixes what they left in the present block, statement by statement, of those that are alike. They are of different points, whose
-   * loads and stores do not meet. */
+  /**
+   * Writes `parts` one after another, then mixes what they left in the present block, statement by statement, of those that are
+   * alike. They are of different points, whose loads and stores do not meet.
+   */
   mixed(parts: readonly (() => void)[]): void {
     const { statements } = at(this.#blocks, this.depth);
     const start = statements.length;
