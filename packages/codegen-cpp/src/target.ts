@@ -129,9 +129,6 @@ export const lanesInParts: Readonly<Record<'most' | 'mostWork', number>> = { mos
 /** Vectors that are computed side by side at most. */
 export const mostBeside: number = 16;
 
-/** How many neighbours may share their work. */
-export const mostSharing: number = 8;
-
 /** Which part of the work of vectors side by side it takes that they share for that alone. */
 export const leastShare: number = 0.5;
 

@@ -1,11 +1,12 @@
 // Neighbouring vectors of a loop that share most of their work: what depends on where a vector stands by quotients and remainders
 // alone, as random words do that are computed four at a time. In: maps, and the axis of their lanes. Out: how many vectors
 // belong side by side, where the kernel's writer computes once what is equal in them.
+import { at } from '@tsinductor/base';
 import { alignIndex, hasIndirect } from '@tsinductor/codegen';
 import type { Alignment } from '@tsinductor/codegen';
-import { add, axisIndex, equal, int, substitute } from '@tsinductor/ir';
+import { add, axisIndex, int, printIndex, substitute } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
-import { leastShare, mostSharing } from '../target.ts';
+import { leastShare, mostBeside } from '../target.ts';
 import { costOf, pointBodies, varyingNodes } from './lane-choice.ts';
 
 interface Lanes {
@@ -13,14 +14,18 @@ interface Lanes {
   readonly lanes: number;
 }
 
-/** 1 where vectors have too little in common. */
+/** What a larger part must be shared of before twice as many vectors are worth it. */
+const worthMore = 0.05;
+
+/** How many vectors side by side share the most, the fewest of those; 1 where they have too little in common. */
 export function sharingVectors(nodes: readonly LoopNode[], along: Lanes): number {
   if (nodes.some(({ kind }) => kind !== 'map') || !nodes.flatMap(pointBodies).some(hasQuotients)) return 1;
-  for (let vectors = mostSharing; vectors > 1; vectors /= 2) {
-    const { shared, all } = workOf(nodes, along, vectors);
-    if (shared > leastShare * all) return vectors;
+  let best = { vectors: 1, share: leastShare };
+  for (let vectors = 2; vectors <= mostBeside; vectors *= 2) {
+    const share = sharedPart(nodes, along, vectors);
+    if (share > best.share + worthMore) best = { vectors, share };
   }
-  return 1;
+  return best.vectors;
 }
 
 const hasQuotients = ({ nodes }: Body): boolean =>
@@ -31,72 +36,84 @@ function hasQuotient(index: Index): boolean {
   return (index.kind === 'sum' || index.kind === 'product') && index.items.some(hasQuotient);
 }
 
-interface Work {
-  readonly shared: number;
-  readonly all: number;
-}
-
-/** The work that differs between lanes, and the part of it that is the same in so many neighbouring vectors. */
-function workOf(nodes: readonly LoopNode[], along: Lanes, vectors: number): Work {
-  const isShared = sharedIndices(along, vectors);
-  const results = new Map<BufferId, boolean>();
-  let [shared, all] = [0, 0];
+/** The part of the work of so many neighbouring vectors that some of them do for others. */
+function sharedPart(nodes: readonly LoopNode[], along: Lanes, vectors: number): number {
+  const formsOf = alignedForms(along, vectors);
+  const results = new Map<BufferId, Labels>();
+  let [done, all] = [0, 0];
   for (const node of nodes) {
     for (const body of pointBodies(node)) {
       const varying = varyingNodes(body, along.axis.name);
-      const sharing = sharedNodes(body, { isShared, results });
+      const labels = labelsOf(body, { formsOf, results, vectors });
       for (const [id, scalar] of body.nodes.entries()) {
         if (varying[id] !== true) continue;
-        all += costOf(scalar);
-        if (sharing[id] === true) shared += costOf(scalar);
+        all += costOf(scalar) * vectors;
+        done += costOf(scalar) * new Set(labels[id]).size;
       }
-      node.outs.forEach((buffer, slot) => results.set(buffer, sharing[body.results[slot] ?? -1] === true));
+      node.outs.forEach((buffer, slot) => {
+        const own = labels[body.results[slot] ?? -1];
+        if (own !== undefined) results.set(buffer, own);
+      });
     }
   }
-  return { shared, all };
+  return all === 0 ? 0 : 1 - done / all;
 }
 
-/** Whether an index is the same in so many neighbouring vectors, the first of which stands at a multiple of them all. */
-function sharedIndices({ axis, lanes }: Lanes, vectors: number): (index: Index) => boolean {
+/** For each vector a name of its value: equal names, equal values. */
+type Labels = readonly string[];
+
+/** An index as it reads in each of so many neighbouring vectors, the first of which stands at a multiple of them all. */
+function alignedForms({ axis, lanes }: Lanes, vectors: number): (index: Index) => Labels {
   const alignment: Alignment = { axis: axis.name, lanes, units: new Map([[axis.name, lanes * vectors]]) };
-  const places = Array.from({ length: vectors - 1 }, (_, vector) => add(axisIndex(axis), int((vector + 1) * lanes)));
-  return (index) => {
-    // What is loaded is taken to differ.
-    if (hasIndirect(index)) return false;
-    const first = alignIndex(index, alignment);
-    const at = (place: Index): Index => alignIndex(substitute(index, new Map([[axis.name, place]])), alignment);
-    return places.every((place) => equal(at(place), first));
-  };
+  const places = Array.from({ length: vectors }, (_, vector) => add(axisIndex(axis), int(vector * lanes)));
+  return (index) =>
+    places.map((place, vector) => {
+      // What is loaded is taken to differ.
+      if (hasIndirect(index)) return String(vector);
+      return printIndex(alignIndex(substitute(index, new Map([[axis.name, place]])), alignment));
+    });
 }
 
-interface Sharing {
-  readonly isShared: (index: Index) => boolean;
+interface Labelling {
+  readonly formsOf: (index: Index) => Labels;
   /** What maps before this one have written, which is at hand. */
-  readonly results: ReadonlyMap<BufferId, boolean>;
+  readonly results: ReadonlyMap<BufferId, Labels>;
+  readonly vectors: number;
 }
 
-/** For each node of a body whether it has the same value in all vectors. */
-function sharedNodes({ nodes }: Body, { isShared, results }: Sharing): readonly boolean[] {
-  const shared: boolean[] = [];
-  const of = (id: ScalarId | undefined): boolean => id === undefined || shared[id] === true;
-  const ofNode = (node: Scalar): boolean => {
+/** The labels of each node of a body. */
+function labelsOf({ nodes }: Body, { formsOf, results, vectors }: Labelling): readonly Labels[] {
+  const all: Labels[] = [];
+  const each = (label: (vector: number) => string): Labels =>
+    Array.from({ length: vectors }, (_, vector) => label(vector));
+  const joined = (parts: readonly Labels[]): Labels => {
+    const numbers = new Map<string, number>();
+    return each((vector) => {
+      const key = parts.map((part) => at(part, vector)).join(' ');
+      if (!numbers.has(key)) numbers.set(key, numbers.size);
+      return String(numbers.get(key));
+    });
+  };
+  const of = (...ids: readonly (ScalarId | undefined)[]): readonly Labels[] =>
+    ids.flatMap((id) => (id === undefined ? [] : [at(all, id)]));
+  const ofNode = (node: Scalar): Labels => {
     switch (node.kind) {
       case 'constant':
-        return true;
+        return each(() => '');
       case 'index':
-        return isShared(node.value);
+        return formsOf(node.value);
       case 'load':
-        return (results.get(node.buffer) ?? isShared(node.at)) && of(node.mask) && of(node.other);
+        return joined([results.get(node.buffer) ?? formsOf(node.at), ...of(node.mask, node.other)]);
       case 'cast':
       case 'bitcast':
-        return of(node.value);
+        return at(all, node.value);
       case 'apply':
-        return node.args.every(of);
+        return joined(of(...node.args));
       case 'carried':
       case 'check':
-        return false;
+        return each(String);
     }
   };
-  for (const node of nodes) shared.push(ofNode(node));
-  return shared;
+  for (const node of nodes) all.push(ofNode(node));
+  return all;
 }
