@@ -3,7 +3,8 @@
 // parallel algorithms, 1986). In: a scan, the state before a vector. Out: the states after each of its points.
 //
 // Sums come in another order so than one by one, as those of reductions do; a row is read and written as it lies. (Measured on a
-// Cascade Lake: running sums of rows of 16 KB take a third of the time that they take in tiles of 16 rows.)
+// Cascade Lake, beside tiles of 16 rows: running sums of rows take a fifth less of 64 MB, as long as a copy, and a quarter less
+// of 4 MB.)
 import { at } from '@tsinductor/base';
 import { evaluateBody, widen } from '@tsinductor/codegen';
 import type { Value } from '@tsinductor/ir';
