@@ -10,7 +10,6 @@ export type { ValueContext } from './print-value.ts';
 export type { WrittenFunctions } from './decomposed-function.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
 export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
-export { withoutCopies } from './bind/without-copies.ts';
 // prettier-ignore
 export { BodyEvaluator, bytesOf, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
 export type { Evaluation, Lane, Place, Point, Source } from './bind/evaluate-body.ts';

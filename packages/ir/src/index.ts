@@ -15,8 +15,7 @@ export { type MapIndirect, substitute, substituteAxis } from './arithmetic/subst
 export { compileIndex, evaluateIndex } from './arithmetic/evaluate.ts';
 export type { CompiledIndex, CompileOptions, IndexEnvironment } from './arithmetic/evaluate.ts';
 export { printIndex } from './print/print-index.ts';
-export { BodyBuilder } from './body/body-builder.ts';
-export type { BuilderOptions, Masking, TermBindings } from './body/body-builder.ts';
+export { BodyBuilder, type BuilderOptions, type Masking, type TermBindings } from './body/body-builder.ts';
 export * from './body/constant.ts';
 export { badValues, isCheckFailure } from './errors.ts';
 export { expandDecompositions, mapBody, removeDead, replayBody, substituteAxes } from './body/replay-body.ts';
@@ -34,6 +33,7 @@ export { exactRules, fastMathRules } from './rules/scalar-rules.ts';
 export type { Rule, RuleCondition, RuleDomain, RuleSet } from './rules/rule.ts';
 export { bodiesOf, elementsOf, readsOf, verifyProgram } from './verify/verify-program.ts';
 export { cannotOverwrite, type CopiedPart, copiedPart, writtenPart } from './verify/overwrite.ts';
+export { withoutCopies } from './verify/without-copies.ts';
 export { verifySchedule } from './verify/verify-schedule.ts';
 export { interpretSchedule } from './interpret/interpret-schedule.ts';
 export { bufferOf, interpretProgram, ProgramInterpreter, type ProgramMemory } from './interpret/interpret-program.ts';

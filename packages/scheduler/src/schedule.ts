@@ -2,7 +2,7 @@
 // and a reason for every decision. A pure function of the program and the configuration: the steps are the lines of
 // `schedule`, each in a file of its own.
 import type { Config } from '@tsinductor/config';
-import { decideBounds, writtenPart } from '@tsinductor/ir';
+import { decideBounds, withoutCopies } from '@tsinductor/ir';
 import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
@@ -68,7 +68,7 @@ export function schedule(
   const groups = passedGroups(ordered, config);
   const { buffers, workspaceBytes, ...memory } = planMemory(facts.program, groups, { config, before });
   const decisions = [taken, fused, combined, padded, memory].flatMap((step) => step.decisions);
-  const counted = groups.map((group) => ({ ...group, nodes: group.nodes.map((node) => writtenPart(node, buffers)) }));
+  const counted = groups.map((group) => withoutCopies(group, { buffers }));
   const statistics = { groups: countGroups(counted, facts), memory: memory.statistics, pairs: fused.pairs };
   return { program: facts.program, groups, buffers, workspaceBytes, decisions, statistics };
 }

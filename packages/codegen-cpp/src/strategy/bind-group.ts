@@ -9,9 +9,8 @@ import {
   sizesOf,
   staticValue,
   usedBuffers,
-  withoutCopies,
 } from '@tsinductor/codegen';
-import { removeDeadLets, visitStatements } from '@tsinductor/ir';
+import { removeDeadLets, visitStatements, withoutCopies } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
 import type { WideSteps } from './lane-choice.ts';

@@ -1,8 +1,8 @@
 // Group -> Kernels: what must be finished before the rest begins is a kernel of its own, and each is written by the
 // strategy that fits it. Values that one kernel leaves for a later one of the group lie in workspace.
 import { at } from '@tsinductor/base';
-import { BufferDirectory, collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, shorterAxes, sizesOf, staticValue, touches, usedBuffers, withoutCopies } from '@tsinductor/codegen'; // prettier-ignore
-import { int, removeDeadLets } from '@tsinductor/ir';
+import { BufferDirectory, collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, shorterAxes, sizesOf, staticValue, touches, usedBuffers } from '@tsinductor/codegen'; // prettier-ignore
+import { int, removeDeadLets, withoutCopies } from '@tsinductor/ir';
 import type {
   BufferId,
   Group,

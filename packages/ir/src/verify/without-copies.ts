@@ -1,8 +1,9 @@
 // Copies of elements to where they lie already, left out: where the memory plan has a map write over what it copies, only the rest
 // of its points is left. In: a group, and where its buffers lie. Out: the same group with shorter loops around such maps.
 import { at, get } from '@tsinductor/base';
-import { writtenPart } from '@tsinductor/ir';
-import type { Group, LoopNode, LoopTree, Schedule } from '@tsinductor/ir';
+import type { LoopNode } from '../loop.ts';
+import type { Group, LoopTree, Schedule } from '../schedule.ts';
+import { writtenPart } from './overwrite.ts';
 
 export function withoutCopies(group: Group, { buffers }: Pick<Schedule, 'buffers'>): Group {
   const nodes = [...group.nodes];
