@@ -1,9 +1,13 @@
 // A pool of threads for one short job at a time, shared by every JavaScript thread of the process.
 //
-// A job is cut into pieces; whoever is awake claims the next piece from `state`, one 64-bit word that holds the job's
-// number and how many pieces are unclaimed. A claim succeeds only while the job is running, and a job ends only when
-// every claimed piece is done: so the job's fields are stable for the one who reads them after a claim, and a worker
-// that the system keeps off the CPU has claimed nothing and holds up nobody.
+// A job is cut into pieces, and a short one's into a share of neighbours for each thread: a thread takes the pieces of its own
+// share first, then what is left of the others'. So the same elements are met by the same thread from call to call, and
+// found in its caches, while nobody waits for a slow one. The pieces of a long job are one share, for what goes through
+// memory is read faster where threads go through it beside each other (by a tenth, in DRAM's open rows).
+//
+// A share is a 64-bit word that holds the job's number and how many of its pieces are unclaimed. A claim succeeds only while
+// the job is running, and a job ends only when every claimed piece is done: so the job's fields are stable for the one who
+// reads them after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody.
 //
 // Idle workers spin for a while, then sleep on a futex. Threads are started by the first job that wants them, take no
 // signals, and never keep the process alive. The library is linked `nodelete`, since they run its code to the end.
@@ -28,6 +32,7 @@ constexpr int maxThreads = 256;
 constexpr int spins = 20000;          // 0.4 to 1 ms: longer than the gap between two kernels of one graph
 constexpr int piecesPerThread = 16;   // of long jobs, so that a slow thread costs a sixteenth of its share at most
 constexpr int longJob = 4;            // grains per thread from which on a job is cut finer than one piece per thread
+constexpr int shortJob = 32;          // grains per thread up to which a job's elements may lie in the threads' own caches
 constexpr size_t leastStackBytes = 1 << 20;
 
 struct Job {
@@ -36,10 +41,19 @@ struct Job {
   long total;
   long piece;
   uint32_t pieces;
+  uint32_t shares;  // no more than threads
+  /** The first piece of a share; that behind the last one, for the number of shares. */
+  uint32_t first(uint32_t share) const { return static_cast<uint32_t>(static_cast<uint64_t>(pieces) * share / shares); }
+};
+
+// Each on a line of its own.
+struct alignas(64) Share {
+  std::atomic<uint64_t> state{0};  // job number << 32 | unclaimed pieces
 };
 
 inline pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;  // held by the thread whose job is running
-inline std::atomic<uint64_t> state{0};                    // job number << 32 | unclaimed pieces
+inline Share shares[maxThreads];                          // the caller's first, then each worker's
+inline uint32_t jobs = 0;                                 // guarded by `gate`
 inline std::atomic<uint32_t> finished{0};                 // pieces done; the caller sleeps on it
 inline std::atomic<uint32_t> epoch{0};                    // moves with each job; workers sleep on it
 inline std::atomic<int> sleepers{0};
@@ -67,14 +81,13 @@ inline void futexWake(std::atomic<uint32_t> &word, int count) {
   syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
-inline bool hasWork() { return static_cast<uint32_t>(state.load(std::memory_order_acquire)) != 0; }
-
-// Claims and runs pieces until none is left.
-inline void runPieces() {
+// Claims and runs pieces of a share until none is left.
+inline void runShare(uint32_t share) {
+  std::atomic<uint64_t> &state = shares[share].state;
   uint64_t seen = state.load(std::memory_order_acquire);
   while (static_cast<uint32_t>(seen) != 0) {
     if (!state.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
-    const long index = job.pieces - static_cast<uint32_t>(seen);
+    const long index = job.first(share + 1) - static_cast<uint32_t>(seen);
     const long begin = index * job.piece;
     const long end = job.total - begin < job.piece ? job.total : begin + job.piece;
     const uint32_t pieces = job.pieces;
@@ -86,13 +99,18 @@ inline void runPieces() {
   }
 }
 
+// Runs the pieces of one's own share, then those that others have left. Shares that no job has set are empty.
+inline void runPieces(uint32_t own, uint32_t count) {
+  for (uint32_t step = 0; step < count; step++) runShare((own + step) % count);
+}
+
 inline void *work(void *argument) {
   const int index = static_cast<int>(reinterpret_cast<intptr_t>(argument));
   resetFloatEnvironment();
   for (;;) {
     const uint32_t seen = epoch.load();
     if (index >= wanted.load() - 1) return nullptr;
-    runPieces();
+    runPieces(static_cast<uint32_t>(index) + 1, static_cast<uint32_t>(wanted.load()));
     bool moved = false;
     for (int i = 0; i < spins && !moved; i++) {
       moved = epoch.load(std::memory_order_relaxed) != seen;
@@ -109,7 +127,7 @@ inline void *work(void *argument) {
 inline void afterFork() {
   started = 0;
   sleepers.store(0);
-  state.store(0);
+  for (Share &share : shares) share.state.store(0);
   pthread_mutex_init(&gate, nullptr);
 }
 
@@ -149,9 +167,8 @@ inline void join(uint32_t pieces) {
   callerSleeps.store(0);
 }
 
-// The length of a piece, a multiple of `grain`.
-inline long pieceLength(long total, long grain, long threads) {
-  const long grains = total / grain + (total % grain != 0);
+// The length of a piece, a multiple of the grain.
+inline long pieceLength(long grains, long grain, long threads) {
   const long share = grains >= longJob * threads ? threads * piecesPerThread : threads;
   const long pieces = grains < share ? grains : share;
   return (grains / pieces + (grains % pieces != 0)) * grain;
@@ -166,16 +183,19 @@ inline void parallel(Body body, void *context, long total, long grain) {
     return;
   }
   if (started < threads - 1) startWorkers();
-  const long piece = pieceLength(total, grain, threads);
+  const long grains = total / grain + (total % grain != 0);
+  const long piece = pieceLength(grains, grain, threads);
   const uint32_t pieces = static_cast<uint32_t>(total / piece + (total % piece != 0));
-  job = Job{body, context, total, piece, pieces};
+  job = Job{body, context, total, piece, pieces, grains > shortJob * threads ? 1u : static_cast<uint32_t>(threads)};
   finished.store(0);
-  const uint64_t number = (state.load(std::memory_order_relaxed) >> 32) + 1;
-  state.store(number << 32 | pieces, std::memory_order_release);
+  const uint64_t number = static_cast<uint64_t>(++jobs) << 32;
+  for (uint32_t share = 0; share < job.shares; share++) {
+    shares[share].state.store(number | (job.first(share + 1) - job.first(share)), std::memory_order_release);
+  }
   epoch.fetch_add(1);
   const int asleep = sleepers.load();
   if (asleep > 0) futexWake(epoch, asleep < static_cast<int>(pieces) - 1 ? asleep : static_cast<int>(pieces) - 1);
-  runPieces();
+  runPieces(0, job.shares);
   join(pieces);
   pthread_mutex_unlock(&gate);
 }

@@ -242,6 +242,13 @@ host('the native bridge', () => {
       }
     });
 
+    test('a second thread begins a short job in its middle, and a long one beside the first thread', () => {
+      bridge.setThreads(2);
+      const second = (total: number): number => bind('meet', [], [total, 1])();
+      expect([second(2), second(8), second(64)]).toEqual([1, 4, 32]);
+      expect([second(65), second(3200)]).toEqual([3, 100]);
+    });
+
     test('nested calls run, and cover', () => {
       bridge.setThreads(4);
       const { address, values } = counts(3000);

@@ -31,6 +31,15 @@ static void spinBody(void *counts, long begin, long end) {
   for (long i = begin; i < end; i++) { for (volatile long j = 0; j < 20000; j++); ((int *)counts)[i]++; }
 }
 ENTRY(slow) { runtime->parallel(spinBody, buffers[0], sizes[0], 1); return 0; }
+
+struct Meeting { int arrived; long begins[2]; };
+static void meetBody(void *context, long begin, long) {
+  Meeting *meeting = (Meeting *)context;
+  const int before = __atomic_fetch_add(&meeting->arrived, 1, __ATOMIC_ACQ_REL);
+  if (before < 2) meeting->begins[before] = begin;
+  if (before == 0) while (__atomic_load_n(&meeting->arrived, __ATOMIC_ACQUIRE) < 2);
+}
+ENTRY(meet) { Meeting m = {0, {0, 0}}; runtime->parallel(meetBody, &m, sizes[0], sizes[1]); return (int)(m.begins[0] + m.begins[1]); }
 ENTRY(many) { for (long r = 0; r < sizes[1]; r++) runtime->parallel(countBody, buffers[0], sizes[0], 1); return 0; }
 `;
 
