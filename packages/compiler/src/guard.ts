@@ -98,7 +98,9 @@ export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
 
 /** An axis that was marked since wants code for any size. */
 function meetsMarks(tensor: Tensor, { shape }: TensorGuard): boolean {
-  for (const axis of dynamicAxesOf(tensor).keys()) if (typeof shape[axis] === 'number') return false;
+  const marked = dynamicAxesOf(tensor);
+  if (marked.size === 0) return true;
+  for (const axis of marked.keys()) if (typeof shape[axis] === 'number') return false;
   return true;
 }
 

@@ -11,54 +11,54 @@ import type { PlannedTensor } from './plan.ts';
 type Sizes = ReadonlyMap<string, number>;
 export type LayoutCheck = (tensors: readonly Tensor[], sizes: Sizes) => void;
 
-interface Layout {
-  readonly dtype: string;
-  readonly shape: readonly SizeFunction[];
-  readonly strides: readonly SizeFunction[];
-}
-type SizeFunction = (sizes: Sizes) => number;
+type Layout = Pick<Tensor, 'dtype' | 'shape' | 'strides'>;
 
 /** Throws UserError INPUT_LAYOUT, naming the input, what it is and what was expected. */
 export function checkInputs(planned: readonly PlannedTensor[]): LayoutCheck {
-  const layouts = planned.map(({ dtype, shape, strides }): Layout => ({
-    dtype,
-    shape: shape.map(sizeFunction),
-    strides: strides.map(sizeFunction),
-  }));
+  const layouts = planned.map(layoutFor);
   return (tensors, sizes) => {
     if (tensors.length !== layouts.length) {
       throw inputLayout('the list of inputs', `${String(tensors.length)} tensors`, `${String(layouts.length)} tensors`);
     }
-    layouts.forEach((layout, position) => {
+    for (let position = 0; position < layouts.length; position += 1) {
       const tensor = at(tensors, position);
-      if (matches(tensor, layout, sizes)) return;
-      const [shape, strides] = [valuesOf(layout.shape, sizes), valuesOf(layout.strides, sizes)];
-      throw inputLayout(`input ${String(position)}`, describe(tensor), describe({ ...layout, shape, strides }));
-    });
+      const layout = at(layouts, position)(sizes);
+      if (!matches(tensor, layout)) throw inputLayout(`input ${String(position)}`, describe(tensor), describe(layout));
+    }
   };
 }
 
-const valuesOf = (list: readonly SizeFunction[], sizes: Sizes): readonly number[] => list.map((size) => size(sizes));
+/** What is planned, for the sizes of a call; the same for all where no size is in it. */
+function layoutFor({ dtype, shape, strides }: PlannedTensor): (sizes: Sizes) => Layout {
+  const [sizesOf, stridesOf] = [shape.map(sizeFunction), strides.map(sizeFunction)];
+  const resolve = (sizes: Sizes): Layout => ({
+    dtype,
+    shape: sizesOf.map((of) => of(sizes)),
+    strides: stridesOf.map((of) => of(sizes)),
+  });
+  if (![...shape, ...strides].every(({ kind }) => kind === 'int')) return resolve;
+  const fixed = resolve(new Map());
+  return () => fixed;
+}
 
 /** Strides along which there is only one element, or none at all, reach nothing and may be any. */
-function matches(tensor: Tensor, { dtype, shape, strides }: Layout, sizes: Sizes): boolean {
+function matches(tensor: Tensor, { dtype, shape, strides }: Layout): boolean {
   if (tensor.dtype !== dtype || tensor.shape.length !== shape.length) return false;
+  let [isEmpty, areStrides] = [false, true];
   for (let axis = 0; axis < shape.length; axis += 1) {
-    if (tensor.shape[axis] !== at(shape, axis)(sizes)) return false;
+    const size = tensor.shape[axis];
+    if (size !== shape[axis]) return false;
+    isEmpty ||= size === 0;
+    areStrides &&= size === 1 || tensor.strides[axis] === strides[axis];
   }
-  if (tensor.shape.includes(0)) return true;
-  for (let axis = 0; axis < shape.length; axis += 1) {
-    if (tensor.shape[axis] !== 1 && tensor.strides[axis] !== at(strides, axis)(sizes)) return false;
-  }
-  return true;
+  return isEmpty || areStrides;
 }
 
 /** That no element of an output lies beyond the `elements` that are allocated for it: InternalError OUTPUT_LAYOUT. */
-export function checkOutput(output: Pick<Tensor, 'dtype' | 'shape' | 'strides'>, elements: number): void {
+export function checkOutput(output: Layout, elements: number): void {
   const { shape, strides } = output;
   const reach = shape.reduce((sum, extent, axis) => sum + (extent - 1) * at(strides, axis), 1);
   if (!shape.includes(0) && reach > elements) throw outputLayout(describe(output), elements);
 }
 
-const describe = (it: { dtype: string; shape: readonly number[]; strides: readonly number[] }): string =>
-  `${it.dtype}[${it.shape.join(', ')}] with strides [${it.strides.join(', ')}]`;
+const describe = (it: Layout): string => `${it.dtype}[${it.shape.join(', ')}] with strides [${it.strides.join(', ')}]`;

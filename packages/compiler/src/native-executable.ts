@@ -3,28 +3,22 @@
 //
 // Outputs are the caller's own: fresh storage from the pool at every call. The workspace belongs to the executable and
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import type { CheckSite } from '@tsinductor/ir';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
-import { acquireBlock, tensorFromBlock } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkIndexLimits } from './check-index-limits.ts';
 import { checkFailed } from './errors.ts';
 import type { Executable } from './executable.ts';
-import { checkInputs, checkOutput } from './layout-check.ts';
+import { checkInputs } from './layout-check.ts';
 import type { LayoutCheck } from './layout-check.ts';
 import { memoryOf } from './kept-memory.ts';
+import { outputMaker } from './output-maker.ts';
+import type { OutputMaker } from './output-maker.ts';
 import { sizeFunction, sizesOfCall } from './plan.ts';
-import type { Plan, PlannedTensor } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { KernelProfile } from './profile/kernel-profile.ts';
-
-interface OutputPlan {
-  readonly elements: (sizes: ReadonlyMap<string, number>) => number;
-  readonly shape: (sizes: ReadonlyMap<string, number>) => readonly number[];
-  readonly strides: (sizes: ReadonlyMap<string, number>) => readonly number[];
-  readonly planned: PlannedTensor;
-}
 
 /** A loaded entry, and what is known of the places where its checks can fail. */
 export interface NativeEntry {
@@ -47,7 +41,7 @@ export class NativeExecutable implements Executable {
   readonly #table: Float64Array;
   readonly #call: () => number;
   readonly #useThreads: () => void;
-  readonly #outputs: readonly OutputPlan[];
+  readonly #outputs: readonly OutputMaker[];
   readonly #workspaceBytes: (sizes: ReadonlyMap<string, number>) => number;
   // As storages, so that the pool has their memory back when this is no longer reachable.
   readonly #constants: Storage | undefined;
@@ -68,7 +62,7 @@ export class NativeExecutable implements Executable {
     this.#table = new Float64Array(buffers + plan.sizes.length);
     this.#sizesAt = buffers;
     if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
-    this.#outputs = plan.outputs.map(planOutput);
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, native.sizeAsserts));
     this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
     this.#constants = constantsOf(plan.constants);
     this.#useThreads = () => native.bridge.setThreads(native.threads);
@@ -82,8 +76,12 @@ export class NativeExecutable implements Executable {
     this.#checkInputs?.(inputs, sizes);
     let slot = 0;
     for (const input of inputs) table[slot++] = input.address;
-    const outputs = this.#outputs.map((output) => this.#makeOutput(output, sizes));
-    for (const output of outputs) table[slot++] = output.address;
+    const outputs: Tensor[] = [];
+    for (const make of this.#outputs) {
+      const output = make(sizes);
+      outputs.push(output);
+      table[slot++] = output.address;
+    }
     table[slot++] = this.#constants?.address ?? 0;
     table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
     slot = this.#sizesAt;
@@ -110,45 +108,10 @@ export class NativeExecutable implements Executable {
     return this.#workspace.address;
   }
 
-  #makeOutput({ planned, elements, shape, strides }: OutputPlan, sizes: ReadonlyMap<string, number>): Tensor {
-    const { dtype } = planned;
-    const layout = { dtype, shape: shape(sizes), strides: strides(sizes) };
-    const count = elements(sizes);
-    if (this.#checkInputs !== undefined) checkOutput(layout, count);
-    return tensorFromBlock(acquireBlock(count * dtypeInfo[dtype].bytes), layout);
-  }
-
   #fail(status: number, outputs: readonly Tensor[]): never {
     for (const output of outputs) output.dispose();
     throw checkFailed(this.#siteOf(status - 1));
   }
-}
-
-function planOutput(planned: PlannedTensor): OutputPlan {
-  return {
-    planned,
-    elements: sizeFunction(planned.size),
-    shape: listFunction(
-      planned.shape.map(sizeFunction),
-      planned.shape.every(({ kind }) => kind === 'int'),
-    ),
-    strides: listFunction(
-      planned.strides.map(sizeFunction),
-      planned.strides.every(({ kind }) => kind === 'int'),
-    ),
-  };
-}
-
-type SizeFunction = (sizes: ReadonlyMap<string, number>) => number;
-
-/** One list for all calls where nothing in it depends on sizes. */
-function listFunction(
-  items: readonly SizeFunction[],
-  constant: boolean,
-): (sizes: ReadonlyMap<string, number>) => readonly number[] {
-  if (!constant) return (sizes) => items.map((item) => item(sizes));
-  const list = Object.freeze(items.map((item) => item(noSizes)));
-  return () => list;
 }
 
 function constantsOf(base64: string): Storage | undefined {

@@ -34,6 +34,8 @@ export class Specialisation {
   readonly #self: { this: unknown } = { this: undefined };
   readonly #slots: unknown[] = [this.#self];
   readonly #leaves: Tensor[];
+  /** The results are the graph's outputs, each once and in their order. */
+  readonly #areOutputs: boolean;
 
   constructor(traced: TracedCall, how: { executable: Executable; backend: Backend; owner: object | undefined }) {
     this.executable = how.executable;
@@ -41,6 +43,10 @@ export class Specialisation {
     this.#traced = traced;
     this.#owner = how.owner === undefined ? undefined : new WeakRef(how.owner);
     this.#leaves = [...traced.leaves];
+    const { results, graph } = traced;
+    const isItsOutput = (source: (typeof results)[number], index: number): boolean =>
+      source.kind === 'computed' && source.output === index;
+    this.#areOutputs = results.length === graph.outputs.length && results.every(isItsOutput);
   }
 
   isOf(owner: object | undefined): boolean {
@@ -79,23 +85,30 @@ export class Specialisation {
   inputs(): readonly Tensor[] {
     const inputs: Tensor[] = [];
     const { positions, captured } = this.#traced;
-    positions.forEach((position, index) => {
-      if (position < 0) return;
+    for (let index = 0; index < positions.length; index += 1) {
+      const position = at(positions, index);
+      if (position < 0) continue;
       const tensor = this.#leaves[index] ?? captured[index - this.#leaves.length]?.tensor;
       if (tensor !== undefined) inputs[position] = tensor;
-    });
+    }
     return inputs;
   }
 
   /** Whether the graph writes to memory that several of the inputs share: it was traced as if each were its own. */
   writesShared(inputs: readonly Tensor[]): boolean {
-    const written = this.#traced.graph.mutations.map(({ placeholder }) => at(inputs, placeholder));
-    return written.length > 0 && writesAreShared(written, inputs);
+    const { mutations } = this.#traced.graph;
+    if (mutations.length === 0) return false;
+    const written = mutations.map(({ placeholder }) => at(inputs, placeholder));
+    return writesAreShared(written, inputs);
   }
 
   run(inputs: readonly Tensor[]): unknown {
-    const { results: sources, template, sizes } = this.#traced;
     const outputs = this.executable.run(inputs);
+    return putTogether(this.#traced.template, this.#areOutputs ? outputs : this.#resultsOf(inputs, outputs));
+  }
+
+  #resultsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): readonly Tensor[] {
+    const { results: sources, sizes } = this.#traced;
     const results = sources.map((source) =>
       source.kind === 'computed'
         ? at(outputs, source.output)
@@ -103,7 +116,7 @@ export class Specialisation {
     );
     // New values of mutated inputs were written back: their own memory is free again.
     for (const output of outputs) if (!results.includes(output)) output.dispose();
-    return putTogether(template, results);
+    return results;
   }
 
   /** One line for each thing that is required. */

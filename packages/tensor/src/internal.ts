@@ -22,7 +22,7 @@ export { isRecording, recorderInUse, unrecorded } from './process-state.ts';
 export type { KernelLaunch, Placed, Recorded, Recorder } from './recorder.ts';
 export { acquireBlock, adoptBlock, allocate, allocateOn, releaseBlock, setStorageProvider } from './storage.ts';
 export type { Storage, StorageProvider } from './storage.ts';
-export { fulfil, placedTensor, placeOf, sharesMemory, tensorFromBlock, writesAreShared } from './tensor.ts';
+export { fulfil, placedTensor, placeOf, sharesMemory, writesAreShared } from './tensor.ts';
 export { sendTo } from './transfer.ts';
 export type { Placement } from './trace/placement.ts';
 export { LazyRecorder } from './trace/lazy-recorder.ts';

@@ -2,11 +2,24 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStoragePool } from '@tsinductor/runtime';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { memoryStats, ones, scope, tensor, zeros } from './index.ts';
+import { fromBuffer, memoryStats, ones, scope, tensor, zeros } from './index.ts';
 import { setStorageProvider } from './internal.ts';
 import type { Tensor } from './index.ts';
 
 afterEach(() => setStorageProvider(undefined));
+
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+/** Waits until no more storages are in use than there were, for half a second at most. */
+async function collected(collect: () => void, storages: number): Promise<void> {
+  for (let tries = 0; tries < 50 && memoryStats().storages > storages; tries += 1) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
 
 describe('dispose', () => {
   test('a disposed tensor cannot be used', () => {
@@ -59,19 +72,44 @@ describe('dispose', () => {
   });
 
   test('memory that nobody holds comes back by itself', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = collector();
     setStorageProvider({ pool: createStoragePool(undefined) });
     const before = memoryStats().storages;
     (() => {
       for (let i = 0; i < 100; i += 1) tensor(new Float32Array(1000)).at(0);
     })();
-    for (let tries = 0; tries < 50 && memoryStats().storages > before; tries += 1) {
-      collect();
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await collected(collect, before);
     expect(memoryStats().storages).toBeLessThanOrEqual(before);
     expect(memoryStats().pool?.inUse).toBe(0);
+  });
+
+  test('memory comes back of tensors that were made after others were disposed', async () => {
+    const collect = collector();
+    setStorageProvider({ pool: createStoragePool(undefined) });
+    const before = memoryStats().storages;
+    (() => {
+      for (let i = 0; i < 100; i += 1) {
+        tensor(new Float32Array(1000)).dispose();
+        tensor(new Float32Array(1000)).at(0);
+      }
+    })();
+    expect(memoryStats().storages).toBeGreaterThan(before);
+    await collected(collect, before);
+    expect(memoryStats().storages).toBeLessThanOrEqual(before);
+    expect(memoryStats().pool?.inUse).toBe(0);
+  });
+
+  test('where memory lies is asked for once, and again when it was transferred away', () => {
+    const asked: number[] = [];
+    setStorageProvider({
+      pool: createStoragePool(undefined),
+      addressOf: ({ byteLength }) => asked.push(byteLength) * 64,
+    });
+    const buffer = new ArrayBuffer(16);
+    const x = fromBuffer(buffer, { dtype: 'f32', shape: [4] });
+    expect([x.address, x.at(1).address, asked]).toEqual([64, 68, [16]]);
+    structuredClone(buffer, { transfer: [buffer] });
+    expect(() => x.address).toThrow(expect.objectContaining({ code: 'BUFFER_DETACHED' }));
   });
 
   test('beyond the soft limit storage is left to the collector', () => {

@@ -58,39 +58,76 @@ export interface TensorMemoryStats {
 
 type Kind = 'pooled' | 'heap' | 'shared' | 'device';
 
-/** What is given back once, by whoever comes first: dispose or the collector. Must not reach the Storage. */
+/** What a storage holds, for whoever gives it back. Must not reach the Storage, nor its Lease. */
 interface Holding {
-  readonly kind: Kind;
-  readonly bytes: number;
-  readonly block: Block | undefined;
-  readonly pool: Pick<StoragePool, 'release'> | undefined;
-  returned: boolean;
+  kind: Kind | 'none';
+  bytes: number;
+  block: Block | undefined;
+  pool: Pick<StoragePool, 'release'> | undefined;
 }
 
-/** Counts what is in use, and gives back what the collector found. */
+/** What the collector watches in a storage's place: one storage at a time holds it, and hands it on when it is done. */
+interface Lease {
+  readonly holding: Holding;
+}
+
+/** Leases beyond these are left to the collector. */
+const spareLeases = 4096;
+
+/**
+ * Counts what is in use, and gives back what the collector found.
+ *
+ * Being watched and no longer being watched by the collector costs more than the rest of a small compiled call. So it is not
+ * storages that are watched but leases, which go from a storage that was given back to the next one that is made.
+ */
 export class StorageRegistry {
   readonly bytes: Record<Kind, number> = { pooled: 0, heap: 0, shared: 0, device: 0 };
   readonly halfOfMemory: number = hostResources().totalMemory / 2;
   count = 0;
+  readonly #spare: Lease[] = [];
   readonly #collected = new FinalizationRegistry<Holding>((holding) => {
-    this.giveBack(holding);
+    this.#settle(holding);
   });
 
-  add(storage: Storage, holding: Holding): void {
-    this.bytes[holding.kind] += holding.bytes;
+  /** From now on `bytes` are in use, of `block` where they are a pool's. */
+  take(kind: Kind, bytes: number, { block, pool }: Pick<Holding, 'block' | 'pool'> = nothingHeld): Lease {
+    this.bytes[kind] += bytes;
     this.count += 1;
-    this.#collected.register(storage, holding, holding);
+    const spare = this.#spare.pop();
+    if (spare === undefined) {
+      const holding: Holding = { kind, bytes, block, pool };
+      const lease = { holding };
+      this.#collected.register(lease, holding);
+      return lease;
+    }
+    const { holding } = spare;
+    holding.kind = kind;
+    holding.bytes = bytes;
+    holding.block = block;
+    holding.pool = pool;
+    return spare;
   }
 
-  giveBack(holding: Holding): void {
-    if (holding.returned) return;
-    holding.returned = true;
-    this.bytes[holding.kind] -= holding.bytes;
+  /** What `lease` stands for is free; whoever held it must forget it. */
+  giveBack(lease: Lease): void {
+    this.#settle(lease.holding);
+    if (this.#spare.length < spareLeases) this.#spare.push(lease);
+  }
+
+  /** Nothing is held any more: the collector may come a second time, for a lease that was not kept. */
+  #settle(holding: Holding): void {
+    const { kind, bytes, block, pool } = holding;
+    if (kind === 'none') return;
+    holding.kind = 'none';
+    holding.block = undefined;
+    holding.pool = undefined;
+    this.bytes[kind] -= bytes;
     this.count -= 1;
-    this.#collected.unregister(holding);
-    if (holding.block !== undefined) holding.pool?.release(holding.block);
+    if (block !== undefined) pool?.release(block);
   }
 }
+
+const nothingHeld: Pick<Holding, 'block' | 'pool'> = { block: undefined, pool: undefined };
 
 const registryOf = (): StorageRegistry => (processState.storageRegistry ??= new StorageRegistry());
 
@@ -107,19 +144,27 @@ export class Storage {
   readonly byteOffset: number;
   readonly byteLength: number;
   readonly device: Device;
-  readonly #holding: Holding;
+  /** Whether a program can change the elements without anyone here knowing. */
+  readonly isShared: boolean;
   readonly #registry: StorageRegistry;
+  /** Undefined once the memory was given back. */
+  #lease: Lease | undefined;
+  /** Where it lies, once that is known; 0 before. */
+  #address: number;
+  /** Length of the buffer when the address was asked for: another one tells that its memory was transferred away. */
+  #bufferLength = 0;
   #owners = 0;
   #writes = 0;
 
-  constructor(memory: StorageMemory, holding: Holding) {
+  constructor(memory: StorageMemory, kind: Kind, from: Pick<Holding, 'block' | 'pool'> = nothingHeld) {
     this.device = memory.device ?? 'cpu';
     this.buffer = memory.buffer;
     this.byteOffset = memory.byteOffset;
     this.byteLength = memory.byteLength;
-    this.#holding = holding;
+    this.isShared = kind === 'shared';
     this.#registry = registryOf();
-    this.#registry.add(this, holding);
+    this.#lease = this.#registry.take(kind, memory.byteLength, from);
+    this.#address = from.block?.address ?? 0;
   }
 
   /** How often tensors over it were written to: whoever remembers a value of it can tell whether it still holds. */
@@ -139,12 +184,7 @@ export class Storage {
 
   /** Whether the memory was given back, so that others may be using it. */
   get isReturned(): boolean {
-    return this.#holding.returned;
-  }
-
-  /** Whether a program can change the elements without anyone here knowing. */
-  get isShared(): boolean {
-    return this.#holding.kind === 'shared';
+    return this.#lease === undefined;
   }
 
   /** Another tensor holds it. */
@@ -156,7 +196,9 @@ export class Storage {
   release(): void {
     this.#owners -= 1;
     invariant(this.#owners >= 0, 'a storage was released more often than retained');
-    if (this.#owners === 0) this.#registry.giveBack(this.#holding);
+    if (this.#owners > 0 || this.#lease === undefined) return;
+    this.#registry.giveBack(this.#lease);
+    this.#lease = undefined;
   }
 
   /** Elements from `offset` to before `end`, for reading: where they lie, or a copy of what a device holds now. */
@@ -189,13 +231,19 @@ export class Storage {
 
   /** Where it lies for native code. */
   get address(): number {
-    const { block } = this.#holding;
-    if (block !== undefined && block.address !== 0) return block.address;
+    if (this.#address !== 0 && this.#isInPlace()) return this.#address;
     const provider = processState.storageProvider;
     if (provider?.addressOf === undefined) {
       throw badArgument('address', 'there is no native memory here', 'set a storage provider with addressOf first');
     }
-    return provider.addressOf(this.elements('u8'));
+    this.#address = provider.addressOf(this.elements('u8'));
+    this.#bufferLength = this.buffer.byteLength;
+    return this.#address;
+  }
+
+  /** Memory of a block stays where it is; that of a buffer does until somebody transfers it, which leaves the buffer empty. */
+  #isInPlace(): boolean {
+    return this.#bufferLength === 0 || this.buffer.byteLength === this.#bufferLength;
   }
 }
 
@@ -214,22 +262,14 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
   }
   try {
     const buffer = new ArrayBuffer(bytes);
-    return new Storage({ buffer, byteOffset: 0, byteLength: bytes }, hold('heap', bytes));
+    return new Storage({ buffer, byteOffset: 0, byteLength: bytes }, 'heap');
   } catch (cause) {
     throw outOfMemory(bytes, cause);
   }
 }
 
-const hold = (kind: Kind, bytes: number): Holding => ({
-  kind,
-  bytes,
-  block: undefined,
-  pool: undefined,
-  returned: false,
-});
-
 const storageOf = (block: Block, bytes: number, pool: StoragePool): Storage =>
-  new Storage({ buffer: block.buffer, byteOffset: 0, byteLength: bytes }, { ...hold('pooled', bytes), block, pool });
+  new Storage({ buffer: block.buffer, byteOffset: 0, byteLength: bytes }, 'pooled', { block, pool });
 
 /** A block that native code filled becomes a tensor's storage. */
 export function adoptBlock(block: Block, bytes: number): Storage {
@@ -243,12 +283,12 @@ export function allocateOn(device: OtherDevice, bytes: number): Storage {
   const pool = openDevice(device);
   const block = pool.acquire(bytes);
   const memory = { buffer: block.buffer, byteOffset: 0, byteLength: bytes, device };
-  return new Storage(memory, { ...hold('device', bytes), block, pool });
+  return new Storage(memory, 'device', { block, pool });
 }
 
 /** The user's own memory. */
 export const shareMemory = (memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }): Storage =>
-  new Storage(memory, hold('shared', memory.byteLength));
+  new Storage(memory, 'shared');
 
 /** A block of the provider's pool, for the compiler: outputs and workspaces. */
 export function acquireBlock(bytes: number): Block {

@@ -3,7 +3,6 @@
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
 import type { DType } from '@tsinductor/base';
 import type { DataDependentMethods } from './data-dependent.ts';
-import type { Block } from '@tsinductor/runtime';
 import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
 import type { ElementArray, ElementValue } from './element-array.ts';
@@ -15,7 +14,6 @@ import { formatTensor } from './print.ts';
 import { processState } from './process-state.ts';
 import type { RandomMethods } from './random.ts';
 import type { Placed, Recorded } from './recorder.ts';
-import { adoptBlock } from './storage.ts';
 import type { Storage } from './storage.ts';
 import type { DeviceMethods } from './transfer.ts';
 import type { SubscriptMethods } from './subscript.ts';
@@ -237,17 +235,4 @@ function elementsAt({ dtype }: Tensor, { storage, layout }: Placed): ElementArra
   const source = storage.read(dtype, offset, reach(layout));
   copyElements(source, { ...layout, offset: 0 }, { elements, layout: rowMajorLayout(layout.shape) });
   return elements;
-}
-
-/** A tensor over a block of the storage provider's pool, which it owns from now on: for outputs of compiled code. */
-export function tensorFromBlock(
-  block: Block,
-  {
-    dtype,
-    shape,
-    strides,
-  }: { readonly dtype: DType; readonly shape: readonly number[]; readonly strides: readonly number[] },
-): Tensor {
-  const layout: Layout = { shape, strides, offset: 0 };
-  return placedTensor(dtype, adoptBlock(block, byteSize(dtype, reach(layout))), layout);
 }
