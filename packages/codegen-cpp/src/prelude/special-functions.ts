@@ -106,14 +106,19 @@ export function checkFunction(type: ValueType, isa: Isa): Definition {
   }
   const parameters = `${text} x, i64 extent, i64 count, int site, int *status`;
   const isRegister = isa === 'avx512' && type.dtype === 'i64' && type.lanes === 8;
-  // As numbers without a sign those below 0 are above every extent: one comparison, whose answer stays in a mask register.
+  // As numbers without a sign those below 0 are above every extent: one comparison, whose answer is hardly ever that there are
+  // such. Only then are they wrapped and compared again.
+  const compare = `__asm__("vpcmpnltuq %2, %1, %0" : "=Yk"(outside) : "v"(x), "v"(${text}{} + extent));`;
   const body = isRegister
     ? [
-        'x += (x >> 63) & extent;',
-        'unsigned long inside;',
-        `__asm__("vpcmpltuq %2, %1, %0" : "=Yk"(inside) : "v"(x), "v"(${text}{} + extent));`,
-        `if ((~inside & (~0ul >> (64 - count))) != 0) ${flag}`,
-        '__asm__("vmovdqa64 %1, %0%{%2%}%{z%}" : "=v"(x) : "v"(x), "Yk"(inside));',
+        'unsigned long outside;',
+        compare,
+        'if (__builtin_expect(outside != 0, 0)) {',
+        '  x += (x >> 63) & extent;',
+        `  ${compare}`,
+        `  if ((outside & (~0ul >> (64 - count))) != 0) ${flag}`,
+        '  __asm__("vmovdqa64 %1, %0%{%2%}%{z%}" : "=v"(x) : "v"(x), "Yk"(outside ^ 0xff));',
+        '}',
         'return x;',
       ]
     : [
