@@ -159,6 +159,16 @@ describe('refusals', () => {
     expect(() => compiled(arange(5), tensor([4, 7]))).toThrow(expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' }));
   });
 
+  test.each([1, 8, 9])('%i indices into a dim without elements are the same error', (count) => {
+    const index = zeros([count], { dtype: 'i64' });
+    const outOfRange = expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' });
+    const select = compile((x: Tensor, at: Tensor) => x.indexSelect(0, at));
+    const gather = compile((x: Tensor, at: Tensor) => x.gather(0, at));
+    for (const shape of [[0], [0, 3], [0, 30_000_000]]) expect(() => select(zeros(shape), index)).toThrow(outOfRange);
+    expect(() => gather(zeros([0]), index)).toThrow(outOfRange);
+    expect(select(zeros([0, 3]), zeros([0], { dtype: 'i64' })).shape).toEqual([0, 3]);
+  });
+
   test('hostile names reach neither code nor paths', () => {
     const name = '*/ #include "/etc/passwd" \n../../x$(touch y)"\u202e??/';
     const compiled = compile((x: Tensor) => x.add(1), { name });

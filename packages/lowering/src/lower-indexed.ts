@@ -53,18 +53,20 @@ function wrapped(body: BodyBuilder, index: ScalarId, extent: Index): ScalarId {
 
 /**
  * A load that is made where the checks hold: it keeps those alive that its address does not need, because the axis has at
- * most one element, or all its elements are the same memory.
+ * most one element, or all its elements are the same memory. Of a value without elements nothing is ever read: no index into it
+ * is in range, and what a failed check gives, 0, is not an element of it either.
  */
 function guardedLoad(
   body: BodyBuilder,
-  { buffer, dtype }: View,
+  { axes, buffer, dtype }: View,
   { at: place, checks }: { readonly at: Index; readonly checks: readonly ScalarId[] },
 ): ScalarId {
+  const isEmpty = axes.some(({ extent }) => extent.kind === 'int' && extent.value === 0);
   const needed = freeIndirects(place);
-  const lost = checks.filter((check) => !needed.has(check));
+  const lost = isEmpty ? checks : checks.filter((check) => !needed.has(check));
   if (lost.length === 0) return body.load(buffer, dtype, place);
   const zero = body.constant(0, 'i64');
-  const guards = lost.map((check) => body.apply('ge', [check, zero]));
+  const guards = lost.map((check) => body.apply(isEmpty ? 'lt' : 'ge', [check, zero]));
   return body.load(buffer, dtype, place, {
     mask: guards.reduce((all, guard) => body.apply('logicalAnd', [all, guard])),
   });
