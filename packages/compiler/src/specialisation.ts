@@ -34,7 +34,7 @@ export class Specialisation {
   readonly #self: { this: unknown } = { this: undefined };
   readonly #slots: unknown[] = [this.#self];
   readonly #leaves: Tensor[];
-  /** The results are the graph's outputs, each once and in their order. */
+  /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
   readonly #areOutputs: boolean;
 
   constructor(traced: TracedCall, how: { executable: Executable; backend: Backend; owner: object | undefined }) {
@@ -103,8 +103,10 @@ export class Specialisation {
   }
 
   run(inputs: readonly Tensor[]): unknown {
+    const { results, template } = this.#traced;
     const outputs = this.executable.run(inputs);
-    return putTogether(this.#traced.template, this.#areOutputs ? outputs : this.#resultsOf(inputs, outputs));
+    const areResults = this.#areOutputs && outputs.length === results.length;
+    return putTogether(template, areResults ? outputs : this.#resultsOf(inputs, outputs));
   }
 
   #resultsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): readonly Tensor[] {

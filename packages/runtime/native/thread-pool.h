@@ -41,7 +41,7 @@ struct Job {
   long total;
   long piece;
   uint32_t pieces;
-  uint32_t shares;  // no more than threads
+  uint32_t shares;  // no more than threads, nor than pieces
   /** The first piece of a share; that behind the last one, for the number of shares. */
   uint32_t first(uint32_t share) const { return static_cast<uint32_t>(static_cast<uint64_t>(pieces) * share / shares); }
 };
@@ -186,7 +186,8 @@ inline void parallel(Body body, void *context, long total, long grain) {
   const long grains = total / grain + (total % grain != 0);
   const long piece = pieceLength(grains, grain, threads);
   const uint32_t pieces = static_cast<uint32_t>(total / piece + (total % piece != 0));
-  job = Job{body, context, total, piece, pieces, grains > shortJob * threads ? 1u : static_cast<uint32_t>(threads)};
+  const uint32_t most = grains > shortJob * threads ? 1 : static_cast<uint32_t>(threads);
+  job = Job{body, context, total, piece, pieces, pieces < most ? pieces : most};
   finished.store(0);
   const uint64_t number = static_cast<uint64_t>(++jobs) << 32;
   for (uint32_t share = 0; share < job.shares; share++) {
