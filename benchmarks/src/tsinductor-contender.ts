@@ -118,10 +118,13 @@ function stridesNote(results: readonly Tensor[]): readonly string[] {
 
 const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
 
-/** Compiles, calls once, and hands out a call that frees the results of the call before it. */
-function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: readonly Tensor[]): Runnable {
-  const inputs = given.map((input) => input.to(device));
+/**
+ * Compiles, calls once, and hands out a call that frees the results of the call before it. Inputs are made after `compile`, as in
+ * a program that compiles its functions where it defines them.
+ */
+function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: () => readonly Tensor[]): Runnable {
   const compiled = compile(fn, options);
+  const inputs = given().map((input) => input.to(device));
   const begin = performance.now();
   let results = asList(compiled(...inputs));
   wait();
@@ -149,8 +152,10 @@ function operationOf({ op, params }: PrepareRequest): Operation | undefined {
 function prepareOperation(request: PrepareRequest): Runnable | undefined {
   const operation = operationOf(request);
   if (operation === undefined) return undefined;
-  const inputs = inputsOf(request).map((values, i) => tensor(values).reshape([...(operation.shapes[i] ?? [])]));
-  return runnable(operation, operation.convert?.(inputs) ?? inputs);
+  return runnable(operation, () => {
+    const inputs = inputsOf(request).map((values, i) => tensor(values).reshape([...(operation.shapes[i] ?? [])]));
+    return operation.convert?.(inputs) ?? inputs;
+  });
 }
 
 // Eager execution is exact but slow: above this many elements only the compiled result's shape would be worth the wait.
@@ -160,7 +165,7 @@ async function prepareFile(file: string, index: number): Promise<Runnable | unde
   const workload = (await importWorkloads(file))[index];
   if (workload === undefined) return undefined;
   const inputs = workload.inputs();
-  const ready = runnable(workload, inputs);
+  const ready = runnable(workload, () => inputs);
   const elements = inputs.reduce((sum, input) => sum + input.numel, 0);
   const expected = elements > comparableElements ? [] : asList(workload.fn(...inputs));
   const disagreement = await firstDifference(expected, ready);
