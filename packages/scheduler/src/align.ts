@@ -2,7 +2,7 @@
 // differ, and identified one with one. So a value of shape [6] meets one of shape [2, 3], and a transposed one meets its
 // original, without anything being said about shapes.
 import { at } from '@tsinductor/base';
-import { add, axisIndex, coefficientOf, equal, int, multiply } from '@tsinductor/ir';
+import { add, axisIndex, denseSteps, equal, int, linearForm, multiply } from '@tsinductor/ir';
 import type { Axis, Index } from '@tsinductor/ir';
 import { exactQuotient } from './normalize-axes.ts';
 
@@ -17,23 +17,10 @@ export interface Alignment {
 
 /** The axes that `index` runs through like an array in some order, outermost first; undefined where it has gaps. */
 export function denseAxes(index: Index, axes: readonly Axis[]): readonly Axis[] | undefined {
-  let left = axes.flatMap((axis) => {
-    const stride = coefficientOf(index, axis);
-    return stride === undefined || !isZero(stride) ? [{ axis, stride }] : [];
-  });
-  const inner: Axis[] = [];
-  let reach: Index = int(1);
-  let total: Index = int(0);
-  while (left.length > 0) {
-    const stride = reach;
-    const next = left.find((step) => step.stride !== undefined && equal(step.stride, stride));
-    if (next === undefined) return undefined;
-    inner.push(next.axis);
-    total = add(total, multiply(axisIndex(next.axis), stride));
-    reach = multiply(stride, next.axis.extent);
-    left = left.filter((step) => step !== next);
-  }
-  return equal(total, index) ? inner.reverse() : undefined;
+  const linear = linearForm(index, axes);
+  if (linear === undefined || !isZero(linear.rest)) return undefined;
+  const used = axes.flatMap(({ name }) => linear.steps.get(name) ?? []);
+  return denseSteps(used)?.map(({ axis }) => axis);
 }
 
 const isZero = (index: Index): boolean => index.kind === 'int' && index.value === 0;

@@ -8,7 +8,7 @@ import { axisIndex, equal, producingPoint } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitList, splitMap } from './align.ts';
 import type { Alignment, FreshAxis, Splits } from './align.ts';
-import { bodyReads, isUnit, loopsOf, namesOf, overOf, reindex, resultAxes } from './node-access.ts';
+import { bodyReads, hasAxis, isUnit, loopsOf, overOf, reindex, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
 
 export interface Cluster {
@@ -158,8 +158,8 @@ export function reorders(before: Cluster, after: Cluster): boolean {
 
 /** The loops that both can have outermost. */
 function sharedOuter(left: OuterLoops, right: OuterLoops): Outcome<readonly Axis[]> {
-  const [a, b] = [namesOf(left.outer), namesOf(right.outer)];
-  const [aInB, bInA] = [left.outer.every((axis) => b.has(axis.name)), right.outer.every((axis) => a.has(axis.name))];
+  const aInB = left.outer.every((axis) => hasAxis(right.outer, axis));
+  const bInA = right.outer.every((axis) => hasAxis(left.outer, axis));
   if (aInB && bInA) return success(right.outer);
   if (aInB && right.elementwise) return success(left.outer);
   if (bInA && left.elementwise) return success(right.outer);
@@ -170,11 +170,11 @@ function sharedOuter(left: OuterLoops, right: OuterLoops): Outcome<readonly Axis
 
 /** A member with the cluster's outer loops first. */
 export function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
+  if (node.kind === 'contract' || outer.every(({ name }, place) => node.axes[place]?.name === name)) return { position, node }; // prettier-ignore
   const own = new Map(node.axes.map((axis) => [axis.name, axis]));
   const first = outer.flatMap(({ name }) => own.get(name) ?? []);
-  const names = namesOf(first);
-  const axes = [...first, ...node.axes.filter((axis) => !names.has(axis.name))];
-  return { position, node: node.kind === 'contract' ? node : { ...node, axes } };
+  const axes = [...first, ...node.axes.filter((axis) => !hasAxis(first, axis))];
+  return { position, node: { ...node, axes } };
 }
 
 /** The value that is used in another iteration than that which makes it, if there is one between the two sides. */

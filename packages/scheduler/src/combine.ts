@@ -13,7 +13,7 @@ import { isEmptyAxis } from './empty-nodes.ts';
 import type { Facts } from './facts.ts';
 import { describeTimes } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
-import { bodiesOf, buffersRead, loopsOf } from './node-access.ts';
+import { bodiesOf, loopsOf } from './node-access.ts';
 import { makersOf } from './order-groups.ts';
 
 /** A cluster that touches larger temporaries stays alone: together, more of them would live at a time. */
@@ -24,10 +24,8 @@ export interface Combined {
   readonly decisions: readonly Decision[];
 }
 
-/** A cluster with what decides on its company. */
+/** What decides on the company of a cluster. */
 interface Candidate {
-  readonly cluster: Cluster;
-  readonly level: number;
   /** What it computes, whatever the buffers and sizes are. */
   readonly signature: string;
   readonly size: string;
@@ -36,6 +34,8 @@ interface Candidate {
 }
 
 interface Combination {
+  readonly clusters: Cluster[];
+  /** The same, where others may join them. */
   readonly members: Candidate[];
   readonly buffers: Set<BufferId>;
 }
@@ -53,8 +53,8 @@ export function combineClusters(
 ): Combined {
   const measured = new Map<Combination, string>();
   const rejected: Decision[] = [];
-  const isFaster = (combination: Combination, { cluster }: Candidate): boolean => {
-    const before = clustersOf(combination);
+  const isFaster = (combination: Combination, cluster: Cluster): boolean => {
+    const { clusters: before } = combination;
     const times = trial?.compare([[...before, cluster]], [before, [cluster]]);
     if (times === undefined) return true;
     const reason = describeTimes(times);
@@ -66,24 +66,33 @@ export function combineClusters(
   const open = new Map<string, Combination[]>();
   const combinations: Combination[] = [];
   for (const [position, cluster] of clusters.entries()) {
-    const candidate = candidateOf(cluster, at(levels, position));
-    const keys = mayCombine(candidate, facts) ? [`${String(candidate.level)} ${candidate.signature}`, String(candidate.level)] : []; // prettier-ignore
+    const alone: Combination = { clusters: [cluster], members: [], buffers: buffersOf(cluster, facts) };
+    const candidate = mayCombine(alone, facts) ? candidateOf(cluster, alone.buffers) : undefined;
+    if (candidate === undefined) {
+      combinations.push(alone);
+      continue;
+    }
+    const level = String(at(levels, position));
+    const keys = [`${level} ${candidate.signature}`, level];
     const joined = [...new Set(keys.flatMap((key) => open.get(key) ?? []))].find(
       (combination) =>
-        choices.refuseCombination(describe(combination, candidate)) === undefined && isFaster(combination, candidate),
+        choices.refuseCombination(describe(combination, candidate)) === undefined && isFaster(combination, cluster),
     );
-    const combination = joined ?? { members: [], buffers: new Set<BufferId>() };
-    combination.members.push(candidate);
-    for (const buffer of candidate.buffers) combination.buffers.add(buffer);
-    if (joined !== undefined) continue;
-    combinations.push(combination);
-    for (const key of keys) open.set(key, [combination, ...(open.get(key) ?? [])].slice(0, OPEN));
+    if (joined === undefined) {
+      alone.members.push(candidate);
+      combinations.push(alone);
+      for (const key of keys) open.set(key, [alone, ...(open.get(key) ?? [])].slice(0, OPEN));
+    } else {
+      joined.clusters.push(cluster);
+      joined.members.push(candidate);
+      for (const buffer of candidate.buffers) joined.buffers.add(buffer);
+    }
   }
   const combined = combinations.filter(({ members }) => members.length > 1);
   return {
-    combinations: combinations.map(clustersOf),
+    combinations: combinations.map((combination) => combination.clusters),
     decisions: [
-      ...combined.map((all) => decision(clustersOf(all), { facts, note: measured.get(all) ?? '' })),
+      ...combined.map((all) => decision(all.clusters, { facts, note: measured.get(all) ?? '' })),
       ...rejected,
     ],
   };
@@ -91,8 +100,6 @@ export function combineClusters(
 
 /** Combinations that are tried for a cluster: full ones are behind them. */
 const OPEN = 4;
-
-const clustersOf = ({ members }: Combination): readonly Cluster[] => members.map(({ cluster }) => cluster);
 
 interface Telling {
   readonly facts: Facts;
@@ -114,21 +121,28 @@ function levelsOf(clusters: readonly Cluster[], facts: Facts): readonly number[]
   const levels = new Map<Cluster, number>();
   return clusters.map((cluster) => {
     let level = 0;
-    for (const maker of makersOf(cluster, owner, facts)) level = Math.max(level, 1 + (levels.get(maker) ?? 0));
+    for (const maker of makersOf([cluster], owner, facts)) level = Math.max(level, 1 + (levels.get(maker) ?? 0));
     levels.set(cluster, level);
     return level;
   });
 }
 
-function candidateOf(cluster: Cluster, level: number): Candidate {
+function buffersOf({ nodes }: Cluster, facts: Facts): Set<BufferId> {
+  const buffers = new Set<BufferId>();
+  for (const { node, position } of nodes) {
+    for (const buffer of node.outs) buffers.add(buffer);
+    for (const buffer of facts.reads(position)) buffers.add(buffer);
+  }
+  return buffers;
+}
+
+function candidateOf(cluster: Cluster, buffers: ReadonlySet<BufferId>): Candidate {
   const nodes = cluster.nodes.map(({ node }) => node);
   return {
-    cluster,
-    level,
+    buffers,
     signature: nodes.map(signatureOf).join('; '),
     size: nodes.map((node) => printIndex(product(loopsOf(node).map((axis) => axis.extent)))).join(' '),
     isSymbolic: nodes.some((node) => loopsOf(node).some(({ extent }) => extent.kind !== 'int')),
-    buffers: new Set(nodes.flatMap((node) => [...node.outs, ...buffersRead(node)])),
   };
 }
 
@@ -141,9 +155,9 @@ function signatureOf(node: LoopNode): string {
   return `${node.kind} ${operations.join(' | ')}`;
 }
 
-function mayCombine({ cluster, buffers }: Candidate, facts: Facts): boolean {
-  const isPlain = cluster.nodes.every(
-    ({ node }) => node.kind !== 'contract' && node.kind !== 'scatter' && !loopsOf(node).some(isEmptyAxis),
+function mayCombine({ clusters, buffers }: Combination, facts: Facts): boolean {
+  const isPlain = clusters.every(({ nodes }) =>
+    nodes.every(({ node }) => node.kind !== 'contract' && node.kind !== 'scatter' && !loopsOf(node).some(isEmptyAxis)),
   );
   return isPlain && [...buffers].every((buffer) => isSmall(buffer, facts));
 }

@@ -11,7 +11,7 @@ import { denseAxes } from './align.ts';
 import { pointOf } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
 import type { Facts } from './facts.ts';
-import { buffersRead, namesOf, resultAxes } from './node-access.ts';
+import { buffersRead, hasAxis, resultAxes } from './node-access.ts';
 import type { Stage } from './stages.ts';
 
 /** A row of scratch has at most this many bytes. */
@@ -61,14 +61,14 @@ interface Row {
 
 /** The outer loops row by row, then the inner ones; undefined where rows are contiguous already, too long, or have gaps. */
 function compactWrite(node: LoopNode, write: Index, { outer, dtype }: Row): Index | undefined {
-  const names = namesOf(outer);
   const axes = resultAxes(node);
-  const inner = axes.filter((axis) => !names.has(axis.name));
+  const inner = axes.filter((axis) => !hasAxis(outer, axis));
+  if (inner.length === 0) return undefined;
   const row = substitute(write, new Map(outer.map((axis) => [axis.name, int(0)])));
   const isRow = denseAxes(row, inner)?.length === inner.length;
-  if (inner.length === 0 || isRow || !fitsRow(product(inner.map((axis) => axis.extent)), dtype)) return undefined;
+  if (isRow || !fitsRow(product(inner.map((axis) => axis.extent)), dtype)) return undefined;
   if (denseAxes(write, axes)?.length !== axes.length) return undefined;
-  const ordered = [...outer.filter((axis) => axes.some(({ name }) => name === axis.name)), ...inner];
+  const ordered = [...outer.filter((axis) => hasAxis(axes, axis)), ...inner];
   return ordered.reduce<Index>((place, axis) => add(multiply(place, axis.extent), axisIndex(axis)), int(0));
 }
 

@@ -1,5 +1,5 @@
 // Who writes and who reads each buffer of a program: the data dependences that every step decides on.
-import { get } from '@tsinductor/base';
+import { at, get } from '@tsinductor/base';
 import type { BufferDecl, BufferId, LoopNode, LoopProgram } from '@tsinductor/ir';
 import { buffersRead } from './node-access.ts';
 
@@ -9,6 +9,8 @@ export interface Facts {
   /** Positions in `nodes` of the nodes that write (read) a buffer, ascending. */
   writers(buffer: BufferId): readonly number[];
   readers(buffer: BufferId): readonly number[];
+  /** Every buffer that the node at a position reads, once. */
+  reads(position: number): readonly BufferId[];
   /** How a node is called in decisions: the name of its first buffer. */
   nameOf(node: LoopNode): string;
 }
@@ -17,7 +19,6 @@ const none: readonly number[] = [];
 
 /** The facts about `nodes`, which use the program's buffers. */
 export function factsOf(program: LoopProgram, nodes: readonly LoopNode[]): Facts {
-  const decls = new Map(program.buffers.map((decl) => [decl.id, decl]));
   const writers = new Map<BufferId, number[]>();
   const readers = new Map<BufferId, number[]>();
   const note = (into: Map<BufferId, number[]>, buffer: BufferId, position: number): void => {
@@ -25,15 +26,28 @@ export function factsOf(program: LoopProgram, nodes: readonly LoopNode[]): Facts
     if (known === undefined) into.set(buffer, [position]);
     else known.push(position);
   };
+  const reads = nodes.map(buffersRead);
   nodes.forEach((node, position) => {
     for (const buffer of node.outs) note(writers, buffer, position);
-    for (const buffer of buffersRead(node)) note(readers, buffer, position);
+    for (const buffer of at(reads, position)) note(readers, buffer, position);
   });
+  return {
+    ...declarationsOf(program),
+    writers: (buffer) => writers.get(buffer) ?? none,
+    readers: (buffer) => readers.get(buffer) ?? none,
+    reads: (position) => at(reads, position),
+  };
+}
+
+/** The same facts where the program declares its buffers otherwise. */
+export const redeclared = (facts: Facts, program: LoopProgram): Facts =>
+  program === facts.program ? facts : { ...facts, ...declarationsOf(program) };
+
+function declarationsOf(program: LoopProgram): Pick<Facts, 'program' | 'decl' | 'nameOf'> {
+  const decls = new Map(program.buffers.map((decl) => [decl.id, decl]));
   return {
     program,
     decl: (buffer) => get(decls, buffer),
-    writers: (buffer) => writers.get(buffer) ?? none,
-    readers: (buffer) => readers.get(buffer) ?? none,
     nameOf: (node) => node.outs.map((out) => get(decls, out).name).join('+'),
   };
 }

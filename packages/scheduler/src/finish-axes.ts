@@ -31,7 +31,8 @@ function joinNeighbours(shaped: Shaped): Shaped {
   if (nodes.some((node) => node.kind === 'contract' || node.kind === 'scan')) return shaped;
   // What is shorter than its loops keeps its lengths.
   if (nodes.some((node) => isShorter(node, shaped.cluster))) return shaped;
-  const lists = [shaped.cluster.outer, ...runsOf(shaped.stages)];
+  const lists = [shaped.cluster.outer, ...runsOf(shaped.stages)].filter((list) => list.length > 1);
+  if (lists.length === 0) return shaped;
   const indexes = nodes.flatMap(indexesOf);
   return lists.reduce((current, list) => joinOne(current, list, indexes), shaped);
 }
@@ -51,7 +52,7 @@ function runsOf(stages: readonly Stage[]): readonly (readonly Axis[])[] {
       for (const axis of run) owners.set(axis.name, (owners.get(axis.name) ?? new Set()).add(key));
     }
   }
-  return [...lists.values()].filter((run) => run.length > 1 && run.every((axis) => owners.get(axis.name)?.size === 1));
+  return [...lists.values()].filter((run) => run.every((axis) => owners.get(axis.name)?.size === 1));
 }
 
 function joinOne(shaped: Shaped, list: readonly Axis[], indexes: readonly Index[]): Shaped {

@@ -36,8 +36,8 @@ export interface FusionOptions {
 export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: FusionOptions): Fused {
   const fusion = new Fusion(nodes, facts, options);
   if (options.config.epilogueFusionFirst) fusion.joinEpilogues();
-  nodes.forEach((node, position) => {
-    fusion.joinMakers(node, position);
+  nodes.forEach((_, position) => {
+    fusion.joinMakers(position);
   });
   for (const { id } of facts.program.buffers) fusion.joinReaders(id);
   if (options.config.aggressiveFusion) fusion.joinEqualLoops();
@@ -76,9 +76,9 @@ class Fusion {
     this.#paths = new DependencePaths({ nodes, facts, clusterAt: (position) => at(this.#clusters, position) });
   }
 
-  /** Joins the node's cluster with those that make what it reads. */
-  joinMakers(node: LoopNode, position: number): void {
-    const made = buffersRead(node).filter((buffer) => this.#facts.writers(buffer).length > 0);
+  /** Joins the cluster of the node at a position with those that make what it reads. */
+  joinMakers(position: number): void {
+    const made = this.#facts.reads(position).filter((buffer) => this.#facts.writers(buffer).length > 0);
     for (const buffer of this.#bySize(made)) {
       for (const left of this.#facts.writers(buffer)) this.#tryFlow({ left, right: position }, buffer);
     }

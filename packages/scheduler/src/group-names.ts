@@ -14,8 +14,14 @@ export function groupNaming({ kernelNameMaxOps, cpp }: Config, facts: Facts): Gr
     cpp.descriptiveNames === 'inductor_node'
       ? [facts.nameOf(node).replace(/_\d+(?=\+|$)/g, '')]
       : node.origins.map(({ op }) => op);
+  const spelt = new Map<string, string>();
+  const spell = (word: string): string => {
+    const known = spelt.get(word) ?? snakeCase(word);
+    spelt.set(word, known);
+    return known;
+  };
   return (nodes) => {
-    const ops = [...new Set(nodes.flatMap(wordsOf).map(snakeCase))].slice(0, kernelNameMaxOps);
+    const ops = [...new Set(nodes.flatMap(wordsOf).map(spell))].slice(0, kernelNameMaxOps);
     const whole = [...(ops.length > 1 || nodes.length > 1 ? ['fused'] : []), ...ops].join('_');
     return shorten(/^[a-z]/.test(whole) ? whole : `kernel_${whole}`);
   };

@@ -8,7 +8,6 @@ import {
   freeIndirects,
   int,
   loadsOf,
-  producingPoint,
   scalarOperands,
   subtract,
 } from '@tsinductor/ir';
@@ -78,7 +77,7 @@ export interface Candidate {
   readonly readers: readonly LoopNode[];
 }
 
-/** Why a producer's value cannot stand in the place of the loads of its buffer; undefined: it can. */
+/** Why a producer's value cannot stand in the place of the loads of its buffer; undefined: it can, if its write is dense. */
 export function cannotInline({ producer, buffer, readers }: Candidate): string | undefined {
   if (producer.axes.some(isEmptyAxis)) return 'it is empty';
   for (const reader of readers) {
@@ -90,11 +89,7 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
       return 'a reduction reads it apart from its elements';
     }
   }
-  const [write, ...others] = producer.writes;
-  if (write === undefined || others.length > 0) return 'it has several results';
-  return producingPoint({ axes: producer.axes, write }, int(0)) === undefined
-    ? 'its elements are not written in a dense order'
-    : undefined;
+  return producer.writes.length === 1 ? undefined : 'it has several results';
 }
 
 /** Whether it pays to compute a value inside its readers, where it can be. */

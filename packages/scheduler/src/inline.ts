@@ -3,11 +3,12 @@
 // work is linear in what comes out.
 //
 // In: a program's nodes with normalised axes. Out: those that remain, and the decisions.
-import { at, dtypeInfo, get, invariant } from '@tsinductor/base';
-import { loadsOf, producingPoint, replayBody } from '@tsinductor/ir';
+import { at, dtypeInfo, get } from '@tsinductor/base';
+import { denseLayout, loadsOf, pointAt, replayBody } from '@tsinductor/ir';
 import type {
   BufferId,
   Decision,
+  DenseLayout,
   Load,
   LoopNode,
   MapNode,
@@ -19,7 +20,7 @@ import type {
 import type { Choices } from './choices.ts';
 import type { Facts } from './facts.ts';
 import { bodyCost, cannotInline, joinCosts } from './inline-policy.ts';
-import type { Cost, Verdict } from './inline-policy.ts';
+import type { Candidate, Cost } from './inline-policy.ts';
 import { maskedPoint } from './masked-point.ts';
 import { pointBody, replayWriting, withPointBody } from './node-access.ts';
 import type { Store } from './node-access.ts';
@@ -38,6 +39,8 @@ export interface Inlined {
 /** A producer that is not stored. */
 interface Taken {
   readonly node: MapNode;
+  /** How its write is inverted: at which point it computes what is read. */
+  readonly layout: DenseLayout;
 }
 
 export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, options: InlineOptions): Inlined {
@@ -53,25 +56,39 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
     if (readers.length === 0) continue;
     const bytesRead = bytesOf(cost.reads, facts);
     const candidate = { producer: node, buffer, cost, bytesRead, readers };
-    const obstacle = cannotInline(candidate);
-    const verdict: Verdict =
-      obstacle === undefined ? options.choices.inline(candidate) : { inline: false, reason: obstacle };
+    const judged = judge(candidate, options.choices);
     const names = readers.map((reader) => facts.nameOf(reader));
-    if (verdict.inline) {
-      taken.set(buffer, { node });
+    if (judged.layout !== undefined) {
+      taken.set(buffer, { node, layout: judged.layout });
       costs.set(buffer, cost);
-      decisions.push({ kind: 'inlined', producer: facts.nameOf(node), consumers: names, reason: verdict.reason });
+      decisions.push({ kind: 'inlined', producer: facts.nameOf(node), consumers: names, reason: judged.reason });
     } else {
       decisions.push({
         kind: 'rejected',
         nodes: [facts.nameOf(node), ...names],
-        reason: `not inlined: ${verdict.reason}`,
+        reason: `not inlined: ${judged.reason}`,
       });
     }
   }
   const rebuild = new Rebuilding(taken, facts, options);
   const remaining = nodes.filter((node) => !node.outs.some((out) => taken.has(out)));
   return { nodes: remaining.map((node) => rebuild.node(node)), decisions };
+}
+
+/** Why a producer is inlined or not; with the layout of its write where it is. */
+function judge(candidate: Candidate, choices: InlineOptions['choices']): Judged {
+  const obstacle = cannotInline(candidate);
+  if (obstacle !== undefined) return { reason: obstacle };
+  const { axes, writes } = candidate.producer;
+  const layout = denseLayout({ axes, write: at(writes, 0) });
+  if (layout === undefined) return { reason: 'its elements are not written in a dense order' };
+  const { inline, reason } = choices.inline(candidate);
+  return inline ? { reason, layout } : { reason };
+}
+
+interface Judged {
+  readonly reason: string;
+  readonly layout?: DenseLayout;
 }
 
 function bytesOf(buffers: ReadonlySet<BufferId>, facts: Facts): number {
@@ -120,17 +137,12 @@ class Rebuilding {
   }
 
   #valueOf(load: Load, builder: BodyBuilder): ScalarId | undefined {
-    const producer = this.#taken.get(load.buffer)?.node;
-    if (producer === undefined) return undefined;
+    const taken = this.#taken.get(load.buffer);
+    if (taken === undefined) return undefined;
+    const { node: producer, layout } = taken;
     this.#origins.push(...producer.origins);
-    const writing = { axes: producer.axes, write: at(producer.writes, 0) };
     const { mask, other } = load;
-    const map =
-      mask === undefined ? producingPoint(writing, load.at) : maskedPoint(writing, load.at, { builder, mask });
-    invariant(
-      map !== undefined,
-      `inlining of ${this.#facts.nameOf(producer)}: its write was invertible when it was judged`,
-    );
+    const map = mask === undefined ? pointAt(layout, load.at) : maskedPoint(layout, load.at, { builder, mask });
     const { results } = replayBody(
       producer.body,
       builder,

@@ -5,7 +5,7 @@ import { coefficientOf } from '@tsinductor/ir';
 import type { Axis, LoopNode } from '@tsinductor/ir';
 import { denseAxes } from './align.ts';
 import type { Cluster } from './cluster.ts';
-import { bodyReads, namesOf, resultAxes } from './node-access.ts';
+import { bodyReads, hasAxis, resultAxes } from './node-access.ts';
 
 /** A contiguous store saves this many contiguous loads. */
 const STORE_WEIGHT = 2;
@@ -16,29 +16,30 @@ export function orderLoops(cluster: Cluster): Cluster {
     node.writes.flatMap((write) => memoryOrder(cluster, denseAxes(write, resultAxes(node)))),
   );
   let best: { readonly outer: readonly Axis[]; readonly score: number } | undefined;
+  const tried = new Set<string>();
   for (const outer of candidates) {
-    const score = contiguousAccesses(cluster, at(outer, outer.length - 1));
+    const innermost = at(outer, outer.length - 1);
+    if (tried.has(innermost.name)) continue;
+    tried.add(innermost.name);
+    const score = contiguousAccesses(cluster, innermost);
     if (best === undefined || score > best.score) best = { outer, score };
   }
   if (best === undefined) return cluster;
   const { outer } = best;
-  const names = namesOf(outer);
   const nodes = cluster.nodes.map(({ node, position }) => ({
     position,
     node:
       node.kind === 'contract'
         ? node
-        : { ...node, axes: [...ownOf(node, outer), ...node.axes.filter((axis) => !names.has(axis.name))] },
+        : { ...node, axes: [...ownOf(node, outer), ...node.axes.filter((axis) => !hasAxis(outer, axis))] },
   }));
   return { ...cluster, nodes, outer };
 }
 
 /** The outer loops in the order in which a write runs through them, if it has all of them. */
 function memoryOrder(cluster: Cluster, dense: readonly Axis[] | undefined): readonly (readonly Axis[])[] {
-  const names = namesOf(cluster.outer);
-  const order = dense?.map(({ name }) => name).filter((name) => names.has(name));
-  const outer = new Map(cluster.outer.map((axis) => [axis.name, axis]));
-  return order?.length === cluster.outer.length ? [order.map((name) => get(outer, name))] : [];
+  const order = dense?.flatMap((axis) => cluster.outer.find(({ name }) => name === axis.name) ?? []);
+  return order?.length === cluster.outer.length ? [order] : [];
 }
 
 /** The loops of a node in an order of outer loops, which may be longer. */

@@ -10,11 +10,11 @@ import {
   int,
   maximum,
   minimum,
-  producingPoint,
+  pointAt,
   substitute,
   subtract,
 } from '@tsinductor/ir';
-import type { Axis, BodyBuilder, Index, Producer, Scalar, ScalarId } from '@tsinductor/ir';
+import type { Axis, BodyBuilder, DenseLayout, Index, Scalar, ScalarId } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** What a mask requires of an axis: lower <= axis < upper. */
@@ -24,16 +24,14 @@ export interface Bounds {
   readonly upper?: Index;
 }
 
-type Point = ReturnType<typeof producingPoint>;
-
-/** The point at which `producer` writes `place`, wherever `mask` holds. */
+/** The point at which a producer writes `place`, wherever `mask` holds. */
 export function maskedPoint(
-  producer: Pick<Producer, 'axes' | 'write'>,
+  producer: DenseLayout,
   place: Index,
   { builder, mask }: { readonly builder: BodyBuilder; readonly mask: ScalarId },
-): Point {
+): ReadonlyMap<string, Index> {
   const bounds = maskBounds((id) => builder.node(id), mask).filter(({ axis }) => freeAxes(place).has(axis.name));
-  if (bounds.length === 0) return producingPoint(producer, place);
+  if (bounds.length === 0) return pointAt(producer, place);
   const inside = new Map<string, Index>();
   const outside = new Map<string, Index>();
   for (const { axis, lower = int(0), upper = axis.extent } of bounds) {
@@ -41,8 +39,8 @@ export function maskedPoint(
     inside.set(axis.name, add(axisIndex(within), lower));
     outside.set(within.name, subtract(axisIndex(axis), lower));
   }
-  const point = producingPoint(producer, substitute(place, inside));
-  return point && new Map([...point].map(([name, coordinate]) => [name, substitute(coordinate, outside)]));
+  const point = pointAt(producer, substitute(place, inside));
+  return new Map([...point].map(([name, coordinate]) => [name, substitute(coordinate, outside)]));
 }
 
 /** The node of a body that has an id. */

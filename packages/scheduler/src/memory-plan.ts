@@ -55,7 +55,7 @@ export function planMemory(
     decisions: [...decisionsOf(slots, hosted, program), ...placed.decisions],
     statistics: {
       totalBytes: lifetimes.map(({ bytes }) => bytes).reduce(add, int(0)),
-      peakBefore: peakOf(lifetimesOf(program, before), program),
+      peakBefore: peakOf(before === groups ? lifetimes : lifetimesOf(program, before), program),
       peakAfter: peakOf(
         rest.map((slot) => ({ ...slot, decl: at(slot.owners, 0).decl })),
         program,

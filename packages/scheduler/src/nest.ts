@@ -7,7 +7,7 @@ import { denseAxes } from './align.ts';
 import type { Cluster } from './cluster.ts';
 import { compactRows, fitsRow } from './compact-rows.ts';
 import type { Facts } from './facts.ts';
-import { buffersRead, namesOf, overOf, resultAxes } from './node-access.ts';
+import { hasAxis, overOf, resultAxes } from './node-access.ts';
 import type { Stage } from './stages.ts';
 
 export interface Nest {
@@ -41,8 +41,8 @@ function buildTree({ outer }: Cluster, stages: readonly Stage[]): LoopTree {
 }
 
 function bandsOf(stage: Stage): readonly LoopBand[] {
-  const reduced = namesOf(stage.members.flatMap(({ node }) => overOf(node)));
-  return stage.loops.map((axis) => ({ axis, role: reduced.has(axis.name) ? 'reduction' : 'parallel' }));
+  const reduced = stage.members.flatMap(({ node }) => overOf(node));
+  return stage.loops.map((axis) => ({ axis, role: hasAxis(reduced, axis) ? 'reduction' : 'parallel' }));
 }
 
 interface Locality {
@@ -53,11 +53,11 @@ interface Locality {
 }
 
 function findLocals(stages: readonly Stage[], { cluster, facts, isPrivate }: Locality): readonly LocalBuffer[] {
-  return stages.flatMap((stage, index) =>
+  return stages.flatMap((stage) =>
     stage.members.flatMap(({ node }) =>
       node.outs.flatMap((buffer, slot): LocalBuffer[] => {
         if (!isPrivate(buffer)) return [];
-        const isPassing = isReadWithin(stages, index, buffer) || innerAxes(node, cluster.outer).length === 0;
+        const isPassing = isReadWithin(stage, buffer, facts) || innerAxes(node, cluster.outer).length === 0;
         if (isPassing) return [{ buffer, kind: 'scalar', size: int(1) }];
         return rowOf(node, slot, { cluster, facts });
       }),
@@ -66,17 +66,12 @@ function findLocals(stages: readonly Stage[], { cluster, facts, isPrivate }: Loc
 }
 
 /** The loops of a node's results inside the shared ones. */
-const innerAxes = (node: LoopNode, outer: readonly Axis[]): readonly Axis[] => {
-  const names = namesOf(outer);
-  return resultAxes(node).filter((axis) => !names.has(axis.name));
-};
+const innerAxes = (node: LoopNode, outer: readonly Axis[]): readonly Axis[] =>
+  resultAxes(node).filter((axis) => !hasAxis(outer, axis));
 
 /** Whether a map's value is only used by the stage that makes it, at the point that makes it. */
-function isReadWithin(stages: readonly Stage[], maker: number, buffer: BufferId): boolean {
-  return stages.every(
-    (stage, index) => index === maker || stage.members.every(({ node }) => !buffersRead(node).includes(buffer)),
-  );
-}
+const isReadWithin = ({ members }: Stage, buffer: BufferId, facts: Facts): boolean =>
+  facts.readers(buffer).every((reader) => members.some(({ position }) => position === reader));
 
 /** A result that a later inner loop reads: kept per outer iteration, where it is dense and small. */
 function rowOf(

@@ -6,9 +6,9 @@ import {
   BodyBuilder,
   elementsOf,
   freeIndirects,
+  hasIndirects,
   indirect,
   replayBody,
-  scalarIndexes,
   substitute,
   substituteAxes,
 } from '@tsinductor/ir';
@@ -113,7 +113,8 @@ export function wholeReads(node: LoopNode): readonly BufferId[] {
 /** Every buffer that a node reads, once. */
 export function buffersRead(node: LoopNode): readonly BufferId[] {
   const buffers = new Set(wholeReads(node));
-  for (const { buffer } of bodyReads(node)) buffers.add(buffer);
+  for (const { nodes } of bodiesOf(node))
+    for (const scalar of nodes) if (scalar.kind === 'load') buffers.add(scalar.buffer);
   return [...buffers];
 }
 
@@ -123,14 +124,25 @@ export function indexesOf(node: LoopNode): readonly Index[] {
 }
 
 /** The coordinates that its bodies compute with. */
-export const coordinatesOf = (node: LoopNode): readonly Index[] =>
-  bodiesOf(node).flatMap(({ nodes }) => nodes.flatMap((scalar) => (scalar.kind === 'index' ? [scalar.value] : [])));
+export function coordinatesOf(node: LoopNode): readonly Index[] {
+  const found: Index[] = [];
+  for (const { nodes } of bodiesOf(node))
+    for (const scalar of nodes) if (scalar.kind === 'index') found.push(scalar.value);
+  return found;
+}
 
 /** Where it reads and writes, and the extents that it checks. */
 export function placesOf(node: LoopNode): readonly Index[] {
-  const scalars = bodiesOf(node).flatMap(({ nodes }) => nodes.filter(({ kind }) => kind !== 'index'));
-  const operands = node.kind === 'contract' ? [node.a.at, node.b.at] : [];
-  return [...scalars.flatMap(scalarIndexes), ...operands, ...node.writes];
+  const found: Index[] = [];
+  for (const { nodes } of bodiesOf(node)) {
+    for (const scalar of nodes) {
+      if (scalar.kind === 'load') found.push(scalar.at);
+      else if (scalar.kind === 'check') found.push(scalar.extent);
+    }
+  }
+  if (node.kind === 'contract') found.push(node.a.at, node.b.at);
+  found.push(...node.writes);
+  return found;
 }
 
 /** New loops for a node, and what its old axes are in terms of them. */
@@ -180,22 +192,21 @@ export interface Writing {
 /** Both rebuilt together; `store` says what is stored of a result. */
 export function replayWriting({ body, writes }: Writing, replay: Replay, store: Store = (_, id) => id): Writing {
   const builder = new BodyBuilder();
-  const named = writes.flatMap((write) => [...freeIndirects(write)]);
+  const named = writes.some(hasIndirects) ? writes.flatMap((write) => [...freeIndirects(write)]) : [];
   const { results, idOf } = replayBody({ nodes: body.nodes, results: [...body.results, ...named] }, builder, replay);
   const stored = results.slice(0, body.results.length).map((id, slot) => store(builder, id, slot));
   // A check that turned out to be unnecessary leaves an index expression.
   const placed = writes.map((write) =>
     substitute(write, replay.map ?? new Map(), (value, extent) => builder.indirect(idOf(value), extent)),
   );
+  if (!placed.some(hasIndirects)) return { body: builder.finish(stored), writes: placed };
   const roots = placed.flatMap((write) => [...freeIndirects(write)]);
   const finished = builder.finish([...stored, ...roots]);
   const newId = (id: ScalarId): ScalarId => at(finished.results, stored.length + roots.indexOf(id));
   return {
     body: { nodes: finished.nodes, results: finished.results.slice(0, stored.length) },
     writes: placed.map((write) =>
-      freeIndirects(write).size === 0
-        ? write
-        : substitute(write, new Map(), (value, extent) => indirect(newId(value), extent)),
+      hasIndirects(write) ? substitute(write, new Map(), (value, extent) => indirect(newId(value), extent)) : write,
     ),
   };
 }
@@ -204,6 +215,9 @@ export type Store = (builder: BodyBuilder, id: ScalarId, slot: number) => Scalar
 
 /** Whether an extent is known to be 1. */
 export const isUnit = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 1;
+
+/** Whether one of the axes has the name of `axis`. */
+export const hasAxis = (axes: readonly Axis[], { name }: Axis): boolean => axes.some((own) => own.name === name);
 
 export const namesOf = (axes: readonly Axis[]): ReadonlySet<string> => new Set(axes.map((axis) => axis.name));
 

@@ -29,6 +29,7 @@ export const separateAxes = (node: LoopNode): LoopNode =>
 
 function dropUnitAxes(node: LoopNode): LoopNode {
   const units = loopsOf(node).filter(isUnit);
+  if (units.length === 0) return node;
   // A reduction keeps a loop, a scan its own.
   const isKept = (axis: Axis): boolean =>
     node.kind === 'scan' || (node.kind === 'reduce' && overOf(node).every(isUnit) && axis === overOf(node)[0]);
@@ -60,11 +61,14 @@ interface Split {
 }
 
 function findSplit(node: LoopNode): Split | undefined {
+  const places = placesOf(node);
+  const found = [
+    ...divisionsIn(places),
+    ...divisionsIn(coordinatesOf(node)).filter((division) => !staysWhole(division, places)),
+  ];
+  if (found.length === 0) return undefined;
   const loops = new Map(loopsOf(node).map((axis) => [axis.name, axis]));
   if (node.kind === 'scan') for (const axis of node.over) loops.delete(axis.name);
-  const places = placesOf(node);
-  const coordinates = coordinatesOf(node).flatMap(divisions);
-  const found = [...places.flatMap(divisions), ...coordinates.filter((division) => !staysWhole(division, places))];
   const known = found
     .filter(({ divisor }) => divisor.kind === 'int')
     .sort((a, b) => valueOf(a.divisor) - valueOf(b.divisor));
@@ -106,16 +110,21 @@ interface Division {
 }
 
 /** Axes that stand alone under a division, with the divisor. */
-function divisions(index: Index): Division[] {
-  const inside = indexOperands(index).flatMap(divisions);
+function divisionsIn(indexes: readonly Index[]): readonly Division[] {
+  const found: Division[] = [];
+  for (const index of indexes) addDivisions(index, found);
+  return found;
+}
+
+function addDivisions(index: Index, found: Division[]): void {
+  for (const operand of indexOperands(index)) addDivisions(operand, found);
   if (
     (index.kind === 'floorDiv' || index.kind === 'mod') &&
     index.dividend.kind === 'axis' &&
     freeAxes(index.divisor).size === 0
   ) {
-    inside.push({ axis: index.dividend.axis.name, divisor: index.divisor });
+    found.push({ axis: index.dividend.axis.name, divisor: index.divisor });
   }
-  return inside;
 }
 
 function splitAxis(node: LoopNode, { axis, outer, inner }: Split): LoopNode {
@@ -127,6 +136,7 @@ function splitAxis(node: LoopNode, { axis, outer, inner }: Split): LoopNode {
 
 /** Joins neighbours through which every access steps as through one axis. */
 function joinAxes(node: LoopNode): LoopNode {
+  if (node.axes.length < 2 && overOf(node).length < 2) return node;
   const indexes = indexesOf(node);
   const axes = joinList(node.axes, indexes);
   const over = node.kind === 'scan' ? unjoined(node.over) : joinList(overOf(node), indexes);

@@ -3,7 +3,6 @@
 import { at, invariant } from '@tsinductor/base';
 import type { Cluster } from './cluster.ts';
 import type { Facts } from './facts.ts';
-import { buffersRead } from './node-access.ts';
 import { PriorityQueue } from './priority-queue.ts';
 
 /** What runs as one kernel. */
@@ -11,13 +10,14 @@ export type Combination = readonly Cluster[];
 
 export function orderCombinations(combinations: readonly Combination[], facts: Facts): readonly Combination[] {
   const owner = ownersOf(combinations);
-  const waits = new Map(
-    combinations.map((all) => [all, new Set(all.flatMap((one) => [...makersOf(one, owner, facts)]))]),
-  );
+  const waits = new Map(combinations.map((all) => [all, makersOf(all, owner, facts)]));
   const readers = new Map<Combination, Combination[]>();
   for (const [all, makers] of waits) {
-    makers.delete(all);
-    for (const maker of makers) readers.set(maker, [...(readers.get(maker) ?? []), all]);
+    for (const maker of makers) {
+      const known = readers.get(maker);
+      if (known === undefined) readers.set(maker, [all]);
+      else known.push(all);
+    }
   }
   const ready = new PriorityQueue<Combination>((a, b) => firstOf(a) - firstOf(b));
   for (const [all, makers] of waits) if (makers.size === 0) ready.push(all);
@@ -44,17 +44,22 @@ function ownersOf(combinations: readonly Combination[]): ReadonlyMap<number, Com
   );
 }
 
-/** The owners of the nodes that make what a cluster reads, but for the cluster's own. */
-export function makersOf<Owner>(cluster: Cluster, owner: ReadonlyMap<number, Owner>, facts: Facts): Set<Owner> {
-  const own = owner.get(at(cluster.nodes, 0).position);
+/** The owners of the nodes that make what clusters read, but for that of the clusters themselves. */
+export function makersOf<Owner>(all: Combination, owner: ReadonlyMap<number, Owner>, facts: Facts): Set<Owner> {
+  const own = owner.get(firstOf(all));
   const makers = new Set<Owner>();
-  for (const { node } of cluster.nodes) {
-    for (const buffer of buffersRead(node)) {
-      for (const writer of facts.writers(buffer)) {
-        const maker = owner.get(writer);
-        if (maker !== undefined && maker !== own) makers.add(maker);
-      }
+  for (const { nodes } of all) {
+    for (const { position } of nodes) {
+      for (const buffer of facts.reads(position)) addOwners(facts.writers(buffer), owner, makers);
     }
   }
+  if (own !== undefined) makers.delete(own);
   return makers;
+}
+
+function addOwners<Owner>(positions: readonly number[], owner: ReadonlyMap<number, Owner>, owners: Set<Owner>): void {
+  for (const position of positions) {
+    const one = owner.get(position);
+    if (one !== undefined) owners.add(one);
+  }
 }

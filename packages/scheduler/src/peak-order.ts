@@ -44,6 +44,7 @@ export function orderForPeak(groups: readonly Group[], program: LoopProgram, opt
     const peak = measure(order);
     if (peak < best.peak) best = { order, peak };
   }
+  if (best.order === given) return groups;
   return best.order.map((position, id) => ({ ...at(groups, position), id }));
 }
 

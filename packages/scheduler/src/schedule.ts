@@ -8,7 +8,7 @@ import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
 import { choicesOf, passedGroups, passedNodes } from './custom-passes.ts';
 import { resolveEmptyNodes, withoutUnread } from './empty-nodes.ts';
-import { factsOf } from './facts.ts';
+import { factsOf, redeclared } from './facts.ts';
 import { fuseNodes } from './fuse.ts';
 import { FusionTrial } from './fusion-trial.ts';
 import type { Measure } from './fusion-trial.ts';
@@ -57,7 +57,7 @@ export function schedule(
   });
   const rounded = padStrides(orderCombinations(combined.combinations, dense), { facts: dense, config });
   const padded = padInPlace(rounded, { facts: dense, config });
-  const facts = factsOf(padded.program, nodes);
+  const facts = redeclared(dense, padded.program);
   const nameOf = groupNaming(config, facts);
   const before = padded.combinations.map((all, id) =>
     makeGroup(all, { facts, id, nameOf, pickOrder: config.pickLoopOrders }),

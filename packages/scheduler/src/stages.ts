@@ -6,7 +6,7 @@ import { equal } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { isAxis, isSameElement, pointOf } from './cluster.ts';
 import type { Cluster, Member } from './cluster.ts';
-import { bodyReads, loopsOf, namesOf, overOf, reindex, renaming, resultAxes } from './node-access.ts';
+import { bodyReads, hasAxis, loopsOf, namesOf, overOf, reindex, renaming, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
 
 export interface Stage {
@@ -53,10 +53,8 @@ export function placeStages(cluster: Cluster): readonly Stage[] {
 }
 
 /** The loops of a node that its cluster does not share. */
-export function innerLoops(node: LoopNode, outer: readonly Axis[]): readonly Axis[] {
-  const shared = namesOf(outer);
-  return loopsOf(node).filter((axis) => !shared.has(axis.name));
-}
+export const innerLoops = (node: LoopNode, outer: readonly Axis[]): readonly Axis[] =>
+  loopsOf(node).filter((axis) => !hasAxis(outer, axis));
 
 interface Placement {
   readonly placed: ReadonlyMap<BufferId, { readonly node: LoopNode; readonly stage: number }>;
@@ -81,10 +79,8 @@ function isWrittenHere(maker: LoopNode, read: Read): boolean {
   return point !== undefined && resultAxes(maker).every((axis) => isAxis(point, axis));
 }
 
-function sameNames(a: readonly Axis[], b: readonly Axis[]): boolean {
-  const names = namesOf(b);
-  return a.length === b.length && a.every((axis) => names.has(axis.name));
-}
+const sameNames = (a: readonly Axis[], b: readonly Axis[]): boolean =>
+  a.length === b.length && a.every((axis) => hasAxis(b, axis));
 
 /** All reductions of a stage run over the same of its loops. */
 function agreesOnReductions(open: OpenStage, node: LoopNode): boolean {
@@ -97,7 +93,7 @@ function agreesOnReductions(open: OpenStage, node: LoopNode): boolean {
 /** By name, or by place where the loops are not the same ones yet. */
 function sameReduction(a: LoopNode, b: LoopNode): boolean {
   const isSame = sameNames(overOf(a), overOf(b));
-  const isApart = overOf(b).every((axis) => !namesOf(loopsOf(a)).has(axis.name));
+  const isApart = overOf(b).every((axis) => !hasAxis(loopsOf(a), axis));
   return isSame || (isApart && overOf(a).length === overOf(b).length);
 }
 
@@ -119,6 +115,7 @@ const staysApart = (own: ReadonlySet<string>, loops: readonly Axis[], targets: r
   loops.every(({ name }, position) => !own.has(name) || !own.has(at(targets, position).name));
 
 function renameAxes(node: LoopNode, renamed: ReadonlyMap<string, Axis>): LoopNode {
+  if (renamed.size === 0) return node;
   const affected = loopsOf(node).filter((axis) => renamed.has(axis.name));
   if (affected.length === 0) return node;
   const replace = (axes: readonly Axis[]): readonly Axis[] => axes.map((axis) => renamed.get(axis.name) ?? axis);

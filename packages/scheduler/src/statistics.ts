@@ -10,7 +10,7 @@ import {
   countOperations,
   equal,
   freeAxes,
-  freeIndirects,
+  hasIndirects,
   int,
   isAtMost,
   maximum,
@@ -58,11 +58,16 @@ function statisticsOf(group: Group, { facts, needed }: Counting): GroupStatistic
     written: touchesOf(nodes.flatMap(writesOf).filter(isShared), { outer, facts }),
   }));
   const count = (kind: 'read' | 'written', mayCount: MayCount): Moved => {
-    const counted = accesses.map((nest) => [...nest[kind]].filter(([buffer]) => mayCount(buffer, nest.here)));
-    return movedBy(
-      counted.map((touches) => new Map(touches)),
-      facts,
-    );
+    const counted = new Map<BufferId, Touch[]>();
+    for (const nest of accesses) {
+      for (const [buffer, touch] of nest[kind]) {
+        if (!mayCount(buffer, nest.here)) continue;
+        const known = counted.get(buffer);
+        if (known === undefined) counted.set(buffer, [touch]);
+        else known.push(touch);
+      }
+    }
+    return movedBy(counted, facts);
   };
   const made = new Set(group.writes);
   const reads = count('read', (buffer) => !made.has(buffer));
@@ -116,18 +121,24 @@ function touchesOf(
     distinct.set(access.buffer, known);
   }
   return new Map(
-    [...distinct].map(([buffer, all]) => {
+    [...distinct].map(([buffer, places]) => {
       const { size } = facts.decl(buffer);
-      const points = (isCounted: (axis: Axis) => boolean): Index =>
-        atMost(all.map(({ at: index, loops }) => product(axesUsed(index, loops).filter(isCounted).map((axis) => axis.extent))).reduce(add, int(0)), size); // prettier-ignore
-      return [buffer, { all: points(() => true), inside: points((axis) => !outer.has(axis.name)) }];
+      let [all, inside] = [int(0), int(0)];
+      for (const { at: index, loops } of places) {
+        const used = axesUsed(index, loops);
+        all = add(all, pointsOf(used));
+        inside = add(inside, pointsOf(used.filter((axis) => !outer.has(axis.name))));
+      }
+      return [buffer, { all: atMost(all, size), inside: atMost(inside, size) }];
     }),
   );
 }
 
+const pointsOf = (loops: readonly Axis[]): Index => product(loops.map((axis) => axis.extent));
+
 /** The loops that an index runs along; one that was loaded may depend on all. */
 function axesUsed(index: Index, loops: readonly Axis[]): readonly Axis[] {
-  if (freeIndirects(index).size > 0) return loops;
+  if (hasIndirects(index)) return loops;
   const used = freeAxes(index);
   return loops.filter((axis) => used.has(axis.name));
 }
@@ -143,28 +154,27 @@ interface Moved {
 
 const nothing: Moved = { moved: int(0), least: int(0), fromMemory: int(0) };
 
-/** What nests that run one after another move together. */
-function movedBy(nests: readonly Touches[], facts: Facts): Moved {
-  const buffers = [...new Set(nests.flatMap((nest) => [...nest.keys()]))];
-  if (buffers.length === 0) return nothing;
-  const bytesOf = (buffer: BufferId, elements: Index): Index =>
-    multiply(elements, int(dtypeInfo[facts.decl(buffer).dtype].bytes));
-  const perIteration = buffers.flatMap((buffer) => nests.map((nest) => bytesOf(buffer, nest.get(buffer)?.inside ?? int(0)))); // prettier-ignore
-  const isCached = isAtMost(perIteration.reduce(maximum, int(0)), int(CACHED_BYTES));
-  let moved: Index = int(0);
-  let least: Index = int(0);
-  for (const buffer of buffers) {
-    const touched = nests.flatMap((nest) => [nest.get(buffer)].flatMap((touch) => (touch === undefined ? [] : [bytesOf(buffer, touch.all)]))); // prettier-ignore
-    const once = touched.reduce(maximum, int(0));
+/** What nests that run one after another move together; each buffer with how much of it those touch that do. */
+function movedBy(touched: ReadonlyMap<BufferId, readonly Touch[]>, facts: Facts): Moved {
+  if (touched.size === 0) return nothing;
+  let [widest, least, summed] = [int(0), int(0), int(0)];
+  for (const [buffer, touches] of touched) {
+    const bytes = int(dtypeInfo[facts.decl(buffer).dtype].bytes);
+    let once = int(0);
+    for (const { all, inside } of touches) {
+      widest = maximum(widest, multiply(inside, bytes));
+      once = maximum(once, multiply(all, bytes));
+      summed = add(summed, multiply(all, bytes));
+    }
     least = add(least, once);
-    moved = add(moved, isCached ? once : touched.reduce(add, int(0)));
   }
-  return { moved, least, fromMemory: isCached ? int(0) : moved };
+  const isCached = isAtMost(widest, int(CACHED_BYTES));
+  return { moved: isCached ? least : summed, least, fromMemory: isCached ? int(0) : summed };
 }
 
 /** Operations of the node's points: two for each product of a contraction. */
 function flopsOf(node: LoopNode): Index {
-  const points = product(loopsOf(node).map((axis) => axis.extent));
+  const points = pointsOf(loopsOf(node));
   if (node.kind === 'contract') return multiply(int(2), points);
   const body = pointBody(node);
   return body === undefined ? int(0) : multiply(int(countOperations(body)), points);

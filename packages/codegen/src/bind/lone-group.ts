@@ -2,9 +2,9 @@
 // a schedule of this group alone, in which buffers are numbered as the group comes upon them and are called by what they are
 // to it; which buffer each number stands for; and a key.
 //
-// Law: whatever can make a difference to a kernel is in that schedule, and the key is a digest of it. So groups of one key
+// Law: whatever can make a difference to a kernel is in that schedule, and the key is its text. So groups of one key
 // have one kernel, which is called with other buffers: nothing that a strategy sees tells them apart.
-import { at, get, sha256 } from '@tsinductor/base';
+import { at, get } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
 import type {
   Body,
@@ -61,7 +61,7 @@ export function loneGroup(group: Group, source: GroupSource): LoneGroup {
     return { id, name: at(names, id), dtype, ...memory };
   });
   const plans = buffers.flatMap((buffer) => placeOf(buffer, numbers, source.directory));
-  const key = sha256(JSON.stringify([lone, decls, plans, source.sizes]));
+  const key = JSON.stringify([lone, decls, plans, source.sizes]);
   const program = { buffers: decls, inputs: [], outputs: [], nodes: lone.nodes, sizes: source.sizes, sites: [] };
   const schedule = { program, groups: [lone], buffers: plans, workspaceBytes: int(0), decisions: [] };
   return { key, group: lone, schedule, buffers };

@@ -31,7 +31,8 @@ interface Split {
 const isOne = (index: Index): boolean => index.kind === 'int' && index.value === 1;
 
 function requirePositive(divisor: Index): void {
-  if (boundsOf(divisor).high < 1) throw badIndex(`division by ${JSON.stringify(divisor)}, which is not positive`);
+  const high = divisor.kind === 'int' ? divisor.value : boundsOf(divisor).high;
+  if (high < 1) throw badIndex(`division by ${JSON.stringify(divisor)}, which is not positive`);
 }
 
 /** The largest integer q with q * divisor <= dividend. */

@@ -146,7 +146,18 @@ export function subtract(a: Index, b: Index): Index {
 }
 
 /** The sum of many, ordered once. */
-export const sum = (items: readonly Index[]): Index => fromItems(mergeAll(items));
+export const sum = (items: readonly Index[]): Index => fromItems(areOrdered(items) ? items : mergeAll(items));
+
+/** Whether these are the items of a sum as they stand: a substitution mostly leaves them so. */
+function areOrdered(items: readonly Index[]): boolean {
+  let last: Index | undefined;
+  for (const item of items) {
+    if (item.kind === 'sum' || (item.kind === 'int' && item.value === 0)) return false;
+    if (last !== undefined && compareTerms(last, item) >= 0) return false;
+    last = item;
+  }
+  return true;
+}
 
 /** The items of all, halves merged. */
 function mergeAll(indexes: readonly Index[]): readonly Index[] {
@@ -171,8 +182,8 @@ export function multiply(a: Index, b: Index): Index {
 /** A multiple keeps the order of terms. */
 function scale(index: Index, by: number): Index {
   if (by === 0) return int(0);
-  const items = itemsOf(index).map((item) => withCoefficient(item, safe(coefficientOfItem(item) * by)));
-  return items.length === 1 ? at(items, 0) : { kind: 'sum', items };
+  const scaled = (item: Index): Index => withCoefficient(item, safe(coefficientOfItem(item) * by));
+  return index.kind === 'sum' ? { kind: 'sum', items: index.items.map(scaled) } : scaled(index);
 }
 
 export const product = (items: readonly Index[]): Index => items.reduce(multiply, int(1));

@@ -1,8 +1,7 @@
-// Questions about an index expression's form: what it mentions, how it depends on an axis.
+// Questions about an index expression's form: what it mentions, and where.
 import type { Axis, Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { printIndex } from '../print/print-index.ts';
-import { add, fromTerm, int, termOf } from './polynomial.ts';
 
 const none: readonly Index[] = [];
 
@@ -83,6 +82,13 @@ function addFreeIndirects(index: Index, values: Set<ScalarId>): void {
   else for (const operand of indexOperands(index)) addFreeIndirects(operand, values);
 }
 
+/** Whether a loaded value occurs. */
+export function hasIndirects(index: Index): boolean {
+  if (index.kind === 'indirect') return true;
+  for (const operand of indexOperands(index)) if (hasIndirects(operand)) return true;
+  return false;
+}
+
 /** The number that `index` is, where it is one. */
 export const constantValue = (index: Index): number | undefined => (index.kind === 'int' ? index.value : undefined);
 
@@ -90,32 +96,6 @@ function mentions(index: Index, axis: string): boolean {
   if (index.kind === 'axis') return index.axis.name === axis;
   for (const operand of indexOperands(index)) if (mentions(operand, axis)) return true;
   return false;
-}
-
-/**
- * What a step along `axis` adds, where that is the same at every point of it: the stride, 0 where the axis does not occur;
- * undefined where the axis stands inside a division, a minimum or a power.
- */
-export function coefficientOf(index: Index, axis: Axis | string): Index | undefined {
-  const name = typeof axis === 'string' ? axis : axis.name;
-  if (index.kind !== 'sum') return slopeOf(index, name);
-  let slope: Index | undefined = int(0);
-  for (const item of index.items) {
-    const own = slopeOf(item, name);
-    slope = slope && own && add(slope, own);
-  }
-  return slope;
-}
-
-/** The same of an item of a sum. */
-function slopeOf(item: Index, name: string): Index | undefined {
-  if (item.kind === 'axis') return int(item.axis.name === name ? 1 : 0);
-  if (!mentions(item, name)) return int(0);
-  const { coefficient, factors } = termOf(item);
-  const position = factors.findIndex((factor) => mentions(factor, name));
-  if (factors[position]?.kind !== 'axis') return undefined;
-  const others = factors.filter((_, other) => other !== position);
-  return others.some((factor) => mentions(factor, name)) ? undefined : fromTerm({ coefficient, factors: others });
 }
 
 /** What expressions of `axis` are divided by, in quotients and remainders, each once. */

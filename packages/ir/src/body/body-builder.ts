@@ -5,7 +5,7 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName, PointwiseOp, Term } from '@tsinductor/ops';
-import { freeIndirects } from '../arithmetic/query.ts';
+import { hasIndirects } from '../arithmetic/query.ts';
 import { indirect, int } from '../arithmetic/polynomial.ts';
 import { boundsOf, isWithin } from '../arithmetic/range.ts';
 import { substitute } from '../arithmetic/substitute.ts';
@@ -168,14 +168,15 @@ export class BodyBuilder {
   /** The body with these results, without what they do not need. */
   finish(results: readonly ScalarId[]): Body {
     const live = liveNodes({ nodes: this.#nodes, results }, []);
+    if (live.every((isLive) => isLive)) return { nodes: [...this.#nodes], results };
     const ids = new Map<ScalarId, ScalarId>();
     const renumbered = (id: ScalarId): ScalarId => ids.get(id) ?? id;
     const nodes: Scalar[] = [];
-    for (const [id, node] of this.#nodes.entries()) {
-      if (live[id] !== true) continue;
+    this.#nodes.forEach((node, id) => {
+      if (live[id] !== true) return;
       nodes.push(renumber(node, renumbered));
       ids.set(id, nodes.length - 1);
-    }
+    });
     return { nodes, results: results.map(renumbered) };
   }
 
@@ -232,9 +233,7 @@ const operandNames = (args: readonly ScalarId[]): TermBindings =>
 /** `node` with other ids for the nodes it refers to. */
 export function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar {
   const inside = (index: Index): Index =>
-    freeIndirects(index).size === 0
-      ? index
-      : substitute(index, new Map(), (value, extent) => indirect(id(value), extent));
+    hasIndirects(index) ? substitute(index, new Map(), (value, extent) => indirect(id(value), extent)) : index;
   switch (node.kind) {
     case 'constant':
     case 'carried':

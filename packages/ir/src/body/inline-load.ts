@@ -3,11 +3,11 @@
 // too, so that nothing outside a buffer is read, and `other` is chosen outside.
 import { at } from '@tsinductor/base';
 import { floorDivide, modulo } from '../arithmetic/divide.ts';
-import { equal } from '../arithmetic/order.ts';
-import { axisIndex, add, int, multiply, subtract } from '../arithmetic/polynomial.ts';
-import { coefficientOf, freeIndirects } from '../arithmetic/query.ts';
+import { denseSteps, linearForm } from '../arithmetic/linear-form.ts';
+import type { Step } from '../arithmetic/linear-form.ts';
+import { int, subtract } from '../arithmetic/polynomial.ts';
+import { hasIndirects } from '../arithmetic/query.ts';
 import { boundsOf } from '../arithmetic/range.ts';
-import { substitute } from '../arithmetic/substitute.ts';
 import type { Axis, Index } from '../index-expr.ts';
 import type { Body, BufferId, ScalarId } from '../scalar.ts';
 import type { BodyBuilder } from './body-builder.ts';
@@ -26,45 +26,41 @@ export interface Producer {
 
 /** The point at which the producer writes element `place`, or undefined where its write cannot be inverted. */
 export function producingPoint(
-  { axes, write }: Pick<Producer, 'axes' | 'write'>,
+  producer: Pick<Producer, 'axes' | 'write'>,
   place: Index,
 ): ReadonlyMap<string, Index> | undefined {
-  const layout = denseLayout(axes, write);
-  if (layout === undefined) return undefined;
+  const layout = denseLayout(producer);
+  return layout && pointAt(layout, place);
+}
+
+/** How a write that fills its buffer without gaps, like axes of an array in some order, is inverted. */
+export interface DenseLayout {
+  readonly axes: readonly Axis[];
+  readonly offset: Index;
+  /** Outermost first: each stride is the next one's stride times its extent. */
+  readonly steps: readonly Step[];
+}
+
+/** The point of the axes that writes element `place`. */
+export function pointAt({ axes, offset, steps }: DenseLayout, place: Index): ReadonlyMap<string, Index> {
   const point = new Map<string, Index>(axes.map((axis) => [axis.name, int(0)]));
-  const rest = subtract(place, layout.offset);
-  layout.steps.forEach(({ axis, stride }, position) => {
+  const rest = subtract(place, offset);
+  steps.forEach(({ axis, stride }, position) => {
     const quotient = floorDivide(rest, stride);
     point.set(axis.name, position === 0 ? quotient : modulo(quotient, axis.extent));
   });
   return point;
 }
 
-interface Layout {
-  readonly offset: Index;
-  /** Outermost first: each stride is the next one's stride times its extent. */
-  readonly steps: readonly { readonly axis: Axis; readonly stride: Index }[];
-}
-
-/** The strides of a write that fills its buffer without gaps, like axes of an array in some order. */
-function denseLayout(axes: readonly Axis[], write: Index): Layout | undefined {
-  const offset = substitute(write, new Map(axes.map((axis) => [axis.name, int(0)])));
-  if (freeIndirects(write).size > 0) return undefined;
-  let left = axes
-    .filter(({ extent }) => !(extent.kind === 'int' && extent.value <= 1))
-    .map((axis) => ({ axis, stride: coefficientOf(write, axis) }));
-  const inner: { readonly axis: Axis; readonly stride: Index }[] = [];
-  let reach: Index = int(1);
-  while (left.length > 0) {
-    const stride = reach;
-    const next = left.find((step) => step.stride !== undefined && equal(step.stride, stride));
-    if (next === undefined) return undefined;
-    inner.push({ axis: next.axis, stride });
-    reach = multiply(stride, next.axis.extent);
-    left = left.filter((step) => step !== next);
-  }
-  const affine = inner.reduce((total, { axis, stride }) => add(total, multiply(axisIndex(axis), stride)), offset);
-  return equal(affine, write) && boundsOf(offset).low >= 0 ? { offset, steps: inner.reverse() } : undefined;
+/** The layout of a producer's write; undefined where it has gaps, or elements that no point writes. */
+export function denseLayout({ axes, write }: Pick<Producer, 'axes' | 'write'>): DenseLayout | undefined {
+  const linear = hasIndirects(write) ? undefined : linearForm(write, axes);
+  if (linear === undefined || boundsOf(linear.rest).low < 0) return undefined;
+  const loops = axes.filter(({ extent }) => !(extent.kind === 'int' && extent.value <= 1));
+  const used = loops.flatMap(({ name }) => linear.steps.get(name) ?? []);
+  if (used.length !== loops.length || used.length !== linear.steps.size) return undefined;
+  const steps = denseSteps(used);
+  return steps && { axes, offset: linear.rest, steps };
 }
 
 /** `body` with the producer in place of the loads of its buffer; undefined where one cannot be replaced. */

@@ -39,9 +39,10 @@ export function replayBody(body: Body, builder: BodyBuilder, replay: Replay = {}
     substitute(index, replay.map ?? noNames, (value, extent) => builder.indirect(idOf(value), extent));
   const replayed: Replayed = { results: [], idOf, indexOf };
   const live = liveNodes(body, replay.roots);
-  for (const [id, node] of body.nodes.entries()) {
-    if (live[id] === true) ids.set(id, replayNode(node, { builder, replay, replayed }));
-  }
+  const place: Place = { builder, replay, replayed };
+  body.nodes.forEach((node, id) => {
+    if (live[id] === true) ids.set(id, replayNode(node, place));
+  });
   return { ...replayed, results: body.results.map(idOf) };
 }
 
@@ -95,7 +96,8 @@ export function substituteAxes(body: Body, map: ReadonlyMap<string, Index>): Bod
   if (map.size === 0) return body;
   const nodes = body.nodes.map((node) => withIndexes(node, map));
   if (nodes.every((node, id) => node === body.nodes[id])) return body;
-  return isRenaming(map) ? { nodes, results: body.results } : mapBody(body, { map });
+  const substituted: Body = { nodes, results: body.results };
+  return isRenaming(map) ? substituted : mapBody(substituted, {});
 }
 
 /** Whether axes become other axes, each a different one. */

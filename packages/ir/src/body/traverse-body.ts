@@ -3,7 +3,7 @@ import { at } from '@tsinductor/base';
 import { pointwise } from '@tsinductor/ops';
 import type { Index } from '../index-expr.ts';
 import type { Body, Scalar, ScalarId } from '../scalar.ts';
-import { freeIndirects } from '../arithmetic/query.ts';
+import { freeIndirects, hasIndirects } from '../arithmetic/query.ts';
 
 export type Load = Extract<Scalar, { readonly kind: 'load' }>;
 
@@ -25,28 +25,43 @@ export function scalarIndexes(node: Scalar): readonly Index[] {
   }
 }
 
-/** The nodes that a node refers to, those inside its index expressions included. */
-export function scalarOperands(node: Scalar): readonly ScalarId[] {
+/** Most expressions have none. */
+function visitIndirects(index: Index, found: (value: ScalarId) => void): void {
+  if (hasIndirects(index)) freeIndirects(index).forEach(found);
+}
+
+/** Tells of each node that a node refers to. */
+function visitOperands(node: Scalar, found: (operand: ScalarId) => void): void {
   switch (node.kind) {
     case 'constant':
     case 'carried':
-      return [];
+      return;
     case 'index':
-      return [...freeIndirects(node.value)];
+      visitIndirects(node.value, found);
+      return;
     case 'cast':
     case 'bitcast':
-      return [node.value];
+      found(node.value);
+      return;
     case 'check':
-      return [node.value, ...freeIndirects(node.extent)];
+      found(node.value);
+      visitIndirects(node.extent, found);
+      return;
     case 'apply':
-      return node.args;
+      for (const operand of node.args) found(operand);
+      return;
     case 'load':
-      return [
-        ...freeIndirects(node.at),
-        ...(node.mask === undefined ? [] : [node.mask]),
-        ...(node.other === undefined ? [] : [node.other]),
-      ];
+      visitIndirects(node.at, found);
+      if (node.mask !== undefined) found(node.mask);
+      if (node.other !== undefined) found(node.other);
   }
+}
+
+/** The nodes that a node refers to, those inside its index expressions included. */
+export function scalarOperands(node: Scalar): readonly ScalarId[] {
+  const operands: ScalarId[] = [];
+  visitOperands(node, (operand) => operands.push(operand));
+  return operands;
 }
 
 /**
@@ -55,13 +70,16 @@ export function scalarOperands(node: Scalar): readonly ScalarId[] {
  */
 export function liveNodes(body: Body, roots?: readonly ScalarId[]): readonly boolean[] {
   const live = new Array<boolean>(body.nodes.length).fill(false);
+  const need = (id: ScalarId): void => {
+    live[id] = true;
+  };
   for (const id of body.results) live[id] = true;
   for (const id of roots ?? []) live[id] = true;
   for (let id = body.nodes.length - 1; id >= 0; id -= 1) {
     const node = at(body.nodes, id);
     if (roots === undefined && node.kind === 'check') live[id] = true;
     if (live[id] !== true) continue;
-    for (const operand of scalarOperands(node)) live[operand] = true;
+    visitOperands(node, need);
   }
   return live;
 }

@@ -2,7 +2,8 @@
 // contiguous range of the row-major points of some axes (a Side). Point k is row k / columns, column k % columns.
 // A map has one row; a reduction has its positions as rows and its outputs as columns.
 import { at } from '@tsinductor/base';
-import { coefficientOf, freeIndirects } from '../arithmetic/query.ts';
+import { coefficientOf } from '../arithmetic/linear-form.ts';
+import { freeIndirects } from '../arithmetic/query.ts';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { int } from '../arithmetic/polynomial.ts';
 import { substitute } from '../arithmetic/substitute.ts';

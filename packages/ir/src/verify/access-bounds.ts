@@ -1,6 +1,7 @@
 // What can be decided about accesses: whether an index leaves its buffer, whether a write hits an element twice. Affine
 // indices over axes with known extents have exact bounds; about others nothing is claimed.
-import { coefficientOf, freeAxes, freeIndirects } from '../arithmetic/query.ts';
+import { coefficientOf } from '../arithmetic/linear-form.ts';
+import { freeAxes, freeIndirects } from '../arithmetic/query.ts';
 import { boundsOf } from '../arithmetic/range.ts';
 import type { Axis, Index } from '../index-expr.ts';
 
