@@ -16,8 +16,6 @@ interface Place {
   readonly bytes: number;
 }
 
-const noSizes: Sizes = new Map();
-
 /** With `isChecked`, throws InternalError OUTPUT_LAYOUT where elements would lie beyond the memory. */
 export function outputMaker({ dtype, size, shape, strides }: PlannedTensor, isChecked: boolean): OutputMaker {
   const [elements, sizesOf, stridesOf] = [sizeFunction(size), shape.map(sizeFunction), strides.map(sizeFunction)];
@@ -34,7 +32,7 @@ export function outputMaker({ dtype, size, shape, strides }: PlannedTensor, isCh
     placedTensor(dtype, adoptBlock(acquireBlock(bytes), bytes), layout);
   if (![size, ...shape, ...strides].every(({ kind }) => kind === 'int')) return (sizes) => make(placeFor(sizes));
   let fixed: Place | undefined;
-  return () => make((fixed ??= frozen(placeFor(noSizes))));
+  return () => make((fixed ??= frozen(placeFor(new Map()))));
 }
 
 /** For all calls, so nobody may write to it. */
