@@ -1,7 +1,7 @@
 // For tests and measurements: compiles units with g++, and runs an entry in a process of its own on given buffers. The
 // driver is a small C++ program with a two-line pool, so that no test depends on the bridge of the runtime package.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sha256 } from '@tsinductor/base';
@@ -109,7 +109,11 @@ export const hasCompiler = (): boolean => spawnSync('g++', ['--version']).status
 function driverPath(): string {
   mkdirSync(scratch, { recursive: true });
   const file = path.join(scratch, `driver-${sha256(driver).slice(0, 12)}`);
-  if (!existsSync(file)) run('g++', ['-x', 'c++', '-', '-O2', '-o', file, '-ldl', '-pthread'], driver);
+  if (existsSync(file)) return file;
+  // Other test processes may make it, too: it has its name when it is whole.
+  const made = `${file}-${String(process.pid)}`;
+  run('g++', ['-x', 'c++', '-', '-O2', '-o', made, '-ldl', '-pthread'], driver);
+  renameSync(made, file);
   return file;
 }
 
