@@ -1,5 +1,6 @@
 // The stages of compiling one graph, as values: what is generated, what `explain` and the plan are made of, and what the
 // debug log and the debug folder show. A pure function of the graph, the configuration and the target.
+import { at, get } from '@tsinductor/base';
 import type { Positions } from '@tsinductor/codegen';
 import { bindSchedule, generateCpp } from '@tsinductor/codegen-cpp';
 import type { CppProgram, CpuTarget } from '@tsinductor/codegen-cpp';
@@ -7,11 +8,13 @@ import type { Config } from '@tsinductor/config';
 import { optimize, printGraph } from '@tsinductor/graph';
 import type { Graph, OptimizeOptions } from '@tsinductor/graph';
 import { printDecision, printKernelIr, printProgram, printSchedule } from '@tsinductor/ir';
-import type { LoopProgram, Schedule } from '@tsinductor/ir';
+import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import type { LoweringOptions } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
 import type { Measure } from '@tsinductor/scheduler';
+import { indexIntoNothing } from './errors.ts';
+import { asksOf } from './machine.ts';
 import type { NativeMachine } from './machine.ts';
 import type { TracedGraph } from './session.ts';
 
@@ -33,9 +36,10 @@ export interface Compilation<Native extends Generated | undefined = Generated | 
 }
 
 /** What code is generated for, on a machine and under settings. */
-export const targetOf = ({ isa, codeThreads }: NativeMachine, config: Config): CpuTarget => ({
-  isa,
-  threads: codeThreads,
+export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => ({
+  isa: machine.isa,
+  threads: machine.codeThreads,
+  asks: asksOf(machine),
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
   emptyLoops: !config.cpp.noRedundantLoops,
@@ -65,6 +69,17 @@ const LONG_ROW_BYTES = 1 << 20;
 const optimizeOf = (config: Config): OptimizeOptions =>
   config.onlineSoftmax ? { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } } : {};
 
+/** Throws UserError INDEX_INTO_NOTHING for a program that can only fail: no code is made for a loop that stores nothing. */
+function refuseFutile({ nodes, buffers }: LoopProgram): void {
+  const isEmpty = ({ axes }: Pick<LoopNode, 'axes'>): boolean =>
+    axes.some(({ extent }) => extent.kind === 'int' && extent.value === 0);
+  for (const node of nodes) {
+    if (node.kind !== 'scatter' || isEmpty(node)) continue;
+    const { size } = get(new Map(buffers.map((buffer) => [buffer.id, buffer])), at(node.outs, 0));
+    if (size.kind === 'int' && size.value === 0) throw indexIntoNothing(at(node.origins, 0));
+  }
+}
+
 /** Down to the schedule: all that the interpreter's users have to read. */
 export function planStages(
   { graph, primitives }: TracedGraph,
@@ -73,6 +88,7 @@ export function planStages(
 ): Compilation<undefined> {
   const optimized = optimize(primitives, optimizeOf(config));
   const loops = lowerGraph(optimized, loweringOf(config));
+  refuseFutile(loops);
   return { graph, optimized, loops, scheduled: schedule(loops, { config, measure }), native: undefined };
 }
 

@@ -1,9 +1,9 @@
 // Every error the compiler package makes, by name.
 import { inspect } from 'node:util';
-import { InternalError, ToolchainError, UserError } from '@tsinductor/base';
+import { InternalError, isTsInductorError, ToolchainError, UserError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { badValues } from '@tsinductor/ir';
-import type { CheckSite } from '@tsinductor/ir';
+import type { CheckSite, Origin } from '@tsinductor/ir';
 
 export const unknownOption = (name: string, known: readonly string[]): UserError =>
   new UserError('OPTION_UNKNOWN', `compile() has no option ${JSON.stringify(name)}`, {
@@ -140,6 +140,17 @@ export function checkFailed(site: CheckSite | undefined): UserError {
   const hint = 'check the index tensor against the size it indexes';
   return new UserError('INDEX_OUT_OF_RANGE', `${op}: ${what}`, { location, hint });
 }
+
+/** Whichever index comes is out of range: the interpreter runs the graph, and says which index it was. */
+export const indexIntoNothing = ({ op, location }: Origin): UserError =>
+  new UserError('INDEX_INTO_NOTHING', `${op}: elements are written by index into a tensor that has none`, {
+    location,
+    hint: 'give it no indices, or a tensor with elements',
+  });
+
+/** Whether it says that a graph can only fail. */
+export const isFutile = (error: unknown): error is TsInductorError =>
+  isTsInductorError(error) && error.code === 'INDEX_INTO_NOTHING';
 
 export const inputLayout = (what: string, found: string, expected: string): UserError =>
   new UserError('INPUT_LAYOUT', `${what} of a compiled graph is ${found}, and the code was made for ${expected}`, {

@@ -67,6 +67,9 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
   }
 }
 
+/** On an AMD Zen large results go past the caches also where few threads write them: see `asksForResults`. */
+export const asksOf = ({ isaReport }: NativeMachine): boolean => isaReport.vendor !== 'AuthenticAMD';
+
 /** The flags that the settings add to those of generated code. */
 export const compilerFlags = ({ cpp }: Config): readonly string[] => [
   ...(cpp.optimizationFlag === null ? [] : [cpp.optimizationFlag]),

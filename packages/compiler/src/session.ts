@@ -16,6 +16,7 @@ import { customExecutable } from './custom-executable.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
 import type { CudaJobRequest, GeneratedCuda } from './cuda/cuda-compiler.ts';
 import { DebugFolders } from './debug-folders.ts';
+import { isFutile } from './errors.ts';
 import type { Executable } from './executable.ts';
 import { graphParts } from './hosted-graph.ts';
 import type { TracedProgram } from './hosted-graph.ts';
@@ -316,6 +317,7 @@ export class Session implements Disposable {
   #interpretInstead(traced: TracedGraph, error: unknown, { config, placement }: InterpretedInstead): Executable {
     const machine = this.machine(config);
     if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#interpretHere(traced, machine);
+    if (isFutile(error)) return interpretedExecutable(traced, `the interpreter: ${error.message}`, placement);
     if (!config.suppressErrors) throw error;
     const message = messageOf(error);
     this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);

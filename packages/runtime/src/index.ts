@@ -22,7 +22,7 @@ export { codeFlags, linkFlags } from './flags.ts';
 export { limitEntries, machineLimitsUnit } from './machine-limits.ts';
 export { compileConcurrency, cpuCount, hostResources } from './host.ts';
 export type { HostResources, ReadText } from './host.ts';
-export { assertedIsa, cpuIdentity, probeIsa, scalarIsa } from './isa.ts';
+export { assertedIsa, probeIsa, scalarIsa } from './isa.ts';
 export type { Isa, IsaReport, ProbedIsa, ProbeOptions } from './isa.ts';
 export type { CandidateOrigin, LocateOptions } from './locate-compilers.ts';
 export { createStoragePool, sizeClassOf } from './storage-pool.ts';

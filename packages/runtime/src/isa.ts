@@ -27,6 +27,8 @@ export interface IsaReport {
   readonly isa: Isa;
   /** Identifies the CPU in cache keys, since `-march=native` depends on it. */
   readonly cpu: string;
+  /** Who made the CPU, as it says itself, such as `AuthenticAMD`; empty where it does not. */
+  readonly vendor: string;
   readonly probed: readonly ProbedIsa[];
 }
 
@@ -84,13 +86,13 @@ const scalarProbe: Probe = {
 
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
-  const cpu = cpuIdentity();
-  const key = stableHash({ format: 1, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
+  const { cpu, vendor } = cpuFacts();
+  const key = stableHash({ format: 2, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
   const place = { directory: options.directory, name: `isa-${key.slice(0, 16)}.json` };
   const known = readRecord(place, key, isIsaReport);
   if (known !== undefined) return known;
   const { isa, probed } = probeAll(toolchain, options.milliseconds ?? 30_000);
-  const report = { isa, cpu, probed };
+  const report = { isa, cpu, vendor, probed };
   writeRecord(place, key, report);
   return report;
 }
@@ -107,20 +109,23 @@ export function assertedIsa(): IsaReport {
       .split(/\s+/),
   );
   const best = (probes[process.arch] ?? []).find((probe) => probe.features.every((feature) => features.has(feature)));
-  return { isa: best?.isa ?? 'scalar', cpu: cpuIdentity(), probed: [] };
+  return { isa: best?.isa ?? 'scalar', ...cpuFacts(), probed: [] };
 }
 
 /** Scalar code, which needs no probe. */
-export const scalarIsa = (): IsaReport => ({ isa: 'scalar', cpu: cpuIdentity(), probed: [] });
+export const scalarIsa = (): IsaReport => ({ isa: 'scalar', ...cpuFacts(), probed: [] });
 
-/** Model and features of the CPU, as a digest. */
-export function cpuIdentity(): string {
+/** Model and features of the CPU, as a digest, and who made it. */
+function cpuFacts(): Pick<IsaReport, 'cpu' | 'vendor'> {
   const info = readText('/proc/cpuinfo') ?? '';
   // x86 says "flags" and "model name", ARM "Features" and "CPU part"; clock and bogomips change and stay out.
   const stable =
     /^(vendor_id|cpu family|model|model name|stepping|flags|Features|CPU (implementer|part|variant))\s*:.*$/gm;
   const lines = [...new Set(info.match(stable) ?? [])].sort();
-  return sha256([process.arch, cpus()[0]?.model ?? '', ...lines].join('\n'));
+  return {
+    cpu: sha256([process.arch, cpus()[0]?.model ?? '', ...lines].join('\n')),
+    vendor: /^vendor_id\s*:\s*(\S+)/m.exec(info)?.[1] ?? '',
+  };
 }
 
 function probeAll(toolchain: Toolchain, milliseconds: number): { isa: Isa; probed: ProbedIsa[] } {

@@ -6,7 +6,7 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import { bufferName, tileIndex } from '@tsinductor/codegen';
 import { add, allTileNodes, equal, int, sameShape, substitute } from '@tsinductor/ir';
 import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
-import { ahead, aheadBytes, asking } from '../target.ts';
+import { ahead, aheadBytes, asking, asksForResults as asks } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
@@ -70,7 +70,7 @@ function nextInstance(index: Index, { programIds: [first] }: Binder): Index {
 
 /** Whether a program's large results are written by way of the caches: few threads, and not too much that is read beside. */
 export function asksForResults({ program, target }: Binder): boolean {
-  if ((target.threads ?? 1) > asking.mostThreads) return false;
+  if (!asks(target)) return false;
   const bytes = { load: 0, store: 0 };
   for (const [position, { name, dtype }] of program.params.entries()) {
     if (target.large?.has(name) !== true) continue;

@@ -24,6 +24,8 @@ export interface BindTarget {
   readonly mayAlias: boolean;
   /** The buffers, by their names, that begin at a line of memory and are larger than the caches. */
   readonly large?: ReadonlyMap<string, Extent>;
+  /** As of a `CpuTarget`. */
+  readonly asks?: boolean;
   /** How many threads share the grid; one if absent. */
   readonly threads?: number;
 }

@@ -12,7 +12,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import { hasIndirect, isLeaf, staticValue, strideAlong } from '@tsinductor/codegen';
 import { coefficientOf } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopTree } from '@tsinductor/ir';
-import { asking } from '../target.ts';
+import { asking, asksForResults } from '../target.ts';
 import { chooseLanes } from './lane-choice.ts';
 import { loadsOf } from './memory-rows.ts';
 import type { Nest } from './nest.ts';
@@ -21,7 +21,7 @@ import type { RegionPlan } from './region-plan.ts';
 
 export function askedResults(nest: Nest, region: RegionPlan): ReadonlySet<BufferId> {
   const { tree, tiles, columns } = region;
-  if (nest.target.threads > asking.mostThreads || tiles !== undefined || columns !== undefined) return new Set();
+  if (!asksForResults(nest.target) || tiles !== undefined || columns !== undefined) return new Set();
   const nodes = nodesOf(nest, tree);
   const isResult = (buffer: BufferId): boolean => bytesOf(nest, [buffer]) >= asking.leastBytes;
   const results = nodes.flatMap((node) => node.outs).filter(isResult);

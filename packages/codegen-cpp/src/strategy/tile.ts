@@ -13,7 +13,7 @@ import {
 } from '@tsinductor/codegen';
 import { add, axisIndex, coefficientOf, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree, Stmt, TileCorner } from '@tsinductor/ir';
-import { asking as limits, lineBytes, nextRowsBytes } from '../target.ts';
+import { asksForResults, lineBytes, nextRowsBytes } from '../target.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { isRowOf } from './memory-rows.ts';
@@ -192,9 +192,7 @@ function roundOf(across: Axis, { lanes, most }: { lanes: number; most: number })
 function isAskedFor(nest: Nest, { buffer, position, store }: TurnedAccess, across: Axis): boolean {
   if (hasIndirect(position)) return false;
   if (!store) return isRowOf(nest, buffer, { axis: across, ...arraysOfMemory });
-  return (
-    !nest.memory.isVirtual(buffer) && isLarge(nest.memory.decl(buffer)) && nest.target.threads <= limits.mostThreads
-  );
+  return !nest.memory.isVirtual(buffer) && isLarge(nest.memory.decl(buffer)) && asksForResults(nest.target);
 }
 
 /** Which loads are asked for: of arrays that do not stay in the caches. */
