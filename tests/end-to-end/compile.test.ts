@@ -169,6 +169,17 @@ describe('refusals', () => {
     expect(select(zeros([0, 3]), zeros([0], { dtype: 'i64' })).shape).toEqual([0, 3]);
   });
 
+  test('writes by index into a tensor without elements are the same error, and none are fine', () => {
+    const outOfRange = expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' });
+    const add = compile((x: Tensor, at: Tensor, rows: Tensor) => x.indexAdd(0, at, rows).mul(2));
+    const put = compile((x: Tensor, at: Tensor, rows: Tensor) => x.scatter(0, at, rows));
+    const none = (shape: number[]): Tensor => zeros(shape, { dtype: 'i64' });
+    expect(() => add(zeros([0, 3]), none([2]), zeros([2, 3]))).toThrow(outOfRange);
+    expect(() => put(zeros([0, 3]), none([2, 3]), zeros([2, 3]))).toThrow(outOfRange);
+    expect(add(zeros([0, 3]), none([0]), zeros([0, 3])).shape).toEqual([0, 3]);
+    expect(put(zeros([0, 3]), none([0, 3]), zeros([0, 3])).shape).toEqual([0, 3]);
+  });
+
   test('hostile names reach neither code nor paths', () => {
     const name = '*/ #include "/etc/passwd" \n../../x$(touch y)"\u202e??/';
     const compiled = compile((x: Tensor) => x.add(1), { name });
@@ -176,6 +187,30 @@ describe('refusals', () => {
     const source = compiled.graphs()[0]?.source?.() ?? '';
     expect(source).not.toContain('passwd');
     expect(source).not.toContain('#include');
+  });
+});
+
+describe('columns of an array of memory', () => {
+  /** Of x[i][j][k], over j, by loops that a reader can check. */
+  const byHand = (
+    [rows, over, columns]: readonly [number, number, number],
+    of: (values: number[]) => number,
+  ): number[] =>
+    Array.from({ length: rows * columns }, (_, place) => {
+      const [row, column] = [Math.floor(place / columns), place % columns];
+      return of(Array.from({ length: over }, (__, j) => ((row * over + j) * columns + column) % 1013));
+    });
+  const sum = (values: number[]): number => values.reduce((left, right) => left + right, 0);
+
+  test.each([[[300, 13, 601]], [[1, 2103, 1001]], [[2, 1100, 1003]]] as const)('%j', (shape) => {
+    const x = arange(shape[0] * shape[1] * shape[2])
+      .remainder(1013)
+      .to('f32')
+      .reshape([...shape]);
+    const reduced = compile((y: Tensor) => [y.sum(1), y.amax(1)]);
+    const [sums, largest] = reduced(x);
+    expect(sums?.flatten().toArray()).toEqual(byHand(shape, sum));
+    expect(largest?.flatten().toArray()).toEqual(byHand(shape, (values) => Math.max(...values)));
   });
 });
 

@@ -210,6 +210,15 @@ describe('generated C++', () => {
     expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('rows at a time');
   });
 
+  test('sums columns of memory in chunks of whole rows where rows are short', () => {
+    expect(textOf(cases.summed('columns', [4096, 1024]))).toContain('i in chunks, merged in order');
+    const whole = ['8 rows at a time into 1024 columns', 'in chunks'] as const;
+    const long = textOf(cases.summed('columns', [1024, 4096]));
+    expect(whole.map((note) => long.includes(note))).toEqual([true, false]);
+    const cached = textOf(cases.summed('columns', [1024, 1024]));
+    expect(whole.map((note) => cached.includes(note))).toEqual([true, false]);
+  });
+
   test('reads a long row of memory as two streams where one pass reads it', () => {
     const halves = /\+ j\);[^]*load_f32x16\(in0 \+ i \* 8192 \+ j \+ 4096\);/;
     expect(textOf(cases.summed('rows', [1024, 8192]))).toMatch(halves);

@@ -76,6 +76,7 @@ const large: readonly Case[] = [
   cases.summed('rows', [300, 1030]),
   cases.summed('columns', [1003, 1500]),
   cases.summed('columns', [30000, 20]),
+  cases.summed('columns', [2103, 1001]),
   cases.summed('nothing', [700, 333]),
   cases.summed('rows', [rows.extent, columns.extent], new Map([...rows.sizes, ...columns.sizes])),
   cases.summed('nothing', [rows.extent, 900], rows.sizes),

@@ -84,7 +84,8 @@ export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const bands = parallelBands(tree);
   const distributed = bands.some((band) => band.axis.name === shared.axis?.name);
   const tiles = isLeaf(tree) ? planTiles(nest, { tree, nodes: nodesOf(nest, tree), choice: shared }) : undefined;
-  const columns = isLeaf(tree) && tiles === undefined ? planColumns(tree, nodesOf(nest, tree), shared) : undefined;
+  const columns =
+    isLeaf(tree) && tiles === undefined ? planColumns(nest, { tree, nodes: nodesOf(nest, tree) }, shared) : undefined;
   if (tiles?.block.order === 'across')
     return { tree, shared, cycles, tiles, columns, ...acrossBlocks(nest, { bands, tiles, lanes: shared.lanes }) };
   const block = distributed ? blockSize(nest, { tree, shared, cycles, columns }) : undefined;

@@ -22,14 +22,20 @@ export interface RowChunks {
   readonly results: Index;
 }
 
-/** Chunks of a tree's loop `cut`, of about `reductionChunk` points of the tree each, and of whole `unit`s of the loop's. */
-export function chunksOf(tree: LoopTree, cut: LoopBand, unit: number): RowChunks {
+/** Chunks of a tree's loop `cut`, of about so many points of the tree each, and of whole `unit`s of the loop's. */
+export function chunksOf(tree: LoopTree, cut: LoopBand, { unit, about = reductionChunk }: ChunkSize): RowChunks {
   const others = tree.loops.filter((band) => band !== cut);
   const below = product(others.map((band) => band.axis.extent));
-  const points = maximum(int(1), floorDivide(int(reductionChunk), maximum(int(1), below)));
+  const points = maximum(int(1), floorDivide(int(about), maximum(int(1), below)));
   const chunk = multiply(ceilDivide(points, int(unit)), int(unit));
   const results = product(parallelBands(tree).map((band) => band.axis.extent));
   return { tree, axis: cut.axis, chunk, chunks: ceilDivide(cut.axis.extent, chunk), results };
+}
+
+export interface ChunkSize {
+  readonly unit: number;
+  /** `reductionChunk`, if absent. */
+  readonly about?: number;
 }
 
 /** Room for every state of every node, by the node's id: a buffer of chunks x results each. */
@@ -52,6 +58,8 @@ export interface ChunkWork {
   readonly cycles: number;
   /** Which chunk of a row is begun with: the last one where it was read before, and so may be in the caches; else the first. */
   readonly from?: 'last';
+  /** Whether the loop over the lanes is left to what works on a chunk. */
+  readonly isWhole?: boolean;
 }
 
 /** A chunk: its number, and which points of the axis it has. */
@@ -139,7 +147,11 @@ interface Opening {
 /** Opens the loop over the lanes where results are the lanes. */
 function withLanes(nest: Nest, { tree, work, frame }: Opening, body: (frames: readonly Frame[]) => void): void {
   const { axis, lanes } = work.lanes;
-  if (axis === undefined || !parallelBands(tree).some((band) => band.axis.name === axis.name)) {
+  if (
+    work.isWhole === true ||
+    axis === undefined ||
+    !parallelBands(tree).some((band) => band.axis.name === axis.name)
+  ) {
     body([frame]);
     return;
   }

@@ -58,7 +58,7 @@ export function planSplitScan(nest: Nest, tree: LoopTree): SplitScan | undefined
   const unit = Math.max(
     ...[region.shared, lanes].map((one) => (one.axis?.name === band.axis.name ? 4 * one.lanes : 1)),
   );
-  const rows = chunksOf(tree, band, unit);
+  const rows = chunksOf(tree, band, { unit });
   const chunks = typicalValue(rows.chunks);
   if (threads < 2 * unitsOf(region) || chunks < Math.max(2, leastSplits)) return undefined;
   const reason = obstacle(nest, nodes, region);
