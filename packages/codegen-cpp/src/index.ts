@@ -4,7 +4,7 @@ export type { CppBatch, CppProgram, KernelInfo } from './generate.ts';
 export { layoutConstants } from '@tsinductor/codegen';
 export type { ConstantsLayout } from '@tsinductor/codegen';
 export { extentOf, lineBytes } from './target.ts';
-export type { CpuTarget, Extent, Isa } from './target.ts';
+export type { CpuTarget, Extent, Family, Isa } from './target.ts';
 export type { CppUnit } from './units.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';
 export type { BindTarget } from './block/binder.ts';

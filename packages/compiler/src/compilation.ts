@@ -14,7 +14,7 @@ import type { LoweringOptions } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
 import type { Measure } from '@tsinductor/scheduler';
 import { indexIntoNothing } from './errors.ts';
-import { asksOf } from './machine.ts';
+import { familyOf } from './machine.ts';
 import type { NativeMachine } from './machine.ts';
 import type { TracedGraph } from './session.ts';
 
@@ -39,7 +39,7 @@ export interface Compilation<Native extends Generated | undefined = Generated | 
 export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => ({
   isa: machine.isa,
   threads: machine.codeThreads,
-  asks: asksOf(machine),
+  family: familyOf(machine),
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
   emptyLoops: !config.cpp.noRedundantLoops,

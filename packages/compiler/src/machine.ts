@@ -2,6 +2,7 @@
 // really runs, and the native bridge; or, as a value, why there are none. Opening it is cheap after the first time: what
 // was found lies on disk.
 import { isTsInductorError } from '@tsinductor/base';
+import type { Family } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import {
   assertedIsa,
@@ -67,8 +68,9 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
   }
 }
 
-/** On an AMD Zen large results go past the caches also where few threads write them: see `asksForResults`. */
-export const asksOf = ({ isaReport }: NativeMachine): boolean => isaReport.vendor !== 'AuthenticAMD';
+/** The processors whose ways with memory the code is made for. */
+export const familyOf = ({ isaReport }: NativeMachine): Family =>
+  isaReport.vendor === 'AuthenticAMD' ? 'zen' : 'other';
 
 /** The flags that the settings add to those of generated code. */
 export const compilerFlags = ({ cpp }: Config): readonly string[] => [

@@ -6,7 +6,7 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import { bufferName, tileIndex } from '@tsinductor/codegen';
 import { add, allTileNodes, equal, int, sameShape, substitute } from '@tsinductor/ir';
 import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
-import { ahead, aheadBytes, asking, asksForResults as asks } from '../target.ts';
+import { ahead, aheadBytes, asking, asksForResults as asks, habitsOf } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
@@ -47,20 +47,23 @@ export function askAhead(
     const index = tileIndex(at(load.args, 0), coordinates, binder);
     const step = index === undefined ? undefined : laneStep(index, point.lane);
     if (index === undefined || step?.kind !== 'int' || step.value !== 1) continue;
-    const place = placeAhead(load, index, binder);
+    const place = placeAhead(load, index, binder, loads);
     const { name } = at(binder.program.params, load.attrs.param);
     if (place !== undefined)
       binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read' });
   }
 }
 
-/** What to ask for where the element at `index` is read; nothing where all instances read the same. */
-function placeAhead({ results }: Load, index: Index, binder: Binder): Index | undefined {
+/** What to ask for where the element at `index` is read; nothing where all instances read the same, or it is foreseen. */
+// eslint-disable-next-line max-params -- what is asked for, and what is asked for beside it
+function placeAhead({ results }: Load, index: Index, binder: Binder, beside: readonly Load[]): Index | undefined {
   const { id, dtype } = at(results, 0);
+  const { asksInPasses, nextRows } = habitsOf(binder.target);
   const next = nextInstance(index, binder);
   if (equal(next, index)) return undefined;
   const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;
-  return isRead ? next : add(index, int(aheadBytes / dtypeInfo[dtype].bytes));
+  if (isRead) return beside.length <= nextRows ? next : undefined;
+  return asksInPasses ? add(index, int(aheadBytes / dtypeInfo[dtype].bytes)) : undefined;
 }
 
 /** The same index in the instance that follows. */

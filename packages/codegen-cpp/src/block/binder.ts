@@ -8,7 +8,7 @@ import type { BlockScope, KnownHome } from '@tsinductor/codegen';
 import { int, tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
-import type { Extent, Isa } from '../target.ts';
+import type { Extent, Family, Isa } from '../target.ts';
 import type { TilePlan } from './plan-tiles.ts';
 
 export type Home =
@@ -25,7 +25,7 @@ export interface BindTarget {
   /** The buffers, by their names, that begin at a line of memory and are larger than the caches. */
   readonly large?: ReadonlyMap<string, Extent>;
   /** As of a `CpuTarget`. */
-  readonly asks?: boolean;
+  readonly family?: Family;
   /** How many threads share the grid; one if absent. */
   readonly threads?: number;
 }

@@ -11,7 +11,7 @@
 import { BodyEvaluator, hasIndirect, isLeaf, parallelBands, staticValue, strideAlong } from '@tsinductor/codegen';
 import { add, axisIndex, equal, int, minimum } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
-import { aheadBytes, ahead as limits, passes, rowsAheadBytes, streams } from '../target.ts';
+import { aheadBytes, habitsOf, ahead as limits, passes, rowsAheadBytes, streams } from '../target.ts';
 import { gatheredRows } from './gathered-rows.ts';
 import { chooseLanes } from './lane-choice.ts';
 import { isRowOf, loadsOf, rowFurtherOn, rowsAhead } from './memory-rows.ts';
@@ -58,7 +58,7 @@ function rowsFurtherOn(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[
   if (down === undefined || (staticValue(down.extent) ?? 0) < leastRowsBelow) return [];
   const nodes = nodesOf(nest, tree);
   const reduces = nodes.some(({ kind }) => kind === 'reduce');
-  const direct = reduces ? nodes.flatMap(loadsOf) : [];
+  const direct = reduces && habitsOf(nest.target).asksInPasses ? nodes.flatMap(loadsOf) : [];
   return distinct([
     ...nodes.flatMap((node) => gatheredRows(nest, node, { along, down })),
     ...direct.flatMap((load) =>
@@ -99,6 +99,7 @@ interface Lines {
 
 function linesFurtherOn(nest: Nest, nodes: readonly LoopNode[], { axis, leastRow, bytes }: Lines): readonly Ahead[] {
   const asked = new Map<BufferId, Ahead>();
+  if (!habitsOf(nest.target).asksInPasses) return [];
   for (const { buffer, position } of nodes.flatMap(loadsOf)) {
     const isLine = !hasIndirect(position) && strideAlong(position, axis.name) === 1;
     if (asked.has(buffer) || !isLine || !isRowOf(nest, buffer, { axis, ...streams, leastRow })) continue;
@@ -113,7 +114,10 @@ function planRows(nest: Nest, tree: LoopTree): ReadonlyMap<LoopTree, readonly Ah
   if (row === undefined || isLeaf(tree)) return plan;
   const readings = leavesOf(tree).flatMap((leaf) => readingsOf(nest, leaf, row));
   const lastOf = new Map(readings.map((reading) => [reading.asked.buffer, reading]));
-  for (const { leaf, asked } of lastOf.values()) plan.set(leaf, [...(plan.get(leaf) ?? []), asked]);
+  const { nextRows } = habitsOf(nest.target);
+  const isFew = [...lastOf.values()].filter(({ asked }) => asked.later === undefined).length <= nextRows;
+  for (const { leaf, asked } of lastOf.values())
+    if (isFew || asked.later !== undefined) plan.set(leaf, [...(plan.get(leaf) ?? []), asked]);
   return plan;
 }
 

@@ -8,7 +8,7 @@ import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@ts
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
-import { asksOf } from '../machine.ts';
+import { familyOf } from '../machine.ts';
 import type { NativeMachine } from '../machine.ts';
 import type { BoundArgument } from './bind-arguments.ts';
 import { emulatedKernel } from './cuda-kernel.ts';
@@ -110,7 +110,7 @@ interface Compiling {
 function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
   const { isa, toolchain, bridge, threads } = machine;
   const { mayAlias, large } = options;
-  const code = generateBlock(program, { isa, mayAlias, large, threads, asks: asksOf(machine) });
+  const code = generateBlock(program, { isa, mayAlias, large, threads, family: familyOf(machine) });
   const key = stableHash({
     kind: 'kernel',
     units: code.units,
