@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { limitOf } from '../benchmarks/src/limits.ts';
+import { limitOf, limitOverRounds } from '../benchmarks/src/limits.ts';
 import type { RowLimit } from '../benchmarks/src/limits.ts';
 import { Patience } from '../benchmarks/src/patience.ts';
 import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
@@ -76,6 +76,13 @@ describe('limits', () => {
     const work = { reads: 1, writes: 0, streamBytes: 1, flops: 200e6, functions: { erf: 1e6, divide } };
     expect(limitOf(work, [{ ...sample, rates }]).ms).toBeCloseTo(ms, 10);
   });
+
+  test('a row has the limits of its rounds, of which the middle one stands for it', () => {
+    const work = { reads: 1, writes: 1, streamBytes: 50e6 };
+    const rounds = [25, 50, 40].map((streaming) => limitOf(work, [{ ...sample, streaming, asked: 0, ordinary: 0 }]));
+    expect(limitOverRounds(rounds)).toMatchObject({ roundsMs: [4, 2, 2.5], ms: 2.5, gbps: 40, bestMs: 2 });
+    expect(limitOverRounds([])).toBeUndefined();
+  });
 });
 
 describe.each(Object.entries(suites))('suite %s', (_, workloads) => {
@@ -101,7 +108,15 @@ test('what a workload may be waited for is used up once', async () => {
 });
 
 test('a run is summed up by place, and what is far below its limit says why', () => {
-  const limit: RowLimit = { ms: 1, plainMs: 1.5, boundBy: 'memory', gbps: 1, peakGflops: 1 };
+  const limit: RowLimit = {
+    ms: 1,
+    plainMs: 1.5,
+    boundBy: 'memory',
+    gbps: 1,
+    peakGflops: 1,
+    roundsMs: [1],
+    bestMs: 0.5,
+  };
   const machine = { rows: [], absent: [], limit, company: 0, measurements: 0 };
   const outcome = (name: string, fractionOfLimit: number, shortfall?: string): Outcome => {
     const workload = at(suites['memory-bound'] ?? [], 0);
@@ -113,7 +128,7 @@ test('a run is summed up by place, and what is far below its limit says why', ()
     'a: padded',
     'b: padded',
     'c: padded',
-    'in memory: 54 % of the limit in the geometric mean of 3 workloads; 81 % of that with ordinary and non-temporal stores alone',
+    'in memory: 54 % of the limit in the geometric mean of 3 workloads; 81 % of that with ordinary and non-temporal stores alone; 50 % of that of the best round',
     'b: 50 % of the limit: it waits',
     'c: 40 % of the limit: no reason is known',
   ]);

@@ -61,7 +61,11 @@ export class LimitProbe implements Disposable {
 }
 
 export interface RowLimit {
+  /** The least time beside our own measurements: the median of the rounds. */
   readonly ms: number;
+  /** The limit of each round, by its number, and the least of them: what the machine could do at its best. */
+  readonly roundsMs: readonly number[];
+  readonly bestMs: number;
   /** The same with the bandwidth of ordinary and non-temporal stores alone, which lines that are asked for may pass. */
   readonly plainMs: number;
   readonly boundBy: 'memory' | 'arithmetic';
@@ -69,11 +73,26 @@ export interface RowLimit {
   readonly peakGflops: number;
 }
 
+/** The least time for some work at some moment. */
+export type Limit = Omit<RowLimit, 'roundsMs' | 'bestMs'>;
+
+/**
+ * The limit of a workload from those of its rounds. Memory of virtual machines has states that last for seconds, between
+ * which bandwidth changes by half: a time is held against the limit of its own round, and the row tells the middle one.
+ */
+export function limitOverRounds(rounds: readonly Limit[]): RowLimit | undefined {
+  const sorted = [...rounds].sort((a, b) => a.ms - b.ms);
+  const [best] = sorted;
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (best === undefined || middle === undefined) return undefined;
+  return { ...middle, roundsMs: rounds.map(({ ms }) => ms), bestMs: best.ms };
+}
+
 /**
  * The least time for some work: memory or arithmetic, whichever is longer. Company on the machine only ever makes a
  * sample smaller, so the largest one counts. Divisions have a unit of their own, beside which all else goes on.
  */
-export function limitOf(work: Work, samples: readonly LimitSample[]): RowLimit {
+export function limitOf(work: Work, samples: readonly LimitSample[]): Limit {
   const best = (of: (sample: LimitSample) => number): number => Math.max(...samples.map(of));
   const plain = best(({ ordinary, streaming }) => Math.max(ordinary, streaming));
   const gbps = Math.max(

@@ -16,14 +16,9 @@ export interface Report {
   readonly rows: readonly Row[];
   readonly absent: readonly AbsentEntry[];
 }
-export interface LimitEntry {
+export interface LimitEntry extends RowLimit {
   readonly suite: string;
   readonly workload: string;
-  readonly ms: number;
-  readonly plainMs: number;
-  readonly boundBy: string;
-  readonly gbps: number;
-  readonly peakGflops: number;
 }
 export interface AbsentEntry {
   readonly suite: string;
@@ -127,7 +122,8 @@ export function notes(outcomes: readonly Outcome[]): readonly string[] {
     ...absences,
     ...standings(outcomes),
     ...over.map(
-      ({ workload }) => `a contender passes the limit of ${workload.name}: that limit was measured in company`,
+      ({ workload }) =>
+        `a contender passes the limit of ${workload.name}: it was measured in company, or memory changed its state`,
     ),
     `quiet: ${String(measurements - company)} of ${String(measurements)} measurements had the machine to themselves`,
   ];

@@ -1,10 +1,12 @@
 // Interleaved rounds: every contender is timed once per round, in an order that rotates, and the machine's limits are
-// measured in every round beside them. Out: one row per contender that ran, and the reasons of those that did not.
+// measured in every round, before and after our own time. Out: one row per contender that ran, and the reasons of those that did not.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { at } from '@tsinductor/base';
+import { ours } from './contenders.ts';
 import type { ContenderRow, Place } from './contenders.ts';
 import { childFailed } from './errors.ts';
-import { limitOf } from './limits.ts';
-import type { LimitProbe, LimitSample, RowLimit } from './limits.ts';
+import { limitOf, limitOverRounds } from './limits.ts';
+import type { Limit, LimitProbe, LimitSample, RowLimit } from './limits.ts';
 import { prepare } from './prepare.ts';
 import type { Absent, AnyWorkload, Ready } from './prepare.ts';
 import type { Failed, Prepared, Times } from './protocol.ts';
@@ -25,6 +27,7 @@ export interface Row {
   readonly spread: number;
   readonly gbps?: number;
   readonly gflops?: number;
+  /** The median of the rounds' shares of the limit of their own round. */
   readonly fractionOfLimit?: number;
   readonly kernels?: number;
   readonly notes?: readonly string[];
@@ -62,7 +65,8 @@ const roundsFarBehind = 2;
 
 interface Ledger {
   readonly medians: Map<string, number[]>;
-  readonly limits: LimitSample[];
+  /** By round; none where no limit is measured. */
+  readonly limits: Limit[];
   company: number;
   measurements: number;
 }
@@ -81,7 +85,7 @@ export async function measureWorkload(workload: AnyWorkload, session: Session): 
     }
     const work = workOf(workload, ready[0]?.prepared);
     const ledger = await runRounds(workload, { ready, work }, session);
-    const limit = work === undefined || ledger.limits.length === 0 ? undefined : limitOf(work, ledger.limits);
+    const limit = limitOverRounds(ledger.limits);
     const rows = ready.flatMap((contender) => {
       const medians = ledger.medians.get(contender.contender) ?? [];
       return medians.length === 0 ? [] : [rowOf(workload, contender, { medians, work, limit })];
@@ -114,18 +118,25 @@ async function runRounds(
   const ledger: Ledger = { medians: new Map(), limits: [], company: 0, measurements: 0 };
   const patience = new Patience(session.patienceMs);
   for (let round = 0; round < session.rounds; round += 1) {
+    const samples: LimitSample[] = [];
+    const probe = async (): Promise<void> => {
+      if (session.probe === undefined || work === undefined) return;
+      await patience.waitForQuiet();
+      samples.push(await session.probe.measure(work));
+    };
     const order = ready.map((_, i) => ready[(i + round) % ready.length]).filter((it) => it !== undefined);
     for (const contender of order.filter((it) => !isFarBehind(it.contender, ledger))) {
       session.progress(
         `${workload.name}: round ${String(round + 1)} of ${String(session.rounds)}, ${contender.contender}`,
       );
+      const beside = contender.contender === ours ? probe : async () => Promise.resolve();
+      await beside();
       const ms = await timeQuietly(contender, { session, ledger, patience });
+      await beside();
       ledger.medians.set(contender.contender, [...(ledger.medians.get(contender.contender) ?? []), ms]);
     }
-    if (session.probe !== undefined && work !== undefined) {
-      await patience.waitForQuiet();
-      ledger.limits.push(await session.probe.measure(work));
-    }
+    if (samples.length === 0) await probe();
+    if (work !== undefined && samples.length > 0) ledger.limits.push(limitOf(work, samples));
   }
   return ledger;
 }
@@ -182,7 +193,9 @@ function rowOf(
     spread: spreadOf(medians),
     ...(work === undefined ? {} : { gbps: bytesOf(work) / medianMs / 1e6 }),
     ...(work?.flops === undefined ? {} : { gflops: work.flops / medianMs / 1e6 }),
-    ...(limit === undefined ? {} : { fractionOfLimit: limit.ms / medianMs }),
+    ...(limit === undefined
+      ? {}
+      : { fractionOfLimit: median(medians.map((ms, round) => at(limit.roundsMs, round) / ms)) }),
     ...(prepared.kernels === undefined ? {} : { kernels: prepared.kernels }),
     ...(prepared.notes === undefined || prepared.notes.length === 0 ? {} : { notes: prepared.notes }),
     ...(compileColdMs === undefined ? {} : { compileColdMs }),

@@ -14,6 +14,8 @@ interface Share {
   readonly fraction: number;
   /** The share of the limit with ordinary and non-temporal stores alone. */
   readonly plain: number;
+  /** The share of the best round's limit. */
+  readonly best: number;
 }
 
 export function standings(outcomes: readonly Outcome[]): readonly string[] {
@@ -25,10 +27,12 @@ export function standings(outcomes: readonly Outcome[]): readonly string[] {
 }
 
 function shareOf({ workload, rows, limit }: Outcome): readonly Share[] {
-  const fraction = rows.find(({ contender }) => contender === ours)?.fractionOfLimit;
-  if ('file' in workload || fraction === undefined || limit === undefined) return [];
+  const row = rows.find(({ contender }) => contender === ours);
+  const fraction = row?.fractionOfLimit;
+  if ('file' in workload || row === undefined || fraction === undefined || limit === undefined) return [];
   const { name, place, shortfall } = workload;
-  return [{ name, place, shortfall, fraction, plain: (fraction * limit.plainMs) / limit.ms }];
+  const plain = (fraction * limit.plainMs) / limit.ms;
+  return [{ name, place, shortfall, fraction, plain, best: limit.bestMs / row.medianMs }];
 }
 
 function means(shares: readonly Share[]): readonly string[] {
@@ -37,7 +41,8 @@ function means(shares: readonly Share[]): readonly string[] {
     const all = shares.filter((share) => share.place === place);
     const mean = (of: (share: Share) => number): string => `${(geometricMean(all.map(of)) * 100).toFixed(0)} %`;
     const plain = `${mean((share) => share.plain)} of that with ordinary and non-temporal stores alone`;
-    return `${place}: ${mean(({ fraction }) => fraction)} of the limit in the geometric mean of ${String(all.length)} workloads; ${plain}`;
+    const best = `${mean((share) => share.best)} of that of the best round`;
+    return `${place}: ${mean(({ fraction }) => fraction)} of the limit in the geometric mean of ${String(all.length)} workloads; ${plain}; ${best}`;
   });
 }
 

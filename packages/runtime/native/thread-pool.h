@@ -9,7 +9,7 @@
 // the job is running, and a job ends only when every claimed piece is done: so the job's fields are stable for the one who
 // reads them after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody.
 //
-// Idle workers spin for a while, then sleep on a futex. Threads are started by the first job that wants them, take no
+// Idle workers spin for a while, then sleep on a futex; they keep off the CPU of the thread whose job it is. Threads are started by the first job that wants them, take no
 // signals, and never keep the process alive. The library is linked `nodelete`, since they run its code to the end.
 #pragma once
 
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "float-environment.h"
+#include "thread-placement.h"
 
 namespace pool {
 
@@ -62,6 +63,7 @@ inline std::atomic<int> wanted{1};                        // threads, the caller
 inline Job job{};
 inline pthread_t workers[maxThreads];
 inline int started = 0;                                   // guarded by `gate`
+inline int placedFor = placement::none;                   // the caller's CPU that workers keep off; guarded by `gate`
 inline bool forkHandler = false;                          // guarded by `gate`
 inline thread_local bool inside = false;                  // this thread is running a piece
 
@@ -126,6 +128,7 @@ inline void *work(void *argument) {
 // In the child of a fork there is one thread and no job.
 inline void afterFork() {
   started = 0;
+  placedFor = placement::none;
   sleepers.store(0);
   for (Share &share : shares) share.state.store(0);
   pthread_mutex_init(&gate, nullptr);
@@ -151,6 +154,7 @@ inline void startWorkers() {
     if (pthread_create(&workers[started], &attributes, work, index) != 0) break;
     pthread_setname_np(workers[started], "tsinductor");
     started++;
+    placedFor = placement::none;
   }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -183,6 +187,11 @@ inline void parallel(Body body, void *context, long total, long grain) {
     return;
   }
   if (started < threads - 1) startWorkers();
+  const int cpu = sched_getcpu();
+  if (cpu != placedFor) {
+    placement::keepOff(cpu, workers, started);
+    placedFor = cpu;
+  }
   const long grains = total / grain + (total % grain != 0);
   const long piece = pieceLength(grains, grain, threads);
   const uint32_t pieces = static_cast<uint32_t>(total / piece + (total % piece != 0));
@@ -209,6 +218,7 @@ inline void setThreads(int threads) {
     epoch.fetch_add(1);
     futexWake(epoch, INT_MAX);
     while (started > wanted.load() - 1) pthread_join(workers[--started], nullptr);
+    placedFor = placement::none;
   }
   pthread_mutex_unlock(&gate);
 }

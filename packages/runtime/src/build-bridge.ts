@@ -37,6 +37,7 @@ const sourceNames = [
   'float-environment.h',
   'foreign-call.h',
   'memory.h',
+  'thread-placement.h',
   'thread-pool.h',
 ] as const;
 const libraryName = 'bridge.node';
