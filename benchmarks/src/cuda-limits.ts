@@ -41,7 +41,7 @@ function fastest(launch: () => void): number {
 
 /** GB/s with that many streams. */
 function bandwidth({ reads, writes, streamBytes }: Asked): number {
-  const from = Math.min(reads, mostReads);
+  const from = Math.min(Math.ceil(reads), mostReads);
   const to = Math.max(writes, 1);
   const bytes = Math.ceil(streamBytes / 16) * 16;
   const inputs = Array.from({ length: from }, () => device.acquire(bytes));

@@ -5,7 +5,10 @@ import type { Params } from './protocol.ts';
 
 /** The least work: what the limit of a row is computed from. */
 export interface Work {
-  /** Arrays of the main size that must be read and written, and their bytes; the rest is too small to count. */
+  /**
+   * Arrays of the main size that must be read and written, and their bytes; the rest is too small to count. One that is read
+   * beside one of four times its bytes that is written counts as a quarter.
+   */
   readonly reads: number;
   readonly writes: number;
   readonly streamBytes: number;

@@ -201,7 +201,7 @@ export function dequantize(n: number): Row {
     inputs: [x, scale, zero],
     outputs: [n],
     // A byte read and four written.
-    work: { reads: 1, writes: 1, streamBytes: (n * 5) / 2, flops: 4 * n, functions: { fromInt8: n } },
+    work: { reads: 0.25, writes: 1, streamBytes: n * 4, flops: 4 * n, functions: { fromInt8: n } },
     reference: (_, i) => Math.trunc(readX(i)) * readScale(rowOf(i, columns)) + readZero(rowOf(i, columns)),
     tolerance: 1e-5,
   };

@@ -115,6 +115,22 @@ describe('generated C++', () => {
     expect(long.match(/for \(i64 j\w* = 0;/g)).toHaveLength(1);
   });
 
+  test('writes parts that read the same in one loop, which loads it once', () => {
+    const halves = textOf(cases.rotated(256, 64));
+    expect(halves.match(/for \(i64 j\w* = 0;/g)).toHaveLength(1);
+    expect(halves.match(/= load_f32x16\(in0/g)).toHaveLength(2);
+    expect(halves.match(/ store_f32x16\(out_out/g)).toHaveLength(2);
+  });
+
+  test('writes halves of lines past the caches on processors that keep them together, and nowhere else', () => {
+    const large = cases.converted(16 * 1024 * 1024, 'bf16');
+    const on = (family: 'zen' | 'other'): string => textOf(large, { isa: 'avx512', threads: 16, family });
+    expect(on('zen')).toContain('stream_bf16x16(out_out');
+    expect(on('other')).not.toContain('stream_');
+    const bytes = cases.converted(64 * 1024 * 1024, 'i8');
+    expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
+  });
+
   test('has positions in vectors of 32 bits where ranges show that they fit, or whoever calls it asks whether they do', () => {
     const [left, right] = [cases.symbolic('s0', 40), cases.symbolic('s1', 61)];
     const one = cases.joined(256, [left.extent, right.extent], new Map([...left.sizes, ...right.sizes]));

@@ -264,7 +264,9 @@ ring('compiled kernels', () => {
 
   test.each(['avx512', 'avx2', 'scalar'] as const)('what an index decides for parts of the lanes, on %s', (isa) => {
     const widths = [[64, 64], [40, 60], [1, 130], [130, 1], [16, 7], [3, 4]] as const; // prettier-ignore
-    expect(differencesOf(widths.map((both) => cases.joined(9, both)), { isa, threads: 1 })).toEqual([]); // prettier-ignore
+    const halves = [64, 16, 20, 3].map((half) => cases.rotated(9, half));
+    const all = [...widths.map((both) => cases.joined(9, both)), ...halves];
+    expect(differencesOf(all, { isa, threads: 1 })).toEqual([]);
   });
 
   test.each(['avx512', 'avx2', 'scalar'] as const)('positions of 32 bits, whatever sizes are, on %s', (isa) => {

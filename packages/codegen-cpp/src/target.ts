@@ -88,6 +88,8 @@ export interface MemoryHabits {
   readonly asksInPasses: boolean;
   /** Of how many arrays at most the last pass over a row asks for the next one. */
   readonly nextRows: number;
+  /** Of how many bytes stores past the caches are at least, where that is less than a register. */
+  readonly leastPast: number;
 }
 
 /**
@@ -98,8 +100,8 @@ export interface MemoryHabits {
  * The others are as measured on Intel's Cascade Lake.
  */
 const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
-  zen: { asksForResults: false, asksInPasses: false, nextRows: 1 },
-  other: { asksForResults: true, asksInPasses: true, nextRows: Infinity },
+  zen: { asksForResults: false, asksInPasses: false, nextRows: 1, leastPast: 32 },
+  other: { asksForResults: true, asksInPasses: true, nextRows: Infinity, leastPast: Infinity },
 };
 
 export const habitsOf = ({ family = 'other' }: Pick<CpuTarget, 'family'>): MemoryHabits => memoryHabits[family];

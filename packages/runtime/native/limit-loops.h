@@ -49,7 +49,8 @@ constexpr long askedAhead = 512;
 /** `arrays`: those to read, then those to write. */
 typedef void (*Pass)(float *const *arrays, long begin, long end);
 
-template <int reads, int writes, Writing writing>
+/** `longer`: how many times more bytes a written array has than one that is read. */
+template <int reads, int writes, Writing writing, int longer = 1>
 void pass(float *const *arrays, long begin, long end) {
   float *own[reads + writes];
   for (int k = 0; k < reads + writes; k += 1) own[k] = arrays[k];
@@ -57,10 +58,10 @@ void pass(float *const *arrays, long begin, long end) {
   for (long i = begin; i < end; i += block) {
 #pragma GCC unroll 8
     for (int part = 0; part < 8; part += 1) {
-      const long at = i + part * lanes;
-      Vector value = *reinterpret_cast<const Vector *>(own[0] + at);
+      const long at = i + part * lanes, from = i / longer + part / longer * lanes;
+      Vector value = *reinterpret_cast<const Vector *>(own[0] + from);
 #pragma GCC unroll 4
-      for (int k = 1; k < reads; k += 1) value += *reinterpret_cast<const Vector *>(own[k] + at);
+      for (int k = 1; k < reads; k += 1) value += *reinterpret_cast<const Vector *>(own[k] + from);
       if (writes == 0) sums[part] += value;
 #pragma GCC unroll 3
       for (int k = reads; k < reads + writes; k += 1) {
@@ -92,6 +93,12 @@ Pass passOf(long reads, long writes) {
 inline Pass passFor(Writing writing, long reads, long writes) {
   if (writing == ordinary) return passOf<ordinary>(reads, writes);
   return writing == past ? passOf<past>(reads, writes) : passOf<asked>(reads, writes);
+}
+
+/** The pass over an array that is read and one of four times its bytes that is written. */
+inline Pass wideningPass(Writing writing) {
+  if (writing == ordinary) return pass<1, 1, ordinary, 4>;
+  return writing == past ? pass<1, 1, past, 4> : pass<1, 1, asked, 4>;
 }
 
 inline Vector multiplyAdd(Vector x, Vector y, Vector z) {

@@ -16,7 +16,7 @@ import {
 import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
 import { add, equal, int } from '@tsinductor/ir';
 import type { Access, Axis, Body, BufferId, Group, Index, LoopNode, LoopTree, Schedule, Value } from '@tsinductor/ir';
-import { asking, cpuModels, streamingBytes } from '../target.ts';
+import { asking, cpuModels, habitsOf, streamingBytes } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 import type { WideSteps } from './lane-choice.ts';
 
@@ -327,13 +327,15 @@ function wayOf(nest: Nest, buffer: BufferId, { wide, align, place }: Written): '
 /**
  * Whether whole vectors of a result should go past the caches: far larger than they are, aligned, and full registers. Parts of a
  * line that are written so with work between them may each go to memory alone. (Measured on a Cascade Lake, where a register
- * is a line: halves between gathers take 15 times as long as by way of the caches.)
+ * is a line: halves between gathers take 15 times as long as by way of the caches. A Zen keeps halves together: sums of bf16
+ * take a quarter less past the caches, bf16 softmax a tenth.)
  */
 function streams(nest: Nest, buffer: BufferId, { wide, align }: Pick<Written, 'wide' | 'align'>): boolean {
   const bytes = nest.memory.bytesOf(buffer);
   if (!isLarge(nest.memory.decl(buffer))) return false;
   const { vectorBytes } = cpuModels[nest.target.isa];
-  return vectorBytes > 0 && wide * bytes >= vectorBytes && align >= wide * bytes;
+  const least = Math.min(vectorBytes, habitsOf(nest.target).leastPast);
+  return vectorBytes > 0 && wide * bytes >= least && align >= wide * bytes;
 }
 
 /** Whether a buffer is far larger than the caches. */

@@ -206,7 +206,7 @@ function writeLanes(nest: Nest, plan: RegionPlan, { frame, range }: Lanes): void
   const isWhole = isLeaf(tree) && equal(range.from, int(0)) && equal(range.to, range.axis.extent);
   const parts = isWhole && nest.target.decidesBounds !== false ? partsOf(whole, shared.lanes) : [whole];
   for (const part of parts)
-    writePart(nest, plan, { frame, part, range: parts.length === 1 ? range : wholeRange(part.axis) });
+    writePart(nest, plan, { frame, part, range: part === whole ? range : wholeRange(part.axis) });
 }
 
 /** The vectors of a part, several side by side where each alone waits for its own results. */

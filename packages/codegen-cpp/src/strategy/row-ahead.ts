@@ -67,7 +67,8 @@ function rowsFurtherOn(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[
   ]);
 }
 
-const distinct = (asked: readonly Ahead[]): readonly Ahead[] =>
+/** Each of what is asked for once. */
+export const distinct = (asked: readonly Ahead[]): readonly Ahead[] =>
   asked.filter((one, place) => asked.findIndex((other) => isSame(one, other)) === place);
 
 const isSame = (left: Ahead, right: Ahead): boolean =>

@@ -389,4 +389,5 @@ export const symbolic = (
 export { dealt } from './dealt-case.ts';
 export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
+export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
