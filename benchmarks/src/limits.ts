@@ -61,10 +61,11 @@ export class LimitProbe implements Disposable {
 }
 
 export interface RowLimit {
-  /** The least time beside our own measurements: the median of the rounds. */
+  /** The least time beside our own measurements: that of the middle round. */
   readonly ms: number;
   /** The limit of each round, by its number, and the least of them: what the machine could do at its best. */
   readonly roundsMs: readonly number[];
+  readonly roundsPlainMs: readonly number[];
   readonly bestMs: number;
   /** The same with the bandwidth of ordinary and non-temporal stores alone, which lines that are asked for may pass. */
   readonly plainMs: number;
@@ -74,18 +75,22 @@ export interface RowLimit {
 }
 
 /** The least time for some work at some moment. */
-export type Limit = Omit<RowLimit, 'roundsMs' | 'bestMs'>;
+type Limit = Omit<RowLimit, 'roundsMs' | 'roundsPlainMs' | 'bestMs'>;
 
 /**
- * The limit of a workload from those of its rounds. Memory of virtual machines has states that last for seconds, between
- * which bandwidth changes by half: a time is held against the limit of its own round, and the row tells the middle one.
+ * The limit of a workload from the samples of its rounds. Memory of virtual machines has states that last for seconds, between
+ * which bandwidth changes by half: a time is held against the bandwidth of its own round, and the row tells the middle one.
+ * What the cores can do is the best of all rounds.
  */
-export function limitOverRounds(rounds: readonly Limit[]): RowLimit | undefined {
-  const sorted = [...rounds].sort((a, b) => a.ms - b.ms);
+export function limitOverRounds(work: Work, samples: readonly (readonly LimitSample[])[]): RowLimit | undefined {
+  const cores = samples.flat().reduce<Cores>(betterCores, { peak: 0, rates: {} });
+  const rounds = samples.map((round) => limitOf(work, round.map((sample) => ({ ...sample, ...cores })))); // prettier-ignore
+  const sorted = rounds.toSorted((left, right) => left.ms - right.ms);
   const [best] = sorted;
   const middle = sorted[Math.floor(sorted.length / 2)];
   if (best === undefined || middle === undefined) return undefined;
-  return { ...middle, roundsMs: rounds.map(({ ms }) => ms), bestMs: best.ms };
+  const [roundsMs, roundsPlainMs] = [rounds.map(({ ms }) => ms), rounds.map(({ plainMs }) => plainMs)];
+  return { ...middle, roundsMs, roundsPlainMs, bestMs: best.ms };
 }
 
 /**

@@ -5,8 +5,8 @@ import { at } from '@tsinductor/base';
 import { ours } from './contenders.ts';
 import type { ContenderRow, Place } from './contenders.ts';
 import { childFailed } from './errors.ts';
-import { limitOf, limitOverRounds } from './limits.ts';
-import type { Limit, LimitProbe, LimitSample, RowLimit } from './limits.ts';
+import { limitOverRounds } from './limits.ts';
+import type { LimitProbe, LimitSample, RowLimit } from './limits.ts';
 import { prepare } from './prepare.ts';
 import type { Absent, AnyWorkload, Ready } from './prepare.ts';
 import type { Failed, Prepared, Times } from './protocol.ts';
@@ -66,7 +66,7 @@ const roundsFarBehind = 2;
 interface Ledger {
   readonly medians: Map<string, number[]>;
   /** By round; none where no limit is measured. */
-  readonly limits: Limit[];
+  readonly limits: (readonly LimitSample[])[];
   company: number;
   measurements: number;
 }
@@ -85,7 +85,7 @@ export async function measureWorkload(workload: AnyWorkload, session: Session): 
     }
     const work = workOf(workload, ready[0]?.prepared);
     const ledger = await runRounds(workload, { ready, work }, session);
-    const limit = limitOverRounds(ledger.limits);
+    const limit = work === undefined ? undefined : limitOverRounds(work, ledger.limits);
     const rows = ready.flatMap((contender) => {
       const medians = ledger.medians.get(contender.contender) ?? [];
       return medians.length === 0 ? [] : [rowOf(workload, contender, { medians, work, limit })];
@@ -136,7 +136,7 @@ async function runRounds(
       ledger.medians.set(contender.contender, [...(ledger.medians.get(contender.contender) ?? []), ms]);
     }
     if (samples.length === 0) await probe();
-    if (work !== undefined && samples.length > 0) ledger.limits.push(limitOf(work, samples));
+    if (samples.length > 0) ledger.limits.push(samples);
   }
   return ledger;
 }

@@ -1,8 +1,9 @@
 // How a whole run stands to its limits, in lines of text: what contenders say of their own rows, the geometric mean of the
 // shares of the limit by place in memory, and whatever stays far below its limit, with the reason that its workload states.
+import { at } from '@tsinductor/base';
 import { ours } from './contenders.ts';
 import type { Outcome } from './rounds.ts';
-import { geometricMean } from './statistics.ts';
+import { geometricMean, median } from './statistics.ts';
 
 /** A workload below this share of its limit owes a reason. */
 const farBelow = 0.65;
@@ -31,7 +32,7 @@ function shareOf({ workload, rows, limit }: Outcome): readonly Share[] {
   const fraction = row?.fractionOfLimit;
   if ('file' in workload || row === undefined || fraction === undefined || limit === undefined) return [];
   const { name, place, shortfall } = workload;
-  const plain = (fraction * limit.plainMs) / limit.ms;
+  const plain = median(row.roundsMs.map((ms, round) => at(limit.roundsPlainMs, round) / ms));
   return [{ name, place, shortfall, fraction, plain, best: limit.bestMs / row.medianMs }];
 }
 

@@ -276,8 +276,9 @@ int main() {
   Streams streams{0, 0, 0, {}};
   for (std::string line; std::getline(std::cin, line);) {
     const double asked = bench::number(line, "reads", 1);
-    const double reads = asked < 1 ? 0.25 : std::clamp(static_cast<int>(asked), 1, limits::mostReads);
-    const int writes = std::clamp(static_cast<int>(bench::number(line, "writes", 1)), 0, limits::mostWrites);
+    const bool widens = asked == 0.25;
+    const double reads = widens ? asked : std::clamp(static_cast<int>(asked), 1, limits::mostReads);
+    const int writes = widens ? 1 : std::clamp(static_cast<int>(bench::number(line, "writes", 1)), 0, limits::mostWrites);
     const int threads = std::max(1, static_cast<int>(bench::number(line, "threads", 1)));
     const long floats = static_cast<long>(bench::number(line, "streamBytes", 1 << 26)) / 4;
     if (reads != streams.reads || writes != streams.writes || floats != streams.floats) {
@@ -285,7 +286,7 @@ int main() {
       streams = streamsOf(reads, writes, floats);
     }
     const auto rate = [&](limits::Writing writing) {
-      const limits::Pass run = reads < 1 ? limits::wideningPass(writing) : limits::passFor(writing, reads, writes);
+      const limits::Pass run = widens ? limits::wideningPass(writing) : limits::passFor(writing, reads, writes);
       return bandwidth(streams, run, threads) / 1e9;
     };
     const double ordinary = rate(limits::ordinary);

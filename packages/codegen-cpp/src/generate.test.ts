@@ -120,6 +120,8 @@ describe('generated C++', () => {
     expect(halves.match(/for \(i64 j\w* = 0;/g)).toHaveLength(1);
     expect(halves.match(/= load_f32x16\(in0/g)).toHaveLength(2);
     expect(halves.match(/ store_f32x16\(out_out/g)).toHaveLength(2);
+    expect(textOf(cases.joined(256, [64, 64])).match(/for \(i64 j\w* = 0;/g)).toHaveLength(2);
+    expect(textOf(cases.rotated(256, 512)).match(/for \(i64 j\w* = 0;/g)).toHaveLength(2);
   });
 
   test('writes halves of lines past the caches on processors that keep them together, and nowhere else', () => {

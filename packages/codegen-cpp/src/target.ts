@@ -156,9 +156,13 @@ export const sideBySide: Readonly<Record<'reductions' | 'points' | 'instructions
 
 /**
  * Into how many parts the axis of lanes is cut at most, and maps of how much work (see strategy/lane-parts.ts): code is written
- * again for each.
+ * again for each. Parts of fewer points than `mostJoined` may be one loop: what is asked for 2 KB ahead is then in another row.
  */
-export const lanesInParts: Readonly<Record<'most' | 'mostWork', number>> = { most: 5, mostWork: 64 };
+export const lanesInParts: Readonly<Record<'most' | 'mostWork' | 'mostJoined', number>> = {
+  most: 5,
+  mostWork: 64,
+  mostJoined: 256,
+};
 
 /** Vectors that are computed side by side at most. */
 export const mostBeside: number = 16;

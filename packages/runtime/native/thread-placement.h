@@ -11,17 +11,30 @@
 
 namespace placement {
 
-constexpr int none = -1;
+constexpr int mostWorkers = 16;  // more meet the caller seldom, and each costs a call of the system whenever it moves
+
+/** For whom workers were placed last: the caller, where it ran, how many they are, and where they may run since. */
+struct Placed {
+  pthread_t caller{};
+  int cpu = -1;
+  int count = 0;
+  cpu_set_t set{};
+};
 
 /**
- * Lets `count` workers run where the calling thread may, but not on `cpu`, where it runs. Where there are fewer CPUs than
- * threads, they may run on all. What the system refuses is done without.
+ * Lets `count` workers run where the calling thread may, but not where it runs. Where there are fewer CPUs than threads, or many
+ * workers, they may run on all. What the system refuses is done without. A caller whose own CPUs change is followed when it moves.
  */
-inline void keepOff(int cpu, const pthread_t *workers, int count) {
+inline void keepOffCaller(Placed &placed, const pthread_t *workers, int count) {
+  const int cpu = sched_getcpu();
+  const pthread_t caller = pthread_self();
+  if (cpu == placed.cpu && pthread_equal(caller, placed.caller) && count == placed.count) return;
   cpu_set_t set;
-  if (cpu < 0 || cpu >= CPU_SETSIZE || pthread_getaffinity_np(pthread_self(), sizeof set, &set) != 0) return;
-  if (CPU_COUNT(&set) > count) CPU_CLR(cpu, &set);
-  for (int i = 0; i < count; i++) pthread_setaffinity_np(workers[i], sizeof set, &set);
+  if (cpu < 0 || cpu >= CPU_SETSIZE || pthread_getaffinity_np(caller, sizeof set, &set) != 0) return;
+  if (CPU_COUNT(&set) > count && count <= mostWorkers) CPU_CLR(cpu, &set);
+  if (count != placed.count || !CPU_EQUAL(&set, &placed.set))
+    for (int i = 0; i < count; i++) pthread_setaffinity_np(workers[i], sizeof set, &set);
+  placed = {caller, cpu, count, set};
 }
 
 }  // namespace placement

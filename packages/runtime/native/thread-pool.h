@@ -63,7 +63,7 @@ inline std::atomic<int> wanted{1};                        // threads, the caller
 inline Job job{};
 inline pthread_t workers[maxThreads];
 inline int started = 0;                                   // guarded by `gate`
-inline int placedFor = placement::none;                   // the caller's CPU that workers keep off; guarded by `gate`
+inline placement::Placed placed;                          // guarded by `gate`
 inline bool forkHandler = false;                          // guarded by `gate`
 inline thread_local bool inside = false;                  // this thread is running a piece
 
@@ -128,7 +128,7 @@ inline void *work(void *argument) {
 // In the child of a fork there is one thread and no job.
 inline void afterFork() {
   started = 0;
-  placedFor = placement::none;
+  placed = {};
   sleepers.store(0);
   for (Share &share : shares) share.state.store(0);
   pthread_mutex_init(&gate, nullptr);
@@ -154,7 +154,7 @@ inline void startWorkers() {
     if (pthread_create(&workers[started], &attributes, work, index) != 0) break;
     pthread_setname_np(workers[started], "tsinductor");
     started++;
-    placedFor = placement::none;
+    placed = {};
   }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -187,11 +187,7 @@ inline void parallel(Body body, void *context, long total, long grain) {
     return;
   }
   if (started < threads - 1) startWorkers();
-  const int cpu = sched_getcpu();
-  if (cpu != placedFor) {
-    placement::keepOff(cpu, workers, started);
-    placedFor = cpu;
-  }
+  placement::keepOffCaller(placed, workers, started);
   const long grains = total / grain + (total % grain != 0);
   const long piece = pieceLength(grains, grain, threads);
   const uint32_t pieces = static_cast<uint32_t>(total / piece + (total % piece != 0));
@@ -218,7 +214,7 @@ inline void setThreads(int threads) {
     epoch.fetch_add(1);
     futexWake(epoch, INT_MAX);
     while (started > wanted.load() - 1) pthread_join(workers[--started], nullptr);
-    placedFor = placement::none;
+    placed = {};
   }
   pthread_mutex_unlock(&gate);
 }

@@ -34,6 +34,8 @@ export interface Nest {
   readonly ahead: Map<LoopTree, readonly Ahead[]>;
   /** Results whose lines are asked for before they are written: see asked-results.ts. */
   readonly asked: Set<BufferId>;
+  /** Where one vector is followed by that of another row, as in tiles: halves of lines wait for each other there. */
+  readonly turnsRows?: boolean;
 }
 
 /** What an innermost loop asks for at each of its vectors: an element that it comes to later. */
@@ -327,14 +329,14 @@ function wayOf(nest: Nest, buffer: BufferId, { wide, align, place }: Written): '
 /**
  * Whether whole vectors of a result should go past the caches: far larger than they are, aligned, and full registers. Parts of a
  * line that are written so with work between them may each go to memory alone. (Measured on a Cascade Lake, where a register
- * is a line: halves between gathers take 15 times as long as by way of the caches. A Zen keeps halves together: sums of bf16
- * take a quarter less past the caches, bf16 softmax a tenth.)
+ * is a line: halves between gathers take 15 times as long as by way of the caches. A Zen 4 keeps halves together that follow one
+ * another: sums of bf16 take a quarter less past the caches, gathers of their rows a sixth, bf16 softmax a tenth.)
  */
 function streams(nest: Nest, buffer: BufferId, { wide, align }: Pick<Written, 'wide' | 'align'>): boolean {
   const bytes = nest.memory.bytesOf(buffer);
   if (!isLarge(nest.memory.decl(buffer))) return false;
   const { vectorBytes } = cpuModels[nest.target.isa];
-  const least = Math.min(vectorBytes, habitsOf(nest.target).leastPast);
+  const least = nest.turnsRows === true ? vectorBytes : Math.min(vectorBytes, habitsOf(nest.target).leastPast);
   return vectorBytes > 0 && wide * bytes >= least && align >= wide * bytes;
 }
 

@@ -23,7 +23,8 @@ interface Tiled extends RegionPlan {
 }
 
 /** Runs a region by tiles: scans down one column of tiles after another, maps by blocks of tiles. */
-export function writeTiled(nest: Nest, plan: Tiled, { frame, ranges }: Inside): void {
+export function writeTiled(given: Nest, plan: Tiled, { frame, ranges }: Inside): void {
+  const nest = { ...given, turnsRows: true };
   const { tiles, tree, shared } = plan;
   const scratch = declareTiles(nest, tiles, shared.lanes);
   const parts: Parts = {

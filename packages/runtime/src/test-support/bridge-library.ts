@@ -1,5 +1,6 @@
 // C++ libraries that tests of the native bridge load: entries that return, count, spin and nest; and a rude one.
 export const source: string = `
+#include <sched.h>
 typedef void (*Body)(void *, long, long);
 struct Runtime { void (*parallel)(Body, void *, long, long); long threads; };
 #define ENTRY(name) extern "C" int name(char *const *buffers, const long *sizes, const Runtime *runtime)
@@ -14,6 +15,13 @@ static void countBody(void *counts, long begin, long end) {
   for (long i = begin; i < end; i++) __atomic_fetch_add((int *)counts + i, 1, __ATOMIC_RELAXED);
 }
 ENTRY(cover) { runtime->parallel(countBody, buffers[0], sizes[0], sizes[1]); return (int)runtime->threads; }
+
+// The CPU of the caller, or -1 where it moved meanwhile.
+ENTRY(whereFrom) {
+  const int cpu = sched_getcpu();
+  runtime->parallel(countBody, buffers[0], sizes[0], 1);
+  return cpu == sched_getcpu() ? cpu : -1;
+}
 
 struct Bounds { long grain; int bad; };
 static void boundsBody(void *context, long begin, long end) {
