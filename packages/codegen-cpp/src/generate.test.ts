@@ -129,6 +129,9 @@ describe('generated C++', () => {
     const on = (family: 'zen' | 'other'): string => textOf(large, { isa: 'avx512', threads: 16, family });
     expect(on('zen')).toContain('stream_bf16x16(out_out');
     expect(on('other')).not.toContain('stream_');
+    // In tiles the other half comes many rows later.
+    const turned = cases.permuted(4096, 8192, undefined, 'bf16');
+    expect(textOf(turned, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
     const bytes = cases.converted(64 * 1024 * 1024, 'i8');
     expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
   });

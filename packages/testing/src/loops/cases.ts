@@ -70,7 +70,7 @@ export function transposed(rows: number, columns: number): Case {
 }
 
 /** A copy with its axes in another order: out[j, i] = x[i, j], or out[j, i, k] = x[i, j, k] with rows of `width`. */
-export function permuted(rows: number, columns: number, width?: number): Case {
+export function permuted(rows: number, columns: number, width?: number, dtype: DType = f32): Case {
   const maker = new ProgramMaker();
   const [i, j] = [axis('i', rows), axis('j', columns)];
   const inner = width === undefined ? [] : [axis('k', width)];
@@ -78,9 +78,9 @@ export function permuted(rows: number, columns: number, width?: number): Case {
     [i, j, ...inner],
     [j, i, ...inner],
   ];
-  const x = maker.buffer('x', 'input', { shape: from.map(({ extent }) => extent), dtype: f32 });
-  const out = maker.buffer('out', 'output', { shape: to.map(({ extent }) => extent), dtype: f32 });
-  maker.map(out, to, (b) => b.load(x, f32, maker.place(x, from.map(axisIndex))));
+  const x = maker.buffer('x', 'input', { shape: from.map(({ extent }) => extent), dtype });
+  const out = maker.buffer('out', 'output', { shape: to.map(({ extent }) => extent), dtype });
+  maker.map(out, to, (b) => b.load(x, dtype, maker.place(x, from.map(axisIndex))));
   const nest = loops(to.map((one) => [one, 'parallel'] as const), [0]); // prettier-ignore
   return {
     name: 'permuted',
