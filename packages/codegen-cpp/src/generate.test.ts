@@ -95,7 +95,7 @@ describe('generated C++', () => {
     { how: 'by way of them where rows are read before', one: cases.softmax('rows', [4096, 4096]) },
     { how: 'by way of them beside two arrays', one: cases.largest(1 << 24, 2) },
     { how: 'past them beside three', one: cases.largest(1 << 24, 3), isPast: true },
-    { how: 'past them, a row far from the one before', one: cases.permuted(16384, 16, 64), isPast: true },
+    { how: 'past them, a row far from the one before', one: cases.permuted(16384, 16, { width: 64 }), isPast: true },
     { how: 'past them down columns', one: cases.scanned(4096, 4096, 'columns'), isPast: true },
   ])('writes what is larger than the caches $how', ({ one, threads = 2, isPast = false }) => {
     const text = textOf(one, { isa: 'avx512', threads });
@@ -130,7 +130,7 @@ describe('generated C++', () => {
     expect(on('zen')).toContain('stream_bf16x16(out_out');
     expect(on('other')).not.toContain('stream_');
     // In tiles the other half comes many rows later.
-    const turned = cases.permuted(4096, 8192, undefined, 'bf16');
+    const turned = cases.permuted(4096, 8192, { dtype: 'bf16' });
     expect(textOf(turned, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
     const bytes = cases.converted(64 * 1024 * 1024, 'i8');
     expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
@@ -193,9 +193,9 @@ describe('generated C++', () => {
     const turned = textOf(cases.permuted(4096, 4096));
     expect(turned).toMatch(/for \(i64 i = from.*i \+= 16\) \{\n\s*for \(i64 j = j_block.*j \+= 16\)/);
     expect(turned).toContain('__builtin_prefetch(in0 + lane * 4096 + later_i * 4096 + later_j, 0);');
-    const rows = textOf(cases.permuted(16384, 16, 64));
+    const rows = textOf(cases.permuted(16384, 16, { width: 64 }));
     expect(rows).toMatch(/const i64 j = unit % 16;\n\s*const i64 i = unit \/ 16;/);
-    const cached = textOf(cases.permuted(1024, 16, 64));
+    const cached = textOf(cases.permuted(1024, 16, { width: 64 }));
     expect(cached).toMatch(/const i64 i = unit % 1024;\n\s*const i64 j = unit \/ 1024;/);
     expect(textOf(cases.permuted(256, 256))).not.toContain('prefetch');
   });

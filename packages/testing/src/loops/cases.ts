@@ -70,7 +70,11 @@ export function transposed(rows: number, columns: number): Case {
 }
 
 /** A copy with its axes in another order: out[j, i] = x[i, j], or out[j, i, k] = x[i, j, k] with rows of `width`. */
-export function permuted(rows: number, columns: number, width?: number, dtype: DType = f32): Case {
+export function permuted(
+  rows: number,
+  columns: number,
+  { width, dtype = f32 }: { readonly width?: number; readonly dtype?: DType } = {},
+): Case {
   const maker = new ProgramMaker();
   const [i, j] = [axis('i', rows), axis('j', columns)];
   const inner = width === undefined ? [] : [axis('k', width)];
