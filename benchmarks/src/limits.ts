@@ -63,12 +63,12 @@ export class LimitProbe implements Disposable {
 export interface RowLimit {
   /** The least time beside our own measurements: that of the middle round. */
   readonly ms: number;
-  /** The limit of each round, by its number, and the least of them: what the machine could do at its best. */
+  /** The same with the bandwidth of ordinary and non-temporal stores alone, which lines that are asked for may pass. */
+  readonly plainMs: number;
+  /** Both of each round, by its number, and the least of the former: what the machine could do at its best. */
   readonly roundsMs: readonly number[];
   readonly roundsPlainMs: readonly number[];
   readonly bestMs: number;
-  /** The same with the bandwidth of ordinary and non-temporal stores alone, which lines that are asked for may pass. */
-  readonly plainMs: number;
   readonly boundBy: 'memory' | 'arithmetic';
   readonly gbps: number;
   readonly peakGflops: number;

@@ -129,10 +129,10 @@ async function runRounds(
       session.progress(
         `${workload.name}: round ${String(round + 1)} of ${String(session.rounds)}, ${contender.contender}`,
       );
-      const beside = contender.contender === ours ? probe : async () => Promise.resolve();
-      await beside();
+      const isOurs = contender.contender === ours;
+      if (isOurs) await probe();
       const ms = await timeQuietly(contender, { session, ledger, patience });
-      await beside();
+      if (isOurs) await probe();
       ledger.medians.set(contender.contender, [...(ledger.medians.get(contender.contender) ?? []), ms]);
     }
     if (samples.length === 0) await probe();

@@ -70,7 +70,7 @@ struct Streams {
   std::vector<float *> arrays;
 };
 
-/** Arrays that hold something: there are processors that write zeros three times as fast as other numbers. */
+/** Arrays that hold something: there are processors that write zeros two to three times as fast as other numbers. */
 Streams streamsOf(double reads, int writes, long floats) {
   Streams streams{reads, writes, floats, {}};
   for (int i = 0; i < std::ceil(reads) + writes; i += 1) {

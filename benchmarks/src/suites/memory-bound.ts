@@ -127,9 +127,8 @@ function resize(n: number): Row {
 }
 
 const softmaxShortfall =
-  'a Zen 4: with rows in the second-level cache the instructions alone take 3.2 ms of 3.5: exponentials 1.5 at their measured rate, ' +
-  'divisions 0.9, which begin when the sum of a row is known and so do not go on beside them, as the limit has it, and three ' +
-  'sums of lanes for each row';
+  'a Zen 4: as many rows that lie in the second-level cache take 3.2 ms: exponentials 1.5 at their measured rate, divisions 0.9 to 1.5, ' +
+  'which begin when the sum of a row is known and so do not go on beside them, as the limit has it';
 
 const families: readonly ((n: number) => Row)[] = [
   (n) => geluSigmoid(n),

@@ -69,7 +69,7 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
 }
 
 /** The processors whose ways with memory the code is made for. */
-export const familyOf = ({ isaReport }: NativeMachine): Family =>
+export const familyOf = ({ isaReport }: Pick<NativeMachine, 'isaReport'>): Family =>
   isaReport.vendor === 'AuthenticAMD' ? 'zen' : 'other';
 
 /** The flags that the settings add to those of generated code. */

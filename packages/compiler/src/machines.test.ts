@@ -9,6 +9,7 @@ import { decompose } from '@tsinductor/graph';
 import { tensor } from '@tsinductor/tensor';
 import { trace } from '@tsinductor/tensor/internal';
 import type { Executable } from './executable.ts';
+import { familyOf } from './machine.ts';
 import { Session } from './session.ts';
 
 let directory: string;
@@ -62,4 +63,13 @@ whereCompiled('the bridge', () => {
       expect(warnings).toEqual(['COMPILER_FAILED']);
     },
   );
+});
+
+test.each([
+  ['AuthenticAMD', 'zen'],
+  ['GenuineIntel', 'other'],
+  ['', 'other'],
+] as const)('the family of a processor made by "%s" is %s', (vendor, family) => {
+  const isaReport = { isa: 'avx512', cpu: '', vendor, probed: [] } as const;
+  expect(familyOf({ isaReport })).toBe(family);
 });

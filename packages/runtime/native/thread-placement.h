@@ -2,8 +2,8 @@
 //
 // A system wakes a worker where it pleases: often on the CPU of the thread that woke it, whose cache is warm. There it waits
 // while the caller does all the work, or takes slices of the caller's time to spin in. Kernels that pack the threads of a
-// virtual machine onto few of its CPUs leave it there for tens of milliseconds (seen: two threads at a quarter of the speed
-// of one). So workers may run on every CPU of the caller's but the caller's own; among those the system chooses.
+// virtual machine onto few of its CPUs leave it there for tens of milliseconds (seen: two threads at less than half the
+// speed of one). So workers may run on every CPU of the caller's but the caller's own; among those the system chooses.
 #pragma once
 
 #include <pthread.h>

@@ -9,8 +9,9 @@
 // the job is running, and a job ends only when every claimed piece is done: so the job's fields are stable for the one who
 // reads them after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody.
 //
-// Idle workers spin for a while, then sleep on a futex; they keep off the CPU of the thread whose job it is. Threads are started by the first job that wants them, take no
-// signals, and never keep the process alive. The library is linked `nodelete`, since they run its code to the end.
+// Idle workers spin for a while, then sleep on a futex; they keep off the CPU of the thread whose job it is. Threads are
+// started by the first job that wants them, take no signals, and never keep the process alive. The library is linked
+// `nodelete`, since they run its code to the end.
 #pragma once
 
 #include <atomic>

@@ -247,7 +247,7 @@ host('the native bridge', () => {
       const second = (total: number): number => bind('meet', [], [total, 1])();
       expect([second(2), second(8), second(64)]).toEqual([1, 4, 32]);
       expect([second(65), second(3200)]).toEqual([3, 100]);
-      // Any two of three may be first.
+      // Any two of three may be first; were there no second, the first would wait for ever.
       bridge.setThreads(4);
       expect([1, 2, 3]).toContain(second(3));
     });

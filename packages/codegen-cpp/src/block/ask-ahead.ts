@@ -47,7 +47,7 @@ export function askAhead(
     const index = tileIndex(at(load.args, 0), coordinates, binder);
     const step = index === undefined ? undefined : laneStep(index, point.lane);
     if (index === undefined || step?.kind !== 'int' || step.value !== 1) continue;
-    const place = placeAhead(load, index, binder, loads);
+    const place = placeAhead(load, index, { binder, loads });
     const { name } = at(binder.program.params, load.attrs.param);
     if (place !== undefined)
       binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read' });
@@ -55,14 +55,17 @@ export function askAhead(
 }
 
 /** What to ask for where the element at `index` is read; nothing where all instances read the same, or it is foreseen. */
-// eslint-disable-next-line max-params -- what is asked for, and what is asked for beside it
-function placeAhead({ results }: Load, index: Index, binder: Binder, beside: readonly Load[]): Index | undefined {
+function placeAhead(
+  { results }: Load,
+  index: Index,
+  { binder, loads }: { readonly binder: Binder; readonly loads: readonly Load[] },
+): Index | undefined {
   const { id, dtype } = at(results, 0);
   const { asksInPasses, nextRows } = habitsOf(binder.target);
   const next = nextInstance(index, binder);
   if (equal(next, index)) return undefined;
   const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;
-  if (isRead) return beside.length <= nextRows ? next : undefined;
+  if (isRead) return loads.length <= nextRows ? next : undefined;
   return asksInPasses ? add(index, int(aheadBytes / dtypeInfo[dtype].bytes)) : undefined;
 }
 

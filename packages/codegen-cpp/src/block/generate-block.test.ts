@@ -7,7 +7,7 @@ import { argumentsOf, blockCase, blockDifferences, buffersOf, bytesOf, floats, i
 import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
 import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
-import type { Extent, Isa } from '../target.ts';
+import type { Extent, Family, Isa } from '../target.ts';
 import { generateBlock } from './generate-block.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
@@ -185,15 +185,16 @@ describe('what the text of C++ is after', () => {
     readonly names: readonly string[];
     readonly extent: Extent;
     readonly threads: number;
+    readonly family?: Family;
   }
   const huge = (...names: readonly string[]): Large => ({ names, extent: 'huge', threads: 16 });
   const few = (extent: Extent): Large => ({ names: ['x', 'out'], extent, threads: 2 });
-  const textOf = (program: BlockProgram, { names, extent, threads } = huge()): string =>
+  const textOf = (program: BlockProgram, { names, extent, ...target } = huge()): string =>
     generateBlock(program, {
       isa: 'avx512',
       mayAlias: false,
       large: new Map(names.map((name) => [name, extent])),
-      threads,
+      ...target,
     })
       .units.map(({ source }) => source)
       .join('');
@@ -241,6 +242,14 @@ describe('what the text of C++ is after', () => {
     },
     args: {},
   }).program; // prettier-ignore
+
+  test('a Zen is asked for the next row that several passes read, and for nothing else', () => {
+    const both = { ...few('huge'), family: 'zen' as const };
+    const passed = textOf(shifted(16, 'written'), both);
+    expect(passed).toContain('stream_f32x16(out_ptr');
+    expect(passed).not.toContain('prefetch');
+    expect(textOf(centred, both)).toMatch(/__builtin_prefetch\(x_ptr/);
+  });
 
   test('a row that several passes read is read again, and its mask decided by the ends of loops', () => {
     const text = textOf(centred);

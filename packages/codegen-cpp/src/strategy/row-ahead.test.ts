@@ -89,6 +89,31 @@ describe('what is asked for', () => {
   });
 });
 
+describe('what is asked of a Zen', () => {
+  const zen: CpuTarget = { ...target, family: 'zen' };
+
+  test('no lines of large results, which go past the caches', () => {
+    const one = cases.largest(1 << 24, 1);
+    expect(textOf(one)).toContain('__builtin_prefetch(out_out + i + 512, 1);');
+    expect(textOf(one, zen)).toContain('stream_f32x16(out_out + i');
+    expect(textOf(one, zen)).not.toContain('prefetch');
+  });
+
+  test('nothing of what one pass reads from end to end', () => {
+    for (const one of [cases.summed('rows', [4096, 1024]), cases.summed('nothing', [4096, 1024])]) {
+      expect(textOf(one)).toContain('prefetch(in0');
+      expect(textOf(one, zen)).not.toContain('prefetch');
+    }
+  });
+
+  test('the next row of an array that several passes read, but not of two', () => {
+    const asked = (arrays: number, on: CpuTarget): number =>
+      (textOf(cases.centred(4096, 1024, arrays), on).match(/prefetch\(in/g) ?? []).length;
+    expect([1, 2].map((arrays) => asked(arrays, target))).toEqual([1, 2]);
+    expect([1, 2].map((arrays) => asked(arrays, zen))).toEqual([1, 0]);
+  });
+});
+
 /** The status and the bits of the outputs. */
 function run({ schedule, sizes }: Case, inputs: ReturnType<typeof inputsOf>, on: CpuTarget) {
   const { units, entry, workspaceBytes } = generateCpp(schedule, on);
@@ -154,6 +179,16 @@ ring('what is asked for changes no result', () => {
       for (let place = row * columns; place < (row + 1) * columns; place++) wanted[place] = sum += at(values, place);
     }
     expect(Buffer.compare(at(outputs, 0), bytesOf(wanted))).toBe(0);
+  });
+
+  test('the same bits for every family of processors, halves of lines past the caches among them', () => {
+    const [half, whole] = [cases.converted(13 * 2 ** 20 + 5, 'bf16'), cases.centred(8192, 1040, 2)];
+    for (const one of [half, whole]) {
+      const inputs = inputsOf(one);
+      const of = (family: 'zen' | 'other'): readonly Buffer[] => run(one, inputs, { ...target, family }).outputs;
+      expect(textOf(one, { ...target, family: 'zen' })).toContain('stream_');
+      expect(Buffer.compare(at(of('zen'), 0), at(of('other'), 0))).toBe(0);
+    }
   });
 
   test.each([0, 1002])('an index that is outside is reported wherever it stands: %i', (place) => {

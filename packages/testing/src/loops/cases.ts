@@ -390,6 +390,7 @@ export const symbolic = (
   sizes: new Map([[name, value]]),
 });
 
+export { centred } from './centred-case.ts';
 export { dealt } from './dealt-case.ts';
 export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';

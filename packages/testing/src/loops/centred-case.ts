@@ -1,0 +1,27 @@
+// For tests: rows of several arrays that are read twice, by a sum and then by what it is subtracted from.
+import { axisIndex } from '@tsinductor/ir';
+import type { Axis, BodyBuilder } from '@tsinductor/ir';
+import type { Case } from './cases.ts';
+import { axis, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
+
+/** The sum of some matrices, less its rows' sums. */
+export function centred(rows: number, columns: number, arrays: number): Case {
+  const maker = new ProgramMaker();
+  const [i, j, k] = [axis('i', rows), axis('j', columns), axis('k', columns)];
+  const shape = [i.extent, j.extent];
+  const inputs = Array.from({ length: arrays }, (_, place) =>
+    maker.buffer(`x${String(place)}`, 'input', { shape, dtype: 'f32' }),
+  );
+  const total = maker.buffer('total', 'temporary', { shape: [i.extent], dtype: 'f32' });
+  const out = maker.buffer('out', 'output', { shape, dtype: 'f32' });
+  const sum = (b: BodyBuilder, along: Axis): number =>
+    inputs
+      .map((x) => b.load(x, 'f32', maker.place(x, [i, along].map(axisIndex))))
+      .reduce((left, right) => b.apply('add', [left, right]));
+  const bodies = fold('add', 0, (b) => sum(b, j));
+  maker.reduce(total, { axes: [i], over: [j], state: ['f32'], bodies });
+  maker.map(out, [i, k], (b) => b.apply('sub', [sum(b, k), b.load(total, 'f32', axisIndex(i))]));
+  const nest = loops([[i, 'parallel']], [loops([[j, 'reduction']], [0]), loops([[k, 'parallel']], [1])]);
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [scalarLocal(total)] }]);
+  return { name: `centred, of ${String(arrays)}`, schedule, sizes: new Map(), tolerance: 1e-4 };
+}
