@@ -46,8 +46,8 @@ function readOptions(): Options {
     })
     .option('workload', { type: 'string', describe: 'a module that exports `workloads`, instead of the suites' })
     .option('json', { type: 'string', describe: 'also write the results to this file' })
-    .option('rounds', { type: 'number', default: 5, describe: 'interleaved rounds' })
-    .option('budget', { type: 'number', default: 150, describe: 'milliseconds per contender and round' })
+    .option('rounds', { type: 'number', default: 15, describe: 'interleaved rounds' })
+    .option('budget', { type: 'number', default: 50, describe: 'milliseconds per contender and round' })
     .option('patience', {
       type: 'number',
       default: 1500,

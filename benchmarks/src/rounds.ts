@@ -120,10 +120,9 @@ async function runRounds(
   for (let round = 0; round < session.rounds; round += 1) {
     const samples: LimitSample[] = [];
     const probe = async (): Promise<void> => {
-      if (session.probe === undefined || work === undefined) return;
-      await patience.waitForQuiet();
-      samples.push(await session.probe.measure(work));
+      if (session.probe !== undefined && work !== undefined) samples.push(await session.probe.measure(work));
     };
+    await patience.waitForQuiet();
     const order = ready.map((_, i) => ready[(i + round) % ready.length]).filter((it) => it !== undefined);
     for (const contender of order.filter((it) => !isFarBehind(it.contender, ledger))) {
       session.progress(
@@ -154,14 +153,16 @@ async function timeQuietly({ contender, child }: Ready, { session, ledger, patie
     (await child.ask({ do: 'time', budgetMs: session.budgetMs }, 120)) as Times | Failed;
   const attempt = async (): Promise<void> => {
     // Spinning threads of the contender before come to rest meanwhile.
-    await sleep(5);
-    await patience.waitForQuiet();
+    await sleep(10);
     const { result, others } = await observe(child.pid, ask);
     if ('error' in result) throw childFailed(contender, result.error);
     if (others < best.others) best = { others, ms: median(result.times) };
   };
   await attempt();
-  for (let again = 0; again < 2 && best.others > 0.1 && patience.isLeft; again += 1) await patience.spend(attempt);
+  for (let again = 0; again < 2 && best.others > 0.1 && patience.isLeft; again += 1) {
+    await patience.waitForQuiet();
+    await patience.spend(attempt);
+  }
   ledger.measurements += 1;
   if (best.others > 0.1) ledger.company += 1;
   return best.ms;

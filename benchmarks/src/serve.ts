@@ -26,6 +26,7 @@ type Answer = Prepared | Unsupported | Failed | Times | Values;
 /** Answers requests until stdin ends. */
 export async function serve(contender: Contender): Promise<void> {
   let runnable: Runnable | undefined;
+  let isTimed = false;
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line) as Request;
     let answer: Answer;
@@ -33,11 +34,15 @@ export async function serve(contender: Contender): Promise<void> {
       if (request.do === 'prepare') {
         const prepared = await contender.prepare(request);
         runnable = typeof prepared === 'object' ? prepared : undefined;
+        isTimed = false;
         answer = await describePrepared(contender, prepared);
       } else if (runnable === undefined) {
         answer = { error: 'nothing is prepared' };
       } else {
-        answer = request.do === 'time' ? await time(runnable, request.budgetMs) : await sample(runnable, request);
+        const isFirst = !isTimed;
+        isTimed ||= request.do === 'time';
+        answer =
+          request.do === 'time' ? await time(runnable, { ...request, isFirst }) : await sample(runnable, request);
       }
     } catch (error) {
       answer = { error: messageOf(error) };
@@ -62,8 +67,14 @@ async function describePrepared(
   return { version: await contender.version(), ...facts };
 }
 
+/** Milliseconds before the first time that counts: V8 compiles what is called often meanwhile. Later on, caches are filled again. */
+const warmMs = 50;
+
 /** Repeats of a batch that takes at least half a millisecond, until the budget is spent. */
-async function time({ run }: Runnable, budgetMs: number): Promise<Times> {
+async function time(
+  { run }: Runnable,
+  { budgetMs, isFirst }: { readonly budgetMs: number; readonly isFirst: boolean },
+): Promise<Times> {
   const begin = performance.now();
   const first = run();
   const asynchronous = types.isPromise(first);
@@ -77,11 +88,11 @@ async function time({ run }: Runnable, budgetMs: number): Promise<Times> {
     return (performance.now() - start) / calls;
   };
   const times: number[] = [];
-  // The first call has warmed up what takes that long; short ones are compiled by V8 meanwhile. One repeat of what is longer
-  // than the budget is enough: there are several rounds.
-  const warmMs = 50;
-  const warmUntil = begin + once + warmMs;
-  while (once < warmMs && performance.now() < warmUntil) await measure();
+  // The first call has warmed up what takes that long. One repeat of what is longer than the budget is enough: there are
+  // several rounds.
+  const warm = isFirst ? warmMs : Math.min(budgetMs / 4, warmMs);
+  const warmUntil = begin + once + warm;
+  while (once < warm && performance.now() < warmUntil) await measure();
   const least = once > budgetMs ? 1 : 3;
   const until = performance.now() + budgetMs;
   do times.push(await measure());

@@ -1,7 +1,12 @@
 // What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with non-temporal
 // stores, and with lines that are asked for before they are written; peak float32 multiply-adds; evaluations per second of the
 // functions that were asked for, without memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32,
-// conversions from and to bf16 and int8. Each is the best over one thread and all threads, and over two windows.
+// conversions from and to bf16 and int8. Each is the best over one thread and all threads, in windows so short that all of them
+// fall into one state of a virtual machine (see benchmarks/README.md), whose CPUs move between the cores of its host.
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -19,7 +24,25 @@ typedef unsigned Bits __attribute__((vector_size(limits::vectorBytes)));
 typedef unsigned short Halves __attribute__((vector_size(limits::vectorBytes / 2)));
 typedef signed char Bytes __attribute__((vector_size(limits::vectorBytes / 4)));
 
-constexpr double windowMs = 15;
+constexpr double windowMs = 4;
+
+/** Where there are as many CPUs as threads, each thread has its own: a system may begin two on one, and a window is short. */
+void keepTo(int thread, int threads) {
+#if defined(__linux__)
+  static const cpu_set_t given = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }();
+  if (CPU_COUNT(&given) != threads) return;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu += 1)
+    if (CPU_ISSET(cpu, &given) && seen++ == thread) CPU_SET(cpu, &own);
+  pthread_setaffinity_np(pthread_self(), sizeof own, &own);
+#endif
+}
 
 inline Vector all(float value) { return Vector{} + value; }
 
@@ -29,6 +52,7 @@ double rateOf(int threads, const Body &body) {
   std::atomic<int> waiting{threads};
   std::vector<double> rates(threads);
   const auto loop = [&](int thread) {
+    keepTo(thread, threads);
     waiting.fetch_sub(1);
     while (waiting.load() > 0) {
     }
@@ -49,15 +73,12 @@ double rateOf(int threads, const Body &body) {
   return total;
 }
 
-/** The best over one thread and all, and over two windows. */
+/** The best over one thread and all. */
 template <class Body>
 double bestRate(int threads, const Body &body) {
-  double best = 0;
-  for (int window = 0; window < 2; window += 1) {
-    best = std::max(best, rateOf(1, [&](int thread) { return body(thread, 1); }));
-    if (threads > 1) best = std::max(best, rateOf(threads, [&](int thread) { return body(thread, threads); }));
-  }
-  return best;
+  const double one = rateOf(1, [&](int thread) { return body(thread, 1); });
+  if (threads == 1) return one;
+  return std::max(one, rateOf(threads, [&](int thread) { return body(thread, threads); }));
 }
 
 // --- memory
@@ -81,14 +102,17 @@ Streams streamsOf(double reads, int writes, long floats) {
   return streams;
 }
 
+/** Of large arrays, a window passes over some part, and the next one goes on behind it. */
 double bandwidth(const Streams &streams, limits::Pass run, int threads) {
-  constexpr long block = limits::block;
+  constexpr long block = limits::block, pieceBlocks = (1 << 20) / block;
   const double bytes = 4.0 * (streams.reads + streams.writes);
+  static std::vector<long> pieces(threads, 0);
   return bestRate(threads, [&](int thread, int count) {
-    const long begin = streams.floats / block * thread / count * block;
-    const long end = streams.floats / block * (thread + 1) / count * block;
-    run(streams.arrays.data(), begin, end);
-    return bytes * (end - begin);
+    const long first = streams.floats / block * thread / count, last = streams.floats / block * (thread + 1) / count;
+    const long piece = std::min(pieceBlocks, last - first);
+    const long at = first + pieces[thread]++ % ((last - first) / piece) * piece;
+    run(streams.arrays.data(), at * block, (at + piece) * block);
+    return bytes * (piece * block);
   });
 }
 
