@@ -74,7 +74,8 @@ const dialectOf = (prelude: Prelude): Dialect => ({
     prelude.isa === 'avx512' || prelude.isa === 'avx2'
       ? primary('__asm__ volatile("sfence" ::: "memory")')
       : primary('__atomic_thread_fence(__ATOMIC_SEQ_CST)'),
-  prefetch: (address, intent) => primary(`__builtin_prefetch(${address}, ${intent === 'read' ? '0' : '1'})`),
+  prefetch: (address, { intent, into }) =>
+    primary(`__builtin_prefetch(${address}, ${intent === 'read' ? '0' : '1'}${into === 'second' ? ', 2' : ''})`),
   scratch,
   unrollHint: (times) => `#pragma GCC unroll ${String(times)}`,
   inlineFunction: (signature) => `${inlined} ${signature}`,

@@ -2,7 +2,7 @@
 // composition, never inheritance. Text that needs a prelude function or type carries its definition along, so that a
 // unit has exactly the definitions it uses.
 import type { DType } from '@tsinductor/base';
-import type { AtomicOp, FetchOp, Launch, ScalarConstant, Stmt, ValueType } from '@tsinductor/ir';
+import type { AtomicOp, FetchOp, Launch, Prefetch, ScalarConstant, Stmt, ValueType } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** A type or function of the prelude. `text` may be empty where the name is built in. */
@@ -184,7 +184,7 @@ export interface Dialect {
   readonly check: (check: CheckText) => Expression;
   readonly transpose: (transpose: TransposeText) => Expression;
   readonly fence: () => Expression;
-  readonly prefetch: (address: string, intent: 'read' | 'write') => Expression;
+  readonly prefetch: (address: string, what: Pick<Prefetch, 'intent' | 'into'>) => Expression;
   /** A declaration of scratch memory. */
   readonly scratch: (scratch: ScratchText) => Expression;
   readonly barrier: (scope: 'block' | 'warp') => Expression;

@@ -46,5 +46,5 @@ export function spellEffect(statement: EffectStmt, context: ValueContext): Expre
   if (statement.kind === 'print') return spellLine(statement, context);
   if (statement.kind === 'fail') return spellFailure(statement, context);
   const address = `${safeName(statement.buffer, dialect.reserved)} + ${printScalarIndex(statement.at, context)}`;
-  return dialect.prefetch(address, statement.intent);
+  return dialect.prefetch(address, statement);
 }

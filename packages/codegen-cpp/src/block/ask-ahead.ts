@@ -1,12 +1,14 @@
 // Memory asked for before it is read, in the last loop that reads it. In: a store or a fold, at a place of its vector loop. Out:
-// prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead: the instances
+// prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead, or some: the instances
 // of a thread follow each other along the first axis of the grid. Rows that only a store reads are asked for a little
 // further on, as in compiled groups (strategy/row-ahead.ts), and so are results (strategy/asked-results.ts).
 import { at, dtypeInfo } from '@tsinductor/base';
 import { bufferName, tileIndex } from '@tsinductor/codegen';
 import { add, allTileNodes, equal, int, sameShape, substitute } from '@tsinductor/ir';
 import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
-import { ahead, aheadBytes, asking, asksForResults as asks, habitsOf } from '../target.ts';
+import { rowsOf } from '../strategy/memory-rows.ts';
+import { ahead, aheadBytes, asking, asksForResults as asks, habitsOf, nearRows } from '../target.ts';
+import type { RowHabits } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
@@ -49,29 +51,36 @@ export function askAhead(
     if (index === undefined || step?.kind !== 'int' || step.value !== 1) continue;
     const place = placeAhead(load, index, { binder, loads });
     const { name } = at(binder.program.params, load.attrs.param);
-    if (place !== undefined)
-      binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read' });
+    if (place === undefined) continue;
+    const into = habitsFor(load, binder).into === 'second' ? { into: 'second' as const } : {};
+    binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read', ...into });
   }
 }
 
 /** What to ask for where the element at `index` is read; nothing where all instances read the same, or it is foreseen. */
 function placeAhead(
-  { results }: Load,
+  load: Load,
   index: Index,
   { binder, loads }: { readonly binder: Binder; readonly loads: readonly Load[] },
 ): Index | undefined {
-  const { id, dtype } = at(results, 0);
+  const { id, dtype, shape } = at(load.results, 0);
   const { asksInPasses, nextRows } = habitsOf(binder.target);
-  const next = nextInstance(index, binder);
+  const habits = habitsFor(load, binder);
+  const instances = habits.into === 'first' ? 1 : rowsOf(habits, (shape.at(-1) ?? 1) * dtypeInfo[dtype].bytes);
+  const next = laterInstance(index, instances, binder);
   if (equal(next, index)) return undefined;
   const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;
   if (isRead) return loads.length <= nextRows ? next : undefined;
   return asksInPasses ? add(index, int(aheadBytes / dtypeInfo[dtype].bytes)) : undefined;
 }
 
-/** The same index in the instance that follows. */
-function nextInstance(index: Index, { programIds: [first] }: Binder): Index {
-  return first?.kind === 'axis' ? substitute(index, new Map([[first.axis.name, add(first, int(1))]])) : index;
+/** How what a load reads is asked for, as rows of compiled groups are. */
+const habitsFor = ({ attrs }: Load, { program, target }: Binder): RowHabits =>
+  target.large?.has(at(program.params, attrs.param).name) === true ? habitsOf(target).memory : nearRows;
+
+/** The same index in one of the instances that follow. */
+function laterInstance(index: Index, instances: number, { programIds: [first] }: Binder): Index {
+  return first?.kind === 'axis' ? substitute(index, new Map([[first.axis.name, add(first, int(instances))]])) : index;
 }
 
 /** Whether a program's large results are written by way of the caches: few threads, and not too much that is read beside. */

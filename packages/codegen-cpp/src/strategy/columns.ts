@@ -18,6 +18,7 @@ import {
 import { add, int, minimum } from '@tsinductor/ir';
 import type { Access, Axis, BufferId, LoopBand, LoopNode, LoopTree, Value } from '@tsinductor/ir';
 import { asking, columnScratchBytes } from '../target.ts';
+import { askNextRows } from './columns-in-order.ts';
 import { accessesOf, operationsOf } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { isRowOf, loadsOf } from './memory-rows.ts';
@@ -43,7 +44,7 @@ export interface ColumnPlan {
   readonly rows: number;
   /** Columns per block. */
   readonly block: number;
-  /** How many rows ahead are asked for: those of sums alone are foreseen. */
+  /** How many rows ahead each row asks for, where the next ones are not asked for in order: those of sums alone are foreseen. */
   readonly rowsAhead: number;
 }
 
@@ -215,12 +216,14 @@ function rowLoop(nest: Nest, block: Block, { axis, from, to, rows, frame }: RowL
   const name = writer.fresh(axis.name);
   const body = writer.block([name], () => {
     memory.scoped(() => {
+      const turn = { nodes: block.nodes, lanes: block.plan.lanes, down: axis, row: named(name, axis.extent), rows };
       eachVector(nest, { block, frame }, (inner, vector) => {
+        const isAsked = askNextRows(nest, { ...turn, columns: block.columns }, { vector, frame: inner });
         let states = block.nodes.map((node) => loadStates(nest, block, { node, vector }));
         for (let row = 0; row < rows; row++) {
           const point = bindAxis(inner, axis.name, add(named(name, axis.extent), int(row)));
           states = block.nodes.map((node, index) => advance(nest, { node, states: at(states, index) }, point));
-          writeAhead(nest, block.ahead, point);
+          if (!isAsked) writeAhead(nest, block.ahead, point);
         }
         block.nodes.forEach((node, index) => {
           storeStates(nest, block, { node, vector, states: at(states, index) });

@@ -4,7 +4,8 @@ import { dtypeInfo } from '@tsinductor/base';
 import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { add, coefficientOf, int, multiply } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode } from '@tsinductor/ir';
-import { rowsAheadBytes, streams } from '../target.ts';
+import { asking, habitsOf, nearRows, shortRowBytes, streams } from '../target.ts';
+import type { RowHabits } from '../target.ts';
 import { pointBodies } from './lane-choice.ts';
 import type { Ahead, Nest } from './nest.ts';
 
@@ -40,9 +41,21 @@ export const isFilledBefore = ({ memory }: Nest, buffer: BufferId): boolean =>
   !memory.isVirtual(buffer) && memory.row(buffer) === undefined && memory.parameter(buffer).role === 'read';
 
 /** How many rows along `axis` make up what a loop over rows asks for ahead. */
-export function rowsAhead({ memory }: Nest, buffer: BufferId, axis: Axis): number {
-  const bytes = (staticValue(axis.extent) ?? Infinity) * memory.bytesOf(buffer);
-  return Math.max(1, Math.ceil(rowsAheadBytes / bytes));
+export const rowsAhead = (nest: Nest, buffer: BufferId, axis: Axis): number =>
+  rowsOf(rowHabits(nest, buffer), (staticValue(axis.extent) ?? Infinity) * nest.memory.bytesOf(buffer));
+
+/** The same of rows of so many bytes. */
+export const rowsOf = ({ least, bytes: all }: RowHabits, bytes: number): number =>
+  Math.max(bytes <= shortRowBytes ? least : 1, Math.ceil(all / bytes));
+
+/** How rows of a buffer are asked for. */
+export const rowHabits = (nest: Nest, buffer: BufferId): RowHabits =>
+  isBesideCaches(nest, buffer) ? habitsOf(nest.target).memory : nearRows;
+
+/** Whether a buffer is so large that a last-level cache may not have it. */
+export function isBesideCaches({ memory }: Nest, buffer: BufferId): boolean {
+  const elements = staticValue(memory.decl(buffer).size);
+  return elements !== undefined && elements * memory.bytesOf(buffer) >= asking.leastBytes;
 }
 
 export interface Below {

@@ -91,8 +91,12 @@ export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
   const block = distributed ? blockSize(nest, { tree, shared, cycles, columns }) : undefined;
   const tileBlock =
     tiles === undefined ? 1 : tileBlockSize(tiles, { lanes: shared.lanes, threads: nest.target.threads });
-  return { tree, shared, cycles, tiles, tileBlock, columns, block };
+  return { tree, shared, cycles, tiles, tileBlock, columns: columns && blockedBy(columns, block), block };
 }
+
+/** Columns in blocks of no more than a unit has: then their width is known where each unit has one block. */
+const blockedBy = (columns: ColumnPlan, block: number | undefined): ColumnPlan =>
+  block === undefined || columns.block % block !== 0 ? columns : { ...columns, block };
 
 interface TileUnits {
   readonly bands: readonly LoopBand[];

@@ -25,6 +25,7 @@ import { bindAxis, emptyFrame, nodeAt, scalarLoop, vectorFrame, vectorLoop, whol
 import type { Frame, Nest, Range } from './nest.ts';
 import { writeSite } from './reduce.ts';
 import { planAhead } from './row-ahead.ts';
+import { rowsBeside, writeBursts } from './rows-beside.ts';
 import { besideOf } from './side-by-side.ts';
 import { grainOf, isReduced, nodesOf, noteLayout, planRegion, runningOrder } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
@@ -210,7 +211,17 @@ function writeLanes(nest: Nest, plan: RegionPlan, { frame, range }: Lanes): void
 }
 
 /** The vectors of a part, several side by side where each alone waits for its own results. */
-function writePart(nest: Nest, { tree, shared }: RegionPlan, { frame, range, part }: Lanes & { part: LanePart }): void {
+function writePart(
+  nest: Nest,
+  { tree, shared }: RegionPlan,
+  { frame, range, part: given }: Lanes & { part: LanePart },
+): void {
+  const isWhole = isLeaf(tree) && equal(range.from, int(0)) && equal(range.to, range.axis.extent);
+  const around = tree.loops.map(({ axis }) => axis).filter(({ name }) => name !== range.axis.name);
+  const side = { nodes: given.nodes, along: range.axis, lanes: shared.lanes, around };
+  const { along, before } = isWhole ? rowsBeside(nest, side) : { along: [], before: [] };
+  const part = { ...given, ahead: [...given.ahead, ...along] };
+  writeBursts(nest, before, frame);
   const { instances, unroll } = besideOf(nest, { tree, shared }, { nodes: part.nodes, axis: range.axis });
   vectorLoop(nest, { ...range, lanes: shared.lanes, instances, unroll }, (vectors) => {
     const frames = vectors.map((vector) => vectorFrame(frame, range.axis.name, vector));

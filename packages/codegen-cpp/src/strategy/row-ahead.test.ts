@@ -114,6 +114,79 @@ describe('what is asked of a Zen', () => {
   });
 });
 
+describe('how a Zen asks for rows of memory', () => {
+  const zen: CpuTarget = { ...target, family: 'zen' };
+  const asked = (text: string): readonly string[] =>
+    [...text.matchAll(/__builtin_prefetch\((.*)\);/g)].map(([, what = '']) => what);
+
+  test('into the second cache the row after the next, and that of 32 KB and more alone', () => {
+    const of = (rows: number, columns: number): readonly string[] =>
+      asked(textOf(cases.centred(rows, columns, 1), zen));
+    expect(of(4096, 1024)).toEqual([expect.stringMatching(/\* 1024 \+ \w+ \+ 2048, 0, 2$/)]);
+    expect(of(65536, 128)).toEqual([expect.stringMatching(/\+ 2048, 0, 2$/)]);
+    expect(of(512, 16384)).toEqual([expect.stringMatching(/\+ 16384, 0, 2$/)]);
+    // What a larger cache has: the next row, into the first.
+    expect(of(1024, 1024)).toEqual([expect.stringMatching(/\* 1024 \+ \w+ \+ 1024, 0$/)]);
+  });
+
+  test('rows by their indices two ahead; rows in which elements are chosen as anybody', () => {
+    const rows = textOf(cases.chosen('rows', [4096, 1024, 4096]), zen);
+    expect(rows).toContain('in1[index_minimum_i64(n + 2, 4095)]');
+    expect(asked(rows)).toEqual(['in0 + checked_1 * 1024 + j, 0, 2']);
+    const elements = textOf(cases.chosen('elements', [4096, 1024, 1024]), zen);
+    expect(asked(elements)).toEqual(['in0 + i * 1024 + n + 1024, 0']);
+  });
+
+  test('rows that are summed or scanned down their columns: the next ones, in the order of their addresses', () => {
+    const summed = asked(textOf(cases.summed('columns', [4096, 1024]), zen));
+    const along = (line: number): string =>
+      `in0 + i * 1024 + j_1 * 8 + ${String(8192 + 16 * line)} - j_block * 7, 0, 2`;
+    expect(summed).toEqual(Array.from({ length: 8 }, (_, line) => along(line)));
+    // Half of the columns for each of two threads: 128 of 512 belong to each of the four rows.
+    const scanned = asked(textOf(cases.scanned(4096, 1024, 'columns'), zen));
+    expect(scanned).toHaveLength(4);
+    for (const [line, what] of scanned.entries()) {
+      expect(what).toMatch(/floor_divide_i64\(\w+ - \w+, 128\) \* 1024 .* index_modulo_i64\(\w+ - \w+, 128\) \* 4/);
+      expect(what).toContain(`+ ${String(4096 + 16 * line)}, 0, 2`);
+    }
+    // Columns that are no whole vectors of every row, and rows of the caches.
+    expect(asked(textOf(cases.summed('columns', [4096, 1000]), zen))).toEqual([]);
+    expect(asked(textOf(cases.summed('columns', [512, 1024]), zen))).toEqual([]);
+  });
+
+  test('rows that are added by index the next one at once, and nothing of the table', () => {
+    const text = textOf(cases.added(16384, 700, 40), zen);
+    expect(asked(text)).toContainEqual(expect.stringMatching(/^in\d \+ \w+ \* 700 \+ \w+ \+ 700, 0, 2$/));
+    expect(text).not.toMatch(/prefetch\(table/);
+    expect(text).toMatch(/__builtin_prefetch[^]*;\n *\}\n[^]*const f32x16 old/);
+  });
+
+  test('rows that are read side by side as a whole, some lines with each vector', () => {
+    const lines = asked(textOf(cases.halved(2048, 512), zen)).map(
+      (what) => /\+ i \* 2048 \+ j \* 4 \+ (\d+), 0, 2$/.exec(what)?.[1],
+    );
+    expect(lines.map(Number).toSorted((left, right) => left - right)).toEqual([4096, 4112, 4128, 4144]);
+    // Of what the caches have nothing, and none on another processor.
+    expect(asked(textOf(cases.halved(512, 512), zen))).toEqual([]);
+    expect(asked(textOf(cases.halved(2048, 512)))).not.toContainEqual(expect.stringContaining('j * 4'));
+  });
+
+  test('short ones those of a page at once', () => {
+    const text = textOf(cases.rotated(65536, 64), zen);
+    expect(text).toMatch(
+      /if \(i % 8 == 0\) \{\s*for \(i64 line = 0; line < 1024; line \+= 16\) \{\s*__builtin_prefetch/,
+    );
+    expect(asked(text)).toEqual(['in0 + i * 128 + line + 1024, 0, 2']);
+    expect(asked(textOf(cases.rotated(4096, 64), zen))).toEqual([]);
+  });
+
+  test('past the caches go results that are a small part of what moves', () => {
+    expect(textOf(cases.halved(4096, 1024), zen)).toContain('stream_f32x16(out_out');
+    for (const one of [textOf(cases.halved(4096, 1024)), textOf(cases.halved(2048, 1024), zen)])
+      expect(one).not.toContain('stream_');
+  });
+});
+
 /** The status and the bits of the outputs. */
 function run({ schedule, sizes }: Case, inputs: ReturnType<typeof inputsOf>, on: CpuTarget) {
   const { units, entry, workspaceBytes } = generateCpp(schedule, on);
@@ -137,6 +210,12 @@ function spread(one: Case, extent: number): ReturnType<typeof inputsOf> {
     if (array instanceof BigInt64Array)
       array.forEach((_, place) => (array[place] = BigInt(((place * 7919) % (2 * extent)) - extent)));
   return inputs;
+}
+
+function expectSame(one: Case): void {
+  const inputs = inputsOf(one);
+  const of = (family: 'zen' | 'other'): readonly Buffer[] => run(one, inputs, { ...target, family }).outputs;
+  expect(Buffer.compare(at(of('zen'), 0), at(of('other'), 0))).toBe(0);
 }
 
 ring('what is asked for changes no result', () => {
@@ -184,10 +263,18 @@ ring('what is asked for changes no result', () => {
   test('the same bits for every family of processors, halves of lines past the caches among them', () => {
     const [half, whole] = [cases.converted(13 * 2 ** 20 + 5, 'bf16'), cases.centred(8192, 1040, 2)];
     for (const one of [half, whole]) {
-      const inputs = inputsOf(one);
-      const of = (family: 'zen' | 'other'): readonly Buffer[] => run(one, inputs, { ...target, family }).outputs;
       expect(textOf(one, { ...target, family: 'zen' })).toContain('stream_');
-      expect(Buffer.compare(at(of('zen'), 0), at(of('other'), 0))).toBe(0);
+      expectSame(one);
+    }
+  });
+
+  test('the same bits for every family of processors, whatever they ask for', () => {
+    const rotations = [cases.rotated(20011, 64), cases.halved(1031, 1040)];
+    const columns = [cases.summed('columns', [2063, 1024]), cases.scanned(2063, 1024, 'columns')];
+    for (const one of [...rotations, ...columns, cases.added(16384, 180, 40)]) {
+      const texts = [target, { ...target, family: 'zen' as const }].map((on) => textOf(one, on));
+      expect(at(texts, 0)).not.toBe(at(texts, 1));
+      expectSame(one);
     }
   });
 

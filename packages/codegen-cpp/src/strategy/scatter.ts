@@ -11,10 +11,10 @@ import { BodyEvaluator, isMultipleOf, named, staticValue, strideAlong, typicalVa
 import { add, freeIndirects, int, minimum, multiply, substitute } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, Value, ValueType } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
-import { chunkCycles, columnScratchBytes, lanesFor, reductionChunk, tables as limits } from '../target.ts';
+import { chunkCycles, columnScratchBytes, habitsOf, lanesFor, reductionChunk, tables as limits } from '../target.ts';
 import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
 import { chosenLater } from './gathered-rows.ts';
-import { loadsOf, rowFurtherOn, rowsAhead as rowsToAsk } from './memory-rows.ts';
+import { isBesideCaches, loadsOf, rowFurtherOn, rowsAhead as rowsToAsk } from './memory-rows.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Ahead, Frame, Later, Nest, Range } from './nest.ts';
 import { writeRegion } from './region.ts';
@@ -175,18 +175,36 @@ interface RowLoops {
 
 function writeRows(nest: Nest, rows: Rows, { others, columns, into, ahead }: RowLoops): void {
   const { node, axis, lanes } = rows;
-  const later = laterTarget(nest, rows);
+  const atOnce = habitsOf(nest.target).asksInOrder ? ahead.filter(({ buffer }) => isBesideCaches(nest, buffer)) : [];
+  const later = atOnce.length > 0 ? undefined : laterTarget(nest, rows);
+  const along = atOnce.length > 0 ? [] : ahead;
   openAxes(nest, others, (frame) => {
+    askAtOnce(nest, { columns, lanes, ahead: atOnce }, frame);
     vectorLoop(nest, { ...columns, lanes, instances: 1, unroll: 2 }, (vectors) => {
       for (const vector of vectors) {
         const point = vectorFrame(frame, axis.name, vector);
         updatePoint(nest, { node, into }, point);
-        writeAhead(nest, ahead, point);
+        writeAhead(nest, along, point);
         if (later === undefined || vector.lane.count !== undefined) continue;
         const place = placeAhead(nest, { position: at(node.writes, 0), later }, point);
         nest.writer.emit({ kind: 'prefetch', buffer: into.buffer, at: add(into.from, place), intent: 'write' });
       }
     });
+  });
+}
+
+/**
+ * Asks for all of what the vectors of a row would. (Measured on a Zen 4: 64 MB added by index into 64 rows of 4 KB take 18 % less so;
+ * asked for along the way, or the rows that are added to besides, nothing less.)
+ */
+function askAtOnce(
+  nest: Nest,
+  { columns, lanes, ahead }: Pick<RowLoops, 'columns' | 'ahead'> & { lanes: number },
+  frame: Frame,
+): void {
+  if (ahead.length === 0) return;
+  vectorLoop(nest, { ...columns, lanes, instances: 1, unroll: 1 }, (vectors) => {
+    for (const vector of vectors) writeAhead(nest, ahead, vectorFrame(frame, columns.axis.name, vector));
   });
 }
 

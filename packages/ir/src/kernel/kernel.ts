@@ -215,8 +215,17 @@ export type Stmt =
   | { readonly kind: 'fail'; readonly unit: Index; readonly site: number; readonly reason: FailReason }
   /** Streaming stores before it are visible after it. */
   | { readonly kind: 'fence' }
-  | { readonly kind: 'prefetch'; readonly buffer: string; readonly at: Index; readonly intent: 'read' | 'write' }
+  | Prefetch
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
+
+export interface Prefetch {
+  readonly kind: 'prefetch';
+  readonly buffer: string;
+  readonly at: Index;
+  readonly intent: 'read' | 'write';
+  /** Into which cache; the first, if absent. */
+  readonly into?: 'second';
+}
 
 export interface FailReason {
   readonly message: string;

@@ -143,7 +143,7 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
     case 'fence':
       return effectText(statement);
     case 'prefetch':
-      return `prefetch ${statement.intent} ${statement.buffer}[${printIndex(statement.at)}]`;
+      return `prefetch ${statement.intent} ${statement.buffer}[${printIndex(statement.at)}]${statement.into === undefined ? '' : ` into the ${statement.into} cache`}`;
     case 'comment':
       return `// ${statement.text}`;
   }

@@ -394,5 +394,6 @@ export { centred } from './centred-case.ts';
 export { dealt } from './dealt-case.ts';
 export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
+export { halved } from './halved-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
