@@ -85,6 +85,7 @@ const large: readonly Case[] = [
   cases.softmax('columns', [70, 530]),
   cases.added(300, 700, 40),
   cases.added(2000, 70, 5),
+  cases.added(1000, 300, 40),
   cases.filled(300, [60, 64]),
   cases.filled(31, [37, 90]),
   cases.shorter([300, 400], [300, 411]),
@@ -208,6 +209,14 @@ ring('compiled kernels', () => {
     const inputs = new Map([[at(one.schedule.program.inputs, 0), new Float32Array(bits.buffer)]]);
     expectations.set(one, { inputs, wanted: expected(one, inputs) });
     expect(differencesOf([one], { isa, threads: 1 })).toEqual([]);
+  });
+
+  test.each([
+    [1000, ['i in 2 stretches, each added into a table of its own, merged in order']],
+    [600, ['each thread owns columns of j']],
+  ])('fewer have one for each thread, where each stands for enough of them: %i rows', (rows, expectedNotes) => {
+    const { kernels } = generateCpp(cases.added(rows, 300, 40).schedule, { isa: 'avx512', threads: 2 });
+    expect(kernels.flatMap(({ notes }) => notes)).toEqual(expectedNotes);
   });
 
   test('many rows that are added into a small table have tables of their own, which begin with -0', () => {

@@ -106,11 +106,11 @@ describe('what is asked of a Zen', () => {
     }
   });
 
-  test('the next row of an array that several passes read, but not of two', () => {
+  test('the next rows of two arrays that several passes read, but not of three', () => {
     const asked = (arrays: number, on: CpuTarget): number =>
       (textOf(cases.centred(4096, 1024, arrays), on).match(/prefetch\(in/g) ?? []).length;
-    expect([1, 2].map((arrays) => asked(arrays, target))).toEqual([1, 2]);
-    expect([1, 2].map((arrays) => asked(arrays, zen))).toEqual([1, 0]);
+    expect([1, 2, 3].map((arrays) => asked(arrays, target))).toEqual([1, 2, 3]);
+    expect([1, 2, 3].map((arrays) => asked(arrays, zen))).toEqual([1, 2, 0]);
   });
 });
 
@@ -125,6 +125,9 @@ describe('how a Zen asks for rows of memory', () => {
     expect(of(4096, 1024)).toEqual([expect.stringMatching(/\* 1024 \+ \w+ \+ 2048, 0, 2$/)]);
     expect(of(65536, 128)).toEqual([expect.stringMatching(/\+ 2048, 0, 2$/)]);
     expect(of(512, 16384)).toEqual([expect.stringMatching(/\+ 16384, 0, 2$/)]);
+    const two = asked(textOf(cases.centred(4096, 1024, 2), zen));
+    expect(two).toHaveLength(2);
+    for (const what of two) expect(what).toMatch(/\+ 1024, 0, 2$/);
     // What a larger cache has: the next row, into the first.
     expect(of(1024, 1024)).toEqual([expect.stringMatching(/\* 1024 \+ \w+ \+ 1024, 0$/)]);
   });

@@ -235,8 +235,10 @@ function planTables({ memory, target }: Nest, { node, extent, others }: Rows): T
   const [size, length] = [staticValue(elements), staticValue(down.extent)];
   const points = others.reduce((left, axis) => left * (staticValue(axis.extent) ?? 0), extent);
   if (size === undefined || length === undefined || size * bytes > limits.bytes) return undefined;
-  const wanted = Math.min(limits.most, length, Math.floor(points / size / limits.leastPoints));
-  if (target.threads === 1 || wanted < target.threads || points < 4 * reductionChunk) return undefined;
+  const tablesOf = (least: number): number => Math.min(limits.most, length, Math.floor(points / size / least));
+  const { threads } = target;
+  const wanted = Math.max(tablesOf(limits.leastPoints), Math.min(threads, tablesOf(limits.leastPointsAlone)));
+  if (threads === 1 || wanted < threads || points < 4 * reductionChunk) return undefined;
   const stretch = Math.ceil(length / wanted);
   return { down, stretch, count: Math.ceil(length / stretch), size };
 }
