@@ -66,7 +66,8 @@ function placeAhead(
   const { id, dtype, shape } = at(load.results, 0);
   const { asksInPasses, nextRows } = habitsOf(binder.target);
   const habits = habitsFor(load, binder);
-  const instances = habits.into === 'first' ? 1 : rowsOf(habits, (shape.at(-1) ?? 1) * dtypeInfo[dtype].bytes);
+  const isAlone = habits.into === 'second' && loads.length === 1;
+  const instances = !isAlone ? 1 : rowsOf(habits, (shape.at(-1) ?? 1) * dtypeInfo[dtype].bytes);
   const next = laterInstance(index, instances, binder);
   if (equal(next, index)) return undefined;
   const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;

@@ -243,12 +243,15 @@ describe('what the text of C++ is after', () => {
     args: {},
   }).program; // prettier-ignore
 
-  test('a Zen is asked for the next row that several passes read, and for nothing else', () => {
+  test('a Zen is asked for the row after the next where several passes read rows, and for nothing else', () => {
     const both = { ...few('huge'), family: 'zen' as const };
     const passed = textOf(shifted(16, 'written'), both);
     expect(passed).toContain('stream_f32x16(out_ptr');
     expect(passed).not.toContain('prefetch');
-    expect(textOf(centred, both)).toMatch(/__builtin_prefetch\(x_ptr/);
+    const asked = (on: Parameters<typeof textOf>[1]): readonly (string | undefined)[] =>
+      [...textOf(centred, on).matchAll(/__builtin_prefetch\((x_ptr.*)\);/g)].map(([, what]) => what);
+    expect(asked(both)).toEqual(['x_ptr + i + n * program0 + n * 2, 0, 2']);
+    expect(asked({ ...both, family: 'other' })).toEqual([expect.stringMatching(/^x_ptr \+ i .*, 0$/)]);
   });
 
   test('a row that several passes read is read again, and its mask decided by the ends of loops', () => {

@@ -43,8 +43,13 @@ export function askNextRows(nest: Nest, turn: Turn, { vector, frame }: { vector:
   return asked.length > 0;
 }
 
-function isRowOfColumns(nest: Nest, { buffer, position }: Ahead, { columns: { axis }, down }: Turn): boolean {
+function isRowOfColumns(
+  nest: Nest,
+  { buffer, position }: Ahead,
+  { columns: { axis }, down, lanes, rows }: Turn,
+): boolean {
   const isLine = !hasIndirect(position) && strideAlong(position, axis.name) === 1;
   const isFurther = strideAlong(position, down.name) !== 0;
-  return isLine && isFurther && isRowOf(nest, buffer, { axis, ...streams, leastRow: 0 });
+  const isWholeLines = (lanes * rows * nest.memory.bytesOf(buffer)) % lineBytes === 0;
+  return isLine && isFurther && isWholeLines && isRowOf(nest, buffer, { axis, ...streams, leastRow: 0 });
 }
