@@ -106,10 +106,12 @@ Streams streamsOf(double reads, int writes, long floats) {
 double bandwidth(const Streams &streams, limits::Pass run, int threads) {
   constexpr long block = limits::block, pieceBlocks = (1 << 20) / block;
   const double bytes = 4.0 * (streams.reads + streams.writes);
-  static std::vector<long> pieces(threads, 0);
+  static std::vector<long> pieces;
+  if (pieces.size() < static_cast<size_t>(threads)) pieces.resize(threads);
   return bestRate(threads, [&](int thread, int count) {
     const long first = streams.floats / block * thread / count, last = streams.floats / block * (thread + 1) / count;
     const long piece = std::min(pieceBlocks, last - first);
+    if (piece == 0) return 0.0;
     const long at = first + pieces[thread]++ % ((last - first) / piece) * piece;
     run(streams.arrays.data(), at * block, (at + piece) * block);
     return bytes * (piece * block);

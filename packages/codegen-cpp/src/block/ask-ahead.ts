@@ -1,5 +1,5 @@
 // Memory asked for before it is read, in the last loop that reads it. In: a store or a fold, at a place of its vector loop. Out:
-// prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead, or some: the instances
+// prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead, or so many that it is some KB: the instances
 // of a thread follow each other along the first axis of the grid. Rows that only a store reads are asked for a little
 // further on, as in compiled groups (strategy/row-ahead.ts), and so are results (strategy/asked-results.ts).
 import { at, dtypeInfo } from '@tsinductor/base';
@@ -67,7 +67,8 @@ function placeAhead(
   const { asksInPasses, nextRows } = habitsOf(binder.target);
   const habits = habitsFor(load, binder);
   const isAlone = habits.into === 'second' && loads.length === 1;
-  const instances = !isAlone ? 1 : rowsOf(habits, (shape.at(-1) ?? 1) * dtypeInfo[dtype].bytes);
+  const bytes = shape.reduce((product, extent) => product * extent, dtypeInfo[dtype].bytes);
+  const instances = isAlone ? rowsOf(habits, bytes) : 1;
   const next = laterInstance(index, instances, binder);
   if (equal(next, index)) return undefined;
   const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;

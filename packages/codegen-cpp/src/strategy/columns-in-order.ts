@@ -28,7 +28,13 @@ export interface Turn {
 export function askNextRows(nest: Nest, turn: Turn, { vector, frame }: { vector: Vector; frame: Frame }): boolean {
   const { lanes, down, row, rows, columns } = turn;
   const width = staticValue(difference(columns.to, columns.from));
-  if (!habitsOf(nest.target).asksInOrder || rows < 2 || width === undefined || width % (lanes * rows) !== 0)
+  if (
+    !habitsOf(nest.target).asksInOrder ||
+    rows < 2 ||
+    width === undefined ||
+    width === 0 ||
+    width % (lanes * rows) !== 0
+  )
     return false;
   const asked = distinct(turn.nodes.flatMap(loadsOf)).filter((load) => isRowOfColumns(nest, load, turn));
   const place = multiply(difference(vector.at, columns.from), int(rows));

@@ -46,7 +46,7 @@ export const rowsAhead = (nest: Nest, buffer: BufferId, axis: Axis): number =>
 
 /** The same of rows of so many bytes. */
 export const rowsOf = ({ least, bytes: all }: RowHabits, bytes: number): number =>
-  Math.max(bytes <= shortRowBytes ? least : 1, Math.ceil(all / bytes));
+  Math.max(bytes <= shortRowBytes ? least : 1, Math.ceil(all / Math.max(1, bytes)));
 
 /** How rows of a buffer are asked for. */
 export const rowHabits = (nest: Nest, buffer: BufferId): RowHabits =>

@@ -211,13 +211,10 @@ function writeLanes(nest: Nest, plan: RegionPlan, { frame, range }: Lanes): void
 }
 
 /** The vectors of a part, several side by side where each alone waits for its own results. */
-function writePart(
-  nest: Nest,
-  { tree, shared }: RegionPlan,
-  { frame, range, part: given }: Lanes & { part: LanePart },
-): void {
+function writePart(nest: Nest, plan: RegionPlan, { frame, range, part: given }: Lanes & { part: LanePart }): void {
+  const { tree, shared } = plan;
   const isWhole = isLeaf(tree) && equal(range.from, int(0)) && equal(range.to, range.axis.extent);
-  const around = tree.loops.map(({ axis }) => axis).filter(({ name }) => name !== range.axis.name);
+  const around = runningOrder(nest, plan).flatMap(({ axis }) => (axis.name === shared.axis?.name ? [] : [axis]));
   const side = { nodes: given.nodes, along: range.axis, lanes: shared.lanes, around };
   const { along, before } = isWhole ? rowsBeside(nest, side) : { along: [], before: [] };
   const part = { ...given, ahead: [...given.ahead, ...along] };

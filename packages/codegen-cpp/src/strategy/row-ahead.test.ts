@@ -181,6 +181,8 @@ describe('how a Zen asks for rows of memory', () => {
     );
     expect(asked(text)).toEqual(['in0 + i * 128 + line + 1024, 0, 2']);
     expect(asked(textOf(cases.rotated(4096, 64), zen))).toEqual([]);
+    // A page would be asked for again by what comes after the last of its rows.
+    expect(asked(textOf(cases.rotated(65532, 64), zen))).toEqual([]);
   });
 
   test('past the caches go results that are a small part of what moves', () => {

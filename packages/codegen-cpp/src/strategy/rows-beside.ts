@@ -40,7 +40,7 @@ export interface Side {
   readonly nodes: readonly LoopNode[];
   readonly along: Axis;
   readonly lanes: number;
-  /** The axes around it. */
+  /** The axes around it, outermost first: groups follow each other along the last. */
   readonly around: readonly Axis[];
 }
 
@@ -62,27 +62,36 @@ export function rowsBeside(nest: Nest, side: Side): Beside {
     along: groups.filter((group) => bytesOf(group) >= pageBytes).flatMap((group) => linesOf(nest, group, side)),
     before: groups
       .filter((group) => bytesOf(group) < pageBytes)
-      .map((group) => ({ ...group, turns: Math.ceil(pageBytes / bytesOf(group)) })),
+      .map((group) => ({ ...group, turns: Math.ceil(pageBytes / bytesOf(group)) }))
+      // Else a page would be asked for again by each row of the next axis.
+      .filter(({ down, turns }) => (staticValue(down.extent) ?? 1) % turns === 0),
   };
 }
 
-/** The group that is read at those places, if they are two rows or more that leave nothing between them. */
+/** The group that is read at those places, if the next turn reads the one behind it. */
 function groupOf(buffer: BufferId, places: readonly Index[], { along, around }: Side): readonly Group[] {
+  const dense = denseRows(places, along);
+  const down = around.at(-1);
+  if (dense === undefined || down === undefined) return [];
+  const isNext = staticValue(coefficientOf(dense.start, down) ?? int(0)) === dense.elements;
+  return isNext ? [{ buffer, ...dense, down }] : [];
+}
+
+/** Two rows or more that leave nothing between them: or some of what is asked for would be asked for in vain. */
+function denseRows(places: readonly Index[], along: Axis): Pick<Group, 'start' | 'elements'> | undefined {
   const length = staticValue(along.extent);
   const step = strideAlong(places[0] ?? int(0), along.name);
-  if (length === undefined || step === undefined || step < 1 || places.some(hasIndirect)) return [];
-  if (places.some((place) => strideAlong(place, along.name) !== step)) return [];
+  const isEven = places.every((place) => !hasIndirect(place) && strideAlong(place, along.name) === step);
+  if (length === undefined || step === undefined || step < 1 || !isEven) return undefined;
   const starts = places.map((place) => substitute(place, new Map([[along.name, int(0)]])));
   const offsets = starts.map((start) => staticValue(difference(start, starts[0] ?? int(0))) ?? Number.NaN);
   const least = Math.min(...offsets);
   const start = starts[offsets.indexOf(least)];
   const row = step * length;
   const rows = new Set(offsets.map((offset) => Math.floor((offset - least) / row)));
-  const isDense = offsets.every((offset) => (offset - least) % row < step) && Math.max(...rows) === rows.size - 1;
-  if (start === undefined || rows.size < 2 || !isDense) return [];
-  const elements = rows.size * row;
-  const down = around.find((axis) => staticValue(coefficientOf(start, axis) ?? int(0)) === elements);
-  return down === undefined ? [] : [{ buffer, start, elements, down }];
+  const isFull = new Set(offsets).size === rows.size * step && Math.max(...rows) === rows.size - 1;
+  const isDense = isFull && offsets.every((offset) => (offset - least) % row < step);
+  return start === undefined || rows.size < 2 || !isDense ? undefined : { start, elements: rows.size * row };
 }
 
 /** The lines of a later group that belong to a vector, where that is whole lines. */
