@@ -121,11 +121,11 @@ export const nearRows: RowHabits = { into: 'first', least: 1, bytes: 4096 };
  * What is asked for of memory goes by way of the second-level cache there, which keeps more requests on their way than the first:
  * softmax of rows of 64 KB takes 32 % less so, rows by their indices 25, and 30 where two of 4 KB are asked for ahead; arrays of
  * 4 MB, which a third-level cache has, take 3 to 8 % more so, and elements chosen in rows of memory 28. Of two arrays the next row
- * alone: softmax's backward pass takes 7 to 12 % less than without asking, and 5 to 8 more where the row after that is asked for; into
- * the first cache it would take a quarter more. And lines are foreseen
- * where they are read in the order of their addresses alone: two rows of 4 KB side by side, end to end 64 MB, take twice as long as
- * one after the other. Asked for in order before, an image that is halved takes 40 % less, sums over a middle axis 10 to 15, running
- * sums down columns 30.
+ * alone: softmax's backward pass takes 7 to 12 % less than without asking, and 5 to 7 more where the row after that is asked for (10
+ * to 28 if into the first cache).
+ *
+ * Lines are foreseen there where they are read in the order of their addresses alone: two rows of 4 KB side by side, end to end 64 MB,
+ * take up to twice as long as one after the other (see strategy/rows-beside.ts and strategy/columns-in-order.ts).
  *
  * The others are as measured on Intel's Cascade Lake.
  */

@@ -1,6 +1,6 @@
 // Memory asked for before it is read, in the last loop that reads it. In: a store or a fold, at a place of its vector loop. Out:
-// prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead, or so many that it is some KB: the instances
-// of a thread follow each other along the first axis of the grid. Rows that only a store reads are asked for a little
+// prefetches. Rows that an instance has read before (as a softmax reads its row) are asked for one instance ahead, or so many that
+// it is some KB: the instances of a thread follow each other along the first axis of the grid. Rows that only a store reads are asked for a little
 // further on, as in compiled groups (strategy/row-ahead.ts), and so are results (strategy/asked-results.ts).
 import { at, dtypeInfo } from '@tsinductor/base';
 import { bufferName, tileIndex } from '@tsinductor/codegen';

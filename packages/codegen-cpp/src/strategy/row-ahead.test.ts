@@ -132,7 +132,7 @@ describe('how a Zen asks for rows of memory', () => {
     expect(of(1024, 1024)).toEqual([expect.stringMatching(/\* 1024 \+ \w+ \+ 1024, 0$/)]);
   });
 
-  test('rows by their indices two ahead; rows in which elements are chosen as anybody', () => {
+  test('rows by their indices two ahead; rows in which elements are chosen the next one', () => {
     const rows = textOf(cases.chosen('rows', [4096, 1024, 4096]), zen);
     expect(rows).toContain('in1[index_minimum_i64(n + 2, 4095)]');
     expect(asked(rows)).toEqual(['in0 + checked_1 * 1024 + j, 0, 2']);
