@@ -120,7 +120,8 @@ export const nearRows: RowHabits = { into: 'first', least: 1, bytes: 4096 };
  *
  * What is asked for of memory goes by way of the second-level cache there, which keeps more requests on their way than the first:
  * softmax of rows of 64 KB takes 32 % less so, rows by their indices 25, and 30 where two of 4 KB are asked for ahead; arrays of
- * 4 MB, which a third-level cache has, take 3 to 8 % more so, and elements chosen in rows of memory 28. Of two arrays the next row
+ * 4 MB, which a third-level cache has, take 3 to 8 % more so, and elements chosen in rows of memory 28, but a third less where their
+ * indices are asked for too (see strategy/row-ahead.ts). Of two arrays the next row
  * alone: softmax's backward pass takes 7 to 12 % less than without asking, and 5 to 7 more where the row after that is asked for (10
  * to 28 if into the first cache).
  *

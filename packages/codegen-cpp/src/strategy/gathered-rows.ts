@@ -7,9 +7,9 @@ import { at } from '@tsinductor/base';
 import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { axisIndex, freeAxes, freeIndirects, liveNodes, substitute } from '@tsinductor/ir';
 import type { Axis, Body, Index, LoopNode } from '@tsinductor/ir';
-import { ahead as limits, nearRows } from '../target.ts';
+import { ahead as limits } from '../target.ts';
 import { pointBodies, varyingNodes } from './lane-choice.ts';
-import { furtherDown, isFilledBefore, isRowOf, rowsAhead, rowsOf, unconditionalLoads } from './memory-rows.ts';
+import { furtherDown, isFilledBefore, isRowOf, rowsAhead, unconditionalLoads } from './memory-rows.ts';
 import type { Ahead, Later, Nest } from './nest.ts';
 
 /** The axis along which rows lie, and the one from row to row. */
@@ -77,10 +77,8 @@ function chosenElements(nest: Nest, { body, load, axes: { along, down } }: Gathe
     return axisIndex(along);
   });
   if (strideAlong(inOrder, along.name) !== 1 || !isNearly(elements, along.extent)) return undefined;
-  // Elements are read in no order: a cache that is slower than the first would be waited for.
-  const bytes = (staticValue(along.extent) ?? Infinity) * nest.memory.bytesOf(buffer);
-  const further = furtherDown(inOrder, { down, rows: rowsOf(nearRows, bytes) });
-  return further === undefined ? undefined : { buffer, position: further, into: 'first' };
+  const further = furtherDown(inOrder, { down, rows: rowsAhead(nest, buffer, along) });
+  return further === undefined ? undefined : { buffer, position: further };
 }
 
 /** Whether a row of so many elements is asked for by loads of so many: not beyond its end, nor most of it in vain. */

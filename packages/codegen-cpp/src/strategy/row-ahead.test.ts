@@ -132,12 +132,15 @@ describe('how a Zen asks for rows of memory', () => {
     expect(of(1024, 1024)).toEqual([expect.stringMatching(/\* 1024 \+ \w+ \+ 1024, 0$/)]);
   });
 
-  test('rows by their indices two ahead; rows in which elements are chosen the next one', () => {
+  test('rows by their indices two ahead; rows in which elements are chosen too, with their indices', () => {
     const rows = textOf(cases.chosen('rows', [4096, 1024, 4096]), zen);
     expect(rows).toContain('in1[index_minimum_i64(n + 2, 4095)]');
     expect(asked(rows)).toEqual(['in0 + checked_1 * 1024 + j, 0, 2']);
     const elements = textOf(cases.chosen('elements', [4096, 1024, 1024]), zen);
-    expect(asked(elements)).toEqual(['in0 + i * 1024 + n + 1024, 0']);
+    expect(asked(elements)).toEqual(['in0 + i * 1024 + n + 2048, 0, 2', 'in1 + i * 1024 + n + 2048, 0, 2']);
+    // A third-level cache has them: the next row of elements alone.
+    const few = textOf(cases.chosen('elements', [1024, 1024, 1024]), zen);
+    expect(asked(few)).toEqual(['in0 + i * 1024 + n + 1024, 0']);
   });
 
   test('rows that are summed or scanned down their columns: the next ones, in the order of their addresses', () => {
