@@ -50,9 +50,10 @@ return %1
 %3 : f32[4, 8] = sub(%1, %2)  # model.ts:12 softmax
 %4 : f32[4, 8] = exp(%3)  # model.ts:12 softmax
 %5 : f32[4, 1] = sum(%4, dims=[1], keepdim=true)  # model.ts:12 softmax
-%6 : f32[4, 8] = div(%4, %5)  # model.ts:12 softmax
-%7 : f16[4, 8] = cast(%6, dtype=f16)  # model.ts:12 softmax
-return %7
+%6 : f32[4, 1] = reciprocal(%5)  # model.ts:12 softmax
+%7 : f32[4, 8] = mul(%4, %6)  # model.ts:12 softmax
+%8 : f16[4, 8] = cast(%7, dtype=f16)  # model.ts:12 softmax
+return %8
 `);
   });
 

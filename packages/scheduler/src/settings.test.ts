@@ -115,7 +115,7 @@ const rows = (
       (b) => b.call('softmax', [input(b, [8, 16])], { dim: -1 }),
       1,
       { maxFusionSize: 2 },
-      2,
+      3,
     ],
     [
       'epilogueFusion: what follows a product',
