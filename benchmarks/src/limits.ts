@@ -19,25 +19,16 @@ export interface LimitSample {
 }
 
 type Rates = Readonly<Partial<Record<FunctionName, number>>>;
-type Cores = Pick<LimitSample, 'peak' | 'rates'>;
-
-function betterCores(known: Cores, seen: Cores): Cores {
-  const rates = Object.entries(seen.rates) as [FunctionName, number][];
-  const better = rates.map(([name, rate]) => [name, Math.max(rate, known.rates[name] ?? 0)] as const);
-  return { peak: Math.max(known.peak, seen.peak), rates: { ...known.rates, ...Object.fromEntries(better) } };
-}
-
 export class LimitProbe implements Disposable {
   readonly #child: Child;
   readonly #threads: number;
-  #cores: Cores = { peak: 0, rates: {} };
 
   constructor(command: Command, threads: number) {
     this.#child = new Child('limits', command);
     this.#threads = threads;
   }
 
-  /** Measures what bounds `work`, for some tenths of a second. Bandwidth is that of now; what the cores can do is the best seen so far. */
+  /** Measures what bounds `work` now, for some hundredths of a second. */
   async measure(work: Work): Promise<LimitSample> {
     const { reads, writes, streamBytes } = work;
     const request = {
@@ -51,8 +42,7 @@ export class LimitProbe implements Disposable {
     const sample = (await this.#child.ask(request, 60)) as LimitSample;
     const { ordinary, streaming, asked, peak } = sample;
     if (![ordinary, streaming, asked, peak].every(Number.isFinite)) throw limitsOutdated();
-    this.#cores = betterCores(this.#cores, sample);
-    return { ...sample, ...this.#cores };
+    return sample;
   }
 
   [Symbol.dispose](): void {
@@ -78,13 +68,12 @@ export interface RowLimit {
 type Limit = Omit<RowLimit, 'roundsMs' | 'roundsPlainMs' | 'bestMs'>;
 
 /**
- * The limit of a workload from the samples of its rounds. Memory of virtual machines has states that last for seconds, between
- * which bandwidth changes by half: a time is held against the bandwidth of its own round, and the row tells the middle one.
- * What the cores can do is the best of all rounds.
+ * The limit of a workload from the samples of its rounds. Virtual machines have states that last for seconds or less, between which
+ * bandwidth and, where two CPUs are one core for a while, arithmetic change by half: a time is held against what the machine did in
+ * its own round, and the row tells the middle one.
  */
 export function limitOverRounds(work: Work, samples: readonly (readonly LimitSample[])[]): RowLimit | undefined {
-  const cores = samples.flat().reduce<Cores>(betterCores, { peak: 0, rates: {} });
-  const rounds = samples.map((round) => limitOf(work, round.map((sample) => ({ ...sample, ...cores })))); // prettier-ignore
+  const rounds = samples.map((round) => limitOf(work, round));
   const sorted = rounds.toSorted((left, right) => left.ms - right.ms);
   const [best] = sorted;
   const middle = sorted[Math.floor(sorted.length / 2)];

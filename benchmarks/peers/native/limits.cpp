@@ -125,8 +125,13 @@ double multiplyAdds(int, int) {
   return limits::multiplyAddOperations;
 }
 
-// exp by Cody and Waite with a polynomial of degree 6, as a compiler writes it: within 3 ULP.
-inline Vector expOf(Vector x) {
+/** e to the power of x as p times 2 to the power of n, where `shifted` is n and a number whose last bits are integers. */
+struct Power {
+  Vector p, n, shifted;
+};
+
+// By Cody and Waite with a polynomial of degree 6, as a compiler writes it: within 3 ULP.
+inline Power powerOf(Vector x) {
   const Vector shifted = x * 1.44269504f + 12582912.0f;
   const Vector n = shifted - 12582912.0f;
   Vector r = n * -0.693145752f + x;
@@ -135,8 +140,35 @@ inline Vector expOf(Vector x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
-  return (Vector)((Integers)p + ((Integers)shifted << 23));
+  return {p * (r * r) + r + 1.0f, n, shifted};
+}
+
+/** x, at most `high`; a NaN stays one. */
+inline Vector atMost(Vector x, float high) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_min_ps(_mm512_set1_ps(high), (__m512)x);
+#else
+  return x > high ? all(high) : x;
+#endif
+}
+
+inline Vector atLeast(Vector x, float low) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_max_ps(_mm512_set1_ps(low), (__m512)x);
+#else
+  return x < low ? all(low) : x;
+#endif
+}
+
+// Of every number: 0 of minus infinity, as a masked softmax asks for, subnormal results, infinity, NaN.
+inline Vector expOf(Vector x) {
+  const Power power = powerOf(atMost(atLeast(x, -104.0f), 89.0f));
+#if defined(__AVX512F__)
+  return (Vector)_mm512_scalef_ps((__m512)power.p, (__m512)power.n);
+#else
+  const Integers n = (Integers)power.shifted - 0x4b400000, half = n >> 1;
+  return power.p * (Vector)((half + 127) << 23) * (Vector)((n - half + 127) << 23);
+#endif
 }
 
 inline Vector sigmoidOf(Vector x) { return 1.0f / (1.0f + expOf(-x)); }
@@ -150,13 +182,15 @@ inline Vector erfOf(Vector x) {
   p = p * s + 1.128245533e-01f;
   p = p * s + -3.761255046e-01f;
   p = p * s + 1.128379157e+00f;
-  const Vector c = a < 3.95f ? a : all(3.95f);
+  const Vector c = atMost(a, 3.95f);
   Vector q = c * -1.288243198e-03f + 1.585726653e-02f;
   q = q * c + -9.192975415e-02f;
   q = q * c + -6.495777867e-01f;
   q = q * c + -1.121013832e+00f;
   q = q * c + -1.653187330e-03f;
-  const Vector large = 1.0f - expOf(q);
+  // It lies between -17 and 0.
+  const Power power = powerOf(q);
+  const Vector large = 1.0f - (Vector)((Integers)power.p + ((Integers)power.shifted << 23));
   const Vector signedLarge = (Vector)(((Integers)large & 0x7fffffff) | ((Integers)x & (int)0x80000000));
   return a < 0.875f ? p * x : signedLarge;
 }
