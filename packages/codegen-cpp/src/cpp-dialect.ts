@@ -2,7 +2,7 @@
 import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { compound, floatLiteral, operand, primary } from '@tsinductor/codegen';
-import type { AccessText, ApplyText, Definition, Dialect, Expression } from '@tsinductor/codegen';
+import type { AccessText, ApplyText, Definition, Dialect, Expression, TransposeText } from '@tsinductor/codegen';
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
@@ -66,10 +66,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
       'status',
     ]);
   },
-  transpose: ({ dtype, from, fromStep, to, toStep, rows, columns, tile, whole }) =>
-    whole
-      ? call(special.transposeTile(dtype, tile), [from, fromStep, to, toStep])
-      : call(special.transposeAny(dtype, tile), [from, fromStep, to, toStep, rows, columns]),
+  transpose: (statement) => transpose(statement, prelude),
   fence: () =>
     prelude.isa === 'avx512' || prelude.isa === 'avx2'
       ? primary('__asm__ volatile("sfence" ::: "memory")')
@@ -276,6 +273,16 @@ function loadScalar(access: AccessText, type: ValueType, { other, prelude }: Loa
   if (access.mask === undefined) return type.dtype === 'bool' ? compound(value) : primary(value);
   const rest = other ?? constant(type, 0, prelude);
   return compound(`${access.mask} ? ${type.dtype === 'bool' ? `(${value})` : value} : ${rest.text}`, rest.needs);
+}
+
+function transpose(
+  { dtype, from, fromStep, to, toStep, rows, columns, tile, whole, past }: TransposeText,
+  { canStream }: Prelude,
+): Expression {
+  const way = { tile, past: past && canStream };
+  return whole
+    ? call(special.transposeTile(dtype, way), [from, fromStep, to, toStep])
+    : call(special.transposeAny(dtype, way), [from, fromStep, to, toStep, rows, columns]);
 }
 
 interface StoreContext {

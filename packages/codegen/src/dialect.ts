@@ -50,6 +50,8 @@ export interface TransposeText {
   readonly tile: number;
   /** The tile is known to be whole. */
   readonly whole: boolean;
+  /** Whole tiles are written past the caches. */
+  readonly past: boolean;
 }
 
 export interface CheckText {

@@ -5,6 +5,7 @@ import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { Isa } from '../target.ts';
+import { streamFunction } from './memory-functions.ts';
 import { elementDefinition, inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
 const repeat = (count: number, text: (index: number) => string): string =>
@@ -145,26 +146,11 @@ export function transposePart(dtype: DType): Definition {
   return { name, text, needs: [element, elementDefinition('i64')] };
 }
 
-/**
- * A whole square tile in registers: log2(tile) rounds, each of which exchanges blocks of rows with blocks of columns of
- * half the size.
- */
-export function transposeTile(dtype: DType, tile: number): Definition {
-  const { bytes } = dtypeInfo[dtype];
-  const element = elementDefinition(dtype);
-  const lane: DType = bytes === 8 ? 'i64' : bytes === 4 ? 'i32' : bytes === 2 ? 'i16' : 'i8';
-  const type: ValueType = { dtype: lane, lanes: tile };
-  const vector = typeDefinition(type);
-  const at: Definition = {
-    name: `${vector.name}_row`,
-    text: `typedef ${lane} ${vector.name}_row __attribute__((vector_size(${String(bytes * tile)}), aligned(1), may_alias));\n`,
-    needs: [elementDefinition(lane)],
-  };
-  const name = `transpose_${element.name}x${String(tile)}`;
-  const lines: string[] = [];
-  for (let row = 0; row < tile; row++) {
-    lines.push(`const ${vector.name} a${String(row)} = *(const ${at.name} *)(from + ${String(row)} * from_step);`);
-  }
+/** Appends the rounds of exchanges between the rows a0 and on of a tile, and returns the names of its columns. */
+function exchanges(
+  type: string,
+  { tile, lines }: { readonly tile: number; readonly lines: string[] },
+): readonly string[] {
   let names = Array.from({ length: tile }, (_, row) => `a${String(row)}`);
   const letters = 'bcdefg';
   let round = 0;
@@ -184,29 +170,63 @@ export function transposeTile(dtype: DType, tile: number): Definition {
         [distance, true],
       ] as const) {
         const target = `${letters[round] ?? 'z'}${String(row + offset)}`;
-        lines.push(`const ${vector.name} ${target} = __builtin_shufflevector(${low}, ${high}, ${indices(upper)});`);
+        lines.push(`const ${type} ${target} = __builtin_shufflevector(${low}, ${high}, ${indices(upper)});`);
         next[row + offset] = target;
       }
     }
     names = next;
   }
+  return names;
+}
+
+/** Rows and columns of a tile, and whether it is written past the caches. */
+interface TileWay {
+  readonly tile: number;
+  readonly past: boolean;
+}
+
+/**
+ * A whole square tile in registers: log2(tile) rounds, each of which exchanges blocks of rows with blocks of columns of
+ * half the size.
+ */
+export function transposeTile(dtype: DType, { tile, past }: TileWay): Definition {
+  const { bytes } = dtypeInfo[dtype];
+  const element = elementDefinition(dtype);
+  const lane: DType = bytes === 8 ? 'i64' : bytes === 4 ? 'i32' : bytes === 2 ? 'i16' : 'i8';
+  const type: ValueType = { dtype: lane, lanes: tile };
+  const vector = typeDefinition(type);
+  const at: Definition = {
+    name: `${vector.name}_row`,
+    text: `typedef ${lane} ${vector.name}_row __attribute__((vector_size(${String(bytes * tile)}), aligned(1), may_alias));\n`,
+    needs: [elementDefinition(lane)],
+  };
+  const name = `transpose_${past ? 'past_' : ''}${element.name}x${String(tile)}`;
+  const stream = past ? streamFunction(type) : undefined;
+  const lines: string[] = [];
+  for (let row = 0; row < tile; row++) {
+    lines.push(`const ${vector.name} a${String(row)} = *(const ${at.name} *)(from + ${String(row)} * from_step);`);
+  }
+  const names = exchanges(vector.name, { tile, lines });
   names.forEach((value, row) => {
-    lines.push(`*(${at.name} *)(to + ${String(row)} * to_step) = ${value};`);
+    const place = `to + ${String(row)} * to_step`;
+    if (stream === undefined) lines.push(`*(${at.name} *)(${place}) = ${value};`);
+    else lines.push(`${stream.name}((${lane} *)(${place}), ${value});`);
   });
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step`;
   return {
     name,
     text: inlineFunction({ returns: 'void', name, parameters }, lines),
-    needs: [element, vector, at, elementDefinition('i64')],
+    needs: [element, vector, at, elementDefinition('i64'), ...(stream === undefined ? [] : [stream])],
   };
 }
 
 /** A tile that may be partial: the fast path where it is whole. */
-export function transposeAny(dtype: DType, tile: number): Definition {
-  const whole = transposeTile(dtype, tile);
+export function transposeAny(dtype: DType, way: TileWay): Definition {
+  const { tile, past } = way;
+  const whole = transposeTile(dtype, way);
   const part = transposePart(dtype);
   const element = elementDefinition(dtype);
-  const name = `transpose_part_${element.name}x${String(tile)}`;
+  const name = `transpose_part_${past ? 'past_' : ''}${element.name}x${String(tile)}`;
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;
   const body = [
     `if (rows == ${String(tile)} && columns == ${String(tile)}) ${whole.name}(from, from_step, to, to_step);`,

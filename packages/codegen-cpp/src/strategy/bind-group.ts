@@ -61,7 +61,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
 const usesStreams = (block: readonly Stmt[]): boolean => {
   let found = false;
   visitStatements(block, (statement) => {
-    found ||= statement.kind === 'store' && statement.hint === 'stream';
+    found ||= (statement.kind === 'store' || statement.kind === 'transpose') && statement.hint === 'stream';
   });
   return found;
 };

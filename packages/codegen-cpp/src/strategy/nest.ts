@@ -336,7 +336,7 @@ interface Written {
 }
 
 /** How whole vectors of a result are written: past the caches, into lines that were asked for, or as anything else. */
-function wayOf(nest: Nest, buffer: BufferId, { wide, align, place }: Written): 'asked' | 'past' | 'plain' {
+export function wayOf(nest: Nest, buffer: BufferId, { wide, align, place }: Written): 'asked' | 'past' | 'plain' {
   if (nest.asked.has(buffer) && staticValue(place.step) === 1) return 'asked';
   return streams(nest, buffer, { wide, align }) ? 'past' : 'plain';
 }

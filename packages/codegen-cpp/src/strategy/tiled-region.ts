@@ -7,6 +7,7 @@ import type { Frame, Nest, Range, Vector } from './nest.ts';
 import { declareCarried, writePoint } from './reduce.ts';
 import { isReduced, nodesOf } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
+import { tileCopyOf } from './tile-copy.ts';
 import { declareTiles, writeTile } from './tile.ts';
 import type { TilePlan, Tiling } from './tile.ts';
 import { writeTurnedBlock } from './turned-block.ts';
@@ -26,10 +27,11 @@ interface Tiled extends RegionPlan {
 export function writeTiled(given: Nest, plan: Tiled, { frame, ranges }: Inside): void {
   const nest = { ...given, turnsRows: true };
   const { tiles, tree, shared } = plan;
-  const scratch = declareTiles(nest, tiles, shared.lanes);
+  const copy = tileCopyOf(nest, nodesOf(nest, tree), tiles);
+  const scratch = copy === undefined ? declareTiles(nest, tiles, shared.lanes) : [];
   const parts: Parts = {
     plan,
-    tiling: { plan: tiles, lanes: shared.lanes, scratch },
+    tiling: { plan: tiles, lanes: shared.lanes, scratch, ...(copy === undefined ? {} : { copy }) },
     frame,
     along: ranges.get(tiles.lane.name) ?? wholeRange(tiles.lane),
     across: ranges.get(tiles.across.name) ?? wholeRange(tiles.across),
@@ -56,7 +58,7 @@ function writeColumnsOfTiles(nest: Nest, { plan, tiling, frame, along, across }:
       const body = (point: Frame): void => {
         writePoint(nest, { nodes, carried }, point);
       };
-      writeTile(nest, tiling, { corner, end: across.to, frame: inner, body });
+      writeTile(nest, tiling, { corner, end: across.to, start: across.from, frame: inner, body });
     });
   });
 }
@@ -69,8 +71,8 @@ function writeBlocksOfTiles(nest: Nest, { plan, tiling, frame, along, across }: 
   const body = (point: Frame): void => {
     writePoint(nest, { nodes, carried: [] }, point);
   };
-  const tileAt = (vector: Vector, corner: Index, end: Index): void => {
-    writeTile(nest, tiling, { corner, end, frame: vectorFrame(frame, along.axis.name, vector), body });
+  const tileAt = (vector: Vector, corner: Index, { from, to }: Pick<Range, 'from' | 'to'>): void => {
+    writeTile(nest, tiling, { corner, end: to, start: from, frame: vectorFrame(frame, along.axis.name, vector), body });
   };
   stepLoop(nest, { ...across, step: lanes * block.across, base: 'block' }, (down) => {
     const downEnd = blockEnd(nest, { range: across, from: down, step: lanes * block.across });
@@ -78,7 +80,7 @@ function writeBlocksOfTiles(nest: Nest, { plan, tiling, frame, along, across }: 
     if (block.order === 'across') {
       eachVector(nest, { ...along, lanes }, (vector) => {
         stepLoop(nest, rows, (corner) => {
-          tileAt(vector, corner, downEnd);
+          tileAt(vector, corner, rows);
         });
       });
       return;
@@ -92,7 +94,7 @@ function writeBlocksOfTiles(nest: Nest, { plan, tiling, frame, along, across }: 
       }
       stepLoop(nest, rows, (corner) => {
         eachVector(nest, { axis: along.axis, from: right, to: rightEnd, lanes }, (vector) => {
-          tileAt(vector, corner, downEnd);
+          tileAt(vector, corner, rows);
         });
       });
     });

@@ -5,14 +5,21 @@
 //
 // (Measured on a Cascade Lake: a.T + b of 64 MB each takes a fifth less than by tiles. Blocks of 128 rows of 1 KB; as many of
 // half the rows or half the bytes lose half of that, and larger ones gain nothing.)
+//
+// Where a processor foresees lines in the order of their addresses alone (`asksInOrder` in target.ts), a block is asked for in two
+// phases of one order each: while it is turned, what its points read with the grain; while they are computed, what the next block
+// turns. (Measured on a Zen 4, by hand and side by side: 512 rows of 256 bytes so take 11 to 17 % less than the above with two
+// third-level caches, 15 to 18 with one; 128 rows of 1 KB, or asking for both at a time, nothing or little.)
 import { difference, isMultipleOf } from '@tsinductor/codegen';
-import { add, axisIndex, int, minimum, multiply } from '@tsinductor/ir';
+import { add, axisIndex, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
+import { habitsOf, lineBytes } from '../target.ts';
 import { bindAxis, scalarFrame, scalarLoop, vectorFrame, vectorLoop } from './nest.ts';
 import type { Frame, Nest, Range, Vector } from './nest.ts';
 import { writeAhead } from './row-ahead.ts';
 import { rowPitch, turning } from './tile.ts';
 import type { Tiling } from './tile.ts';
+import { countOf, eachLine, linesOfTile, within } from './tiles-ahead.ts';
 
 /** The rows of a block, which run along the lanes' axis, and the part of that axis that they cover. */
 export interface TurnedBlock {
@@ -36,7 +43,8 @@ export function writeTurnedBlock(nest: Nest, block: TurnedBlock): void {
       nest.memory.scoped(() => {
         const point = vectorFrame(frame, columns.axis.name, vector);
         body(bindAxis(point, rows.axis.name, row));
-        writeAhead(nest, tiling.plan.ahead.straight, bindAxis(point, rows.axis.name, add(row, int(1))));
+        if (isInOrder(nest)) writeNextBlock(nest, block, { row, vector });
+        else writeAhead(nest, tiling.plan.ahead.straight, bindAxis(point, rows.axis.name, add(row, int(1))));
       });
       nest.memory.clearTiles();
     });
@@ -78,7 +86,51 @@ function turnTile(nest: Nest, block: TurnedBlock, { vector, corner }: Tile): voi
     const to = { buffer: tile, at: placeIn(block, corner, vector.at), step: int(rowPitch(plan.block, lanes)) };
     nest.writer.emit(turning(nest, { access, dtype, corner, rows: count, plan, lanes, scratch: to }, frame));
   }
-  writeNextStrip(nest, block, { vector, corner });
+  if (isInOrder(nest)) writeStraight(nest, block, { vector, corner });
+  else writeNextStrip(nest, block, { vector, corner });
+}
+
+const isInOrder = ({ target }: Nest): boolean => habitsOf(target).asksInOrder;
+
+/** Asks, as the tiles of a block are turned, for what its points read with the grain, row by row from its first one. */
+function writeStraight(nest: Nest, { tiling, frame, rows, columns }: TurnedBlock, { vector, corner }: Tile): void {
+  const { plan, lanes } = tiling;
+  if (vector.lane.count !== undefined) return;
+  const { along, across } = plan.block;
+  const [strips, tiles] = [difference(vector.at, columns.from), difference(corner, rows.from)];
+  const done = add(multiply(strips, int(across * lanes)), multiply(tiles, int(lanes)));
+  if (plan.ahead.straight.length === 0) return;
+  const lineAt = linesOfTile(nest, done, { row: along * lanes, lanes });
+  for (const asked of plan.ahead.straight) {
+    const count = countOf(nest, lanes)(asked);
+    eachLine(nest, count, (number) => {
+      const line = lineAt(multiply(number, int((lanes * lanes) / count)));
+      const point = bindAxis(scalarFrame(frame), columns.axis.name, add(columns.from, line.along));
+      const row = add(rows.from, line.down);
+      writeAhead(nest, [{ ...asked, into: 'second' }], bindAxis(point, rows.axis.name, row));
+    });
+  }
+}
+
+/** Asks, as the points of a block are computed, for what the next block turns, in the order of its addresses. */
+function writeNextBlock(
+  nest: Nest,
+  { tiling, frame, rows, columns }: TurnedBlock,
+  { row, vector }: { readonly row: Index; readonly vector: Vector },
+): void {
+  const { plan, lanes } = tiling;
+  if (vector.lane.count !== undefined) return;
+  const { along, across } = plan.block;
+  const points = add(multiply(difference(row, rows.from), int(along * lanes)), difference(vector.at, columns.from));
+  const place = within(nest, points, { name: 'done', extent: int(along * across * lanes * lanes) });
+  for (const asked of plan.ahead.inOrder)
+    for (let element = 0; element < lanes; element += lineBytes / nest.memory.bytesOf(asked.buffer)) {
+      const further = add(place, int(element));
+      const lane = add(columns.from, add(int(along * lanes), floorDivide(further, int(across * lanes))));
+      const point = bindAxis(scalarFrame(frame), columns.axis.name, lane);
+      const there = add(rows.from, modulo(further, int(across * lanes)));
+      writeAhead(nest, [{ ...asked, into: 'second' }], bindAxis(point, rows.axis.name, there));
+    }
 }
 
 /** Asks, lane by lane, for what the tile of the next strip reads. */

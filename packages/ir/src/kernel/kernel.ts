@@ -192,7 +192,10 @@ export type Stmt =
       readonly site: number;
       readonly count?: Index;
     }
-  /** to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. */
+  /**
+   * to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. `stream`: whole
+   * tiles are written past the caches, where each row of theirs is a vector at an address that is a multiple of its bytes.
+   */
   | {
       readonly kind: 'transpose';
       readonly dtype: DType;
@@ -202,6 +205,7 @@ export type Stmt =
       readonly columns: Index;
       /** Rows and columns of a whole tile, for which there is a fast path; the counts above are at most this. */
       readonly tile: number;
+      readonly hint?: 'stream';
     }
   /**
    * A line of text for whoever runs the kernel: pieces and scalars in turn. Lines are told in the order of their `unit`, and

@@ -149,8 +149,8 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
   }
 }
 
-const transposeText = ({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): string =>
-  `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}`;
+const transposeText = ({ from, to, rows, columns, hint }: Stmt & { readonly kind: 'transpose' }): string =>
+  `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}${hint === undefined ? '' : ` ${hint}`}`;
 
 function effectText(statement: Stmt & { readonly kind: 'print' | 'fail' | 'fence' }): string {
   if (statement.kind === 'fence') return 'fence';
