@@ -50,8 +50,8 @@ export function softmax(rows: number, columns: number): Workload {
     params: { rows, columns },
     inputs: [x],
     outputs: [n],
-    // Beside the functions a comparison, a difference and a sum.
-    ...workOf(n, { reads: 1, writes: 1, streamBytes: n * 4, flops: 6 * n, functions: { exp: n, divide: n } }),
+    // Beside the function a comparison, a difference, a sum and a product.
+    ...workOf(n, { reads: 1, writes: 1, streamBytes: n * 4, flops: 8 * n, functions: { exp: n } }),
     reference: (_, i) => Math.exp(read(i)) / sumOf(Math.floor(i / columns)),
     tolerance: 1e-4,
   };

@@ -7,9 +7,17 @@ import { at } from '@tsinductor/base';
 import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { axisIndex, freeAxes, freeIndirects, liveNodes, substitute } from '@tsinductor/ir';
 import type { Axis, Body, Index, LoopNode } from '@tsinductor/ir';
-import { ahead as limits } from '../target.ts';
+import { ahead as limits, nearRows } from '../target.ts';
 import { pointBodies, varyingNodes } from './lane-choice.ts';
-import { furtherDown, isFilledBefore, isRowOf, rowsAhead, unconditionalLoads } from './memory-rows.ts';
+import {
+  furtherDown,
+  isFilledBefore,
+  isRowOf,
+  rowHabits,
+  rowsAhead,
+  rowsOf,
+  unconditionalLoads,
+} from './memory-rows.ts';
 import type { Ahead, Later, Nest } from './nest.ts';
 
 /** The axis along which rows lie, and the one from row to row. */
@@ -18,8 +26,13 @@ export interface RowAxes {
   readonly down: Axis;
 }
 
+interface ChosenAxes extends RowAxes {
+  /** Rows in which elements are chosen come into the second cache, which gains where their indices are asked for too. */
+  readonly isFar?: boolean;
+}
+
 /** What `node` asks for of the rows that it reads by loaded values. */
-export function gatheredRows(nest: Nest, node: LoopNode, axes: RowAxes): readonly Ahead[] {
+export function gatheredRows(nest: Nest, node: LoopNode, axes: ChosenAxes): readonly Ahead[] {
   return pointBodies(node).flatMap((body) =>
     unconditionalLoads(body).flatMap((load) => {
       if (!hasIndirect(load.position) || !isRowOf(nest, load.buffer, { axis: axes.along, ...limits })) return [];
@@ -31,7 +44,7 @@ export function gatheredRows(nest: Nest, node: LoopNode, axes: RowAxes): readonl
 interface Gathered {
   readonly body: Body;
   readonly load: Ahead;
-  readonly axes: RowAxes;
+  readonly axes: ChosenAxes;
 }
 
 function chosenRow(nest: Nest, { body, load, axes }: Gathered): Ahead | undefined {
@@ -66,7 +79,7 @@ export function chosenLater(
 }
 
 /** A row in which about as many elements are chosen as it has. */
-function chosenElements(nest: Nest, { body, load, axes: { along, down } }: Gathered): Ahead | undefined {
+function chosenElements(nest: Nest, { body, load, axes: { along, down, isFar = false } }: Gathered): Ahead | undefined {
   const { buffer, position } = load;
   const [chosen, ...others] = freeIndirects(position);
   if (chosen === undefined || others.length > 0 || freeAxes(position).has(along.name)) return undefined;
@@ -77,8 +90,12 @@ function chosenElements(nest: Nest, { body, load, axes: { along, down } }: Gathe
     return axisIndex(along);
   });
   if (strideAlong(inOrder, along.name) !== 1 || !isNearly(elements, along.extent)) return undefined;
-  const further = furtherDown(inOrder, { down, rows: rowsAhead(nest, buffer, along) });
-  return further === undefined ? undefined : { buffer, position: further };
+  // Elements are read in no order: a cache that is slower than the first would be waited for.
+  const bytes = (staticValue(along.extent) ?? Infinity) * nest.memory.bytesOf(buffer);
+  const further = furtherDown(inOrder, { down, rows: rowsOf(isFar ? rowHabits(nest, buffer) : nearRows, bytes) });
+  return further === undefined
+    ? undefined
+    : { buffer, position: further, ...(isFar ? {} : { into: 'first' as const }) };
 }
 
 /** Whether a row of so many elements is asked for by loads of so many: not beyond its end, nor most of it in vain. */

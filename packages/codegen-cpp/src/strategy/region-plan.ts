@@ -21,7 +21,7 @@ import { loadsOf } from './memory-rows.ts';
 import { isLarge, nodeAt } from './nest.ts';
 import type { Nest } from './nest.ts';
 import { besideOf } from './side-by-side.ts';
-import { planTiles, writesLines } from './tile.ts';
+import { planTiles, unitRows, writesLines } from './tile.ts';
 import type { TilePlan } from './tile.ts';
 
 /** How the outermost tree is laid out. */
@@ -140,8 +140,7 @@ export function runningOrder(nest: Nest, { tree, shared }: RegionPlan): readonly
 
 /** Elements per unit along the tiles' axis: whole blocks of tiles, smaller ones where threads would go without a unit. */
 function tileBlockSize({ across, block }: TilePlan, { lanes, threads }: { lanes: number; threads: number }): number {
-  const spread = Math.ceil(typicalValue(across.extent) / (threads * chunksPerThread) / lanes) * lanes;
-  return Math.max(lanes, Math.min(lanes * block.across, spread));
+  return Math.max(lanes, Math.min(lanes * block.across, unitRows(across, { lanes, threads })));
 }
 
 /** Elements per unit of a distributed lane axis, or undefined where the other axes give units enough. */

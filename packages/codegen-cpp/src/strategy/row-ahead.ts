@@ -9,6 +9,7 @@
 //
 // A pass that computes and writes as it reads from end to end asks a little ahead of itself: processors foresee the lines, but
 // not while they wait for arithmetic or for their own writes. (Sums of two arrays of 64 MB take 7 % less, a GELU gate 10 %.)
+import { isFloat } from '@tsinductor/base';
 import { BodyEvaluator, hasIndirect, isLeaf, parallelBands, staticValue, strideAlong } from '@tsinductor/codegen';
 import { add, axisIndex, equal, int, minimum } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree, Prefetch } from '@tsinductor/ir';
@@ -64,16 +65,16 @@ function rowsFurtherOn(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[
   if (down === undefined || (staticValue(down.extent) ?? 0) < leastRowsBelow) return [];
   const nodes = nodesOf(nest, tree);
   const { asksInPasses, asksInOrder } = habitsOf(nest.target);
-  const chosen = nodes.flatMap((node) => gatheredRows(nest, node, { along, down }));
-  const disturbs = chosen.some(({ buffer, later }) => later === undefined && isBesideCaches(nest, buffer));
-  const reduces = nodes.some(({ kind }) => kind === 'reduce');
-  const direct = (reduces && asksInPasses) || (disturbs && asksInOrder) ? nodes.flatMap(loadsOf) : [];
-  return distinct([
-    ...chosen,
-    ...direct.flatMap((load) =>
+  const direct = nodes
+    .flatMap(loadsOf)
+    .flatMap((load) =>
       rowFurtherOn(nest, load, { along, down, rows: rowsAhead(nest, load.buffer, along), limits: passes }),
-    ),
-  ]);
+    );
+  const isFar = asksInOrder && direct.some(({ buffer }) => !isFloat(nest.memory.decl(buffer).dtype));
+  const chosen = nodes.flatMap((node) => gatheredRows(nest, node, { along, down, isFar }));
+  const disturbs = isFar && chosen.some(({ buffer, later }) => later === undefined && isBesideCaches(nest, buffer));
+  const reduces = nodes.some(({ kind }) => kind === 'reduce');
+  return distinct([...chosen, ...((reduces && asksInPasses) || disturbs ? direct : [])]);
 }
 
 /** Each of what is asked for once. */

@@ -1,11 +1,11 @@
 // Nests that read or write across the grain: lanes along one axis (v) of an access that is contiguous along another (u).
-// Such accesses go through square tiles of scratch that are turned in registers, so that memory is touched by whole lines
-// on both sides. See `canTurn` for which accesses qualify; all others are as in any vector loop.
+// Such accesses go through square tiles that are turned in registers, so that memory is touched by whole lines on both sides: by way
+// of scratch, but for copies (tile-copy.ts). See `canTurn` for which accesses qualify; all others are as in any vector loop.
 import type { DType } from '@tsinductor/base';
-import { difference, isMultipleOf, named, resolveIndex, strideAlong } from '@tsinductor/codegen';
+import { difference, isMultipleOf, named, resolveIndex, strideAlong, typicalValue } from '@tsinductor/codegen';
 import { add, coefficientOf, int, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode, LoopTree, Stmt, TileCorner } from '@tsinductor/ir';
-import { habitsOf, lineBytes } from '../target.ts';
+import { chunksPerThread, habitsOf, lineBytes } from '../target.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, isLarge } from './nest.ts';
@@ -13,7 +13,16 @@ import type { Frame, Nest } from './nest.ts';
 import { writeAhead } from './row-ahead.ts';
 import { copiedTile } from './tile-copy.ts';
 import type { TileCopy } from './tile-copy.ts';
-import { acrossAhead, isAskedFor, noneAhead, scannedAhead, writeTilesAhead } from './tiles-ahead.ts';
+import {
+  blockAcross,
+  fewTilesAhead,
+  hasRows,
+  isAskedFor,
+  nextRowAhead,
+  noneAhead,
+  scannedAhead,
+  writeTilesAhead,
+} from './tiles-ahead.ts';
 import type { TileAxes, TilesAhead, TurnedAccess } from './tiles-ahead.ts';
 
 export interface TilePlan {
@@ -49,15 +58,14 @@ const cachedBlock: TileBlock = { across: 16, along: 4, order: 'along' };
 const streamedBlock: TileBlock = { across: 64, along: 1, order: 'across' };
 
 /**
- * The same where the next row of tiles is asked for in the order of memory. (Measured on a Zen 4: of 4,096 columns 4 % less than the
- * above, of 4,112 columns 5 to 8.)
+ * Tiles across the grain in a block where the next row of tiles is asked for in the order of memory. (Measured on a Zen 4: of 4,096
+ * columns 4 % less than with those above, of 4,112 columns 5 to 8.)
  */
-const orderedBlock: TileBlock = { ...streamedBlock, across: 128 };
-/** Rows of a block that is turned before it is computed with, and bytes of one (see turned-block.ts). */
-const turnedBlocks: Readonly<Record<'inOrder' | 'byTiles', Readonly<Record<'rows' | 'rowBytes', number>>>> = {
-  inOrder: { rows: 512, rowBytes: 256 },
-  byTiles: { rows: 128, rowBytes: 1024 },
-};
+const orderedAcross = 128;
+
+/** Rows of a block that is turned before it is computed with, and bytes of one; also where it asks in two phases (turned-block.ts). */
+const turnedBlock: Readonly<Record<'rows' | 'rowBytes', number>> = { rows: 128, rowBytes: 1024 };
+const phasedBlocks: Readonly<Record<'rows' | 'rowBytes', number>> = { rows: 512, rowBytes: 256 };
 
 /** How an innermost tree is tiled, if it gains from it. */
 export function planTiles(
@@ -126,13 +134,21 @@ function streamedBlocks(nest: Nest, asking: Asking): Blocks {
   const isTurned = (access: TurnedAccess): boolean => keys.has(JSON.stringify(access));
   const [own, straight] = [loads.filter(isTurned), loads.filter((access) => !isTurned(access))];
   const [only, ...more] = turned;
-  const { asksInOrder } = habitsOf(nest.target);
-  const block = asksInOrder ? orderedBlock : streamedBlock;
-  if (straight.length === 0) return { block, ahead: acrossAhead(nest, asking, { own, most: block.across * lanes }) };
+  if (straight.length === 0) return acrossBlocks(nest, asking, own);
   const ahead: TilesAhead = { ...noneAhead, turned: own, straight, tiles: 1 };
   if (only === undefined || more.length > 0 || only.store) return { block: cachedBlock, ahead };
-  const rows = blockOf(nest, only, { lanes, ...turnedBlocks[asksInOrder ? 'inOrder' : 'byTiles'] });
-  return { block: rows, ahead: asksInOrder ? { ...ahead, turned: [], inOrder: own } : ahead };
+  const phased = phasedBlock(nest, asking, only);
+  if (phased !== undefined) return { block: phased, ahead: { ...noneAhead, inOrder: own, straight, rows: 1 } };
+  return { block: blockOf(nest, only, { lanes, ...turnedBlock }), ahead };
+}
+
+/** Tiles follow each other across the grain, in wider blocks where they ask for the next row of tiles in the order of memory. */
+function acrossBlocks(nest: Nest, asking: Asking, own: readonly TurnedAccess[]): Blocks {
+  const { across, lanes } = asking;
+  const width = blockAcross(across, { lanes, most: orderedAcross * lanes });
+  const ordered = nextRowAhead(nest, asking, { own, most: width });
+  if (ordered !== undefined) return { block: { ...streamedBlock, across: width / lanes }, ahead: ordered };
+  return { block: streamedBlock, ahead: fewTilesAhead(asking, { own, most: streamedBlock.across * lanes }) };
 }
 
 const blockOf = (
@@ -140,6 +156,20 @@ const blockOf = (
   { buffer }: TurnedAccess,
   { lanes, rows, rowBytes }: { readonly lanes: number; readonly rows: number; readonly rowBytes: number },
 ): TileBlock => ({ across: rows / lanes, along: rowBytes / memory.bytesOf(buffer) / lanes, order: 'turned' });
+
+/** A block that asks in two phases: of the rows that a unit has, where these are many, and of lanes that go on for several blocks. */
+function phasedBlock(nest: Nest, { lane, across, lanes }: Asking, only: TurnedAccess): TileBlock | undefined {
+  const { asksInOrder } = habitsOf(nest.target);
+  const rows = Math.min(phasedBlocks.rows, unitRows(across, { lanes, threads: nest.target.threads }));
+  const block = blockOf(nest, only, { lanes, rows, rowBytes: phasedBlocks.rowBytes });
+  return asksInOrder && rows >= turnedBlock.rows && hasRows(lane, block.along * lanes) ? block : undefined;
+}
+
+/** Points along an axis for each unit, where threads have several. */
+export const unitRows = (
+  axis: Axis,
+  { lanes, threads }: { readonly lanes: number; readonly threads: number },
+): number => Math.ceil(typicalValue(axis.extent) / (threads * chunksPerThread) / lanes) * lanes;
 
 /** Loads without mask, and stores. */
 function turnable(node: LoopNode): readonly TurnedAccess[] {

@@ -55,11 +55,32 @@ describe('what tiles ask for on a Zen', () => {
     expect(next(textOf(cases.permuted(1024, 1024), zen))).toEqual([]);
   });
 
+  test('blocks of one width, none of which goes on much behind the last column', () => {
+    const widths = [2560, 3136, 4112].map((columns) => {
+      const text = textOf(cases.permuted(8192, columns), zen);
+      return Number(/along = \w+ % (\d+);/.exec(text)?.[1]);
+    });
+    expect(widths).toEqual([1280, 1792, 1536]);
+  });
+
+  test('too few rows to ask for the next: tile by tile, or strip by strip of a block', () => {
+    for (const rows of [16, 32, 48])
+      expect(next(textOf(cases.permuted(rows, 1048576), zen))).not.toContain('16384, 0, 2');
+    const strips = asked(textOf(cases.transposed(128, 65536), zen));
+    expect(strips).toContainEqual(expect.stringMatching(/^in0 .*\+ lane \* 65536 \+ 1048576, 0, 2$/));
+  });
+
   test('of a block beside others what its points read as it is turned, what the next block turns as they are computed', () => {
     const text = textOf(cases.transposed(4096, 4096), zen);
     const phases = text.slice(text.indexOf('transpose_f32x16(in0')).split('load_f32x16(in0_tile');
     expect(asked(at(phases, 0))).toEqual([expect.stringMatching(/^in1 .*\(lane % 4\) \* 16, 0, 2$/)]);
-    expect(asked(at(phases, 1))).toEqual([expect.stringMatching(/^in0 .*% 512 \+ 262144, 0, 2$/)]);
+    expect(asked(at(phases, 1))).toEqual([expect.stringMatching(/^in0 .*\+ 262144, 0, 2$/)]);
+    expect(text).toMatch(/done(_\d+)? \/ 512;/);
+    expect(text).toMatch(/#pragma GCC unroll 4\s*for \(i64 \w+ = i_block/);
+    // Units of eight threads have 128 rows, and ask for as many.
+    const many = textOf(cases.transposed(4096, 4096), { ...zen, threads: 8 });
+    expect(many).toMatch(/done(_\d+)? \/ 128;/);
+    expect(many).not.toMatch(/done(_\d+)? \/ 512;/);
   });
 });
 
@@ -77,6 +98,7 @@ function run({ schedule, sizes }: Case, inputs: ReturnType<typeof inputsOf>, on:
 ring('neither changes a result', () => {
   test.each([
     ['whole tiles', 2560, 2576],
+    ['odd columns of whole rows', 2560, 2539],
     ['odd rows and columns', 2531, 2539],
     ['rows of less than a block', 65616, 112],
     ['rows of less than a tile', 699071, 9],

@@ -52,19 +52,49 @@ const tilesAhead = 4;
 /** What is asked for in the order of memory lies at least so far ahead. */
 const leastAheadBytes = 16 * 1024;
 
-/** What tiles ask for that follow each other across the grain, up to `most` points, of loads that go through tiles. */
-export function acrossAhead(
-  nest: Nest,
-  { across, lanes }: TileAxes,
-  { own, most }: { readonly own: readonly TurnedAccess[]; readonly most: number },
-): TilesAhead {
-  const round = roundOf(across, { lanes, most });
-  if (round.round === undefined || !habitsOf(nest.target).asksInOrder)
-    return { ...noneAhead, turned: own, tiles: tilesAhead, ...round };
-  const rowBytes = round.round * lanes * Math.min(...own.map(({ buffer }) => nest.memory.bytesOf(buffer)));
-  const inOrder = own.map((access): Ahead => ({ ...access, into: 'second' }));
-  return { ...noneAhead, inOrder, rows: Math.max(1, Math.ceil(leastAheadBytes / rowBytes)), ...round };
+/** Rows of tiles that a block has at least for each that it asks for: what is asked for behind its last one may be nobody's. */
+const leastRows = 4;
+
+/** Points across the grain that tiles follow each other for: blocks alike, of whole tiles' points where there are several. */
+export function blockAcross(across: Axis, { most, lanes }: { readonly most: number; readonly lanes: number }): number {
+  const extent = staticValue(across.extent);
+  if (extent === undefined || extent <= most) return most;
+  const points = lanes * lanes;
+  return Math.min(most, Math.ceil(extent / Math.ceil(extent / most) / points) * points);
 }
+
+interface Own {
+  /** Loads that go through tiles, which follow each other across the grain up to `most` points. */
+  readonly own: readonly TurnedAccess[];
+  readonly most: number;
+}
+
+/** Asks for a tile some tiles later. */
+export const fewTilesAhead = ({ across, lanes }: TileAxes, { own, most }: Own): TilesAhead => ({
+  ...noneAhead,
+  turned: own,
+  tiles: tilesAhead,
+  ...roundOf(across, { lanes, most }),
+});
+
+/** Asks for the next row of tiles in the order of memory, where that gains. */
+export function nextRowAhead(
+  nest: Nest,
+  { lane, across, lanes }: TileAxes,
+  { own, most }: Own,
+): TilesAhead | undefined {
+  const round = roundOf(across, { lanes, most });
+  if (round.round === undefined || own.length === 0 || !habitsOf(nest.target).asksInOrder) return undefined;
+  const rowBytes = round.round * lanes * Math.min(...own.map(({ buffer }) => nest.memory.bytesOf(buffer)));
+  const rows = Math.max(1, Math.ceil(leastAheadBytes / rowBytes));
+  if (!hasRows(lane, rows * lanes)) return undefined;
+  const inOrder = own.map((access): Ahead => ({ ...access, into: 'second' }));
+  return { ...noneAhead, inOrder, rows, ...round };
+}
+
+/** Whether an axis has several times as many points as are asked for ahead along it. */
+export const hasRows = (lane: Axis, points: number): boolean =>
+  (staticValue(lane.extent) ?? Infinity) >= leastRows * points;
 
 /**
  * What a scan along rows asks for, whose tiles follow each other across the grain: as many rows as there are lanes are too many to
@@ -130,7 +160,12 @@ export function writeTilesAhead(nest: Nest, axes: TileAxes & { readonly ahead: T
   const lineAt =
     ahead.inOrder.length === 0
       ? undefined
-      : linesOfTile(nest, done, { row: round, lanes, isWhole: start.kind === 'int' });
+      : linesOfTile(nest, done, {
+          row: round,
+          points: round * lanes,
+          share: lanes * lanes,
+          isWhole: start.kind === 'int',
+        });
   const counts = new Set([...(later === undefined ? [] : [lanes]), ...ahead.inOrder.map(countOf(nest, lanes))]);
   for (const count of counts)
     eachLine(nest, count, (number) => {
@@ -142,31 +177,36 @@ export function writeTilesAhead(nest: Nest, axes: TileAxes & { readonly ahead: T
     });
 }
 
+interface Rows {
+  /** Points of a row, and of all rows. */
+  readonly row: number;
+  readonly points: number;
+  /** Points that ask for as many one after another: a tile's. */
+  readonly share: number;
+  /** Rows are those of an axis from its start, which lie in memory one after another if their places say so. */
+  readonly isWhole?: boolean;
+}
+
 /**
- * Where the points of a tile lie, `done` points after the first one of rows of `row` points: how many rows down, and how far along.
- * Where rows are whole tiles' points, or tiles whole rows, what all of a tile have in common is computed once.
+ * Where the lines of a share lie, the first of which comes `done` points after the start of some rows: how many rows down, and
+ * how far along. What all of a share have in common is computed once: where rows are no whole shares, one may end behind its row.
  */
 export function linesOfTile(
   nest: Nest,
   done: Index,
-  { row, lanes, isWhole = false }: { readonly row: number; readonly lanes: number; readonly isWhole?: boolean },
+  { row, points, share, isWhole = false }: Rows,
 ): (further: Index) => Record<'down' | 'along', Index> {
-  const points = lanes * lanes;
-  const inPart = (place: Index) => (further: Index) => {
-    const at = add(place, further);
-    return { down: floorDivide(at, int(row)), along: modulo(at, int(row)) };
-  };
-  // Points from the start of an axis on: divided and joined again, what lies in a row is found as it lies in memory.
-  if (isWhole) return inPart(done);
-  const place = within(nest, done, { name: 'done', extent: int(row * lanes) });
-  if (row % points !== 0 && points % row !== 0) return inPart(place);
-  const down = within(nest, floorDivide(place, int(row)), { name: 'down', extent: int(lanes) });
-  const along = points % row === 0 ? int(0) : modulo(place, int(row));
-  const from = within(nest, along, { name: 'along', extent: int(row) });
-  return (further) => ({
-    down: add(down, floorDivide(further, int(row))),
-    along: add(from, modulo(further, int(row))),
-  });
+  if (isWhole)
+    return (further) => {
+      const at = add(done, further);
+      return { down: floorDivide(at, int(row)), along: modulo(at, int(row)) };
+    };
+  const place = within(nest, done, { name: 'done', extent: int(points) });
+  const down = within(nest, floorDivide(place, int(row)), { name: 'down', extent: int(Math.ceil(points / row)) });
+  if (share % row === 0)
+    return (further) => ({ down: add(down, floorDivide(further, int(row))), along: modulo(further, int(row)) });
+  const along = within(nest, modulo(place, int(row)), { name: 'along', extent: int(row) });
+  return (further) => ({ down, along: add(along, further) });
 }
 
 /** Lines of a tile of a buffer. */
