@@ -181,8 +181,7 @@ export function softmaxBf16(n: number): Row {
     work: { ...streams(1, 1, n), streamBytes: n * 2, flops: 8 * n, functions },
     shortfalls: {
       'in memory':
-        'the divisions of a row, 2.1 ms at their measured rate, begin when the sum of its exponentials is known: they do not go on beside ' +
-        'these, as the limit has it. The maximum, which keeps NaN, takes three operations, and its pass widens the row once more',
+        'as many rows that a third-level cache has take as long: it is the instructions, exponentials and beside them a maximum that keeps NaN, three operations, whose pass widens the row once more',
     },
     tolerance: 2e-2,
   };
