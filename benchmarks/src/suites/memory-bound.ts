@@ -146,7 +146,7 @@ const families: readonly ((n: number) => Row)[] = [
       'in memory':
         'two arrays cannot both be read along their rows: blocks of a come in runs of 2 KB, those of b in runs of 256 bytes, and both ' +
         'fall into few sets of every cache. Of fifty by hand (tiles and blocks of 16 x 16 to 1024 x 64, in several orders, by way of the ' +
-        'caches and past them, asking in several orders and distances) none took less; to turn a alone takes nearly half of it',
+        'caches and past them, asking in several orders and distances) none took noticeably less; to turn a alone takes nearly half of it',
     },
   }),
   ...permutations,

@@ -98,6 +98,7 @@ function turnTile(nest: Nest, block: TurnedBlock, { vector, corner }: Tile): voi
   else writeNextStrip(nest, block, { vector, corner });
 }
 
+/** Only a block that asks in phases asks for whole rows of tiles. */
 const isPhased = ({ plan }: Tiling): boolean => plan.ahead.rows > 0;
 
 /** Asks, as the tiles of a block are turned, for what its points read with the grain, row by row from its first one. */
