@@ -17,6 +17,8 @@ export interface TensorGuard {
   readonly shape: readonly (number | SizeRange)[];
   /** Exact strides; `contiguous` where sizes are symbolic. */
   readonly strides: readonly number[] | 'contiguous';
+  /** The shape and strides that met this last: a tensor whose lists these are needs no look into them. */
+  met?: { shape: readonly number[]; strides: readonly number[] };
 }
 
 export type Expectation =
@@ -56,11 +58,18 @@ export const firstSlot = 2;
 export function checkGuards(nodes: readonly GuardNode[], slots: unknown[], leaves: Tensor[]): number {
   for (let index = 0; index < nodes.length; index += 1) {
     const node = at(nodes, index);
-    const value = (slots[node.parent] as Record<string | number, unknown>)[node.key];
+    const value = readKey(slots[node.parent], node.key);
     if (!meets(value, node.expect, leaves)) return index;
     slots[firstSlot + index] = value;
   }
   return -1;
+}
+
+/** Elements of lists apart from properties of everything else: each is then read in one way. */
+function readKey(parent: unknown, key: string | number): unknown {
+  return typeof key === 'number' && Array.isArray(parent)
+    ? (parent as unknown[])[key]
+    : (parent as Record<string | number, unknown>)[key];
 }
 
 function meets(value: unknown, expect: Expectation, leaves: Tensor[]): boolean {
@@ -83,14 +92,26 @@ function meets(value: unknown, expect: Expectation, leaves: Tensor[]): boolean {
 }
 
 export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
+  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device || !meetsMarks(tensor, guard)) return false;
   const { shape, strides } = tensor;
-  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device) return false;
+  const { met } = guard;
+  if (met?.shape === shape && met.strides === strides) return true;
+  if (!meetsLayout(tensor, guard)) return false;
+  if (met === undefined) {
+    guard.met = { shape, strides };
+  } else {
+    met.shape = shape;
+    met.strides = strides;
+  }
+  return true;
+}
+
+function meetsLayout({ shape, strides }: Tensor, guard: TensorGuard): boolean {
   if (shape.length !== guard.shape.length) return false;
   for (let axis = 0; axis < shape.length; axis += 1) {
     const expected = guard.shape[axis];
     if (expected === undefined || !meetsSize(shape[axis] ?? 0, expected)) return false;
   }
-  if (!meetsMarks(tensor, guard)) return false;
   if (guard.strides === 'contiguous') return isContiguous(shape, strides);
   for (let axis = 0; axis < strides.length; axis += 1) if (strides[axis] !== guard.strides[axis]) return false;
   return true;

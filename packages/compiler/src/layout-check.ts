@@ -15,30 +15,48 @@ type Layout = Pick<Tensor, 'dtype' | 'shape' | 'strides'>;
 
 /** Throws UserError INPUT_LAYOUT, naming the input, what it is and what was expected. */
 export function checkInputs(planned: readonly PlannedTensor[]): LayoutCheck {
-  const layouts = planned.map(layoutFor);
+  const inputs = planned.map((input) => new PlannedInput(input));
   return (tensors, sizes) => {
-    if (tensors.length !== layouts.length) {
-      throw inputLayout('the list of inputs', `${String(tensors.length)} tensors`, `${String(layouts.length)} tensors`);
+    if (tensors.length !== inputs.length) {
+      throw inputLayout('the list of inputs', `${String(tensors.length)} tensors`, `${String(inputs.length)} tensors`);
     }
-    for (let position = 0; position < layouts.length; position += 1) {
-      const tensor = at(tensors, position);
-      const layout = at(layouts, position)(sizes);
-      if (!matches(tensor, layout)) throw inputLayout(`input ${String(position)}`, describe(tensor), describe(layout));
+    for (let position = 0; position < inputs.length; position += 1) {
+      const [tensor, input] = [at(tensors, position), at(inputs, position)];
+      if (input.isMetBy(tensor, sizes)) continue;
+      throw inputLayout(`input ${String(position)}`, describe(tensor), describe(input.layoutFor(sizes)));
     }
   };
 }
 
-/** What is planned, for the sizes of a call; the same for all where no size is in it. */
-function layoutFor({ dtype, shape, strides }: PlannedTensor): (sizes: Sizes) => Layout {
-  const [sizesOf, stridesOf] = [shape.map(sizeFunction), strides.map(sizeFunction)];
-  const resolve = (sizes: Sizes): Layout => ({
-    dtype,
-    shape: sizesOf.map((of) => of(sizes)),
-    strides: stridesOf.map((of) => of(sizes)),
-  });
-  if (![...shape, ...strides].every(({ kind }) => kind === 'int')) return resolve;
-  const fixed = resolve(new Map());
-  return () => fixed;
+class PlannedInput {
+  /** What is planned, for the sizes of a call. */
+  readonly layoutFor: (sizes: Sizes) => Layout;
+  /** The same for all, where no size is in it. */
+  readonly #fixed: Layout | undefined;
+  // The lists that met it last: a tensor whose lists these are needs no look into them.
+  #shape: readonly number[] | undefined;
+  #strides: readonly number[] | undefined;
+
+  constructor({ dtype, shape, strides }: PlannedTensor) {
+    const [sizesOf, stridesOf] = [shape.map(sizeFunction), strides.map(sizeFunction)];
+    this.layoutFor = (sizes) => ({
+      dtype,
+      shape: sizesOf.map((of) => of(sizes)),
+      strides: stridesOf.map((of) => of(sizes)),
+    });
+    const isFixed = [...shape, ...strides].every(({ kind }) => kind === 'int');
+    this.#fixed = isFixed ? this.layoutFor(new Map()) : undefined;
+  }
+
+  isMetBy(tensor: Tensor, sizes: Sizes): boolean {
+    if (this.#fixed === undefined) return matches(tensor, this.layoutFor(sizes));
+    const { dtype, shape, strides } = tensor;
+    if (shape === this.#shape && strides === this.#strides) return dtype === this.#fixed.dtype;
+    if (!matches(tensor, this.#fixed)) return false;
+    this.#shape = shape;
+    this.#strides = strides;
+    return true;
+  }
 }
 
 /** Strides along which there is only one element, or none at all, reach nothing and may be any. */

@@ -15,6 +15,7 @@ test('size classes hold the request, waste at most an eighth, and are multiples 
       expect(sizeClassOf(size)).toBe(size);
     }),
   );
+  expect([2 ** 31, 2 ** 31 + 1].map(sizeClassOf)).toEqual([2 ** 31, 2 ** 31 + 2 ** 28]);
   expect([0, 1, 64, 65, 512, 513, 1024, 1025].map(sizeClassOf)).toEqual([64, 64, 64, 128, 512, 576, 1024, 1152]);
 });
 

@@ -55,8 +55,14 @@ type Allocator = Pick<Bridge, 'allocate' | 'free'>;
 /** The capacity that serves a request: the next of eight steps per power of two, at least 64. */
 export function sizeClassOf(bytes: number): number {
   if (bytes <= 512) return Math.max(64, Math.ceil(bytes / 64) * 64);
-  const step = 2 ** (Math.floor(Math.log2(bytes - 1)) - 3);
+  const step = stepOf(bytes);
   return Math.ceil(bytes / step) * step;
+}
+
+/** An eighth of the power of two that `bytes` lie above: by bits, where 32 of them are enough, for this is asked at every call. */
+function stepOf(bytes: number): number {
+  if (bytes <= 2 ** 31) return 1 << (28 - Math.clz32(bytes - 1));
+  return 2 ** (Math.floor(Math.log2(bytes - 1)) - 3);
 }
 
 export function createStoragePool(bridge: Allocator | undefined, options: StoragePoolOptions = {}): StoragePool {

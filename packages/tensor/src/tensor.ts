@@ -76,7 +76,7 @@ export class Tensor {
   /** Where the first element lies in native memory. */
   get address(): number {
     const { storage, layout } = readPlace(this, 'address');
-    return storage.address + byteSize(this.dtype, layout.offset);
+    return layout.offset === 0 ? storage.address : storage.address + byteSize(this.dtype, layout.offset);
   }
 
   dim(): number {
