@@ -3,7 +3,6 @@
 // In: `this` and the arguments of a call. Out: the tensors that the compiled graph takes, or the first check that fails,
 // with expected and found values. A guard tree is a flat list in which each check reads one property of an object that
 // an earlier check put in a slot, so that running it is one loop without allocation.
-import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
@@ -56,11 +55,13 @@ export const firstSlot = 2;
  * node that failed is returned. `slots` is scratch space, kept between calls.
  */
 export function checkGuards(nodes: readonly GuardNode[], slots: unknown[], leaves: Tensor[]): number {
-  for (let index = 0; index < nodes.length; index += 1) {
-    const node = at(nodes, index);
-    const value = readKey(slots[node.parent], node.key);
-    if (!meets(value, node.expect, leaves)) return index;
+  // Not by `at`: the whole program reads lists of every kind there, which makes it slower than the rest of this.
+  let index = 0;
+  for (const { parent, key, expect } of nodes) {
+    const value = readKey(slots[parent], key);
+    if (!meets(value, expect, leaves)) return index;
     slots[firstSlot + index] = value;
+    index += 1;
   }
   return -1;
 }

@@ -20,10 +20,12 @@ export function checkInputs(planned: readonly PlannedTensor[]): LayoutCheck {
     if (tensors.length !== inputs.length) {
       throw inputLayout('the list of inputs', `${String(tensors.length)} tensors`, `${String(inputs.length)} tensors`);
     }
-    for (let position = 0; position < inputs.length; position += 1) {
-      const [tensor, input] = [at(tensors, position), at(inputs, position)];
-      if (input.isMetBy(tensor, sizes)) continue;
-      throw inputLayout(`input ${String(position)}`, describe(tensor), describe(input.layoutFor(sizes)));
+    let position = 0;
+    for (const tensor of tensors) {
+      const input = inputs[position];
+      if (input?.isMetBy(tensor, sizes) === false)
+        throw inputLayout(`input ${String(position)}`, describe(tensor), describe(input.layoutFor(sizes)));
+      position += 1;
     }
   };
 }

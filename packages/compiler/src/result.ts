@@ -42,7 +42,7 @@ export function takeApart(result: unknown, outputs: Tensor[]): ResultTemplate {
 export function putTogether(template: ResultTemplate, outputs: readonly Tensor[]): unknown {
   switch (template.kind) {
     case 'output':
-      return at(outputs, template.index);
+      return outputs[template.index] ?? at(outputs, template.index);
     case 'value':
       return template.value;
     case 'array':

@@ -85,11 +85,11 @@ export class Specialisation {
   inputs(): readonly Tensor[] {
     const inputs: Tensor[] = [];
     const { positions, captured } = this.#traced;
-    for (let index = 0; index < positions.length; index += 1) {
-      const position = at(positions, index);
-      if (position < 0) continue;
+    let index = 0;
+    for (const position of positions) {
       const tensor = this.#leaves[index] ?? captured[index - this.#leaves.length]?.tensor;
-      if (tensor !== undefined) inputs[position] = tensor;
+      if (position >= 0 && tensor !== undefined) inputs[position] = tensor;
+      index += 1;
     }
     return inputs;
   }
