@@ -38,7 +38,11 @@ export const executionEffects = {
     const checked = await rawArtifact({});
     expect(() => checked.run([input])).toThrow(/input 0 .* strides \[1, 2\].* strides \[3, 1\]/);
     expect(() => checked.run([])).toThrow(expect.objectContaining({ code: 'INPUT_LAYOUT' }));
-    expect(checked.run([input.contiguous()])[0]?.toArray()).toEqual(input.neg().toArray());
+    const good = input.contiguous();
+    for (let call = 0; call < 2; call += 1) expect(checked.run([good])[0]?.toArray()).toEqual(input.neg().toArray());
+    // What was met is known by its lists; other lists are looked into.
+    expect(() => checked.run([input])).toThrow(expect.objectContaining({ code: 'INPUT_LAYOUT' }));
+    expect(() => checked.run([good.to('f64')])).toThrow(expect.objectContaining({ code: 'INPUT_LAYOUT' }));
     const unchecked = await rawArtifact({ sizeAsserts: false });
     expect(unchecked.run([input])[0]?.shape).toEqual([2, 3]);
   },
