@@ -292,7 +292,11 @@ ring('compiled kernels', () => {
   const dtypes = ['f32', 'f64', 'i64', 'i32', 'i16', 'u8', 'bf16', 'f16'] as const;
   test.each(['avx512', 'avx2'] as const)('lanes a few elements apart, and backwards, on %s', (isa) => {
     const steps = dtypes.flatMap((dtype) => [2, 3, 4, 5, -1, -2].map((step) => cases.apart(133, { step, dtype })));
-    expect(differencesOf(steps, { isa, threads: 1 })).toEqual([]);
+    const sets = [[2, [1, 0]], [3, [0, 1, 2]], [3, [0, 2]], [4, [3, 1, 0]], [4, [0, 3]], [2, [0, 1, 2, 3]]] as const; // prettier-ignore
+    const windows = sets.flatMap(([step, offsets]) =>
+      dtypes.flatMap((dtype) => [64, 133].map((count) => cases.between(count, { step, offsets, dtype }))),
+    );
+    expect(differencesOf([...steps, ...windows], { isa, threads: 1 })).toEqual([]);
   });
 
   test('results that are asked for before they are written', () => {

@@ -22,6 +22,7 @@ import type { BindTarget } from './binder.ts';
 import { bindDot } from './bind-dot.ts';
 import { bindFold } from './bind-fold.ts';
 import { bindAtomic, bindStore } from './bind-memory.ts';
+import { shareWindows } from '../strategy/shared-windows.ts';
 import { scalarValue } from './evaluate-tile.ts';
 import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
@@ -45,7 +46,7 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
     if (binder.hasStreams) writer.emit({ kind: 'fence' });
   });
   writer.emit({ kind: 'parallel', begin, end, total, grain: ceilDivide(total, int(chunks)), body });
-  const statements = removeDeadLets(writer.finish());
+  const statements = shareWindows(removeDeadLets(writer.finish()), { isa: target.isa, writer });
   const buffers = blockBuffers(program, () => int(2 ** 40));
   return {
     name: kernelName(program),

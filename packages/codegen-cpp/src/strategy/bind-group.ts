@@ -18,6 +18,7 @@ import type { Nest } from './nest.ts';
 import { writeRegions } from './regions.ts';
 import { writeScatter } from './scatter.ts';
 import { writeContract } from './contract.ts';
+import { shareWindows } from './shared-windows.ts';
 
 export interface BindOptions {
   readonly target: CpuTarget;
@@ -47,7 +48,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: BindOptions
   else if (group.nodes.some((node) => node.kind === 'scatter')) writeScatter(nest);
   else if (group.nodes.some((node) => node.kind === 'contract')) writeContract(nest);
   else writeRegions(nest, group.nest);
-  const body = withFences(removeDeadLets(writer.finish()));
+  const body = withFences(shareWindows(removeDeadLets(writer.finish()), { isa: options.target.isa, writer }));
   return {
     name: group.name,
     buffers: usedBuffers(memory.buffers, body),

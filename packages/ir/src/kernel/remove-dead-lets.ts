@@ -4,7 +4,7 @@
 import { at } from '@tsinductor/base';
 import { addFreeAxes } from '../arithmetic/query.ts';
 import type { Stmt } from './kernel.ts';
-import { statementIndexes, statementValues, valueIndexes, visitValue } from './traverse-kernel.ts';
+import { statementIndexes, statementValues, valueIndexes, visitValue, withBlocks } from './traverse-kernel.ts';
 
 /** The same block by identity where there is nothing to drop. */
 export const removeDeadLets = (body: readonly Stmt[]): readonly Stmt[] => withoutUnused(body, new Set());
@@ -15,24 +15,12 @@ function withoutUnused(block: readonly Stmt[], used: Set<string>): readonly Stmt
   for (let position = block.length - 1; position >= 0; position -= 1) {
     const statement = at(block, position);
     if (statement.kind === 'let' && !used.has(statement.name)) continue;
-    kept.push(withinStatement(statement, used));
+    kept.push(withBlocks(statement, (inner) => withoutUnused(inner, used)));
     addUsed(statement, used);
   }
   kept.reverse();
   const same = kept.length === block.length && kept.every((statement, position) => statement === block[position]);
   return same ? block : kept;
-}
-
-function withinStatement(statement: Stmt, used: Set<string>): Stmt {
-  if (statement.kind === 'for' || statement.kind === 'while' || statement.kind === 'parallel') {
-    const body = withoutUnused(statement.body, used);
-    return body === statement.body ? statement : { ...statement, body };
-  }
-  if (statement.kind !== 'if') return statement;
-  const then = withoutUnused(statement.then, used);
-  const otherwise = statement.otherwise === undefined ? undefined : withoutUnused(statement.otherwise, used);
-  if (then === statement.then && otherwise === statement.otherwise) return statement;
-  return { ...statement, then, ...(otherwise === undefined ? {} : { otherwise }) };
 }
 
 /** Adds the names that stand directly in a statement. */

@@ -108,6 +108,19 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
   }
 }
 
+/** The statement with its blocks replaced by what `change` makes of them: itself where it changes none. */
+export function withBlocks(statement: Stmt, change: (block: readonly Stmt[]) => readonly Stmt[]): Stmt {
+  if (statement.kind === 'for' || statement.kind === 'while' || statement.kind === 'parallel') {
+    const body = change(statement.body);
+    return body === statement.body ? statement : { ...statement, body };
+  }
+  if (statement.kind !== 'if') return statement;
+  const then = change(statement.then);
+  const otherwise = statement.otherwise === undefined ? undefined : change(statement.otherwise);
+  if (then === statement.then && otherwise === statement.otherwise) return statement;
+  return { ...statement, then, ...(otherwise === undefined ? {} : { otherwise }) };
+}
+
 /** Visits every statement of a block, outer before inner. */
 export function visitStatements(block: readonly Stmt[], visit: (statement: Stmt) => void): void {
   for (const statement of block) {

@@ -205,19 +205,6 @@ export function joined(
   };
 }
 
-/** Every so manieth element of an array that ends with the last of them, or all of one backwards. */
-export function apart(count: number, { step, dtype }: { readonly step: number; readonly dtype: DType }): Case {
-  const maker = new ProgramMaker();
-  const i = axis('i', count);
-  const last = (count - 1) * Math.abs(step);
-  const x = maker.buffer('x', 'input', { shape: [int(last + 1)], dtype });
-  const out = maker.buffer('out', 'output', { shape: [i.extent], dtype });
-  const place = add(multiply(axisIndex(i), int(step)), int(step < 0 ? last : 0));
-  maker.map(out, [i], (b) => b.load(x, dtype, place));
-  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops([[i, 'parallel']], [0]), locals: [] }]);
-  return { name: `${dtype} every ${String(step)}`, schedule, sizes: none, tolerance: 0 };
-}
-
 /** Softmax along one axis: three stages that share the other. */
 export function softmax(along: 'rows' | 'columns', [rows, columns]: readonly [number, number]): Case {
   const { maker, i, j, x } = matrix('softmax', [rows, columns]);
@@ -397,3 +384,4 @@ export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from
 export { halved } from './halved-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
+export { apart, between } from './spread-cases.ts';
