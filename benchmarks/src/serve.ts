@@ -70,7 +70,10 @@ async function describePrepared(
 /** Milliseconds before the first time that counts: V8 compiles what is called often meanwhile. Later on, caches are filled again. */
 const warmMs = 50;
 
-/** Repeats of a batch that takes at least half a millisecond, until the budget is spent. */
+/** How many calls of so many milliseconds take half a millisecond: the first one after a pause, with threads asleep, tells little. */
+const batchOf = (ms: number): number => Math.min(100_000, Math.max(1, Math.ceil(0.5 / ms)));
+
+/** Repeats of a batch that takes half a millisecond, or one call, until the budget is spent. */
 async function time(
   { run }: Runnable,
   { budgetMs, isFirst }: { readonly budgetMs: number; readonly isFirst: boolean },
@@ -80,7 +83,7 @@ async function time(
   const asynchronous = types.isPromise(first);
   if (asynchronous) await first;
   const once = Math.max(1e-5, performance.now() - begin);
-  const calls = Math.min(100_000, Math.max(1, Math.ceil(0.5 / once)));
+  let calls = batchOf(once);
   const measure = async (): Promise<number> => {
     const start = performance.now();
     if (asynchronous) for (let i = 0; i < calls; i += 1) await run();
@@ -92,7 +95,7 @@ async function time(
   // several rounds.
   const warm = isFirst ? warmMs : Math.min(budgetMs / 4, warmMs);
   const warmUntil = begin + once + warm;
-  while (once < warm && performance.now() < warmUntil) await measure();
+  while (once < warm && performance.now() < warmUntil) calls = batchOf(await measure());
   const least = once > budgetMs ? 1 : 3;
   const until = performance.now() + budgetMs;
   do times.push(await measure());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -114,18 +115,19 @@ inline Request readRequest(const std::string &line) {
   return request;
 }
 
-/** Repeats of a batch that takes at least half a millisecond, until the budget is spent. */
+/** Repeats of a batch that takes half a millisecond, or one call, until the budget is spent. */
 inline void answerTimes(const Runnable &runnable, double budgetMs) {
   const double begin = nowMs();
   runnable.run();
   const double once = std::max(1e-6, nowMs() - begin);
-  const long calls = std::clamp(static_cast<long>(0.5 / once), 1L, 1000000L);
+  const auto batchOf = [](double ms) { return std::clamp(static_cast<long>(std::ceil(0.5 / ms)), 1L, 1000000L); };
+  long calls = batchOf(once);
   const auto measure = [&] {
     const double start = nowMs();
     for (long i = 0; i < calls; i += 1) runnable.run();
     return (nowMs() - start) / calls;
   };
-  for (const double until = nowMs() + std::min(budgetMs / 4, 50.0); nowMs() < until;) measure();
+  for (const double until = nowMs() + std::min(budgetMs / 4, 50.0); nowMs() < until;) calls = batchOf(measure());
   std::vector<double> times;
   const double until = nowMs() + budgetMs;
   do times.push_back(measure());
