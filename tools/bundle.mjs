@@ -96,7 +96,8 @@ async function bundle(described) {
     target: 'node20',
     supported: { 'dynamic-import': false },
     packages: 'external',
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+    // The modules are strict, and CommonJS is so only where it says so.
+    banner: { js: `'use strict';\nconst bundleUrl = require('node:url').pathToFileURL(__filename).href;` },
     define: { 'import.meta.url': 'bundleUrl', TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) },
     sourcemap: true,
     legalComments: 'none',
@@ -114,6 +115,7 @@ const bundleLoader = (dist) =>
     bundle: true,
     outfile: `${dist}/loader.cjs`,
     format: 'cjs',
+    banner: { js: "'use strict';" },
     platform: 'node',
     target: 'node20',
     logLevel: 'warning',

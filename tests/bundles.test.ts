@@ -1,0 +1,28 @@
+// What `npm run build` makes of the packages' modules is what users run: it behaves as the modules do.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const packages = join(import.meta.dirname, '../packages');
+const built = join(packages, 'tsinductor/dist/bundle.cjs');
+const ifBuilt = existsSync(built) ? test : test.skip;
+if (!existsSync(built)) process.stderr.write('bundles skipped: npm run build makes them\n');
+
+const run = (lines: readonly string[]): string =>
+  execFileSync(process.execPath, ['-e', lines.join('\n')], { encoding: 'utf8' });
+
+ifBuilt('a compiled function that is called plainly has no `this`, as in a module', () => {
+  const said = run([
+    `const { compile, tensor } = require(${JSON.stringify(built)});`,
+    `const f = compile(function (x) { 'use strict'; console.log(String(this)); return x; }, { backend: 'eager' });`,
+    'f(tensor([1]));',
+  ]);
+  expect(said).toBe('undefined\n');
+});
+
+const texts = readdirSync(packages).map((name) => join(packages, name, 'dist/bundle-text.cjs'));
+ifBuilt('every text is strict, as modules are', () => {
+  const loose = texts.filter((text) => existsSync(text) && !/^(['"])use strict\1/.test(readFileSync(text, 'utf8')));
+  expect(loose).toEqual([]);
+});
