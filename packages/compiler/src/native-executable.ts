@@ -37,6 +37,7 @@ const noSizes: ReadonlyMap<string, number> = new Map();
 
 export class NativeExecutable implements Executable {
   readonly report: Executable['report'];
+  readonly borrowsInputs = true;
   readonly #plan: Plan;
   readonly #table: Float64Array;
   readonly #call: () => number;
@@ -76,10 +77,12 @@ export class NativeExecutable implements Executable {
     this.#checkInputs?.(inputs, sizes);
     let slot = 0;
     for (const input of inputs) table[slot++] = input.address;
-    const outputs: Tensor[] = [];
+    // Of their number at once: pushed one by one, the list would grow twice.
+    const outputs = new Array<Tensor>(this.#outputs.length);
+    let made = 0;
     for (const make of this.#outputs) {
       const output = make(sizes);
-      outputs.push(output);
+      outputs[made++] = output;
       table[slot++] = output.address;
     }
     table[slot++] = this.#constants?.address ?? 0;

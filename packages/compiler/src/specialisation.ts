@@ -34,6 +34,8 @@ export class Specialisation {
   readonly #self: { this: unknown } = { this: undefined };
   readonly #slots: unknown[] = [this.#self];
   readonly #leaves: Tensor[];
+  /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
+  readonly #areInputs: boolean;
   /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
   readonly #areOutputs: boolean;
 
@@ -43,7 +45,9 @@ export class Specialisation {
     this.#traced = traced;
     this.#owner = how.owner === undefined ? undefined : new WeakRef(how.owner);
     this.#leaves = [...traced.leaves];
-    const { results, graph } = traced;
+    const { results, graph, positions, captured } = traced;
+    const isInOrder = captured.length === 0 && positions.every((position, leaf) => position === leaf);
+    this.#areInputs = isInOrder && how.executable.borrowsInputs === true;
     const isItsOutput = (source: (typeof results)[number], index: number): boolean =>
       source.kind === 'computed' && source.output === index;
     this.#areOutputs = results.length === graph.outputs.length && results.every(isItsOutput);
@@ -83,6 +87,7 @@ export class Specialisation {
 
   /** The graph's inputs in the call that fitted last. */
   inputs(): readonly Tensor[] {
+    if (this.#areInputs) return this.#leaves;
     const inputs: Tensor[] = [];
     const { positions, captured } = this.#traced;
     let index = 0;

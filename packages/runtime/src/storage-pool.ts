@@ -43,9 +43,13 @@ export interface StoragePoolOptions {
 
 interface PoolBlock extends Block {
   inUse: boolean;
+  /** Where it waits when it is not in use. */
+  readonly home: SizeClass;
 }
 
 interface SizeClass {
+  /** What a block of it holds, in bytes. */
+  readonly capacity: number;
   readonly waiting: PoolBlock[];
   lastUse: number;
 }
@@ -89,6 +93,8 @@ class FreeListPool implements StoragePool {
   readonly #allocator: Allocator;
   readonly #maxPooled: number;
   readonly #classes = new Map<number, SizeClass>();
+  /** The class that was asked for last: a function's results are of one size from call to call. */
+  #last: SizeClass | undefined;
   #tick = 0;
   #inUse = 0;
   #pooled = 0;
@@ -103,11 +109,11 @@ class FreeListPool implements StoragePool {
   acquire(bytes: number): Block {
     if (!Number.isSafeInteger(bytes) || bytes < 0) throw badAllocation(bytes);
     const capacity = sizeClassOf(bytes);
-    const sizeClass = this.#classes.get(capacity);
-    const waiting = sizeClass?.waiting.pop();
-    if (sizeClass !== undefined) sizeClass.lastUse = this.#tick += 1;
+    const sizeClass = this.#classOf(capacity);
+    const waiting = sizeClass.waiting.pop();
+    sizeClass.lastUse = this.#tick += 1;
     if (waiting !== undefined) this.#pooled -= capacity;
-    const block = waiting ?? this.#allocate(capacity);
+    const block = waiting ?? this.#allocate(sizeClass);
     block.inUse = true;
     this.#inUse += capacity;
     this.#blocks += 1;
@@ -126,9 +132,8 @@ class FreeListPool implements StoragePool {
       return;
     }
     if (this.#pooled + own.bytes > this.#maxPooled) this.#evict(this.#maxPooled - own.bytes);
-    const sizeClass = this.#classOf(own.bytes);
-    sizeClass.waiting.push(own);
-    sizeClass.lastUse = this.#tick += 1;
+    own.home.waiting.push(own);
+    own.home.lastUse = this.#tick += 1;
     this.#pooled += own.bytes;
   }
 
@@ -148,23 +153,24 @@ class FreeListPool implements StoragePool {
     return before;
   }
 
-  #classOf(bytes: number): SizeClass {
-    const known = this.#classes.get(bytes);
-    if (known !== undefined) return known;
-    const created: SizeClass = { waiting: [], lastUse: 0 };
-    this.#classes.set(bytes, created);
-    return created;
+  #classOf(capacity: number): SizeClass {
+    if (this.#last?.capacity === capacity) return this.#last;
+    const known = this.#classes.get(capacity);
+    const found = known ?? { capacity, waiting: [], lastUse: 0 };
+    if (known === undefined) this.#classes.set(capacity, found);
+    this.#last = found;
+    return found;
   }
 
   /** A fresh block; where memory is short, once more after giving back what waits. */
-  #allocate(capacity: number): PoolBlock {
+  #allocate(home: SizeClass): PoolBlock {
     try {
-      return { ...this.#allocator.allocate(capacity), inUse: false };
+      return { ...this.#allocator.allocate(home.capacity), inUse: false, home };
     } catch (error) {
       if (!isTsInductorError(error) || error.code !== 'OUT_OF_MEMORY' || this.#pooled === 0) throw error;
     }
     this.trim();
-    return { ...this.#allocator.allocate(capacity), inUse: false };
+    return { ...this.#allocator.allocate(home.capacity), inUse: false, home };
   }
 
   /** Gives waiting blocks back until at most `target` bytes wait, the longest unused classes first. */

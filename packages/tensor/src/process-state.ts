@@ -4,6 +4,7 @@
 //
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { StoragePool } from '@tsinductor/runtime';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
@@ -14,6 +15,8 @@ import type { Tensor } from './tensor.ts';
 export interface ProcessState {
   /** Where memory comes from; plain ArrayBuffers while nobody set one. */
   storageProvider: StorageProvider | undefined;
+  /** The provider's pool, once it was asked for: every call takes memory from it. */
+  pool: StoragePool | undefined;
   storageRegistry: StorageRegistry | undefined;
   /** Who opens devices that are not the CPU. */
   deviceProvider: DeviceProvider | undefined;
@@ -31,6 +34,7 @@ export interface ProcessState {
 
 export const processState: ProcessState = {
   storageProvider: undefined,
+  pool: undefined,
   storageRegistry: undefined,
   deviceProvider: undefined,
   device: 'cpu',

@@ -58,9 +58,15 @@ export interface TensorMemoryStats {
 
 type Kind = 'pooled' | 'heap' | 'shared' | 'device';
 
+/** What all storages of a kind have in use. */
+interface Tally {
+  bytes: number;
+}
+
 /** What a storage holds, for whoever gives it back. Must not reach the Storage, nor its Lease. */
 interface Holding {
-  kind: Kind | 'none';
+  /** Where its bytes are counted; undefined while it holds nothing. */
+  tally: Tally | undefined;
   bytes: number;
   block: Block | undefined;
   pool: Pick<StoragePool, 'release'> | undefined;
@@ -81,7 +87,13 @@ const spareLeases = 4096;
  * storages that are watched but leases, which go from a storage that was given back to the next one that is made.
  */
 export class StorageRegistry {
-  readonly bytes: Record<Kind, number> = { pooled: 0, heap: 0, shared: 0, device: 0 };
+  // By name, not by a key that is computed: every call makes and frees results.
+  readonly #tallies: Readonly<Record<Kind, Tally>> = {
+    pooled: { bytes: 0 },
+    heap: { bytes: 0 },
+    shared: { bytes: 0 },
+    device: { bytes: 0 },
+  };
   readonly halfOfMemory: number = hostResources().totalMemory / 2;
   count = 0;
   readonly #spare: Lease[] = [];
@@ -91,17 +103,18 @@ export class StorageRegistry {
 
   /** From now on `bytes` are in use, of `block` where they are a pool's. */
   take(kind: Kind, bytes: number, { block, pool }: Pick<Holding, 'block' | 'pool'> = nothingHeld): Lease {
-    this.bytes[kind] += bytes;
+    const tally = this.#tallyOf(kind);
+    tally.bytes += bytes;
     this.count += 1;
     const spare = this.#spare.pop();
     if (spare === undefined) {
-      const holding: Holding = { kind, bytes, block, pool };
+      const holding: Holding = { tally, bytes, block, pool };
       const lease = { holding };
       this.#collected.register(lease, holding);
       return lease;
     }
     const { holding } = spare;
-    holding.kind = kind;
+    holding.tally = tally;
     holding.bytes = bytes;
     holding.block = block;
     holding.pool = pool;
@@ -114,14 +127,33 @@ export class StorageRegistry {
     if (this.#spare.length < spareLeases) this.#spare.push(lease);
   }
 
+  /** Bytes in use by kind. */
+  bytes(): Readonly<Record<Kind, number>> {
+    const { pooled, heap, shared, device } = this.#tallies;
+    return { pooled: pooled.bytes, heap: heap.bytes, shared: shared.bytes, device: device.bytes };
+  }
+
+  #tallyOf(kind: Kind): Tally {
+    switch (kind) {
+      case 'pooled':
+        return this.#tallies.pooled;
+      case 'heap':
+        return this.#tallies.heap;
+      case 'shared':
+        return this.#tallies.shared;
+      case 'device':
+        return this.#tallies.device;
+    }
+  }
+
   /** Nothing is held any more: the collector may come a second time, for a lease that was not kept. */
   #settle(holding: Holding): void {
-    const { kind, bytes, block, pool } = holding;
-    if (kind === 'none') return;
-    holding.kind = 'none';
+    const { tally, bytes, block, pool } = holding;
+    if (tally === undefined) return;
+    holding.tally = undefined;
     holding.block = undefined;
     holding.pool = undefined;
-    this.bytes[kind] -= bytes;
+    tally.bytes -= bytes;
     this.count -= 1;
     if (block !== undefined) pool?.release(block);
   }
@@ -250,6 +282,7 @@ export class Storage {
 /** From now on memory comes from `provider`; what exists stays where it is. */
 export function setStorageProvider(provider: StorageProvider | undefined): void {
   processState.storageProvider = provider;
+  processState.pool = undefined;
 }
 
 /** Memory of any content. `durable` results go to the pool, the others are left to the collector. */
@@ -272,11 +305,7 @@ const storageOf = (block: Block, bytes: number, pool: StoragePool): Storage =>
   new Storage({ buffer: block.buffer, byteOffset: 0, byteLength: bytes }, 'pooled', { block, pool });
 
 /** A block that native code filled becomes a tensor's storage. */
-export function adoptBlock(block: Block, bytes: number): Storage {
-  const provider = processState.storageProvider;
-  invariant(provider !== undefined, 'a block without a storage provider');
-  return storageOf(block, bytes, provider.pool);
-}
+export const adoptBlock = (block: Block, bytes: number): Storage => storageOf(block, bytes, poolInUse());
 
 /** Memory of a device, of any content. */
 export function allocateOn(device: OtherDevice, bytes: number): Storage {
@@ -291,20 +320,24 @@ export const shareMemory = (memory: { buffer: ArrayBuffer; byteOffset: number; b
   new Storage(memory, 'shared');
 
 /** A block of the provider's pool, for the compiler: outputs and workspaces. */
-export function acquireBlock(bytes: number): Block {
-  const provider = processState.storageProvider;
-  invariant(provider !== undefined, 'a block was asked for without a storage provider');
-  return provider.pool.acquire(bytes);
-}
+export const acquireBlock = (bytes: number): Block => poolInUse().acquire(bytes);
 
-export function releaseBlock(block: Block): void {
-  processState.storageProvider?.pool.release(block);
+export const releaseBlock = (block: Block): void => {
+  poolInUse().release(block);
+};
+
+const poolInUse = (): StoragePool => processState.pool ?? openPool();
+
+function openPool(): StoragePool {
+  const provider = processState.storageProvider;
+  invariant(provider !== undefined, 'memory of a pool was asked for without a storage provider');
+  return (processState.pool = provider.pool);
 }
 
 /** What tensors hold now. */
 export function memoryStats(): TensorMemoryStats {
   const registry = processState.storageRegistry;
-  const bytes = registry?.bytes ?? { pooled: 0, heap: 0, shared: 0, device: 0 };
+  const bytes = registry?.bytes() ?? { pooled: 0, heap: 0, shared: 0, device: 0 };
   return {
     ...bytes,
     storages: registry?.count ?? 0,
