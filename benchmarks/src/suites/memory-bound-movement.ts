@@ -127,8 +127,8 @@ export function scattering(n: number): Row {
     op: 'indexAddRows',
     shortfalls: {
       'in L3':
-        'a Zen 4: threads sum two tables of 256 KB, half of each just written by the other, which takes 95 of 156 us where their ' +
-        'third-level caches differ, and 38 of 96 where they share one',
+        'a Zen 4: one thread adds a table of 256 KB to what another has just written, which takes 31 of 89 us where their ' +
+        'third-level caches differ, and 16 of 73 where they share one; and adding goes by one line at a time',
     },
     params: { rows, columns },
     inputs: [source, index],

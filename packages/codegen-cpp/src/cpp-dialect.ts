@@ -84,6 +84,8 @@ const dialectOf = (prelude: Prelude): Dialect => ({
       : call(prelude.of(special.nowhereFunction, type, prelude.isa), [mask.text]),
   parallelCall: ({ kernel, body, total, grain }) =>
     call(special.parallelFunction, ['runtime', body, `const_cast<${kernel}_args *>(&args)`, total, grain]),
+  awaitTurn: ({ turn, unit }) => call(special.awaitTurnFunction, [turn, unit]),
+  passTurn: ({ turn, unit }) => call(special.passTurnFunction, [turn, unit]),
   ...onlyForLaunches,
   fetch: (fetch) => fetchExpression(fetch, dialectOf(prelude)),
   print: printLine,

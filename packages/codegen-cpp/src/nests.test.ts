@@ -212,17 +212,38 @@ ring('compiled kernels', () => {
   });
 
   test.each([
-    [1000, ['i in 2 stretches, each added into a table of its own, merged in order']],
+    [1000, ['i in 2 stretches, the second added into a table of its own and to the first in its turn']],
     [600, ['each thread owns columns of j']],
   ])('fewer have one for each thread, where each stands for enough of them: %i rows', (rows, expectedNotes) => {
     const { kernels } = generateCpp(cases.added(rows, 300, 40).schedule, { isa: 'avx512', threads: 2 });
     expect(kernels.flatMap(({ notes }) => notes)).toEqual(expectedNotes);
   });
 
-  test('many rows that are added into a small table have tables of their own, which begin with -0', () => {
-    const one = cases.added(2000, 70, 5);
+  test.each<Isa>(['avx512', 'avx2', 'scalar'])(
+    'two of them are summed in their turn, however the threads come: %s',
+    (isa) => {
+      expect(differencesOf([cases.added(1000, 300, 40), cases.added(801, 301, 33)], { isa, threads: 2 })).toEqual([]);
+      const one = cases.added(1000, 300, 40);
+      const { units, entry, workspaceBytes } = generateCpp(one.schedule, { isa, threads: 2 });
+      const compiled = compileNative(units);
+      const results = [1, 2, 2].map((threads) => {
+        const filled = { inputs: inputsOf(one), sizes: one.sizes };
+        const buffers = entryBuffers(one.schedule, filled, evaluateIndex(workspaceBytes, {}));
+        expect(compiled.call(entry, { buffers, sizes: [], threads, repeats: 1000 }).status).toBe(0);
+        return Buffer.from(at(buffers, one.schedule.program.inputs.length).buffer).toString('base64');
+      });
+      compiled.dispose();
+      expect(new Set(results).size).toBe(1);
+    },
+  );
+
+  test.each([
+    [2000, 70, 5, 'i in 12 stretches, each added into a table of its own, merged in order'],
+    [1000, 300, 40, 'i in 2 stretches, the second added into a table of its own and to the first in its turn'],
+  ])('%i rows that are added into a small table have tables of their own, which begin with -0', (...given) => {
+    const [rows, columns, into, text] = given;
+    const one = cases.added(rows, columns, into);
     const { units, entry, workspaceBytes, kernels } = generateCpp(one.schedule, { isa: 'avx512', threads: 2 });
-    const text = 'i in 12 stretches, each added into a table of its own, merged in order';
     expect(kernels.flatMap(({ notes }) => notes)).toContain(text);
     const inputs = inputsOf(one);
     for (const [id, values] of inputs)
@@ -232,7 +253,8 @@ ring('compiled kernels', () => {
     expect(compiled.call(entry, { buffers, sizes: [], threads: 2, repeats: 0 }).status).toBe(0);
     compiled.dispose();
     const out = at(buffers, one.schedule.program.inputs.length);
-    expect([...new Float32Array(out.buffer, out.byteOffset, 5 * 70)].every((sum) => Object.is(sum, -0))).toBe(true);
+    const sums = [...new Float32Array(out.buffer, out.byteOffset, into * columns)];
+    expect(sums.every((sum) => Object.is(sum, -0))).toBe(true);
   });
 
   test('long rows of memory, read as streams', () => {

@@ -59,6 +59,8 @@ export const cudaDialect: Dialect = {
   rareFunction: (signature) => `static __device__ __noinline__ ${signature}`,
   nowhere: (mask) => compound(`!${operand(mask)}`, mask.needs),
   parallelCall: () => never('a parallel loop of a runtime'),
+  awaitTurn: () => never('a turn among threads of a runtime'),
+  passTurn: () => never('a turn among threads of a runtime'),
   barrier: (scope) => primary(scope === 'block' ? '__syncthreads()' : '__syncwarp()'),
   shuffle: machine.shuffle,
   copyAsync: matrix.copyAsync,

@@ -209,11 +209,21 @@ export interface Dialect {
   /** Whether a bool of `type` is false in every lane: what code may branch on. */
   readonly nowhere: (mask: Expression, type: ValueType) => Expression;
   readonly parallelCall: (call: ParallelText) => Expression;
+  /** Waits until the number at `turn` is `unit`: until the chunks of lower units are done. */
+  readonly awaitTurn: (turn: TurnText) => Expression;
+  /** Makes it `unit`: this chunk, too, is done. */
+  readonly passTurn: (turn: TurnText) => Expression;
   readonly print: (line: LineText) => Expression;
   /** Says that a unit failed; what runs it returns then. */
   readonly fail: (failure: FailureText) => Expression;
   /** The type of the memory that printed lines and failures go to, a parameter then; undefined where the machine has its own. */
   readonly printLog: Expression | undefined;
+}
+
+/** Where the unit stands whose turn it is, and a unit. */
+export interface TurnText {
+  readonly turn: string;
+  readonly unit: string;
 }
 
 /** A line for whoever runs the kernel: text, and scalars as expressions. */

@@ -66,11 +66,21 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
 /** Bodies of parallel loops first: they stand before the kernel's own function. */
 function statementTexts({ body }: Kernel, printer: Printer): ReadonlyMap<Stmt, string> {
   const texts = new Map<Stmt, string>();
-  for (const statement of body)
-    if (statement.kind === 'parallel') texts.set(statement, blockText(printer, statement.body));
+  for (const statement of body) if (statement.kind === 'parallel') texts.set(statement, partText(printer, statement));
   for (const statement of body)
     if (statement.kind !== 'parallel') texts.set(statement, blockText(printer, [statement]));
   return texts;
+}
+
+/** What is done of a chunk: the body, and in the chunk's turn what has an order. */
+function partText(printer: Printer, { body, ordered, begin, end }: Stmt & { readonly kind: 'parallel' }): string {
+  const text = blockText(printer, body);
+  if (ordered === undefined) return text;
+  const { dialect, use } = printer;
+  const [turn, from, to] = [ordered.turn, begin, end].map((name) => safeName(name, dialect.reserved)) as [string, string, string]; // prettier-ignore
+  const [wait, pass] = [dialect.awaitTurn({ turn, unit: from }), dialect.passTurn({ turn, unit: to })];
+  use([...wait.needs, ...pass.needs]);
+  return `${text}${wait.text};\n${blockText(printer, ordered.body)}${pass.text};\n`;
 }
 
 const statusParameter: ParameterText = {

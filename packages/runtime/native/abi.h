@@ -9,6 +9,8 @@ struct Runtime {
   // Calls `body(context, begin, end)` over pieces that cover [0, total) exactly once and do not overlap. Every begin is
   // a multiple of `grain`. Pieces run on several threads, or all on the caller's: nested calls, calls while another
   // JavaScript thread computes, and totals up to `grain` are one piece. So a result must not depend on the boundaries.
+  // The caller takes pieces from the first one on, leaving out none but those that others have taken: so a piece may wait
+  // for all that begin before it.
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
   // Threads that `parallel` may use, the caller's included.
   long threads;

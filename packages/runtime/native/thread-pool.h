@@ -7,7 +7,9 @@
 //
 // A share is a 64-bit word that holds the job's number and how many of its pieces are unclaimed. A claim succeeds only while
 // the job is running, and a job ends only when every claimed piece is done: so the job's fields are stable for the one who
-// reads them after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody.
+// reads them after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody. Claims go
+// from a share's first piece to its last, and the caller's from the first share to the last: whatever a piece of its waits
+// for is claimed, as is whatever the lowest of those waits for, so pieces may wait for those before them (`ordered`).
 //
 // Idle workers spin for a while, then sleep on a futex; they keep off the CPU of the thread whose job it is. Threads are
 // started by the first job that wants them, take no signals, and never keep the process alive. The library is linked

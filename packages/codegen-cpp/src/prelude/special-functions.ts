@@ -264,3 +264,32 @@ export const parallelFunction: Definition = {
   ),
   needs: [runtimeDefinition],
 };
+
+/** Rounds of looking for one's turn after which the rest of a thread's time is left to others: some 100 us. */
+const roundsOfLooking = 4096;
+
+/** Waits for the chunks of lower units. The system may have taken the CPU from the thread that has one of these. */
+export const awaitTurnFunction: Definition = {
+  name: 'await_turn',
+  text: [
+    'extern "C" int sched_yield(void);',
+    '',
+    inlineFunction({ returns: 'void', name: 'await_turn', parameters: 'const i64 *turn, i64 unit' }, [
+      'for (i64 round = 0; __atomic_load_n(turn, __ATOMIC_ACQUIRE) != unit; ++round) {',
+      `  if (round >= ${String(roundsOfLooking)}) sched_yield();`,
+      '#if defined(__x86_64__)',
+      '  __builtin_ia32_pause();',
+      '#endif',
+      '}',
+    ]),
+  ].join('\n'),
+  needs: [elementDefinition('i64')],
+};
+
+export const passTurnFunction: Definition = {
+  name: 'pass_turn',
+  text: inlineFunction({ returns: 'void', name: 'pass_turn', parameters: 'i64 *turn, i64 unit' }, [
+    '__atomic_store_n(turn, unit, __ATOMIC_RELEASE);',
+  ]),
+  needs: [elementDefinition('i64')],
+};

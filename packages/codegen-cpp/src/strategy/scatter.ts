@@ -3,15 +3,13 @@
 // are added by index), its points are lanes and are shared among threads, each of which owns its columns and goes through
 // all rows in order: no atomics, and every element's sum has the same order for any number of threads.
 //
-// Many rows that are added into a small table are cut into stretches instead: each is added, row by row from end to end, into
-// a table of its own that a second-level cache holds, and what is updated and the tables are summed in order. The stretches follow from sizes.
-import { at, dtypeInfo, isFloat } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
-import { BodyEvaluator, isMultipleOf, named, staticValue, strideAlong, typicalValue, widen } from '@tsinductor/codegen';
+// Many rows that are added into a small table are cut into stretches instead, each with a table of its own: see scatter-tables.ts.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { BodyEvaluator, isMultipleOf, staticValue, strideAlong, typicalValue, widen } from '@tsinductor/codegen';
 import { add, freeIndirects, int, minimum, multiply, substitute } from '@tsinductor/ir';
-import type { Axis, BufferId, Index, LoopNode, Value, ValueType } from '@tsinductor/ir';
+import type { Axis, BufferId, LoopNode, Value } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
-import { chunkCycles, columnScratchBytes, habitsOf, lanesFor, reductionChunk, tables as limits } from '../target.ts';
+import { chunkCycles, columnScratchBytes, habitsOf } from '../target.ts';
 import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
 import { chosenLater } from './gathered-rows.ts';
 import { isBesideCaches, loadsOf, rowFurtherOn, rowsAhead as rowsToAsk } from './memory-rows.ts';
@@ -19,8 +17,11 @@ import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop
 import type { Ahead, Frame, Later, Nest, Range } from './nest.ts';
 import { writeRegion } from './region.ts';
 import { placeAhead, writeAhead } from './row-ahead.ts';
+import { flat, writeAll, writeUnits } from './scatter-memory.ts';
+import type { Place, Vectors } from './scatter-memory.ts';
+import { planTables, writeTables } from './scatter-tables.ts';
 
-type Scatter = LoopNode & { readonly kind: 'scatter' };
+export type Scatter = LoopNode & { readonly kind: 'scatter' };
 
 const combiners: Readonly<Record<Exclude<Scatter['mode'], 'set'>, PointwiseName>> = {
   add: 'add',
@@ -39,55 +40,6 @@ export function writeScatter(nest: Nest): void {
 }
 
 const bandsOf = (node: LoopNode) => node.axes.map((axis) => ({ axis, role: 'parallel' as const }));
-
-/** Elements of a buffer from `from` on. */
-interface Place {
-  readonly buffer: string;
-  readonly from: Index;
-}
-
-interface Stretch extends Place {
-  readonly dtype: DType;
-  /** The elements of it that are written. */
-  readonly range: Range;
-}
-
-const flat = (size: Index): Range => wholeRange({ name: 'e', extent: size });
-
-/** Whole vectors over a stretch of memory: `value` gives the elements from a place in it on. */
-function writeAll(nest: Nest, { buffer, from, dtype, range }: Stretch, value: (access: Vectors) => Value): void {
-  const { bytes } = dtypeInfo[dtype];
-  const lanes = lanesFor(nest.target.isa, Math.max(4, bytes));
-  vectorLoop(nest, { ...range, lanes, instances: 1, unroll: 4 }, (vectors) => {
-    for (const { at: place, lane } of vectors) {
-      const { count } = lane;
-      const accessOf = (given: Place) => ({
-        buffer: given.buffer,
-        at: add(given.from, place),
-        step: int(1),
-        align: bytes,
-        ...(count === undefined ? {} : { count }),
-      });
-      const load = (given: Place): Value =>
-        nest.writer.define(
-          { kind: 'load', type: { dtype, lanes }, access: accessOf(given) },
-          'known',
-          nest.writer.depth,
-        );
-      nest.writer.emit({
-        kind: 'store',
-        access: accessOf({ buffer, from }),
-        value: value({ type: { dtype, lanes }, load }),
-      });
-    }
-  });
-}
-
-/** What the value of a vector is made of: its type, and the elements of other memory at the same place. */
-interface Vectors {
-  readonly type: ValueType;
-  readonly load: (from: Place) => Value;
-}
 
 /** out := initial, or zeros. */
 function fill(nest: Nest, node: Scatter): void {
@@ -109,7 +61,7 @@ const placeOf = ({ memory }: Nest, buffer: BufferId): Place => ({
 });
 
 /** Rows that are written by index: an axis along which no points collide, which has the lanes, and the others. */
-interface Rows {
+export interface Rows {
   readonly node: Scatter;
   readonly axis: Axis;
   readonly extent: number;
@@ -133,7 +85,16 @@ function writeNode(nest: Nest, node: Scatter): void {
   const isShort = (points * (operationsOf(node) + 2)) / lanes < 2 * chunkCycles(nest.target);
   const tables = isShort ? undefined : planTables(nest, rows);
   if (tables !== undefined) {
-    writeTables(nest, rows, tables);
+    const { axis, others } = rows;
+    writeTables(nest, tables, {
+      out,
+      dtype: nest.memory.decl(at(node.outs, 0)).dtype,
+      start: startOf(nest, node),
+      addStretch: (part, into) => {
+        const inner = [part, ...others.slice(1).map(wholeRange)];
+        writeRows(nest, rows, { others: inner, columns: wholeRange(axis), into, ahead: rowsAhead(nest, rows, 1) });
+      },
+    });
     return;
   }
   fill(nest, node);
@@ -222,85 +183,6 @@ function laterTarget(nest: Nest, { node, axis, others }: Rows): Later | undefine
     return undefined;
   const chosen = { body: node.body, position: at(node.writes, 0), points: rowsToAsk(nest, out, axis) };
   return chosenLater(nest, chosen, { along: axis, down });
-}
-
-/** Tables of `size` elements, each for `stretch` points of the axis `down`. */
-interface Tables {
-  readonly down: Axis;
-  readonly stretch: number;
-  readonly count: number;
-  readonly size: number;
-}
-
-/** As many tables as take little time to sum, where that is one for every thread and a cache holds each. */
-function planTables({ memory, target }: Nest, { node, extent, others }: Rows): Tables | undefined {
-  const [down] = others;
-  const { dtype, size: elements } = memory.decl(at(node.outs, 0));
-  const { bytes, compute } = dtypeInfo[dtype];
-  if (down === undefined || node.mode !== 'add' || compute !== dtype || dtype === 'bool') return undefined;
-  const [size, length] = [staticValue(elements), staticValue(down.extent)];
-  const points = others.reduce((left, axis) => left * (staticValue(axis.extent) ?? 0), extent);
-  if (size === undefined || length === undefined || size * bytes > limits.bytes) return undefined;
-  const tablesOf = (least: number): number => Math.min(limits.most, length, Math.floor(points / size / least));
-  const { threads } = target;
-  const wanted = Math.max(tablesOf(limits.leastPoints), Math.min(threads, tablesOf(limits.leastPointsAlone)));
-  if (threads === 1 || wanted < threads || points < 4 * reductionChunk) return undefined;
-  const stretch = Math.ceil(length / wanted);
-  return { down, stretch, count: Math.ceil(length / stretch), size };
-}
-
-function writeTables(nest: Nest, rows: Rows, { down, stretch, count, size }: Tables): void {
-  const { writer, memory, notes } = nest;
-  const { dtype } = memory.decl(at(rows.node.outs, 0));
-  const { name: buffer } = memory.workspace('table', dtype, int(count * size));
-  const tables = Array.from({ length: count }, (_, number): Place => ({ buffer, from: int(number * size) }));
-  notes.push(`${down.name} in ${String(count)} stretches, each added into a table of its own, merged in order`);
-  writeUnits(nest, { name: 'table', total: count }, (units) => {
-    scalarLoop(nest, units, (number) => {
-      const into = { buffer, from: multiply(number, int(size)) };
-      // The identity of sums: 0 would make 0 of a sum that is -0.
-      const value = isFloat(dtype) ? '-0' : 0;
-      writeAll(nest, { ...into, dtype, range: flat(int(size)) }, ({ type }) => ({ kind: 'constant', value, type }));
-      const from = multiply(number, int(stretch));
-      const part = { axis: down, from, to: minimum(add(from, int(stretch)), down.extent) };
-      const others = [part, ...rows.others.slice(1).map(wholeRange)];
-      const columns = wholeRange(rows.axis);
-      writeRows(nest, rows, { others, columns, into, ahead: rowsAhead(nest, rows, 1) });
-    });
-  });
-  // What is updated comes first in the sum, rather than into the out before: that would be a pass by one thread, over lines
-  // that others then change. (Measured on a Zen 4: 4 MB added into 256 KB by two threads takes 3 to 5 % less.)
-  const out = placeOf(nest, at(rows.node.outs, 0));
-  const start = startOf(nest, rows.node);
-  writeUnits(nest, { name: 'block', total: Math.ceil(size / limits.block) }, ({ from, to }) => {
-    const edge = (unit: Index): Index => multiply(unit, int(limits.block));
-    const range = { ...flat(int(size)), from: edge(from), to: minimum(edge(to), int(size)) };
-    writeAll(nest, { ...out, dtype, range }, (vectors) => {
-      const { type, load } = vectors;
-      return tables.reduce<Value>((sum, table) => {
-        const args = [sum, load(table)];
-        return writer.define({ kind: 'apply', op: combiners.add, args, type }, 'sum', writer.depth);
-      }, start(vectors));
-    });
-  });
-}
-
-/** A parallel loop over `total` units; `body` gets those of a thread. */
-function writeUnits(nest: Nest, { name, total }: Units, body: (units: Range) => void): void {
-  const { writer, memory } = nest;
-  const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
-  const extent = int(total);
-  const block = writer.sealedBlock([begin, end], () => {
-    memory.scoped(() => {
-      body({ axis: { name, extent }, from: named(begin, extent), to: named(end, int(total + 1)) });
-    });
-  });
-  writer.emit({ kind: 'parallel', begin, end, total: extent, grain: int(1), body: block });
-}
-
-interface Units {
-  readonly name: string;
-  readonly total: number;
 }
 
 /** Loops over ranges, one point at a time. */

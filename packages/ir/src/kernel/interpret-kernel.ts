@@ -197,15 +197,24 @@ export class KernelThread {
     });
   }
 
-  *#parallel({ begin, end, total, body }: Stmt & { readonly kind: 'parallel' }): Steps {
+  /** The bodies of chunks from the last to the first, for any order must do; what has an order, then, in that. */
+  *#parallel({ begin, end, total, body, ordered }: Stmt & { readonly kind: 'parallel' }): Steps {
     const units = this.#index(total);
     const chunk = this.#run.chunk ?? units;
-    for (let last = Math.ceil(units / Math.max(1, chunk)) - 1; last >= 0; last--) {
+    const last = Math.ceil(units / Math.max(1, chunk)) - 1;
+    const open = (number: number): void => {
       this.#hasFailed = false;
       this.#names.clear();
-      this.#names.set(begin, [BigInt(last * chunk)]);
-      this.#names.set(end, [BigInt(Math.min(units, (last + 1) * chunk))]);
+      this.#names.set(begin, [BigInt(number * chunk)]);
+      this.#names.set(end, [BigInt(Math.min(units, (number + 1) * chunk))]);
+    };
+    for (let number = last; number >= 0; number--) {
+      open(number);
       yield* this.block(body);
+    }
+    for (let number = 0; ordered !== undefined && number <= last; number++) {
+      open(number);
+      yield* this.block(ordered.body);
     }
   }
 

@@ -108,6 +108,9 @@ export type Stmt =
    * The units 0 <= unit < total in chunks [begin, end) of at least `grain` units (the last may be smaller), in any order
    * and at the same time. Occurs in a kernel's own block only; its body sees the kernel's buffers and sizes and nothing
    * that statements before it defined.
+   *
+   * `ordered` is done of each chunk after its body, and after all of the chunks of lower units (OpenMP's `ordered`): it may
+   * wait for other threads, so chunks must be as few as the threads. `turn` is a buffer of one i64 that is 0 when the loop begins.
    */
   | {
       readonly kind: 'parallel';
@@ -116,6 +119,7 @@ export type Stmt =
       readonly total: Index;
       readonly grain: Index;
       readonly body: readonly Stmt[];
+      readonly ordered?: { readonly turn: string; readonly body: readonly Stmt[] };
     }
   /**
    * Memory, undefined at first: of the statement's block, 64-byte aligned; or with `shared` of all threads of the launch's

@@ -77,8 +77,9 @@ function printBlocks(statement: BlockStmt, lines: Lines): void {
       break;
     }
     case 'parallel': {
-      const { begin, end, total, grain } = statement;
+      const { begin, end, total, grain, ordered } = statement;
       block(`parallel ${begin} .. ${end} of ${printIndex(total)} grain ${printIndex(grain)} {`, statement.body);
+      if (ordered !== undefined) block(`ordered by ${ordered.turn} {`, ordered.body);
       break;
     }
   }

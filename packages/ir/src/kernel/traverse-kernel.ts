@@ -80,8 +80,9 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
   switch (statement.kind) {
     case 'for':
     case 'while':
-    case 'parallel':
       return [statement.body];
+    case 'parallel':
+      return statement.ordered === undefined ? [statement.body] : [statement.body, statement.ordered.body];
     case 'if':
       return statement.otherwise === undefined ? [statement.then] : [statement.then, statement.otherwise];
     case 'let':
@@ -110,15 +111,18 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
 
 /** The statement with its blocks replaced by what `change` makes of them: itself where it changes none. */
 export function withBlocks(statement: Stmt, change: (block: readonly Stmt[]) => readonly Stmt[]): Stmt {
-  if (statement.kind === 'for' || statement.kind === 'while' || statement.kind === 'parallel') {
-    const body = change(statement.body);
-    return body === statement.body ? statement : { ...statement, body };
-  }
-  if (statement.kind !== 'if') return statement;
-  const then = change(statement.then);
-  const otherwise = statement.otherwise === undefined ? undefined : change(statement.otherwise);
-  if (then === statement.then && otherwise === statement.otherwise) return statement;
-  return { ...statement, then, ...(otherwise === undefined ? {} : { otherwise }) };
+  const blocks = statementBlocks(statement);
+  if (blocks.length === 0) return statement;
+  // From the last to the first: what a block defines is used in none before it.
+  const changed = blocks.toReversed().map(change).toReversed();
+  const [first, second] = changed;
+  if (first === undefined || changed.every((block, position) => block === blocks[position])) return statement;
+  if (statement.kind === 'if')
+    return { ...statement, then: first, ...(second === undefined ? {} : { otherwise: second }) };
+  if (statement.kind === 'for' || statement.kind === 'while') return { ...statement, body: first };
+  if (statement.kind !== 'parallel') return statement;
+  const { ordered } = statement;
+  return { ...statement, body: first, ...(ordered && second ? { ordered: { ...ordered, body: second } } : {}) };
 }
 
 /** Visits every statement of a block, outer before inner. */

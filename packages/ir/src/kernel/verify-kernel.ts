@@ -40,11 +40,17 @@ export function verifyKernel(kernel: Kernel): void {
     if (statement.kind !== 'parallel') verifyStatement(statement, top);
     else {
       verifyIndexes(statement, top);
-      const own = { names: new Map(), variables: new Set<string>(), memory: new Map(memory), defined: [] };
-      const inside: Scope = { ...top, ...own, hasUnits: true };
-      define(statement, statement.begin, { scope: inside, type: index64 });
-      define(statement, statement.end, { scope: inside, type: index64 });
-      for (const inner of statement.body) verifyStatement(inner, inside);
+      const { ordered } = statement;
+      const turn = ordered === undefined ? undefined : memory.get(ordered.turn);
+      if (ordered !== undefined && !(turn?.dtype === 'i64' && turn.writable))
+        fail(kernel, statement, `the turn ${ordered.turn} is no buffer of i64 that is written`);
+      for (const block of statementBlocks(statement)) {
+        const own = { names: new Map(), variables: new Set<string>(), memory: new Map(memory), defined: [] };
+        const inside: Scope = { ...top, ...own, hasUnits: true };
+        define(statement, statement.begin, { scope: inside, type: index64 });
+        define(statement, statement.end, { scope: inside, type: index64 });
+        for (const inner of block) verifyStatement(inner, inside);
+      }
     }
   }
 }
