@@ -211,6 +211,20 @@ ring('compiled kernels', () => {
     expect(differencesOf([one], { isa, threads: 1 })).toEqual([]);
   });
 
+  test('running sums of -0 are 0, though no lane adds the 0 that they begin with', () => {
+    const one = cases.scanned(3, 133, 'rows');
+    const { units, entry, workspaceBytes } = generateCpp(one.schedule, { isa: 'avx512', threads: 1 });
+    expect(units.map(({ source }) => source).join('')).toContain('= (-0.0f) + ');
+    const inputs = new Map([[at(one.schedule.program.inputs, 0), new Float32Array(3 * 133).fill(-0)]]);
+    const compiled = compileNative(units);
+    const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, evaluateIndex(workspaceBytes, {}));
+    expect(compiled.call(entry, { buffers, sizes: [], threads: 1, repeats: 0 }).status).toBe(0);
+    compiled.dispose();
+    const out = at(buffers, 1);
+    const sums = [...new Float32Array(out.buffer, out.byteOffset, 3 * 133)];
+    expect(sums.every((sum) => Object.is(sum, 0))).toBe(true);
+  });
+
   test.each([
     [1000, ['i in 2 stretches, the second added into a table of its own and to the first in its turn']],
     [600, ['each thread owns columns of j']],
