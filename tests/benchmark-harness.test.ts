@@ -11,7 +11,7 @@ import { Patience } from '../benchmarks/src/patience.ts';
 import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
 import type { Outcome } from '../benchmarks/src/rounds.ts';
 import { standings } from '../benchmarks/src/standings.ts';
-import { duration, median, spreadOf } from '../benchmarks/src/statistics.ts';
+import { duration, median, medianInterval, spreadOf } from '../benchmarks/src/statistics.ts';
 import { suites } from '../benchmarks/src/suites.ts';
 import { erf } from '../benchmarks/src/suites/pointwise.ts';
 import { sampleIndices } from '../benchmarks/src/workload.ts';
@@ -140,6 +140,40 @@ test('a run is summed up by place, and what is far below its limit says why', ()
     'b: 50 % of the limit: it waits',
     'c: 40 % of the limit: no reason is known',
   ]);
+});
+
+test.each([
+  [15, [4, 12]],
+  [6, [1, 6]],
+  [5, [1, 5]],
+  [1, [1, 1]],
+  [100, [40, 61]],
+])('the median of what %i numbers are a sample of lies between some of them', (count, ends) => {
+  expect(medianInterval(Array.from({ length: count }, (_, i) => count - i))).toEqual(ends);
+});
+
+test('hand-fused C++ that is faster beyond what rounds differ by is told, with the reason', () => {
+  const { shortfall: _, handFused: __, ...workload } = at(suites['memory-bound'] ?? [], 0);
+  const row = { suite: 's', workload: 'w', medianMs: 1, spread: 1 };
+  const toldOf = (ratios: readonly number[], handFused?: string): readonly string[] =>
+    standings([
+      {
+        workload: { ...workload, name: 'w', ...(handFused === undefined ? {} : { handFused }) },
+        rows: [
+          { ...row, contender: 'tsinductor', roundsMs: ratios.map(() => 2) },
+          { ...row, contender: 'native_cpp', roundsMs: ratios.map((ratio) => 2 * ratio) },
+        ],
+        absent: [],
+        limit: undefined,
+        company: 0,
+        measurements: 0,
+      },
+    ]);
+  expect(toldOf([0.8, 0.9, 0.85, 0.9, 0.95, 0.97], 'the call')).toEqual([
+    'w: hand-fused C++ takes 0.9 (0.8 to 0.97) of our time: the call',
+  ]);
+  expect(toldOf([0.8, 0.8])).toEqual(['w: hand-fused C++ takes 0.8 (0.8 to 0.8) of our time: no reason is known']);
+  expect(toldOf([0.8, 0.9, 0.85, 0.9, 0.95, 1.01])).toEqual([]);
 });
 
 test('the memory-bound suite has at least forty workloads over three sizes', () => {

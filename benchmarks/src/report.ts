@@ -6,7 +6,7 @@ import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
 import type { Absent } from './prepare.ts';
 import type { Outcome, Row } from './rounds.ts';
-import { standings } from './standings.ts';
+import { pairedRatios, standings } from './standings.ts';
 import { digits, duration, median } from './statistics.ts';
 
 /** What `--json` writes. */
@@ -135,9 +135,7 @@ const percent = (fraction: number | undefined): string =>
 /** How many times longer another one took: the median of the rounds that both ran, side by side, and the least and most. */
 function ratio(other: Row | undefined, own: Row | undefined): string {
   if (other === undefined || own === undefined) return '–';
-  const pairs = other.roundsMs.flatMap((ms, round) =>
-    own.roundsMs[round] === undefined ? [] : [ms / own.roundsMs[round]],
-  );
+  const pairs = pairedRatios(other, own);
   if (pairs.length < 2) return `${digits(other.medianMs / own.medianMs)}×`;
   const interval = `${digits(Math.min(...pairs))}–${digits(Math.max(...pairs))}`;
   return `${digits(median(pairs))}× ${pc.dim(`(${interval})`)}`;

@@ -2,8 +2,8 @@
 // shares of the limit by place in memory, and whatever stays far below its limit, with the reason that its workload states.
 import { at } from '@tsinductor/base';
 import { ours } from './contenders.ts';
-import type { Outcome } from './rounds.ts';
-import { geometricMean, median } from './statistics.ts';
+import type { Outcome, Row } from './rounds.ts';
+import { digits, geometricMean, median, medianInterval } from './statistics.ts';
 
 /** A workload below this share of its limit owes a reason. */
 const farBelow = 0.65;
@@ -24,8 +24,25 @@ export function standings(outcomes: readonly Outcome[]): readonly string[] {
   const layouts = outcomes.flatMap(({ workload, rows }) =>
     rows.flatMap(({ notes = [] }) => notes.map((note) => `${workload.name}: ${note}`)),
   );
-  return [...layouts, ...means(shares), ...shares.filter(({ fraction }) => fraction < farBelow).map(whyBelow)];
+  const below = shares.filter(({ fraction }) => fraction < farBelow).map(whyBelow);
+  return [...layouts, ...means(shares), ...below, ...outcomes.flatMap(whyBehind)];
 }
+
+/** Hand-fused C++ that is faster, beyond what rounds differ by, and why. */
+function whyBehind({ workload, rows }: Outcome): readonly string[] {
+  const [own, other] = [ours, 'native_cpp'].map((name) => rows.find(({ contender }) => contender === name));
+  if ('file' in workload || own === undefined || other === undefined) return [];
+  const ratios = pairedRatios(other, own);
+  const [low, high] = medianInterval(ratios);
+  if (!(high < 1)) return [];
+  const { handFused: reason = 'no reason is known' } = workload;
+  const part = `${digits(median(ratios))} (${digits(low)} to ${digits(high)})`;
+  return [`${workload.name}: hand-fused C++ takes ${part} of our time: ${reason}`];
+}
+
+/** How many times longer another one took, in each of the rounds that both ran, side by side. */
+export const pairedRatios = (other: Row, own: Row): readonly number[] =>
+  other.roundsMs.flatMap((ms, round) => (own.roundsMs[round] === undefined ? [] : [ms / own.roundsMs[round]]));
 
 function shareOf({ workload, rows, limit }: Outcome): readonly Share[] {
   const row = rows.find(({ contender }) => contender === ours);

@@ -42,6 +42,8 @@ export interface Workload {
   readonly place?: string;
   /** Why this workload stays far below its limit, where it does and that cannot be helped. */
   readonly shortfall?: string;
+  /** Why hand-fused C++ is faster, where it is and that cannot be helped. */
+  readonly handFused?: string;
   /** Largest difference, relative to the largest magnitude in the sample. */
   readonly tolerance: number;
 }
