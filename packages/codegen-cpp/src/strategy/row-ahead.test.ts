@@ -158,6 +158,9 @@ describe('how a Zen asks for rows of memory', () => {
     // Columns that are no whole vectors of every row, and rows of the caches.
     expect(asked(textOf(cases.summed('columns', [4096, 1000]), zen))).toEqual([]);
     expect(asked(textOf(cases.summed('columns', [512, 1024]), zen))).toEqual([]);
+    // 4 MB, which a last-level cache holds: in no way.
+    for (const one of [cases.summed('columns', [1024, 1024]), cases.scanned(1024, 1024, 'columns')])
+      expect(asked(textOf(one, zen))).toEqual([]);
   });
 
   test('rows that are added by index the next one at once, and nothing of the table', () => {
