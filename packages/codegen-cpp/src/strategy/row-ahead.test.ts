@@ -99,6 +99,13 @@ describe('what is asked of a Zen', () => {
     expect(textOf(one, zen)).not.toContain('prefetch');
   });
 
+  test('rows that one pass reads in one sequence, not in two', () => {
+    const one = cases.summed('rows', [4096, 4096]);
+    expect(textOf(one)).toMatch(/in0 \+ i \* 4096 \+ j \+ 2048\)/);
+    expect(textOf(one, zen)).not.toContain('+ 2048)');
+    expect(textOf(one, zen)).toMatch(/in0 \+ i \* 4096 \+ j \+ 16\)/);
+  });
+
   test('nothing of what one pass reads from end to end', () => {
     for (const one of [cases.summed('rows', [4096, 1024]), cases.summed('nothing', [4096, 1024])]) {
       expect(textOf(one)).toContain('prefetch(in0');
