@@ -18,7 +18,8 @@ import type { Site } from './reduce.ts';
 
 export function streamsOf(nest: Nest, { nodes, over, lane, part, ahead = [] }: Site): Streams | undefined {
   const axis = over[0]?.axis;
-  if (axis === undefined || over.length > 1 || lane === undefined || habitsOf(nest.target).asksInOrder) return undefined;
+  if (axis === undefined || over.length > 1 || lane === undefined || habitsOf(nest.target).asksInOrder)
+    return undefined;
   const { from, to } = part ?? wholeRange(axis);
   const length = staticValue(difference(to, from));
   if (length === undefined || length % (limits.count * lane.lanes) !== 0) return undefined;
