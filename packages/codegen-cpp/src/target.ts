@@ -93,7 +93,10 @@ export interface MemoryHabits {
   readonly nextRows: number;
   /** How rows of memory are asked for. */
   readonly memory: RowHabits;
-  /** Whether rows that are read side by side are asked for before, in the order of their addresses. */
+  /**
+   * Whether what is read in the order of addresses alone is foreseen: rows that are read side by side are asked for before, in that
+   * order, and a row that one pass reads is one sequence (see strategy/row-streams.ts).
+   */
   readonly asksInOrder: boolean;
   /** Smaller results than `streamingBytes` go past the caches too: how large ones, where the kernel moves so many bytes. */
   readonly pastBeside: { readonly bytes: number; readonly moved: number };

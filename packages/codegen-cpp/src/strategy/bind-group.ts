@@ -10,7 +10,7 @@ import {
   staticValue,
   usedBuffers,
 } from '@tsinductor/codegen';
-import { removeDeadLets, visitStatements, withoutCopies } from '@tsinductor/ir';
+import { removeDeadLets, visitStatements, withBlocks, withoutCopies } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import type { CpuTarget } from '../target.ts';
 import type { WideSteps } from './lane-choice.ts';
@@ -69,10 +69,9 @@ const usesStreams = (block: readonly Stmt[]): boolean => {
 
 /** A fence at the end of whatever stored past the caches: others may read it next. */
 function withFences(body: readonly Stmt[]): readonly Stmt[] {
-  const fenced = body.map((statement): Stmt => {
-    if (statement.kind !== 'parallel' || !usesStreams(statement.body)) return statement;
-    return { ...statement, body: [...statement.body, { kind: 'fence' }] };
-  });
+  const withOwn = (block: readonly Stmt[]): readonly Stmt[] =>
+    usesStreams(block) ? [...block, { kind: 'fence' }] : block;
+  const fenced = body.map((statement) => (statement.kind === 'parallel' ? withBlocks(statement, withOwn) : statement));
   const serial = body.filter((statement) => statement.kind !== 'parallel');
   return usesStreams(serial) ? [...fenced, { kind: 'fence' }] : fenced;
 }
