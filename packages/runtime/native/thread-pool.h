@@ -5,15 +5,18 @@
 // found in its caches, while nobody waits for a slow one. The pieces of a long job are one share, for what goes through
 // memory is read faster where threads go through it beside each other (by a tenth, in DRAM's open rows).
 //
-// A share is a 64-bit word that holds the job's number and how many of its pieces are unclaimed. A claim succeeds only while
-// the job is running, and a job ends only when every claimed piece is done: so the job's fields are stable for the one who
-// reads them after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody. Claims go
-// from a share's first piece to its last, and the caller's from the first share to the last: whatever a piece of its waits
-// for is claimed, as is whatever the lowest of those waits for, so pieces may wait for those before them (`ordered`).
+// A share lies in one cache line: a 64-bit word that holds the job's number and how many of its pieces are unclaimed, and what
+// the pieces are of. Where threads have no cache in common, each line that one gets from another costs as much as some hundred
+// elements: a worker watches its own share's line, which brings it the job as well, and nothing else is told to it.
 //
-// Idle workers spin for a while, then sleep on a futex; they keep off the CPU of the thread whose job it is. Threads are
-// started by the first job that wants them, take no signals, and never keep the process alive. The library is linked
-// `nodelete`, since they run its code to the end.
+// A claim succeeds only while the job is running, and a job ends only when every claimed piece is done: so a share is stable for
+// the one who reads it after a claim, and a worker that the system keeps off the CPU has claimed nothing and holds up nobody.
+// Claims go from a share's first piece to its last, and the caller's from the first share to the last: whatever a piece of its
+// waits for is claimed, as is whatever the lowest of those waits for, so pieces may wait for those before them (`ordered`).
+//
+// Idle workers spin for a while, then sleep on a futex; they keep off the CPU of the thread whose job it is. Nobody depends on
+// them: the caller runs what no worker has claimed. Threads are started by the first job that wants them, take no signals, and
+// never keep the process alive. The library is linked `nodelete`, since they run its code to the end.
 #pragma once
 
 #include <atomic>
@@ -44,26 +47,27 @@ struct Job {
   void *context;
   long total;
   long piece;
-  uint32_t pieces;
-  uint32_t shares;  // no more than threads, nor than pieces
-  /** The first piece of a share; that behind the last one, for the number of shares. */
-  uint32_t first(uint32_t share) const { return static_cast<uint32_t>(static_cast<uint64_t>(pieces) * share / shares); }
 };
 
-// Each on a line of its own.
+/** The caller's first, then each worker's, which spins and sleeps on `call`. */
 struct alignas(64) Share {
-  std::atomic<uint64_t> state{0};  // job number << 32 | unclaimed pieces
+  std::atomic<uint64_t> state{0};   // job number << 32 | unclaimed pieces
+  std::atomic<uint32_t> call{0};    // the last job that its worker was told of
+  std::atomic<uint32_t> shares{0};  // of that job
+  Job job{};                        // stable from a claim until what was claimed is done
+  uint32_t end = 0;                 // the piece behind the last one
+  std::atomic<uint32_t> asleep{0};
 };
+static_assert(sizeof(Share) == 64, "a share is one line");
 
 inline pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;  // held by the thread whose job is running
-inline Share shares[maxThreads];                          // the caller's first, then each worker's
+inline Share shares[maxThreads];
 inline uint32_t jobs = 0;                                 // guarded by `gate`
-inline std::atomic<uint32_t> finished{0};                 // pieces done; the caller sleeps on it
-inline std::atomic<uint32_t> epoch{0};                    // moves with each job; workers sleep on it
-inline std::atomic<int> sleepers{0};
+inline uint32_t expected = 0;                             // `finished` when the job is done; guarded by `gate`
+alignas(64) inline std::atomic<uint32_t> finished{0};     // pieces that workers have done; the caller sleeps on it
 inline std::atomic<int> callerSleeps{0};
-inline std::atomic<int> wanted{1};                        // threads, the caller's included
-inline Job job{};
+alignas(64) inline std::atomic<int> wanted{1};            // threads, the caller's included
+inline std::atomic<int> sleepers{0};
 inline pthread_t workers[maxThreads];
 inline int started = 0;                                   // guarded by `gate`
 inline placement::Placed placed;                          // guarded by `gate`
@@ -82,49 +86,72 @@ inline void futexWait(std::atomic<uint32_t> &word, uint32_t seen) {
   syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
 }
 
-inline void futexWake(std::atomic<uint32_t> &word, int count) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+inline void futexWake(std::atomic<uint32_t> &word) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// Claims and runs pieces of a share until none is left.
-inline void runShare(uint32_t share) {
-  std::atomic<uint64_t> &state = shares[share].state;
-  uint64_t seen = state.load(std::memory_order_acquire);
+inline void runPiece(const Job &job, long index) {
+  const long begin = index * job.piece;
+  const long end = job.total - begin < job.piece ? job.total : begin + job.piece;
+  inside = true;
+  job.body(job.context, begin, end);
+  inside = false;
+}
+
+// Claims and runs pieces of a share until none is left; how many they were.
+inline uint32_t runShare(Share &share) {
+  uint64_t seen = share.state.load(std::memory_order_acquire);
+  uint32_t done = 0;
   while (static_cast<uint32_t>(seen) != 0) {
-    if (!state.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
-    const long index = job.first(share + 1) - static_cast<uint32_t>(seen);
-    const long begin = index * job.piece;
-    const long end = job.total - begin < job.piece ? job.total : begin + job.piece;
-    const uint32_t pieces = job.pieces;
-    inside = true;
-    job.body(job.context, begin, end);
-    inside = false;
-    if (finished.fetch_add(1) + 1 == pieces && callerSleeps.load() != 0) futexWake(finished, 1);
-    seen = state.load(std::memory_order_acquire);
+    if (!share.state.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+    runPiece(share.job, share.end - static_cast<uint32_t>(seen));
+    done++;
+    seen = share.state.load(std::memory_order_acquire);
+  }
+  return done;
+}
+
+// Runs the pieces of a worker's own share, then those that others have left. Shares that no job has set are empty. What was done
+// is counted once for a share: the count's line would go from thread to thread at each piece.
+inline void help(uint32_t own) {
+  const uint32_t count = shares[own].shares.load(std::memory_order_relaxed);
+  for (uint32_t step = 0; step < count; step++) {
+    const uint32_t done = runShare(shares[(own + step) % count]);
+    if (done == 0) continue;
+    finished.fetch_add(done);
+    if (callerSleeps.load() != 0) futexWake(finished);
   }
 }
 
-// Runs the pieces of one's own share, then those that others have left. Shares that no job has set are empty.
-inline void runPieces(uint32_t own, uint32_t count) {
-  for (uint32_t step = 0; step < count; step++) runShare((own + step) % count);
-}
-
 inline void *work(void *argument) {
-  const int index = static_cast<int>(reinterpret_cast<intptr_t>(argument));
+  const uint32_t own = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(argument));
+  Share &share = shares[own];
   resetFloatEnvironment();
   for (;;) {
-    const uint32_t seen = epoch.load();
-    if (index >= wanted.load() - 1) return nullptr;
-    runPieces(static_cast<uint32_t>(index) + 1, static_cast<uint32_t>(wanted.load()));
+    const uint32_t seen = share.call.load(std::memory_order_acquire);
+    if (static_cast<int>(own) >= wanted.load(std::memory_order_acquire)) return nullptr;
+    help(own);
     bool moved = false;
     for (int i = 0; i < spins && !moved; i++) {
-      moved = epoch.load(std::memory_order_relaxed) != seen;
+      moved = share.call.load(std::memory_order_relaxed) != seen;
       pauseBriefly();
     }
     if (moved) continue;
+    share.asleep.store(1);
     sleepers.fetch_add(1);
-    if (epoch.load() == seen) futexWait(epoch, seen);
+    if (share.call.load() == seen) futexWait(share.call, seen);
     sleepers.fetch_sub(1);
+    share.asleep.store(0);
+  }
+}
+
+// Wakes the workers of the shares before `end`. A worker says that it sleeps before it looks at its `call` a last time, so whoever
+// looks here after a fence misses nobody; who looks before it may miss one that is about to sleep.
+inline void wake(uint32_t end) {
+  if (sleepers.load(std::memory_order_relaxed) == 0) return;
+  for (uint32_t own = 1; own < end; own++) {
+    Share &share = shares[own];
+    if (share.asleep.load(std::memory_order_relaxed) != 0 && share.asleep.exchange(0) != 0) futexWake(share.call);
   }
 }
 
@@ -133,7 +160,11 @@ inline void afterFork() {
   started = 0;
   placed = {};
   sleepers.store(0);
-  for (Share &share : shares) share.state.store(0);
+  expected = finished.load();
+  for (Share &share : shares) {
+    share.state.store(0);
+    share.asleep.store(0);
+  }
   pthread_mutex_init(&gate, nullptr);
 }
 
@@ -153,8 +184,8 @@ inline void startWorkers() {
   pthread_attr_getstacksize(&attributes, &stack);
   if (stack < leastStackBytes) pthread_attr_setstacksize(&attributes, leastStackBytes);
   while (started < wanted.load() - 1) {
-    void *index = reinterpret_cast<void *>(static_cast<intptr_t>(started));
-    if (pthread_create(&workers[started], &attributes, work, index) != 0) break;
+    void *own = reinterpret_cast<void *>(static_cast<uintptr_t>(started + 1));
+    if (pthread_create(&workers[started], &attributes, work, own) != 0) break;
     pthread_setname_np(workers[started], "tsinductor");
     started++;
     placed = {};
@@ -164,13 +195,13 @@ inline void startWorkers() {
 }
 
 // Waits for pieces that workers have claimed.
-inline void join(uint32_t pieces) {
+inline void join() {
   for (int i = 0; i < spins; i++) {
-    if (finished.load(std::memory_order_acquire) == pieces) return;
+    if (finished.load(std::memory_order_acquire) == expected) return;
     pauseBriefly();
   }
   callerSleeps.store(1);
-  for (uint32_t done = finished.load(); done != pieces; done = finished.load()) futexWait(finished, done);
+  for (uint32_t done = finished.load(); done != expected; done = finished.load()) futexWait(finished, done);
   callerSleeps.store(0);
 }
 
@@ -179,6 +210,29 @@ inline long pieceLength(long grains, long grain, long threads) {
   const long share = grains >= longJob * threads ? threads * piecesPerThread : threads;
   const long pieces = grains < share ? grains : share;
   return (grains / pieces + (grains % pieces != 0)) * grain;
+}
+
+// Hands out the pieces of a job, the first to the caller, and tells the workers: their own shares come first, unless all is in
+// the caller's. How many threads were told, the caller included.
+inline uint32_t publish(const Job &job, uint32_t pieces, uint32_t count, uint32_t threads) {
+  const uint32_t helped = pieces < threads ? pieces : threads;
+  const uint32_t number = ++jobs;
+  const auto fill = [&](uint32_t own) {
+    Share &share = shares[own];
+    const uint32_t first = static_cast<uint32_t>(static_cast<uint64_t>(pieces) * own / count);
+    share.job = job;
+    share.end = static_cast<uint32_t>(static_cast<uint64_t>(pieces) * (own + 1) / count);
+    const uint32_t unclaimed = share.end - first - (own == 0);
+    share.state.store(static_cast<uint64_t>(number) << 32 | unclaimed, std::memory_order_release);
+  };
+  if (count == 1) fill(0);
+  for (uint32_t own = 1; own < helped; own++) {
+    if (own < count) fill(own);
+    shares[own].shares.store(count, std::memory_order_relaxed);
+    shares[own].call.store(number, std::memory_order_release);
+  }
+  if (count > 1) fill(0);
+  return helped;
 }
 
 inline void parallel(Body body, void *context, long total, long grain) {
@@ -192,20 +246,19 @@ inline void parallel(Body body, void *context, long total, long grain) {
   if (started < threads - 1) startWorkers();
   placement::keepOffCaller(placed, workers, started);
   const long grains = total / grain + (total % grain != 0);
-  const long piece = pieceLength(grains, grain, threads);
-  const uint32_t pieces = static_cast<uint32_t>(total / piece + (total % piece != 0));
+  const Job job{body, context, total, pieceLength(grains, grain, threads)};
+  const uint32_t pieces = static_cast<uint32_t>(total / job.piece + (total % job.piece != 0));
   const uint32_t most = grains > shortJob * threads ? 1 : static_cast<uint32_t>(threads);
-  job = Job{body, context, total, piece, pieces, pieces < most ? pieces : most};
-  finished.store(0);
-  const uint64_t number = static_cast<uint64_t>(++jobs) << 32;
-  for (uint32_t share = 0; share < job.shares; share++) {
-    shares[share].state.store(number | (job.first(share + 1) - job.first(share)), std::memory_order_release);
-  }
-  epoch.fetch_add(1);
-  const int asleep = sleepers.load();
-  if (asleep > 0) futexWake(epoch, asleep < static_cast<int>(pieces) - 1 ? asleep : static_cast<int>(pieces) - 1);
-  runPieces(0, job.shares);
-  join(pieces);
+  const uint32_t count = pieces < most ? pieces : most;
+  const uint32_t helped = publish(job, pieces, count, static_cast<uint32_t>(threads));
+  wake(helped);
+  runPiece(job, 0);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  wake(helped);
+  uint32_t own = 1;
+  for (uint32_t share = 0; share < count; share++) own += runShare(shares[share]);
+  expected += pieces - own;
+  join();
   pthread_mutex_unlock(&gate);
 }
 
@@ -213,10 +266,12 @@ inline void parallel(Body body, void *context, long total, long grain) {
 inline void setThreads(int threads) {
   pthread_mutex_lock(&gate);
   wanted.store(threads < 1 ? 1 : threads > maxThreads ? maxThreads : threads);
-  if (started > wanted.load() - 1) {
-    epoch.fetch_add(1);
-    futexWake(epoch, INT_MAX);
-    while (started > wanted.load() - 1) pthread_join(workers[--started], nullptr);
+  for (; started > wanted.load() - 1; started--) {
+    Share &share = shares[started];
+    share.call.store(++jobs);
+    futexWake(share.call);
+    pthread_join(workers[started - 1], nullptr);
+    share.asleep.store(0);
     placed = {};
   }
   pthread_mutex_unlock(&gate);
