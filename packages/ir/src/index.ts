@@ -29,6 +29,7 @@ export { bufferNames, printLoopNode, printProgram } from './print/print-program.
 export { printDecision, printGroup, printSchedule } from './print/print-schedule.ts';
 export { simplifyBody, simplifyNode, type Strictness } from './rules/simplify-body.ts';
 export { decideBounds } from './rules/decide-bounds.ts';
+export { withoutUnreadZeros } from './rules/unread-zeros.ts';
 export { exactRules, fastMathRules } from './rules/scalar-rules.ts';
 export type { Rule, RuleCondition, RuleDomain, RuleSet } from './rules/rule.ts';
 export { bodiesOf, elementsOf, readsOf, verifyProgram } from './verify/verify-program.ts';

@@ -26,11 +26,20 @@ export interface Traits {
   readonly idempotent?: boolean;
   /** The last operand's sign bit decides the sign of the result (or, at bool, the result), that of a NaN as well. */
   readonly readsSign?: boolean;
+  /** For each operand, what becomes of the result where it is a zero of the other sign; by default, anything (1/0 and 1/-0). */
+  readonly otherZero?: readonly OtherZero[];
   /** Its first operand may stand for it in a reduction whose elements come in the order of their positions. */
   readonly isFirstInOrder?: boolean;
   /** For the scheduler's cost model: about how many machine operations at f32 (1 for add; about 12 for exp). */
   readonly cost?: number;
 }
+
+/**
+ * same    the same bits
+ * sign    the same bits, or a zero of the other sign
+ * any     something else
+ */
+export type OtherZero = 'same' | 'sign' | 'any';
 
 /** C-like spelling of a primitive op. What `call` names is specified by `preludeFunctions`. */
 export type Spelling =

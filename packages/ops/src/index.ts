@@ -22,7 +22,7 @@ export { floatFormats, isMeasured, opError, ulpAt, ulpError } from './accuracy.t
 export type { FloatFormat } from './accuracy.ts';
 export { bitcastValue, castValue, f16FromBits, f16ToBits, fromBfloat16Bits, roundToDType, toBfloat16Bits, valueOfBits, wrapToDType } from './convert.ts'; // prettier-ignore
 export type { Value } from './convert.ts';
-export type { BigintFunction, Binary, DTypeRule, Evaluators, NumberFunction, PointwiseOp, Spelling, Ternary, Traits, Unary } from './define.ts'; // prettier-ignore
+export type { BigintFunction, Binary, DTypeRule, Evaluators, NumberFunction, OtherZero, PointwiseOp, Spelling, Ternary, Traits, Unary } from './define.ts'; // prettier-ignore
 export { evaluator, instructionFunction, primitive, programFunction } from './evaluate.ts';
 export type { ScalarFunction } from './evaluate.ts';
 export { fma32, fma64 } from './fused.ts';

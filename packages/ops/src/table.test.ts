@@ -85,6 +85,34 @@ describe.each(ops.map((op) => [op.name, op] as const))('%s', (name, op) => {
   });
 });
 
+const zeroReaders = ops.filter(({ traits }) => traits.otherZero !== undefined);
+test.each(zeroReaders.map((op) => [op.name, op] as const))(
+  '%s makes of a zero of the other sign what it claims',
+  (_, op) => {
+    const { otherZero = [] } = op.traits;
+    expect(otherZero).toHaveLength(op.arity);
+    const evaluate = evaluator(op, 'f32');
+    const values = samplesOf('f32') as readonly number[];
+    const tuples = values.flatMap((x) => values.flatMap((y) => values.map((z) => [x, y, z].slice(0, op.arity))));
+    const alike = (position: number): ReadonlySet<string> => {
+      const given = tuples.filter((tuple) => tuple[position] === 0);
+      return new Set(
+        given.map((tuple) => {
+          const isCondition = op.rule === 'select' && position === 0;
+          const first = evaluate(...tuple) as number;
+          const second = evaluate(
+            ...tuple.map((value, i) => (i === position && !isCondition ? -value : value)),
+          ) as number;
+          return Object.is(first, second) ? 'same' : first === 0 && second === 0 ? 'sign' : 'any';
+        }),
+      );
+    };
+    const worst = (kinds: ReadonlySet<string>): string | undefined =>
+      ['any', 'sign', 'same'].find((kind) => kinds.has(kind));
+    expect(otherZero.map((_claim, position) => worst(alike(position)))).toEqual(otherZero);
+  },
+);
+
 test('ops that claim to read a sign do, and those are the ones that a NaN of another sign changes', () => {
   const readers = ops.filter(({ traits }) => traits.readsSign === true);
   expect(readers.map(({ name }) => name).sort()).toEqual(['copysign', 'signbit']);

@@ -2,7 +2,7 @@
 // and a reason for every decision. A pure function of the program and the configuration: the steps are the lines of
 // `schedule`, each in a file of its own.
 import type { Config } from '@tsinductor/config';
-import { decideBounds, withoutCopies } from '@tsinductor/ir';
+import { decideBounds, withoutCopies, withoutUnreadZeros } from '@tsinductor/ir';
 import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
@@ -41,7 +41,7 @@ export function schedule(
     choices,
     keepRounding: config.emulatePrecisionCasts,
   });
-  const simpler = { ...inlined, nodes: decided(inlined.nodes, program, config) };
+  const simpler = { ...inlined, nodes: decided(inlined.nodes, program, config).map(withoutUnreadZeros) };
   const taken = config.prologueFusion ? fusePrologues(simpler, factsOf(program, simpler.nodes)) : simpler;
   const nodes = passedNodes(taken.nodes.map(normalizeAxes), program, config);
   const dense = factsOf(program, nodes);

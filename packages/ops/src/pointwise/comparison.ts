@@ -20,7 +20,7 @@ export const eq: Binary = binary('eq', {
   rule: 'compare',
   reference: (x = 0, y = 0) => Number(x === y),
   ulp: 0,
-  traits: { commutative: true, cost: 1 },
+  traits: { commutative: true, otherZero: ['same', 'same'], cost: 1 },
   c: infix('==', levels.equal),
   evaluate: compares((x, y) => x === y, (x, y) => x === y), // prettier-ignore
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? logicalNot(bitwiseXor(x, y)) : undefined),
@@ -32,7 +32,7 @@ export const ne: Binary = binary('ne', {
   rule: 'compare',
   reference: (x = 0, y = 0) => Number(x !== y),
   ulp: 0,
-  traits: { commutative: true, cost: 1 },
+  traits: { commutative: true, otherZero: ['same', 'same'], cost: 1 },
   c: infix('!=', levels.equal),
   evaluate: compares((x, y) => x !== y, (x, y) => x !== y), // prettier-ignore
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseXor(x, y) : undefined),
@@ -44,7 +44,7 @@ export const lt: Binary = binary('lt', {
   rule: 'compare',
   reference: (x = 0, y = 0) => Number(x < y),
   ulp: 0,
-  traits: { cost: 1 },
+  traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('<', levels.compare),
   evaluate: compares((x, y) => x < y, (x, y) => x < y), // prettier-ignore
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(logicalNot(x), y) : undefined),
@@ -56,7 +56,7 @@ export const le: Binary = binary('le', {
   rule: 'compare',
   reference: (x = 0, y = 0) => Number(x <= y),
   ulp: 0,
-  traits: { cost: 1 },
+  traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('<=', levels.compare),
   evaluate: compares((x, y) => x <= y, (x, y) => x <= y), // prettier-ignore
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(logicalNot(x), y) : undefined),
@@ -68,7 +68,7 @@ export const gt: Binary = binary('gt', {
   rule: 'compare',
   reference: (x = 0, y = 0) => Number(x > y),
   ulp: 0,
-  traits: { cost: 1 },
+  traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('>', levels.compare),
   evaluate: compares((x, y) => x > y, (x, y) => x > y), // prettier-ignore
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(x, logicalNot(y)) : undefined),
@@ -80,7 +80,7 @@ export const ge: Binary = binary('ge', {
   rule: 'compare',
   reference: (x = 0, y = 0) => Number(x >= y),
   ulp: 0,
-  traits: { cost: 1 },
+  traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('>=', levels.compare),
   evaluate: compares((x, y) => x >= y, (x, y) => x >= y), // prettier-ignore
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, logicalNot(y)) : undefined),
@@ -131,7 +131,7 @@ export const where: Ternary = ternary('where', {
   rule: 'select',
   reference: (x = 0, y = 0, z = 0) => (x === 0 ? z : y),
   ulp: 0,
-  traits: { cost: 1 },
+  traits: { otherZero: ['same', 'sign', 'sign'], cost: 1 },
   c: prelude('where_'),
   evaluate: {
     float: (x = 0, y = 0, z = 0) => (x !== 0 ? y : z),
