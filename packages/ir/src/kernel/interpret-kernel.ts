@@ -202,6 +202,9 @@ export class KernelThread {
     const units = this.#index(total);
     const chunk = this.#run.chunk ?? units;
     const last = Math.ceil(units / Math.max(1, chunk)) - 1;
+    const turn = ordered && get(this.#memory, ordered.turn);
+    if (turn && BigInt(this.#element(turn, ordered.turn, 0)) !== 0n)
+      this.#fail('begins an ordered loop whose turn is not 0');
     const open = (number: number): void => {
       this.#hasFailed = false;
       this.#names.clear();
@@ -215,6 +218,7 @@ export class KernelThread {
     for (let number = 0; ordered !== undefined && number <= last; number++) {
       open(number);
       yield* this.block(ordered.body);
+      if (turn) turn.elements[0] = BigInt(Math.min(units, (number + 1) * chunk));
     }
   }
 

@@ -62,6 +62,18 @@ describe('what is ordered of a parallel loop', () => {
     const turn: KernelMemory = { dtype: 'i64', elements: [0n] };
     interpretKernel(kernel, { memory: new Map([['out', out], ['turn', turn]]), sizes: new Map(), chunk: 1 }); // prettier-ignore
     expect(out.elements).toEqual([0, 1, 2, 0, 0, 0, 0, 4012]);
+    expect(turn.elements).toEqual([3n]);
+  });
+
+  test.each([
+    ['is not written', undefined, /reads turn\[0\] before it is written/],
+    ['is left from a loop before', 3n, /turn is not 0/],
+  ])('cannot begin where its turn %s', (_name, left, message) => {
+    const out: KernelMemory = { dtype: 'f32', elements: new Array<number>(8).fill(0) };
+    const turn: KernelMemory = { dtype: 'i64', elements: [left] };
+    expect(() => {
+      interpretKernel(kernel, { memory: new Map([['out', out], ['turn', turn]]), sizes: new Map() }); // prettier-ignore
+    }).toThrow(message);
   });
 
   test('is printed, and met by whoever goes through the statements', () => {
