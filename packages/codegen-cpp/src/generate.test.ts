@@ -231,6 +231,15 @@ describe('generated C++', () => {
     expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('rows at a time');
   });
 
+  test('scans columns of what a cache holds in narrow blocks where threads write parts of the same pages', () => {
+    const noteOf = (columns: number, on: CpuTarget): string | undefined =>
+      /into (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
+    expect(noteOf(1024, { isa: 'avx512', threads: 2 })).toBe('128');
+    expect(noteOf(1500, { isa: 'avx512', threads: 2 })).toBe('128');
+    expect(noteOf(1024, { isa: 'avx512', threads: 1 })).toBe('1024');
+    expect(noteOf(2048, { isa: 'avx512', threads: 2 })).toBe('1024');
+  });
+
   test('sums columns of memory in chunks of whole rows where rows are short', () => {
     expect(textOf(cases.summed('columns', [4096, 1024]))).toContain('i in chunks, merged in order');
     const whole = ['8 rows at a time into 1024 columns', 'in chunks'] as const;

@@ -13,7 +13,7 @@ import {
 import { ceilDivide, int, maximum, minimum } from '@tsinductor/ir';
 import type { Axis, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { chunksPerThread, chunkCycles, longChunk, longChunksPerThread, stackScratchBytes } from '../target.ts';
-import { planColumns } from './columns.ts';
+import { blockedBy, planColumns } from './columns.ts';
 import type { ColumnPlan } from './columns.ts';
 import { chooseLanes, cyclesAlong, lanesAlong, pointWork } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
@@ -93,10 +93,6 @@ export function planRegion(nest: Nest, tree: LoopTree): RegionPlan {
     tiles === undefined ? 1 : tileBlockSize(tiles, { lanes: shared.lanes, threads: nest.target.threads });
   return { tree, shared, cycles, tiles, tileBlock, columns: columns && blockedBy(columns, block), block };
 }
-
-/** Columns in blocks of no more than a unit has: then their width is known where each unit has one block. */
-const blockedBy = (columns: ColumnPlan, block: number | undefined): ColumnPlan =>
-  block === undefined || columns.block % block !== 0 ? columns : { ...columns, block };
 
 interface TileUnits {
   readonly bands: readonly LoopBand[];
