@@ -18,6 +18,8 @@ interface Elementwise {
   /** Bytes of an element. */
   readonly bytes?: number;
   readonly perElement?: PerElement;
+  /** Why C++ by hand is faster. */
+  readonly handFused?: string;
   readonly tolerance?: number;
   readonly value: (inputs: readonly number[], output: number) => number;
   /** Another right value, where chance decides. */
@@ -113,6 +115,9 @@ export const chains: readonly ((n: number) => Row)[] = [
     ],
     // Eight steps of seven operations, and three.
     perElement: { flops: 2 * (8 * 7 + 3) },
+    handFused:
+      'it joins products and sums in operations that round once (-Ofast); with each rounded as written (-ffp-contract=off) it takes a ' +
+      'sixth more than this',
     tolerance: 1e-4,
     value: ([a = 0, b = 0]) => {
       let [x, y] = [a, b];

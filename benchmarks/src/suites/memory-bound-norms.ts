@@ -58,9 +58,6 @@ export function layerNormBackward(n: number): Row {
     inputs: [g, x],
     outputs: [n],
     work: streams(2, 1, n),
-    handFused:
-      'its author took the reciprocal root out of the sum of products, so that both sums of squares and products are one pass: three ' +
-      'passes over a row, not four. That rounds differently, and may overflow where the formula as written does not',
     reference: (_, i) => {
       const start = i - (i % columns);
       const mean = meanOf((j) => readX(start + j));
