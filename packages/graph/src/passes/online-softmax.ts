@@ -9,7 +9,7 @@ import { at, dtypeInfo, stableStringify } from '@tsinductor/base';
 import { isValue } from '../argument-reader.ts';
 import type { Arg, Graph } from '../graph.ts';
 import { product } from '../shape.ts';
-import { argumentCall, rebuild } from './rebuild.ts';
+import { rebuild } from './rebuild.ts';
 import type { CallNode, NodeList } from './rebuild.ts';
 
 export interface OnlineSoftmax {
@@ -27,7 +27,7 @@ export const onlineSoftmax = (graph: Graph, { leastBytes }: OnlineSoftmax): Grap
 /** The x of a sum of exp(x - amax(x)) over the same axes. */
 function normalised(sum: CallNode, list: NodeList): Arg | undefined {
   if (sum.target !== 'sum') return undefined;
-  const distance = argumentCall(argumentCall(sum, 'exp', list), 'sub', list);
+  const distance = callOf(callOf(sum, 'exp', list), 'sub', list);
   const [x, peak] = distance?.args ?? [];
   if (distance === undefined || x === undefined || peak === undefined || !isValue(peak)) return undefined;
   const found = at(list.nodes, peak.node);
@@ -37,6 +37,14 @@ function normalised(sum: CallNode, list: NodeList): Arg | undefined {
     found.attrs['keepdim'] === true &&
     stableStringify([found.args[0], found.attrs['dims']]) === stableStringify([x, sum.attrs['dims']]);
   return isPeak ? x : undefined;
+}
+
+/** What makes the only argument of `node`, if that is a call of `target`. */
+function callOf(node: CallNode | undefined, target: string, list: NodeList): CallNode | undefined {
+  const argument = node?.args[0];
+  if (argument === undefined || !isValue(argument)) return undefined;
+  const maker = at(list.nodes, argument.node);
+  return maker.kind === 'call' && maker.target === target ? maker : undefined;
 }
 
 /** Bytes of what is reduced to one element; 0 where sizes are symbolic, or exponentials are rounded before they join. */

@@ -1,9 +1,8 @@
 // The list of graph passes, in order. Each is a pure function from graph to graph; two rounds, as each pass opens
-// ground for the others, and what is told from whole expressions at the end.
+// ground for the others.
 import type { Graph } from '../graph.ts';
 import { cancelViews } from './cancel-views.ts';
 import { foldConstants } from './fold-constants.ts';
-import { normalisedProducts } from './normalised-products.ts';
 import { onlineSoftmax } from './online-softmax.ts';
 import type { OnlineSoftmax } from './online-softmax.ts';
 import { removeDead } from './remove-dead.ts';
@@ -23,11 +22,7 @@ const round: readonly GraphPass[] = [
 ];
 
 /** What `optimize` runs on every graph of primitives. */
-export const graphPasses: readonly GraphPass[] = [
-  ...round,
-  ...round,
-  { name: 'normalisedProducts', doc: 'sums that wait for a norm of the same rows', run: normalisedProducts },
-];
+export const graphPasses: readonly GraphPass[] = [...round, ...round];
 
 /** What is done only where it is asked for. */
 export interface OptimizeOptions {

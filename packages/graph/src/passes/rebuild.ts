@@ -34,14 +34,3 @@ export function rebuild(graph: Graph, transform: Transform): Graph {
 
 export const renameArgs = (args: readonly Arg[], rename: (value: ValueRef) => ValueRef): readonly Arg[] =>
   args.map((arg) => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg));
-
-/** The call of `target` that makes a value. */
-export function callOf(value: Arg | undefined, target: string, list: NodeList): CallNode | undefined {
-  if (!isValue(value)) return undefined;
-  const maker = at(list.nodes, value.node);
-  return maker.kind === 'call' && maker.target === target ? maker : undefined;
-}
-
-/** The call of `target` that makes the first argument of `node`. */
-export const argumentCall = (node: CallNode | undefined, target: string, list: NodeList): CallNode | undefined =>
-  callOf(node?.args[0], target, list);
