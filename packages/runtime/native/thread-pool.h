@@ -49,7 +49,7 @@ struct Job {
   long piece;
 };
 
-/** The caller's first, then each worker's, which spins and sleeps on `call`. */
+/** The caller's first, then each worker's, which spins on `call` and sleeps on `asleep`. */
 struct alignas(64) Share {
   std::atomic<uint64_t> state{0};   // job number << 32 | unclaimed pieces
   std::atomic<uint32_t> call{0};    // the last job that its worker was told of
@@ -139,19 +139,20 @@ inline void *work(void *argument) {
     if (moved) continue;
     share.asleep.store(1);
     sleepers.fetch_add(1);
-    if (share.call.load() == seen) futexWait(share.call, seen);
+    if (share.call.load() == seen) futexWait(share.asleep, 1);
     sleepers.fetch_sub(1);
     share.asleep.store(0);
   }
 }
 
 // Wakes the workers of the shares before `end`. A worker says that it sleeps before it looks at its `call` a last time, so whoever
-// looks here after a fence misses nobody; who looks before it may miss one that is about to sleep.
+// looks here after a fence misses nobody; who looks before it may miss one that is about to sleep. What a worker sleeps on is
+// what is changed to wake it, so one that is woken before it sleeps does not.
 inline void wake(uint32_t end) {
   if (sleepers.load(std::memory_order_relaxed) == 0) return;
   for (uint32_t own = 1; own < end; own++) {
     Share &share = shares[own];
-    if (share.asleep.load(std::memory_order_relaxed) != 0 && share.asleep.exchange(0) != 0) futexWake(share.call);
+    if (share.asleep.load(std::memory_order_relaxed) != 0 && share.asleep.exchange(0) != 0) futexWake(share.asleep);
   }
 }
 
@@ -213,7 +214,7 @@ inline long pieceLength(long grains, long grain, long threads) {
 }
 
 // Hands out the pieces of a job, the first to the caller, and tells the workers: their own shares come first, unless all is in
-// the caller's. How many threads were told, the caller included.
+// the caller's. How many threads were told, the caller included: no more than there are pieces, whoever else is idle.
 inline uint32_t publish(const Job &job, uint32_t pieces, uint32_t count, uint32_t threads) {
   const uint32_t helped = pieces < threads ? pieces : threads;
   const uint32_t number = ++jobs;
@@ -269,9 +270,9 @@ inline void setThreads(int threads) {
   for (; started > wanted.load() - 1; started--) {
     Share &share = shares[started];
     share.call.store(++jobs);
-    futexWake(share.call);
-    pthread_join(workers[started - 1], nullptr);
     share.asleep.store(0);
+    futexWake(share.asleep);
+    pthread_join(workers[started - 1], nullptr);
     placed = {};
   }
   pthread_mutex_unlock(&gate);

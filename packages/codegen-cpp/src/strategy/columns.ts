@@ -80,19 +80,21 @@ export function planColumns(
   if (rows === undefined) return undefined;
   const plan = { axis, lanes, over, rows, block };
   if (!scans) return { ...plan, rowsAhead: 0, narrow: undefined };
-  return { ...plan, rowsAhead: rows, narrow: narrowBlock(nest, { axis, lanes, nodes: carrying }) };
+  return { ...plan, rowsAhead: rows, narrow: narrowBlock(nest, { axis, lanes, block, nodes: carrying }) };
 }
 
 /** Columns per block of scans whose threads write parts of the same pages, of arrays that a cache holds: others are read page by page. */
-function narrowBlock(nest: Nest, { axis, lanes, nodes }: Narrow): number | undefined {
+function narrowBlock(nest: Nest, { axis, lanes, block, nodes }: Narrow): number | undefined {
   const isHeld = !nodes.flatMap(loadsOf).some(({ buffer }) => isOfMemory(nest, buffer, axis));
   const most = Math.max(...nodes.map(stateBytes));
-  return isHeld && nest.target.threads > 1 ? Math.max(lanes, narrowBytes / 2 ** Math.ceil(Math.log2(most))) : undefined;
+  const narrow = Math.min(block, Math.max(lanes, narrowBytes / 2 ** Math.ceil(Math.log2(most))));
+  return isHeld && nest.target.threads > 1 ? narrow : undefined;
 }
 
 interface Narrow {
   readonly axis: Axis;
   readonly lanes: number;
+  readonly block: number;
   readonly nodes: readonly Carrying[];
 }
 
