@@ -31,7 +31,6 @@ export { simplifyBody, simplifyNode, type Strictness } from './rules/simplify-bo
 export { decideBounds } from './rules/decide-bounds.ts';
 export { withoutUnreadZeros } from './rules/unread-zeros.ts';
 export { exactRules, fastMathRules } from './rules/scalar-rules.ts';
-export type { Rule, RuleCondition, RuleDomain, RuleSet } from './rules/rule.ts';
 export { bodiesOf, elementsOf, readsOf, verifyProgram } from './verify/verify-program.ts';
 export { cannotOverwrite, type CopiedPart, copiedPart, writtenPart } from './verify/overwrite.ts';
 export { withoutCopies } from './verify/without-copies.ts';
