@@ -116,8 +116,8 @@ export const chains: readonly ((n: number) => Row)[] = [
     // Eight steps of seven operations, and three.
     perElement: { flops: 2 * (8 * 7 + 3) },
     handFused:
-      'it joins products and sums in operations that round once (-Ofast); with each rounded as written (-ffp-contract=off) it takes a ' +
-      'sixth more than this',
+      'it joins products and sums in operations that round once (-Ofast); with each rounded as written (-ffp-contract=off) it takes ' +
+      'more than this, by up to a sixth',
     tolerance: 1e-4,
     value: ([a = 0, b = 0]) => {
       let [x, y] = [a, b];

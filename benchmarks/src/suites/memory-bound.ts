@@ -113,7 +113,7 @@ function resize(n: number): Row {
     name: 'image normalise and halve',
     op: 'halveImage',
     handFused:
-      'it multiplies by reciprocals, which round differently, where this divides: 1 to 3 % of the time of the kernel alone',
+      'it multiplies by reciprocals, which round differently, where this divides: 0 to 5 % of the time of the kernel alone',
     params: { rows: n / width, columns: width },
     inputs: [x],
     outputs: [n / 4],
@@ -169,13 +169,13 @@ const sizes: readonly (readonly [Place, number])[] = [
   ['in memory', 1 << 24],
 ];
 
-// Measured on a Zen 4 from Node, as the difference to the native call alone, or to calls in a native loop.
-const calls: Readonly<Partial<Record<Place, string>>> = {
-  'in cache': 'a call takes 0.3 to 0.9 us around its native code',
-  'in L3':
-    'a call takes 1.5 to 2.4 us around native code that fills the second-level caches: all that it needs comes from the third again',
-};
-const ofEveryCall = `${String(calls['in cache'])}, which takes 0.3 to 0.7 us to share among two threads; what else it is, is not known`;
+// Measured on a Zen 4 from Node, as the difference to the native call alone, or to calls in a native loop; and from C++, for two
+// pieces that do nothing.
+const inCache = 'a call takes 0.3 to 0.9 us around its native code';
+const inL3 =
+  'a call takes 1.5 to 2.4 us around native code that fills the second-level caches: all that it needs comes from the third again';
+const calls: Readonly<Partial<Record<Place, string>>> = { 'in cache': inCache, 'in L3': inL3 };
+const ofEveryCall = `${inCache}, which takes 0.15 to 0.5 us to share among two threads; what else it is, is not known`;
 
 export const memoryBoundWorkloads: readonly Workload[] = sizes.flatMap(([place, n]) =>
   families.map((make): Workload => {

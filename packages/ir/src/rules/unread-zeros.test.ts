@@ -42,6 +42,7 @@ const of =
 const gone: readonly [string, Build][] = [
   ['before another number is added', of('add', 0.5)],
   ['before another number is subtracted', of('sub', 0.5)],
+  ['before another 0 is added', of('add', 0)],
   ['before a comparison', (b, x, y) => b.cast(b.apply('lt', [sum(b, x, y), x]), 'f32')],
   ['below an absolute value', (b, x, y) => b.apply('abs', [sum(b, x, y)])],
   ['below products and quotients of what is compared', (b, x, y) => {
@@ -52,7 +53,8 @@ const gone: readonly [string, Build][] = [
 const kept: readonly [string, Build][] = [
   ['in a result', sum],
   ['in a result by way of a product', of('mul', 2)],
-  ['below a sum with what may be 0', of('add', 0)],
+  ['below a sum with -0', of('add', -0)],
+  ['below a sum with what may be 0', (b, x, y) => b.apply('add', [sum(b, x, y), x])],
   ['below a divisor', (b, x, y) => b.apply('add', [b.apply('div', [x, sum(b, x, y)]), b.constant(1, 'f32')])],
   ['below an op that tells zeros apart', (b, x, y) => b.apply('copysign', [x, sum(b, x, y)])],
   ['where one user of two reads it', (b, x, y) => {

@@ -4,8 +4,9 @@
 // In: a node. Out: one that computes the same bits at every point; the node itself where nothing changes. A value's sign of
 // zero is unread where each of its users gives the same for 0 as for -0, or is itself unread and gives one of the two.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { pointwise } from '@tsinductor/ops';
+import { evaluator, pointwise } from '@tsinductor/ops';
 import type { OtherZero } from '@tsinductor/ops';
+import { constantToValue } from '../body/constant.ts';
 import { mapNodeBodies } from '../body/map-node.ts';
 import type { LoopNode } from '../loop.ts';
 import type { Body, Scalar, ScalarId } from '../scalar.ts';
@@ -61,12 +62,16 @@ function signsRead({ nodes, results }: Body): readonly boolean[] {
   return read;
 }
 
-/** What becomes of an op's result where an operand is a zero of the other sign. */
+/** What becomes of an op's result where an operand is a zero of the other sign: what the op says, or its value beside constants. */
 function otherZero(nodes: readonly Scalar[], { op, args }: Apply, position: number): OtherZero {
   const made = pointwise[op].traits.otherZero?.[position] ?? 'any';
-  if (op !== 'add' && op !== 'sub') return made;
+  if (made !== 'sign' || args.length !== 2) return made;
   const other = at(nodes, at(args, 1 - position));
-  return other.kind === 'constant' && other.value !== 0 && other.value !== '-0' ? 'same' : made;
+  if (other.kind !== 'constant') return made;
+  const value = constantToValue(other.value, other.dtype);
+  const evaluate = evaluator(pointwise[op], other.dtype);
+  const [plus, minus] = [0, -0].map((zero) => evaluate(...(position === 0 ? [zero, value] : [value, zero])));
+  return Object.is(plus, minus) ? 'same' : made;
 }
 
 function withOperands(node: Scalar, renamed: (id: ScalarId) => ScalarId): Scalar {
