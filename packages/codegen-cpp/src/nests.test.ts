@@ -332,7 +332,9 @@ ring('compiled kernels', () => {
     const windows = sets.flatMap(([step, offsets]) =>
       dtypes.flatMap((dtype) => [64, 133].map((count) => cases.between(count, { step, offsets, dtype }))),
     );
-    expect(differencesOf([...steps, ...windows], { isa, threads: 1 })).toEqual([]);
+    const sizes = [{ down: 2, across: 2 }, { down: 3, across: 2 }, { down: 2, across: 3 }] as const; // prettier-ignore
+    const blocks = sizes.flatMap((size) => dtypes.map((dtype) => cases.blocks([3, 71], { ...size, dtype })));
+    expect(differencesOf([...steps, ...windows, ...blocks], { isa, threads: 1 })).toEqual([]);
   });
 
   test('results that are asked for before they are written', () => {

@@ -47,13 +47,38 @@ class Automaton {
     return this.#inline(body, this.#joining.op.init(this.#joining.source.dtype), {});
   }
 
-  step(body: BodyBuilder, states: States, place: Place = this.#joining): States {
+  step(body: BodyBuilder, states: States, { at: index, position }: Place = this.#joining): States {
     const { op, source } = this.#joining;
-    const { at: index, position } = place;
-    const element = convert(body, load(body, source, { at: index }), op.accumulate(source.dtype));
     const i = body.cast(body.index(position), this.#position);
-    const bindings = { ...named('s', states), x: element.id, i };
+    const bindings = { ...named('s', states), x: this.#element(body, index), i };
     return this.#inline(body, op.step(source.dtype), bindings);
+  }
+
+  /**
+   * The states over points that are written out, in order. The elements of a fold join along the other axes first and then along
+   * the last: rows are joined before what lies side by side in them is parted.
+   */
+  over(body: BodyBuilder, points: readonly Point[], last: Axis | undefined): States {
+    const { at: index, position } = this.#joining;
+    const init = this.init(body);
+    const places = points.map((point) => ({ at: substitute(index, point), position: substitute(position, point) }));
+    const alone = this.#joining.op.alone?.(this.#joining.source.dtype);
+    if (alone === undefined || places.length === 0)
+      return places.reduce<States>((before, place) => this.step(body, before, place), init);
+    const join = (left: States, right: States): States => this.merge(body, left, right);
+    const width = last?.extent.kind === 'int' ? last.extent.value : 1;
+    const columns = Array.from({ length: width }, (_column, side) =>
+      places
+        .filter((_place, number) => number % width === side)
+        .map((place) => this.#inline(body, alone, { x: this.#element(body, place.at) }))
+        .reduce(join),
+    );
+    return join(init, columns.reduce(join));
+  }
+
+  #element(body: BodyBuilder, index: Index): ScalarId {
+    const { op, source } = this.#joining;
+    return convert(body, load(body, source, { at: index }), op.accumulate(source.dtype)).id;
   }
 
   merge(body: BodyBuilder, left: States, right: States): States {
@@ -94,9 +119,12 @@ function bodiesOf(joining: Joining): Bodies {
   };
 }
 
+/** Coordinates by the names of axes. */
+type Point = ReadonlyMap<string, Index>;
+
 /** The points of `axes` in order, where there are fewer than `limit`. */
-function fewPoints(axes: readonly Axis[], limit: number): readonly ReadonlyMap<string, Index>[] | undefined {
-  let points: readonly ReadonlyMap<string, Index>[] = [new Map()];
+function fewPoints(axes: readonly Axis[], limit: number): readonly Point[] | undefined {
+  let points: readonly Point[] = [new Map()];
   for (const { name, extent } of axes) {
     if (extent.kind !== 'int' || points.length * extent.value >= limit) return undefined;
     const { value } = extent;
@@ -107,7 +135,7 @@ function fewPoints(axes: readonly Axis[], limit: number): readonly ReadonlyMap<s
   return points;
 }
 
-/** A reduction over the axes `dims`; over few elements, as over axes of size 1, it is a map that takes them in order. */
+/** A reduction over the axes `dims`; over few elements, as over axes of size 1, it is a map in which they are written out. */
 export const reductionRule =
   (op: ReductionOp): Rule =>
   (lowering, node) => {
@@ -129,10 +157,7 @@ export const reductionRule =
       return lowering.program.append(target, { kind: 'reduce', axes, over, write, ...bodiesOf(joining) }, kept);
     }
     const [automaton, body] = [new Automaton(joining), new BodyBuilder()];
-    const states = points.reduce<States>((before, point) => {
-      const place = { at: substitute(joining.at, point), position: substitute(position, point) };
-      return automaton.step(body, before, place);
-    }, automaton.init(body));
+    const states = automaton.over(body, points, over.at(-1));
     const map = { kind: 'map', axes, write, body: body.finish([automaton.finish(body, states)]) } as const;
     return lowering.program.append(target, map, kept);
   };

@@ -7,6 +7,7 @@ import type { Attrs } from '@tsinductor/graph';
 import { int, interpretProgram } from '@tsinductor/ir';
 import { lowerGraph } from './index.ts';
 import { nd, get, ramp, lowered, run, runOne, call, f32 } from './test-support/run-lowered.ts';
+import type { LoweringOptions } from './lowering.ts';
 import type { Nd, Input, Build } from './test-support/run-lowered.ts';
 
 describe('pointwise', () => {
@@ -189,6 +190,35 @@ describe('reductions', () => {
     expect(runOne([f32(x)], call('cumsum', { dim: 1 }))).toEqual(sums);
     expect(runOne([f32(nd([4], (_, i) => i + 1))], call('cumprod', { dim: 0 })).data).toEqual([1, 2, 6, 24]);
     expect(runOne([f32(nd([], () => 3))], call('cumsum', { dim: 0 })).data).toEqual([3]);
+  });
+
+  const writtenOut: LoweringOptions = {
+    catInputs: 8,
+    unrollBelow: 8,
+    checkIndices: true,
+    divideRows: false,
+    channelsLast: 'never',
+    keepOutputStrides: true,
+  };
+
+  test.each<[string, readonly number[], readonly number[]]>([
+    ['sum', [2 ** 25, 1, -(2 ** 25), 1], [2]],
+    ['sum', [-0, -0, -0, -0], [0]],
+    ['prod', [2 ** 100, 2 ** 90, 2 ** -100, 2 ** 10], [2 ** 100]],
+    ['amax', [-Infinity, -3, -Infinity, -4], [-3]],
+    ['amin', [1, NaN, 2, 3], [NaN]],
+    ['argmax', [1, 7, 7, 3], [1]],
+    ['any', [0, 0, 0, 5], [1]],
+  ])('%s of 2 x 2 elements that are written out: folds join down columns first', (target, data, expected) => {
+    const x = nd([2, 2], (_, flat) => at(data, flat));
+    const build = call(target, target === 'argmax' ? {} : { dim: [0, 1] });
+    const { program } = lowered([f32(x)], build, writtenOut);
+    expect(program.nodes.map(({ kind }) => kind)).toEqual(['map']);
+    expect(runOne([f32(x)], build, writtenOut).data).toEqual(expected);
+  });
+
+  test('over no elements where they are written out', () => {
+    expect(runOne([f32(nd([3, 0, 2], () => 0))], call('sum', { dim: [1, 2] }), writtenOut).data).toEqual([0, 0, 0]);
   });
 
   test('over a symbolic axis', () => {

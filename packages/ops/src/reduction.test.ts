@@ -1,4 +1,4 @@
-import { allDTypes } from '@tsinductor/base';
+import { allDTypes, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { describe, expect, test } from '@jest/globals';
 import { castValue, compileTerms, programFunction, reductionParameters, reductions } from './index.ts';
@@ -24,6 +24,8 @@ interface Automaton {
   readonly init: () => State;
   readonly step: (state: State, x: Value, i: number) => State;
   readonly merge: (a: State, b: State) => State;
+  /** Of folds. */
+  readonly alone: ((x: Value) => State) | undefined;
   readonly finish: (state: State) => Value;
 }
 
@@ -38,9 +40,12 @@ function automaton(op: ReductionOp, dtype: DType): Automaton {
   const finish = evaluateTerms([op.finish(dtype)], [wide], parameters);
   const named = (letter: string, state: State): Bindings =>
     Object.fromEntries(state.map((value, slot) => [`${letter}${String(slot)}`, value]));
+  const joining = (x: Value): Value => castValue(x, dtype, op.accumulate(dtype));
+  const alone = op.alone && evaluateTerms(op.alone(dtype), states, parameters);
   return {
     init: () => init({}),
-    step: (state, x, i) => step({ ...named('s', state), x: castValue(x, dtype, op.accumulate(dtype)), i: BigInt(i) }),
+    step: (state, x, i) => step({ ...named('s', state), x: joining(x), i: BigInt(i) }),
+    alone: alone && ((x) => alone({ x: joining(x) })),
     merge: (a, b) => merge({ ...named('a', a), ...named('b', b) }),
     finish: (state) => finish(named('s', state))[0] ?? NaN,
   };
@@ -68,6 +73,16 @@ describe('laws', () => {
     const close = (value: Value): Value => (typeof value === 'number' ? Math.round(value * 1e4) / 1e4 : value);
     for (let cut = 1; cut < values.length; cut++) {
       expect(close(finish(merge(run(0, cut), run(cut, values.length))))).toEqual(close(finish(whole)));
+    }
+  });
+
+  const folds = cases.filter(([name]) => reductions[name].alone !== undefined);
+  test.each(folds)('%s of %s: to join an element is to merge with it alone', (name, dtype) => {
+    const { init, step, merge, alone } = automaton(reductions[name], dtype);
+    const special = isFloat(dtype) ? [-0, NaN, Infinity, -Infinity] : [];
+    for (const x of [...data, ...special].map((value) => castValue(value, 'f64', dtype))) {
+      const before = step(init(), castValue(2, 'f64', dtype), 0);
+      for (const state of [init(), before]) expect(alone && merge(state, alone(x))).toEqual(step(state, x, 1));
     }
   });
 });

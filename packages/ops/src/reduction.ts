@@ -27,6 +27,8 @@ export interface ReductionOp {
   readonly init: (dtype: DType) => readonly Term[];
   /** The next state, over `s0`.., the element `x` and its position `i` (from 0 in row-major order). */
   readonly step: (dtype: DType) => readonly Term[];
+  /** Of a fold, the state that an element `x` alone makes: `step` of a state is `merge` of it with this. */
+  readonly alone?: (dtype: DType) => readonly Term[];
   /** Two states joined, over `a0`.. (of the earlier positions) and `b0`.. */
   readonly merge: (dtype: DType) => readonly Term[];
   /** The result over `s0`.., in the compute dtype of `result`. */

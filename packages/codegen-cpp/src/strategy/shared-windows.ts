@@ -3,38 +3,43 @@
 // loaded once and taken apart in registers. A lone load takes its lanes out of vectors that end with its last lane, and so begin
 // anywhere; here they begin where the first lane of all does, and no element is read that none of the loads reads.
 //
+// What joins every part of one window with that of another, lane by lane, joins their vectors, which are then taken apart once
+// (see strategy/joined-windows.ts).
+//
 // (Measured on a Zen 4, 16 lanes of even and of odd elements in four vectors each of which crosses lines, against two that do
 // not: an image that is halved by blocks of 2x2 takes 12 % less of 4 MB, 4 to 9 % of 256 KB.)
 import { at, dtypeInfo } from '@tsinductor/base';
 import { staticValue } from '@tsinductor/codegen';
 import type { KernelWriter } from '@tsinductor/codegen';
 import { add, int, printIndex, subtract, withBlocks } from '@tsinductor/ir';
-import type { Access, Index, Stmt, Value, ValueType } from '@tsinductor/ir';
+import type { Access, Index, Stmt, Value } from '@tsinductor/ir';
 import { isSpread } from '../target.ts';
 import type { Isa } from '../target.ts';
+import { joinWindows } from './joined-windows.ts';
+import type { Define, Let, Part, Window } from './joined-windows.ts';
 
 interface Sharing {
   readonly isa: Isa;
   readonly writer: KernelWriter;
 }
 
-type Let = Stmt & { readonly kind: 'let' };
-
-/** A load of lanes that lie apart, by where it begins in elements beyond what the loads of its kind have in common. */
-interface Spread {
-  readonly statement: Let;
+/** A load of lanes that lie apart. */
+interface Spread extends Part {
   readonly access: Access;
-  readonly type: ValueType;
-  readonly step: number;
-  readonly offset: number;
 }
 
 /** The same block by identity where there is nothing to share. */
 export function shareWindows(block: readonly Stmt[], sharing: Sharing): readonly Stmt[] {
   const inside = block.map((statement) => withBlocks(statement, (inner) => shareWindows(inner, sharing)));
-  const windows = new Map(runsOf(inside).flatMap(windowsOf(sharing.isa)));
-  if (windows.size === 0) return inside.every((statement, place) => statement === block[place]) ? block : inside;
-  const loaded = new Map<readonly Spread[], readonly Value[]>();
+  const found = runsOf(inside).map((run) => ({ run, windows: windowsOf(run, sharing.isa) }));
+  if (found.every(({ windows }) => windows.length === 0))
+    return inside.every((statement, place) => statement === block[place]) ? block : inside;
+  const windows = joinWindows(found, inside);
+  const homes = new Map<Stmt, Window>(
+    windows.flatMap((window) => window.parts.map(({ statement }) => [statement, window])),
+  );
+  const replaced = new Set<Stmt>(windows.flatMap((window) => window.replaced));
+  const loaded = new Map<Window, readonly Value[]>();
   const shared: Stmt[] = [];
   const define: Define = (value, base) => {
     const name = sharing.writer.fresh(base);
@@ -42,20 +47,17 @@ export function shareWindows(block: readonly Stmt[], sharing: Sharing): readonly
     return { kind: 'name', name, type: value.type };
   };
   for (const statement of inside) {
-    const window = statement.kind === 'let' ? windows.get(statement) : undefined;
+    const window = homes.get(statement);
     if (window === undefined || statement.kind !== 'let') {
-      shared.push(statement);
+      if (!replaced.has(statement)) shared.push(statement);
       continue;
     }
-    const vectors = loaded.get(window) ?? loadedOnce(window, define);
+    const vectors = loaded.get(window) ?? window.vectors(define);
     loaded.set(window, vectors);
     shared.push({ ...statement, value: takenFrom(vectors, { window, statement, define }) });
   }
   return shared;
 }
-
-/** A name for a value, defined in front of the statement that is made. */
-type Define = (value: Value, base: string) => Value;
 
 /** Values that nothing is stored between: whatever one of them reads, another may read in its place. */
 function runsOf(block: readonly Stmt[]): readonly (readonly Let[])[] {
@@ -67,22 +69,20 @@ function runsOf(block: readonly Stmt[]): readonly (readonly Let[])[] {
   return runs.filter((run) => run.length > 1);
 }
 
-/** The loads of a run that share a window, each with its window. */
-const windowsOf =
-  (isa: Isa) =>
-  (run: readonly Let[]): readonly (readonly [Let, readonly Spread[]])[] => {
-    const kinds = new Map<string, Spread[]>();
-    for (const statement of run) {
-      const spread = spreadOf(statement, isa);
-      if (spread === undefined) continue;
-      const { access, type, step, offset } = spread;
-      const rest = printIndex(subtract(access.at, int(offset)));
-      const kind = [access.buffer, type.dtype, type.lanes, step, rest].join(' ');
-      kinds.set(kind, [...(kinds.get(kind) ?? []), spread]);
-    }
-    const windows = [...kinds.values()].flatMap(clustered).filter((window) => window.length > 1);
-    return windows.flatMap((window) => window.map(({ statement }) => [statement, window] as const));
-  };
+/** The windows that loads of a run share. */
+function windowsOf(run: readonly Let[], isa: Isa): readonly Window[] {
+  const kinds = new Map<string, Spread[]>();
+  for (const statement of run) {
+    const spread = spreadOf(statement, isa);
+    if (spread === undefined) continue;
+    const { access, type, step, offset } = spread;
+    const rest = printIndex(subtract(access.at, int(offset)));
+    const kind = [access.buffer, type.dtype, type.lanes, step, rest].join(' ');
+    kinds.set(kind, [...(kinds.get(kind) ?? []), spread]);
+  }
+  const clusters = [...kinds.values()].flatMap(clustered).filter((loads) => loads.length > 1);
+  return clusters.map((parts) => ({ parts, replaced: [], vectors: (define) => loadedOnce(parts, define) }));
+}
 
 function spreadOf(statement: Let, isa: Isa): Spread | undefined {
   const { value } = statement;
@@ -113,20 +113,20 @@ function clustered(loads: readonly Spread[]): readonly (readonly Spread[])[] {
 }
 
 /** Elements from a window's begin to the last that one of its loads reads. */
-function extentOf(window: readonly Spread[]): number {
-  const [first, last] = [at(window, 0), at(window, window.length - 1)];
+function extentOf(parts: readonly Part[]): number {
+  const [first, last] = [at(parts, 0), at(parts, parts.length - 1)];
   return last.offset - first.offset + (first.type.lanes - 1) * first.step + 1;
 }
 
 /** Where the vectors of a window begin: one after another, and the last so that it ends with the window. */
-const startsOf = (window: readonly Spread[]): readonly number[] => {
-  const { step, type } = at(window, 0);
-  return Array.from({ length: step }, (_, vector) => Math.min(vector * type.lanes, extentOf(window) - type.lanes));
+const startsOf = (parts: readonly Part[]): readonly number[] => {
+  const { step, type } = at(parts, 0);
+  return Array.from({ length: step }, (_, vector) => Math.min(vector * type.lanes, extentOf(parts) - type.lanes));
 };
 
-function loadedOnce(window: readonly Spread[], define: Define): readonly Value[] {
-  const { access, type } = at(window, 0);
-  return startsOf(window).map((start) => {
+function loadedOnce(parts: readonly Spread[], define: Define): readonly Value[] {
+  const { access, type } = at(parts, 0);
+  return startsOf(parts).map((start) => {
     const align = start === 0 ? access.align : dtypeInfo[type.dtype].bytes;
     const vector = { ...access, at: add(access.at, int(start)), step: int(1), align };
     return define({ kind: 'load', access: vector, type }, `${access.buffer}_window`);
@@ -134,16 +134,16 @@ function loadedOnce(window: readonly Spread[], define: Define): readonly Value[]
 }
 
 interface Taking {
-  readonly window: readonly Spread[];
+  readonly window: Window;
   readonly statement: Let;
   readonly define: Define;
 }
 
-/** The lanes of one load out of the vectors of its window: the first two give theirs, then every other what it has. */
-function takenFrom(vectors: readonly Value[], { window, statement, define }: Taking): Value {
-  const [first, own] = [at(window, 0), window.find((load) => load.statement === statement) ?? at(window, 0)];
+/** The lanes of one part out of the vectors of its window: the first two give theirs, then every other what it has. */
+function takenFrom(vectors: readonly Value[], { window: { parts }, statement, define }: Taking): Value {
+  const [first, own] = [at(parts, 0), parts.find((part) => part.statement === statement) ?? at(parts, 0)];
   const { type, step } = first;
-  const starts = startsOf(window);
+  const starts = startsOf(parts);
   const places = Array.from({ length: type.lanes }, (_, lane) => own.offset - first.offset + lane * step);
   const homes = places.map((place) => starts.findIndex((start) => place >= start && place < start + type.lanes));
   let sofar = at(vectors, 0);

@@ -7,6 +7,7 @@ import { allocateElements, evaluateIndex, int, interpretProgram, verifyProgram }
 import type { ElementArray, LoopProgram } from '@tsinductor/ir';
 import { f16FromBits, f16ToBits } from '@tsinductor/ops';
 import { lowerGraph } from '../index.ts';
+import type { LoweringOptions } from '../lowering.ts';
 
 /** A tensor of the reference: row-major numbers. */
 export interface Nd {
@@ -67,6 +68,7 @@ export type Build = (b: GraphBuilder, ...inputs: readonly ValueRef[]) => ValueRe
 export function lowered(
   inputs: readonly Input[],
   build: Build,
+  options?: LoweringOptions,
 ): { readonly program: LoopProgram; readonly sizes: ReadonlyMap<string, number> } {
   const builder = new GraphBuilder({ expand: true });
   const sizes = new Map<string, number>();
@@ -82,12 +84,12 @@ export function lowered(
   });
   const results = build(builder, ...values);
   builder.output(...('kind' in results ? [results] : results));
-  return { program: lowerGraph(builder.finish()), sizes };
+  return { program: lowerGraph(builder.finish(), options), sizes };
 }
 
 /** The outputs, each with its shape. */
-export function run(inputs: readonly Input[], build: Build): readonly Nd[] {
-  const { program, sizes } = lowered(inputs, build);
+export function run(inputs: readonly Input[], build: Build, options?: LoweringOptions): readonly Nd[] {
+  const { program, sizes } = lowered(inputs, build, options);
   verifyProgram(program);
   const buffers = new Map(
     program.inputs.map((id, position) => [id, encode(at(inputs, position).dtype ?? 'f32', at(inputs, position).value)]),
@@ -104,7 +106,8 @@ export function run(inputs: readonly Input[], build: Build): readonly Nd[] {
   return outputs.map(({ decl, shape, array }) => ({ shape, data: decode(decl.dtype, array) }));
 }
 
-export const runOne = (inputs: readonly Input[], build: Build): Nd => at(run(inputs, build), 0);
+export const runOne = (inputs: readonly Input[], build: Build, options?: LoweringOptions): Nd =>
+  at(run(inputs, build, options), 0);
 export const call =
   (target: string, attrs: Attrs = {}, rest: readonly Arg[] = []): Build =>
   (b, ...inputs) =>

@@ -64,6 +64,7 @@ const fold = (name: ReductionName, spec: Fold): ReductionOp => ({
   state: (dtype) => [spec.accumulate(dtype)],
   init: (dtype) => [spec.init(spec.accumulate(dtype))],
   step: () => [spec.combine(s0, spec.element ?? x)],
+  alone: () => [spec.element ?? x],
   merge: () => [spec.combine(a0, b0)],
   finish: spec.finish ?? (() => s0),
   cost: 1,

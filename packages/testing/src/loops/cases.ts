@@ -384,4 +384,4 @@ export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from
 export { halved } from './halved-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
-export { apart, between } from './spread-cases.ts';
+export { apart, between, blocks } from './spread-cases.ts';

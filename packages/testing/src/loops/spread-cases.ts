@@ -35,3 +35,31 @@ export function between(
   const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops([[i, 'parallel']], [0]), locals: [] }]);
   return { name: `${dtype} ${offsets.join(', ')} of every ${String(step)}`, schedule, sizes: new Map(), tolerance: 0 };
 }
+
+/** Blocks of rows and columns of a matrix that has so many times its rows and columns: differences down each column, then across. */
+export function blocks(
+  [rows, columns]: readonly [number, number],
+  { down, across, dtype }: { readonly down: number; readonly across: number; readonly dtype: DType },
+): Case {
+  const maker = new ProgramMaker();
+  const [i, j] = [axis('i', rows), axis('j', columns)];
+  const shape = [int(rows * down), int(columns * across)];
+  const x = maker.buffer('x', 'input', { shape, dtype });
+  const wide: DType = dtype === 'bf16' || dtype === 'f16' ? 'f32' : dtype;
+  const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent], dtype: wide });
+  maker.map(out, [i, j], (b) => {
+    const differences = (count: number, value: (place: number) => number): number =>
+      Array.from({ length: count }, (_, place) => value(place)).reduce((left, right) => b.apply('sub', [left, right]));
+    const element = (row: number, column: number): number => {
+      const place = [
+        add(multiply(axisIndex(i), int(down)), int(row)),
+        add(multiply(axisIndex(j), int(across)), int(column)),
+      ];
+      return b.cast(b.load(x, dtype, maker.place(x, place)), wide);
+    };
+    return differences(across, (column) => differences(down, (row) => element(row, column)));
+  });
+  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
+  return { name: `${dtype} blocks of ${String(down)} x ${String(across)}`, schedule, sizes: new Map(), tolerance: 0 };
+}
