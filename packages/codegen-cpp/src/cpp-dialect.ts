@@ -157,6 +157,8 @@ function floatText(dtype: DType, value: number): string {
 function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): Expression {
   const { c: spelling, arity } = pointwise[op];
   const own = at(operands, 0);
+  const doubled = op === 'mul' && isInRegister(type, prelude.isa) ? doubledOf(type, args) : undefined;
+  if (doubled !== undefined) return call(prelude.of(special.twiceFunction, type), [doubled.text]);
   if (spelling?.kind === 'infix') return infix({ operator: spelling.operator, type, own, args });
   if (spelling?.kind === 'prefix') return prefix(spelling.operator, { type, arg: at(args, 0) });
   if (spelling?.name === 'where_') return choose(type, args);
@@ -165,6 +167,16 @@ function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): 
     prelude.op(name, own, arity),
     args.map((arg) => arg.text),
   );
+}
+
+/** Whether a vector of floats is one register of an x86. */
+const isInRegister = ({ dtype, lanes }: ValueType, isa: Isa): boolean =>
+  lanes > 1 && isFloat(dtype) && dtypeInfo[dtype].bytes * lanes <= (isa === 'avx512' ? 64 : isa === 'avx2' ? 32 : 0);
+
+/** The x of x * 2 or 2 * x. */
+function doubledOf(type: ValueType, [x, y]: readonly Expression[]): Expression | undefined {
+  const two = call(special.splatFunction(type), [scalarLiteral(type.dtype, 2)]).text;
+  return y?.text === two ? x : x?.text === two ? y : undefined;
 }
 
 interface Infix {

@@ -65,6 +65,12 @@ describe('generated C++', () => {
     expect(inner).not.toContain('in2[i]');
   });
 
+  test('doubles vectors of an x86 by products, which GCC would make sums of', () => {
+    const doubled = cases.broadcasts(64, 64);
+    for (const isa of ['avx512', 'avx2'] as const) expect(textOf(doubled, { isa, threads: 1 })).toMatch(/= twice_f32x/);
+    for (const isa of ['neon', 'scalar'] as const) expect(textOf(doubled, { isa, threads: 1 })).not.toContain('twice_');
+  });
+
   test('turns accesses across the grain in tiles', () => {
     expect(textOf(cases.transposed(256, 256))).toContain('transpose_f32x16(in0');
     expect(textOf(cases.transposed(256, 256))).not.toContain('load_strided');

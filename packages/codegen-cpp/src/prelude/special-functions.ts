@@ -24,6 +24,19 @@ export function splatFunction(type: ValueType): Definition {
   return { name, text, needs: [typeDefinition(scalar), typeDefinition(type)] };
 }
 
+/**
+ * Twice a vector of floats, as a product: GCC writes sums for products by 2, of which programs that are bound by arithmetic have
+ * more than products as it is. The empty `asm` keeps it from knowing. (Measured on a Zen 4, which adds and multiplies side by side:
+ * eight steps of a Mandelbrot set take 5 to 8 % less.)
+ */
+export function twiceFunction(type: ValueType): Definition {
+  const [name, vector] = [`twice_${typeName(type)}`, typeName(type)];
+  const splat = splatFunction(type);
+  const body = [`${vector} two = ${splat.name}(2.0f);`, 'asm("" : "+v"(two));', 'return x * two;'];
+  const text = inlineFunction({ returns: vector, name, parameters: `${vector} x` }, body);
+  return { name, text, needs: [typeDefinition(type), splat] };
+}
+
 /** Whether no lane of a bool vector is set: one test of all lanes where the ISA has it. */
 export function nowhereFunction(type: ValueType, isa: Isa): Definition {
   const name = `nowhere_${typeName(type)}`;
