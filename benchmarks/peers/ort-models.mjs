@@ -129,9 +129,8 @@ const inverseRoot = (graph, x, epsilon) =>
 function layerNormBackward(graph, [g, x]) {
   const centred = graph.add('Sub', x, meanOf(graph, x));
   const scale = inverseRoot(graph, meanOf(graph, power(graph, centred, 2)), 1e-5);
-  const normal = graph.add('Mul', centred, scale);
-  const along = graph.add('Mul', normal, meanOf(graph, graph.add('Mul', g, normal)));
-  const rest = graph.add('Sub', graph.add('Sub', g, meanOf(graph, g)), along);
+  const along = graph.add('Mul', meanOf(graph, graph.add('Mul', g, centred)), power(graph, scale, 2));
+  const rest = graph.add('Sub', graph.add('Sub', g, meanOf(graph, g)), graph.add('Mul', centred, along));
   return [graph.add('Mul', rest, scale)];
 }
 

@@ -54,15 +54,12 @@ function adam([p, g, m, v]: Inputs): Tensor[] {
   return [p.sub(first.mul(0.001).div(second.sqrt().add(1e-8))), first, second];
 }
 
+/** The norm is taken out of the sum of products, as PyTorch's own kernel and the C++ by hand take it out. */
 function layerNormBackward([g, x]: Inputs): Tensor {
-  const mean = x.mean(-1, true);
-  const centred = x.sub(mean);
+  const centred = x.sub(x.mean(-1, true));
   const scale = centred.mul(centred).mean(-1, true).add(1e-5).rsqrt();
-  const normalised = centred.mul(scale);
-  return g
-    .sub(g.mean(-1, true))
-    .sub(normalised.mul(g.mul(normalised).mean(-1, true)))
-    .mul(scale);
+  const along = g.mul(centred).mean(-1, true).mul(scale).mul(scale);
+  return g.sub(g.mean(-1, true)).sub(centred.mul(along)).mul(scale);
 }
 
 function rmsNormBackward([g, x, gamma]: Inputs): Tensor {

@@ -58,10 +58,6 @@ export function layerNormBackward(n: number): Row {
     inputs: [g, x],
     outputs: [n],
     work: streams(2, 1, n),
-    handFused:
-      'its author took the reciprocal root out of the sum of products, so that both sums of squares and products are one pass: three ' +
-      'passes over a row, not four (an eighth to a sixth less in L3 when that was built here). It overflows where the formula as written does not: with ' +
-      'gradients of 1e30 and inputs of 1e10, say',
     reference: (_, i) => {
       const start = i - (i % columns);
       const mean = meanOf((j) => readX(start + j));
