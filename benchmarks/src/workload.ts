@@ -20,9 +20,10 @@ export interface Work {
 /**
  * `divide` is a division or a square root, `random` a word of Philox 4x32 with ten rounds, by its counter; `fromBf16` and `toBf16`
  * are conversions, the latter with halves to even and NaN as it is; `fromInt8` and `toInt8` are those of f32 from and to int8.
+ * `single` is a product or a sum of a program that has about as many of each, and none beside another in a multiply-add.
  */
 export type FunctionName =
-  'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random' | 'fromBf16' | 'toBf16' | 'fromInt8' | 'toInt8';
+  'exp' | 'sigmoid' | 'erf' | 'log' | 'divide' | 'random' | 'fromBf16' | 'toBf16' | 'fromInt8' | 'toInt8' | 'single';
 
 export interface Workload {
   readonly suite: string;

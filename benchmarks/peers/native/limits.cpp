@@ -1,7 +1,7 @@
 // What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with non-temporal
 // stores, and with lines that are asked for before they are written; peak float32 multiply-adds; evaluations per second of the
 // functions that were asked for, without memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32,
-// conversions from and to bf16 and int8. Each is the best over one thread and all threads, in windows so short that all of them
+// conversions from and to bf16 and int8, products and sums that are no halves of multiply-adds. Each is the best over one thread and all threads, in windows so short that all of them
 // fall into one state of a virtual machine (see benchmarks/README.md), whose CPUs move between the cores of its host.
 #if defined(__linux__)
 #include <pthread.h>
@@ -123,6 +123,26 @@ double bandwidth(const Streams &streams, limits::Pass run, int threads) {
 double multiplyAdds(int, int) {
   limits::multiplyAdds();
   return limits::multiplyAddOperations;
+}
+
+// Products and sums that are no halves of multiply-adds, as many of each: some processors do both at once.
+double productsAndSums(int, int) {
+  constexpr int chains = 6, rounds = 2048;
+  Vector products[chains], sums[chains], one = Vector{} + 1.0f;
+  OPAQUE(one);
+  for (int chain = 0; chain < chains; chain += 1) products[chain] = sums[chain] = one + 0.5f * chain;
+  for (int round = 0; round < rounds; round += 1) {
+#pragma GCC unroll 6
+    for (int chain = 0; chain < chains; chain += 1) {
+      products[chain] *= one;
+      sums[chain] += one;
+    }
+  }
+  for (int chain = 0; chain < chains; chain += 1) {
+    OPAQUE(products[chain]);
+    OPAQUE(sums[chain]);
+  }
+  return 2.0 * rounds * chains * lanes;
 }
 
 /** e to the power of x as p times 2 to the power of n, where `shifted` is n and a number whose last bits are integers. */
@@ -328,6 +348,7 @@ constexpr Function functions[] = {
     {"divide", evaluations<quotientOf, 1>},    {"random", randomWords},
     {"fromBf16", evaluations<fromBf16, 1>},    {"toBf16", evaluations<toBf16, 1>},
     {"fromInt8", evaluations<fromInt8, 1>},    {"toInt8", evaluations<toInt8, 1>},
+    {"single", productsAndSums},
 };
 
 }  // namespace

@@ -114,7 +114,7 @@ export const chains: readonly ((n: number) => Row)[] = [
       [-0.5, 0.5],
     ],
     // Eight steps of seven operations, and three.
-    perElement: { flops: 2 * (8 * 7 + 3) },
+    perElement: { functions: { single: 8 * 7 + 3 } },
     handFused:
       'it joins products and sums in operations that round once (-Ofast); with each rounded as written (-ffp-contract=off) it takes ' +
       'more than this, by up to a sixth',
