@@ -43,6 +43,16 @@ const gone: readonly [string, Build][] = [
   ['before another number is added', of('add', 0.5)],
   ['before another number is subtracted', of('sub', 0.5)],
   ['before another 0 is added', of('add', 0)],
+  [
+    'beside integers and a constant',
+    (b, x, y) => {
+      const whole = b.apply('add', [b.cast(y, 'i64'), b.constant(2, 'i64')]);
+      return b.apply('atan2', [
+        b.apply('abs', [sum(b, x, y)]),
+        b.cast(b.apply('mul', [whole, b.constant(3, 'i64')]), 'f32'),
+      ]);
+    },
+  ],
   ['before a comparison', (b, x, y) => b.cast(b.apply('lt', [sum(b, x, y), x]), 'f32')],
   ['below an absolute value', (b, x, y) => b.apply('abs', [sum(b, x, y)])],
   ['below products and quotients of what is compared', (b, x, y) => {

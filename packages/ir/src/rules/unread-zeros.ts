@@ -3,7 +3,7 @@
 //
 // In: a node. Out: one that computes the same bits at every point; the node itself where nothing changes. A value's sign of
 // zero is unread where each of its users gives the same for 0 as for -0, or is itself unread and gives one of the two.
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at, isFloat } from '@tsinductor/base';
 import { evaluator, pointwise } from '@tsinductor/ops';
 import type { OtherZero } from '@tsinductor/ops';
 import { constantToValue } from '../body/constant.ts';
@@ -35,7 +35,7 @@ function dropZeros(body: Body): Body {
 
 /** The x of a float's 0 + x or x + 0. */
 function addedToZero({ nodes }: Body, node: Scalar): ScalarId | undefined {
-  if (node.kind !== 'apply' || node.op !== 'add' || dtypeInfo[node.dtype].category !== 'float') return undefined;
+  if (node.kind !== 'apply' || node.op !== 'add' || !isFloat(node.dtype)) return undefined;
   const [x, y] = [at(node.args, 0), at(node.args, 1)];
   return isZero(at(nodes, x)) ? y : isZero(at(nodes, y)) ? x : undefined;
 }
@@ -62,12 +62,12 @@ function signsRead({ nodes, results }: Body): readonly boolean[] {
   return read;
 }
 
-/** What becomes of an op's result where an operand is a zero of the other sign: what the op says, or its value beside constants. */
+/** What becomes of an op's result where a float operand is a zero of the other sign: what the op says, or its value beside constants. */
 function otherZero(nodes: readonly Scalar[], { op, args }: Apply, position: number): OtherZero {
   const made = pointwise[op].traits.otherZero?.[position] ?? 'any';
   if (made !== 'sign' || args.length !== 2) return made;
   const other = at(nodes, at(args, 1 - position));
-  if (other.kind !== 'constant') return made;
+  if (other.kind !== 'constant' || !isFloat(other.dtype)) return made;
   const value = constantToValue(other.value, other.dtype);
   const evaluate = evaluator(pointwise[op], other.dtype);
   const [plus, minus] = [0, -0].map((zero) => evaluate(...(position === 0 ? [zero, value] : [value, zero])));
