@@ -54,7 +54,10 @@ function adam([p, g, m, v]: Inputs): Tensor[] {
   return [p.sub(first.mul(0.001).div(second.sqrt().add(1e-8))), first, second];
 }
 
-/** The norm is taken out of the sum of products, as PyTorch's own kernel and the C++ by hand take it out. */
+/**
+ * The norm is taken out of the sum of products, as PyTorch's own kernel and the C++ by hand take it out. (That overflows where sums of
+ * normalised rows do not: gradients of 1e30 with inputs of 1e10.)
+ */
 function layerNormBackward([g, x]: Inputs): Tensor {
   const centred = x.sub(x.mean(-1, true));
   const scale = centred.mul(centred).mean(-1, true).add(1e-5).rsqrt();

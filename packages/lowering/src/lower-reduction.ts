@@ -55,8 +55,8 @@ class Automaton {
   }
 
   /**
-   * The states over points that are written out, in order. The elements of a fold join along the other axes first and then along
-   * the last: rows are joined before what lies side by side in them is parted.
+   * The states over points that are written out. Elements join in order; but those of a fold along the other axes first and then
+   * along the last, so that rows are joined before what lies side by side in them is parted.
    */
   over(body: BodyBuilder, points: readonly Point[], last: Axis | undefined): States {
     const { at: index, position } = this.#joining;

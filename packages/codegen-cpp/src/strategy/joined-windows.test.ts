@@ -86,6 +86,22 @@ describe('windows of which every part is joined with that of another', () => {
     expect(names(block)).not.toContain('joined');
   });
 
+  test('of as many parts alone: evens and odds do not join the thirds of another row', () => {
+    const third = (place: number): Stmt => ({
+      kind: 'let',
+      name: `c${String(place)}`,
+      value: { kind: 'load', access: { ...everySecond('c', place), step: int(3) }, type },
+    });
+    const thirds = [third(0), third(1), third(2)];
+    const joins = [apply('even', 'add', 'a0', 'c0'), apply('odd', 'add', 'a1', 'c1')];
+    const turned = [apply('even', 'add', 'c0', 'a0'), apply('odd', 'add', 'c1', 'a1')];
+    for (const both of [joins, turned]) {
+      const block = share(...rows.slice(0, 2), ...thirds, ...both, ...stores, store('c2'));
+      expect(names(block)).toEqual(expect.arrayContaining(['a0', 'a1', 'c0', 'c1', 'c2']));
+      expect(names(block)).not.toContain('joined');
+    }
+  });
+
   test('keep lanes apart that no load reads', () => {
     const third = (name: string, buffer: string, from: number): Stmt => {
       const access = { ...everySecond(buffer, from), step: int(3) };
