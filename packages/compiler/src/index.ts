@@ -10,6 +10,7 @@ export { checkOp } from './custom-ops/check-op.ts';
 export type { CheckOptions } from './custom-ops/check-op.ts';
 export type { CheckName, CheckReport, CheckVerdict } from './custom-ops/check-report.ts';
 export { compileCudaGraphs } from './cuda/compile-cuda-graphs.ts';
+export { planStages } from './compilation.ts';
 export { compileGraphs } from './compile-graphs.ts';
 export type { CompiledGraph } from './compile-graphs.ts';
 export { compile } from './compile.ts';
