@@ -98,6 +98,8 @@ export interface MemoryHabits {
    * order, and a row that one pass reads is one sequence (see strategy/row-streams.ts).
    */
   readonly asksInOrder: boolean;
+  /** How many bytes at most a pass over memory that does little with them loads at once (see strategy/half-loads.ts). */
+  readonly mostLoaded: number;
   /** Smaller results than `streamingBytes` go past the caches too: how large ones, where the kernel moves so many bytes. */
   readonly pastBeside: { readonly bytes: number; readonly moved: number };
   /** Of how many bytes stores past the caches are at least, where that is less than a register. */
@@ -140,6 +142,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     nextRows: 2,
     memory: { into: 'second', least: 2, bytes: 8192 },
     asksInOrder: true,
+    mostLoaded: 32,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
     leastPast: 32,
   },
@@ -149,6 +152,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     nextRows: Infinity,
     memory: nearRows,
     asksInOrder: false,
+    mostLoaded: Infinity,
     pastBeside: { bytes: Infinity, moved: Infinity },
     leastPast: Infinity,
   },

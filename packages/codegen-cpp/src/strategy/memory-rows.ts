@@ -23,7 +23,7 @@ export interface RowLimits {
   readonly mostRow: number;
 }
 
-interface RowOf extends RowLimits {
+export interface RowOf extends RowLimits {
   readonly axis: Axis;
 }
 

@@ -18,6 +18,7 @@ import {
   writeResult,
 } from './nest.ts';
 import type { Ahead, Carrying, Frame, Nest, Range, Streams, Vector } from './nest.ts';
+import { withHalfLoads } from './half-loads.ts';
 import { writeAhead } from './row-ahead.ts';
 import { streamsOf } from './row-streams.ts';
 import { lastOf, scanLanes } from './scan-lanes.ts';
@@ -58,7 +59,8 @@ export interface Carried {
 }
 
 /** Runs a site once for each of `frames`, which differ in their lanes: columns that share the loops over rows. */
-export function writeSite(nest: Nest, site: Site, frames: readonly Frame[]): void {
+export function writeSite(nest: Nest, given: Site, frames: readonly Frame[]): void {
+  const site = withHalfLoads(nest, given);
   const streams = streamsOf(nest, site);
   const accumulators = streams?.streams ?? accumulatorsOf(site);
   const carried = site.nodes

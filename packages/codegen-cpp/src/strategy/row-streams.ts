@@ -9,14 +9,15 @@
 // Zen 4 sums over rows of 16 KB, 64 MB in all, take 20 to 40 % less than in two streams, over rows of 32 KB, 256 MB in all, 8 to 23.
 import { difference, hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { equal, int } from '@tsinductor/ir';
-import type { Axis } from '@tsinductor/ir';
+import type { LoopNode } from '@tsinductor/ir';
 import { habitsOf, streams as limits } from '../target.ts';
 import { isRowOf, loadsOf } from './memory-rows.ts';
+import type { RowOf } from './memory-rows.ts';
 import { wholeRange } from './nest.ts';
 import type { Ahead, Nest, Streams } from './nest.ts';
 import type { Site } from './reduce.ts';
 
-export function streamsOf(nest: Nest, { nodes, over, lane, part, ahead = [] }: Site): Streams | undefined {
+export function streamsOf(nest: Nest, { nodes, over, lane, part, ahead }: Site): Streams | undefined {
   const axis = over[0]?.axis;
   if (axis === undefined || over.length > 1 || lane === undefined || habitsOf(nest.target).asksInOrder)
     return undefined;
@@ -24,25 +25,25 @@ export function streamsOf(nest: Nest, { nodes, over, lane, part, ahead = [] }: S
   const length = staticValue(difference(to, from));
   if (length === undefined || length % (limits.count * lane.lanes) !== 0) return undefined;
   const row = { ...axis, extent: int(length) };
-  const isPass = nodes.every(({ kind }) => kind === 'reduce');
-  if (!isPass || !readsOneRow(nest, { loads: nodes.flatMap(loadsOf), ahead }, row)) return undefined;
+  if (!isPassOver(nest, { nodes, ahead }, { axis: row, ...limits })) return undefined;
   return { axis, from, part: length / limits.count, lanes: lane.lanes, streams: limits.count };
 }
 
 interface Pass {
-  readonly loads: readonly Ahead[];
+  readonly nodes: readonly LoopNode[];
   /** What it asks for itself. */
-  readonly ahead: readonly Ahead[];
+  readonly ahead?: readonly Ahead[] | undefined;
 }
 
-/** Whether all loads are of one row of memory, which no other pass reads: such a pass asks for the row before this one. */
-function readsOneRow(nest: Nest, { loads, ahead }: Pass, axis: Axis): boolean {
-  const [first, ...others] = loads;
+/** Whether reductions alone read one row of memory, which no other pass reads: such a pass asks for the row before this one. */
+export function isPassOver(nest: Nest, { nodes, ahead }: Pass, row: RowOf): boolean {
+  const [first, ...others] = nodes.flatMap(loadsOf);
   if (first === undefined || others.some((other) => !isSame(first, other))) return false;
   const { buffer, position } = first;
-  if (hasIndirect(position) || strideAlong(position, axis.name) !== 1) return false;
+  if (nodes.some(({ kind }) => kind !== 'reduce') || hasIndirect(position)) return false;
+  if (strideAlong(position, row.axis.name) !== 1) return false;
   const asked = [...nest.ahead.values()].filter((one) => one !== ahead).flat();
-  return !asked.some((one) => one.buffer === buffer) && isRowOf(nest, buffer, { axis, ...limits });
+  return !asked.some((one) => one.buffer === buffer) && isRowOf(nest, buffer, row);
 }
 
 const isSame = (left: Ahead, right: Ahead): boolean =>

@@ -1,0 +1,60 @@
+// Passes over memory that load half a register at a time: which do, and that they compute the same.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { evaluateIndex } from '@tsinductor/ir';
+import { cases, compileNative, differences, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops'; // prettier-ignore
+import type { Case } from '@tsinductor/testing/loops';
+import { generateCpp } from '../generate.ts';
+import type { CpuTarget } from '../target.ts';
+
+const ring = hasCompiler() ? describe : describe.skip;
+if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+
+const zen: CpuTarget = { isa: 'avx512', threads: 2, family: 'zen' };
+const loadsOf = ({ schedule }: Case, on: CpuTarget): readonly string[] => {
+  const text = generateCpp(schedule, on).units.map(({ source }) => source).join('\n'); // prettier-ignore
+  return [...new Set([...text.matchAll(/= load_(f32x\d+)\(/g)].map(([, type = '']) => type))];
+};
+
+describe('passes over memory on a Zen', () => {
+  const rows = cases.summed('rows', [2100, 1024]);
+
+  test.each([
+    ['sums of rows', rows],
+    ['a sum of all', cases.summed('nothing', [2100, 1024])],
+  ])('load 32 bytes at a time: %s', (_, one) => {
+    expect(loadsOf(one, zen)).toEqual(['f32x8']);
+    expect(loadsOf(one, { ...zen, family: 'other' })).toEqual(['f32x16']);
+  });
+
+  test.each([
+    ['what a cache holds', cases.summed('rows', [1000, 1024])],
+    ['short rows', cases.summed('rows', [40000, 128])],
+    ['rows that are read again', cases.softmax('rows', [2100, 1024])],
+    ['columns', cases.summed('columns', [2100, 1024])],
+  ])('load whole registers of %s', (_, one) => {
+    expect(loadsOf(one, zen)).toContain('f32x16');
+  });
+});
+
+ring('in compiled code', () => {
+  const odd = [cases.summed('rows', [2063, 1041]), cases.summed('nothing', [2063, 1041]), cases.positions(2063, 1041)];
+  test.each(odd.map((one) => [one.name, { ...one, tolerance: Math.max(one.tolerance, 1e-4) }] as const))(
+    '%s is what the interpreter computes',
+    (_, one) => {
+      const [inputs, { program }] = [inputsOf(one), one.schedule];
+      const wanted = expected(one, inputs);
+      const { units, entry, workspaceBytes } = generateCpp(one.schedule, zen);
+      const compiled = compileNative(units);
+      const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, evaluateIndex(workspaceBytes, {}));
+      expect(compiled.call(entry, { buffers, sizes: [], threads: 2, repeats: 0 }).status).toBe(0);
+      compiled.dispose();
+      const actual = wanted.map((array, output) => {
+        const copy = array.slice();
+        new Uint8Array(copy.buffer).set(at(buffers, program.inputs.length + output));
+        return copy;
+      });
+      expect(differences(one, actual, wanted)).toEqual([]);
+    },
+  );
+});

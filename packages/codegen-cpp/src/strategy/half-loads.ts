@@ -1,0 +1,32 @@
+// Passes over memory in loads of less than a register. In: the site of a reduction. Out: the same with fewer lanes, where it reads one
+// row of memory, does little with it, and the processor has more lines on their way if each is loaded in two halves (`mostLoaded`).
+//
+// (Measured on a Zen 4, 64 MB, by hand and side by side: sums take 6 to 15 % less in 32 bytes at a time than in 64; sums of rows of
+// 4 KB 8 to 10. Of what a third-level cache has they take 2 to 4 % more so.)
+import { dtypeInfo } from '@tsinductor/base';
+import { habitsOf, asking } from '../target.ts';
+import { operationsOf } from './lane-choice.ts';
+import { loadsOf } from './memory-rows.ts';
+import type { Nest } from './nest.ts';
+import type { Site } from './reduce.ts';
+import { isPassOver } from './row-streams.ts';
+
+/** About how many operations a point takes at most where memory is what is waited for. */
+const fewOperations = 8;
+
+/** Rows of fewer bytes are left alone. */
+const leastRow = 1024;
+
+export function withHalfLoads(nest: Nest, site: Site): Site {
+  const { nodes, over, lane, part, ahead } = site;
+  const axis = part?.axis ?? over[0]?.axis;
+  const { mostLoaded } = habitsOf(nest.target);
+  if (axis === undefined || lane === undefined || over.length > 1 || mostLoaded === Infinity) return site;
+  const row = { axis, bufferBytes: asking.leastBytes, leastRow, mostRow: Infinity };
+  if (!isPassOver(nest, { nodes, ahead }, row)) return site;
+  if (nodes.reduce((sum, node) => sum + operationsOf(node), 0) > fewOperations) return site;
+  const bytes = Math.max(
+    ...nodes.flatMap(loadsOf).map(({ buffer }) => dtypeInfo[nest.memory.decl(buffer).dtype].bytes),
+  );
+  return { ...site, lane: { ...lane, lanes: Math.min(lane.lanes, mostLoaded / bytes) } };
+}
