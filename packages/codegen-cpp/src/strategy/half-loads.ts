@@ -1,8 +1,8 @@
 // Passes over memory in loads of less than a register. In: the site of a reduction. Out: the same with fewer lanes, where it reads one
 // row of memory, does little with it, and the processor has more lines on their way if each is loaded in two halves (`mostLoaded`).
 //
-// (Measured on a Zen 4, 64 MB, by hand and side by side: sums take 6 to 15 % less in 32 bytes at a time than in 64; sums of rows of
-// 4 KB 8 to 10. Of what a third-level cache has they take 2 to 4 % more so.)
+// (Measured on a Zen 4, 64 MB, by hand and side by side: a sum of all takes 4 to 15 % less in 32 bytes at a time than in 64, sums of
+// rows of 4 KB 6 to 10. Of 4 MB, which a third-level cache has, they take 3 to 4 % more so.)
 import { dtypeInfo } from '@tsinductor/base';
 import { habitsOf, asking } from '../target.ts';
 import { operationsOf } from './lane-choice.ts';
