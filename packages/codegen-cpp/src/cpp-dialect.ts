@@ -157,9 +157,11 @@ function floatText(dtype: DType, value: number): string {
 function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): Expression {
   const { c: spelling, arity } = pointwise[op];
   const own = at(operands, 0);
-  const doubled = op === 'mul' && isInRegister(type, prelude.isa) ? doubledOf(type, args) : undefined;
-  if (doubled !== undefined) return call(prelude.of(special.twiceFunction, type), [doubled.text]);
-  if (spelling?.kind === 'infix') return infix({ operator: spelling.operator, type, own, args });
+  if (spelling?.kind === 'infix') {
+    const doubled = spelling.operator === '*' && isInRegister(type, prelude.isa) ? doubledOf(type, args) : undefined;
+    if (doubled !== undefined) return call(prelude.of(special.twiceFunction, type), [doubled.text]);
+    return infix({ operator: spelling.operator, type, own, args });
+  }
   if (spelling?.kind === 'prefix') return prefix(spelling.operator, { type, arg: at(args, 0) });
   if (spelling?.name === 'where_') return choose(type, args);
   const name = spelling?.name as Exclude<PreludeName, 'where_'>;
@@ -175,8 +177,8 @@ const isInRegister = ({ dtype, lanes }: ValueType, isa: Isa): boolean =>
 
 /** The x of x * 2 or 2 * x. */
 function doubledOf(type: ValueType, [x, y]: readonly Expression[]): Expression | undefined {
-  const two = call(special.splatFunction(type), [scalarLiteral(type.dtype, 2)]).text;
-  return y?.text === two ? x : x?.text === two ? y : undefined;
+  const isTwo = (arg: Expression): boolean => isSplat(arg) && unsplat(arg, type).text === scalarLiteral(type.dtype, 2);
+  return y !== undefined && isTwo(y) ? x : x !== undefined && isTwo(x) ? y : undefined;
 }
 
 interface Infix {

@@ -25,9 +25,9 @@ export function splatFunction(type: ValueType): Definition {
 }
 
 /**
- * Twice a vector of floats, as a product: GCC writes sums for products by 2, of which programs that are bound by arithmetic have
- * more than products as it is. The empty `asm` keeps it from knowing. (Measured on a Zen 4, which adds and multiplies side by side:
- * eight steps of a Mandelbrot set take 5 to 8 % less.)
+ * Twice a vector of floats, as a product: GCC writes a sum for a product by 2, and a processor that adds and multiplies side by side
+ * may have enough to add. The empty `asm` keeps GCC from knowing. (Measured on a Zen 4: eight steps of a Mandelbrot set, of more
+ * sums than products, take 5 to 8 % less. Programs of more products than sums were not measured.)
  */
 export function twiceFunction(type: ValueType): Definition {
   const [name, vector] = [`twice_${typeName(type)}`, typeName(type)];

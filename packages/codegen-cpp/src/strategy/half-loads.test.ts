@@ -25,6 +25,12 @@ describe('passes over memory on a Zen', () => {
   ])('load 32 bytes at a time: %s', (_, one) => {
     expect(loadsOf(one, zen)).toEqual(['f32x8']);
     expect(loadsOf(one, { ...zen, family: 'other' })).toEqual(['f32x16']);
+    const notes = (on: CpuTarget): string =>
+      generateCpp(one.schedule, on)
+        .kernels.flatMap((it) => it.notes)
+        .join('; ');
+    expect(notes(zen)).toMatch(/memory along \w+ in 8 lanes/);
+    expect(notes({ ...zen, family: 'other' })).not.toContain('memory along');
   });
 
   test.each([

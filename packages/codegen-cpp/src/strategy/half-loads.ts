@@ -28,5 +28,9 @@ export function withHalfLoads(nest: Nest, site: Site): Site {
   const bytes = Math.max(
     ...nodes.flatMap(loadsOf).map(({ buffer }) => dtypeInfo[nest.memory.decl(buffer).dtype].bytes),
   );
-  return { ...site, lane: { ...lane, lanes: Math.min(lane.lanes, mostLoaded / bytes) } };
+  const lanes = mostLoaded / bytes;
+  if (lane.lanes <= lanes) return site;
+  const note = `memory along ${axis.name} in ${String(lanes)} lanes`;
+  if (!nest.notes.includes(note)) nest.notes.push(note);
+  return { ...site, lane: { ...lane, lanes } };
 }
