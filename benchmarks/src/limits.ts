@@ -8,7 +8,7 @@ import type { FunctionName, Work } from './workload.ts';
 
 /** One measurement of everything that bounds a workload. Each number is the best over thread counts. */
 export interface LimitSample {
-  /** GB/s with ordinary stores, with non-temporal ones, and with lines that are asked for some time before they are written. */
+  /** GB/s with ordinary stores, with non-temporal ones, and with lines that are asked for some time before they are read or written. */
   readonly ordinary: number;
   readonly streaming: number;
   readonly asked: number;

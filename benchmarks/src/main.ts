@@ -17,7 +17,9 @@ import type { AnyWorkload } from './prepare.ts';
 import { contenderTable, notes, reportOf, standingTable } from './report.ts';
 import { measureWorkload } from './rounds.ts';
 import type { Outcome, Session } from './rounds.ts';
-import { suites } from './suites.ts';
+import { cachesOf, describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
+import type { ArraySizes } from './array-sizes.ts';
+import { suites, suitesOf } from './suites.ts';
 
 interface Options {
   readonly suite: string | undefined;
@@ -29,6 +31,7 @@ interface Options {
   readonly budget: number;
   readonly patience: number;
   readonly threads: number;
+  readonly memory: number | undefined;
   readonly device: string;
 }
 
@@ -54,6 +57,11 @@ function readOptions(): Options {
       describe: 'milliseconds to wait for an idle machine before each measurement; 0 measures at once',
     })
     .option('threads', { type: 'number', default: availableParallelism(), describe: 'threads for everybody' })
+    .option('memory', {
+      type: 'number',
+      choices: [64, 256],
+      describe: 'MiB of the arrays of rows in memory; by default what lies outside of the caches, as measured',
+    })
     .option('device', {
       type: 'string',
       default: 'cpu',
@@ -70,14 +78,15 @@ const words = (text: string): readonly string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== '');
 
-async function pickWorkloads(options: Options): Promise<readonly AnyWorkload[]> {
+async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<readonly AnyWorkload[]> {
   const known = Object.keys(suites);
   const named = options.suite === undefined ? known : words(options.suite);
   const unknown = named.find((name) => !known.includes(name));
   if (unknown !== undefined) throw unknownSuite(unknown, known);
+  const ofSizes = suitesOf(sizes);
   const candidates: readonly AnyWorkload[] =
     options.workload === undefined
-      ? named.flatMap((name) => suites[name] ?? [])
+      ? named.flatMap((name) => ofSizes[name] ?? [])
       : await readFileWorkloads(resolve(options.workload));
   if (options.filter === undefined) return candidates;
   const pattern = patternOf(options.filter);
@@ -131,8 +140,16 @@ function progressLine(count: number): { show: (index: number, text: string) => v
   };
 }
 
-async function measureAll(options: Options): Promise<readonly Outcome[]> {
-  const workloads = await pickWorkloads(options);
+/** The sizes of the main arrays of programs bound by memory, which are measured where the run has such programs. */
+async function chooseSizes(options: Options, probe: LimitProbe | undefined): Promise<ArraySizes> {
+  const { memory, suite, workload, device, threads } = options;
+  const isIn = workload === undefined && (suite === undefined || words(suite).includes('memory-bound'));
+  if (!isIn || device !== 'cpu') return standardSizes;
+  const sizes = await sizesFor(cachesOf(), threads, probe === undefined ? undefined : readingRate(probe));
+  return memory === undefined ? sizes : { ...sizes, memory: memory * mebibyte };
+}
+
+async function measureAll(options: Options): Promise<{ sizes: ArraySizes; outcomes: readonly Outcome[] }> {
   const contenders = pickContenders(options);
   const known = new Map<string, string | undefined>();
   const pythonWith = (module: string): string | undefined => {
@@ -141,8 +158,10 @@ async function measureAll(options: Options): Promise<readonly Outcome[]> {
   };
   const device = deviceOf(options);
   const place: Place = { root, device, machine: describeMachine(options.threads), pythonWith };
-  const progress = progressLine(workloads.length);
   using probe = openProbe(place);
+  const sizes = await chooseSizes(options, probe);
+  const workloads = await pickWorkloads(options, sizes);
+  const progress = progressLine(workloads.length);
   const session: Session = {
     place,
     contenders,
@@ -157,7 +176,7 @@ async function measureAll(options: Options): Promise<readonly Outcome[]> {
     outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
   }
   progress.clear();
-  return outcomes;
+  return { sizes, outcomes };
 }
 
 function deviceLine(): string {
@@ -195,17 +214,18 @@ async function main(): Promise<void> {
     process.exitCode = noDevice;
     return;
   }
-  const outcomes = await measureAll(options);
+  const { sizes, outcomes } = await measureAll(options);
   const machine = describeMachine(options.threads);
   if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
+  if (outcomes.some(({ workload }) => workload.suite === 'memory-bound')) console.log(describeSizes(sizes));
   console.log(standingTable(outcomes));
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > 1) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
   if (options.json !== undefined) {
     mkdirSync(dirname(resolve(options.json)), { recursive: true });
-    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, outcomes), undefined, 1)}\n`);
+    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, sizes, outcomes), undefined, 1)}\n`);
   }
 }
 

@@ -1,6 +1,7 @@
 // The results as tables for people and as JSON for programs.
 import Table from 'cli-table3';
 import pc from 'picocolors';
+import type { ArraySizes } from './array-sizes.ts';
 import { ours } from './contenders.ts';
 import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
@@ -12,6 +13,8 @@ import { digits, duration, median } from './statistics.ts';
 /** What `--json` writes. */
 export interface Report {
   readonly machine: Machine;
+  /** Bytes of the main arrays of programs bound by memory. */
+  readonly arrays: ArraySizes;
   readonly limits: readonly LimitEntry[];
   readonly rows: readonly Row[];
   readonly absent: readonly AbsentEntry[];
@@ -27,9 +30,10 @@ export interface AbsentEntry {
   readonly reason: string;
 }
 
-export function reportOf(machine: Machine, outcomes: readonly Outcome[]): Report {
+export function reportOf(machine: Machine, arrays: ArraySizes, outcomes: readonly Outcome[]): Report {
   return {
     machine,
+    arrays,
     limits: outcomes.flatMap(({ workload: { suite, name: workload }, limit }) =>
       limit === undefined ? [] : [{ suite, workload, ...limit }],
     ),

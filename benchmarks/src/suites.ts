@@ -1,4 +1,6 @@
 // All suites by name, in the order in which they run.
+import { standardSizes } from './array-sizes.ts';
+import type { ArraySizes } from './array-sizes.ts';
 import type { Workload } from './workload.ts';
 import { callWorkloads } from './suites/call.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
@@ -8,12 +10,14 @@ import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
 import { trainWorkloads } from './suites/train.ts';
 
-export const suites: Readonly<Record<string, readonly Workload[]>> = {
+export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Workload[]>> => ({
   pointwise: pointwiseWorkloads,
-  'memory-bound': memoryBoundWorkloads,
+  'memory-bound': memoryBoundWorkloads(sizes),
   padding: paddingWorkloads,
   kernels: kernelWorkloads,
   gemm: gemmWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
-};
+});
+
+export const suites: Readonly<Record<string, readonly Workload[]>> = suitesOf(standardSizes);

@@ -1,5 +1,6 @@
 // Programs bound by memory, each at three sizes: arrays that fit into the second-level cache, into the last one, and into
 // neither. Every row states the least it must read and write, and the exact value of any element.
+import type { ArraySizes } from '../array-sizes.ts';
 import { reader, uniform } from '../workload.ts';
 import type { Workload } from '../workload.ts';
 import { chains } from './memory-bound-chains.ts';
@@ -162,34 +163,35 @@ const families: readonly ((n: number) => Row)[] = [
   dequantize,
 ];
 
-/** Elements of the main arrays: 256 KiB of f32, 4 MiB, 64 MiB. */
-const sizes: readonly (readonly [Place, number])[] = [
-  ['in cache', 1 << 16],
-  ['in L3', 1 << 20],
-  ['in memory', 1 << 24],
+/** Elements of the main arrays, of f32. */
+const elementsOf = ({ cache, lastLevel, memory }: ArraySizes): readonly (readonly [Place, number])[] => [
+  ['in cache', cache / 4],
+  ['in L3', lastLevel / 4],
+  ['in memory', memory / 4],
 ];
 
 // Measured on a Zen 4 from Node, as the difference to the native call alone, or to calls in a native loop; and from C++, for two
 // pieces that do nothing.
-const inCache = 'a call takes 0.3 to 0.9 us around its native code';
+const inCache = 'on a Zen 4 a call takes 0.3 to 0.9 us around its native code';
 const inL3 =
-  'a call takes 1.5 to 2.4 us around native code that fills the second-level caches: all that it needs comes from the third again';
+  'on a Zen 4 a call takes 1.5 to 2.4 us around native code that fills the second-level caches: all that it needs comes from the third again';
 const calls: Readonly<Partial<Record<Place, string>>> = { 'in cache': inCache, 'in L3': inL3 };
 const ofEveryCall = `${inCache}, which takes 0.15 to 0.5 us to share among two threads; what else it is, is not known`;
 
-export const memoryBoundWorkloads: readonly Workload[] = sizes.flatMap(([place, n]) =>
-  families.map((make): Workload => {
-    const { shortfalls, ...row } = make(n);
-    const name = `${row.name.replace(/ (\d+M?|\[[\d,]+\])$/, '')} ${place}`;
-    const shortfall = shortfalls?.[place] ?? (place === 'in cache' ? ofEveryCall : undefined);
-    const why = [row.handFused, calls[place]].filter((text) => text !== undefined);
-    return {
-      ...row,
-      suite,
-      place,
-      name,
-      ...(shortfall === undefined ? {} : { shortfall }),
-      ...(why.length === 0 ? {} : { handFused: why.join('; and ') }),
-    };
-  }),
-);
+export const memoryBoundWorkloads = (sizes: ArraySizes): readonly Workload[] =>
+  elementsOf(sizes).flatMap(([place, n]) =>
+    families.map((make): Workload => {
+      const { shortfalls, ...row } = make(n);
+      const name = `${row.name.replace(/ (\d+M?|\[[\d,]+\])$/, '')} ${place}`;
+      const shortfall = shortfalls?.[place] ?? (place === 'in cache' ? ofEveryCall : undefined);
+      const why = [row.handFused, calls[place]].filter((text) => text !== undefined);
+      return {
+        ...row,
+        suite,
+        place,
+        name,
+        ...(shortfall === undefined ? {} : { shortfall }),
+        ...(why.length === 0 ? {} : { handFused: why.join('; and ') }),
+      };
+    }),
+  );

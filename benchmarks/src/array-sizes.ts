@@ -1,0 +1,85 @@
+// How large the main arrays of programs bound by memory are, so that they lie where their rows say. A virtual machine shows the
+// whole cache of its host, of which it has a share: what reading costs tells more than what the system says.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LimitProbe } from './limits.ts';
+import { readText } from './machine.ts';
+import { median } from './statistics.ts';
+
+/** Bytes of a main array by the place where it is to lie: square matrices of f32, so powers of four. */
+export interface ArraySizes {
+  readonly cache: number;
+  readonly lastLevel: number;
+  readonly memory: number;
+}
+
+export const mebibyte: number = 1 << 20;
+export const standardSizes: ArraySizes = { cache: mebibyte / 4, lastLevel: 4 * mebibyte, memory: 64 * mebibyte };
+
+/** Larger ones would not fit beside those of every contender. */
+const largest = 256 * mebibyte;
+
+/** A cache of which the standard arrays leave nothing: at most half of one. */
+const outgrown = standardSizes.memory / 2;
+
+/** Bytes of the caches of one CPU, by level; 0 where the system does not say. */
+export interface Caches {
+  readonly second: number;
+  readonly last: number;
+}
+
+export function cachesOf(directory = '/sys/devices/system/cpu/cpu0/cache'): Caches {
+  const sizes = entriesOf(directory).map((entry) => {
+    const read = (name: string): string => readText(join(directory, entry, name)).trim();
+    const [, size = '0', unit = ''] = /^(\d+)([KMG]?)$/.exec(read('size')) ?? [];
+    const bytes = Number(size) * ({ K: 1024, M: mebibyte, G: 1024 * mebibyte }[unit] ?? 1);
+    return { level: Number(read('level')), bytes: read('type') === 'Instruction' ? 0 : bytes };
+  });
+  const at = (some: (level: number) => boolean): number =>
+    Math.max(0, ...sizes.filter(({ level }) => some(level)).map(({ bytes }) => bytes));
+  return { second: at((level) => level === 2), last: at((level) => level > 2) };
+}
+
+function entriesOf(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).filter((name) => name.startsWith('index'));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Sizes for this machine. Arrays in the last-level cache hold at least twice what the second-level caches of all threads do, where
+ * one of them is no more than what counts as memory. Where the last-level cache may hold arrays of 64 MiB, those in memory are as
+ * small as those that are read no faster than the largest.
+ *
+ * @param rateOf bytes per time at which an array of so many bytes is read over and over; where it cannot be measured, nothing.
+ */
+export async function sizesFor(
+  { second, last }: Caches,
+  threads: number,
+  rateOf?: (bytes: number) => Promise<number>,
+): Promise<ArraySizes> {
+  const lastLevel =
+    2 * second * threads > standardSizes.lastLevel ? 4 * standardSizes.lastLevel : standardSizes.lastLevel;
+  if (last <= outgrown || rateOf === undefined) return { ...standardSizes, lastLevel };
+  const far = await rateOf(largest);
+  const near = await rateOf(standardSizes.memory);
+  const memory = near > 1.15 * far ? largest : standardSizes.memory;
+  return { ...standardSizes, lastLevel, memory };
+}
+
+/** The rate at which all threads read an array, once caches have what they keep of it. */
+export const readingRate =
+  (probe: LimitProbe) =>
+  async (streamBytes: number): Promise<number> => {
+    const rates: number[] = [];
+    for (let turn = 0; turn < 15; turn += 1) {
+      const { ordinary } = await probe.measure({ reads: 1, writes: 0, streamBytes });
+      rates.push(ordinary);
+    }
+    return median(rates);
+  };
+
+export const describeSizes = ({ cache, lastLevel, memory }: ArraySizes): string =>
+  `arrays of ${String(cache / 1024)} KiB in cache, ${String(lastLevel / mebibyte)} MiB in L3, ${String(memory / mebibyte)} MiB in memory`;

@@ -1,0 +1,92 @@
+// Where the arrays of the benchmark's programs lie: sizes from what the system says of its caches, and from what reading costs.
+import { describe, expect, test } from '@jest/globals';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cachesOf, describeSizes, sizesFor, standardSizes } from '../benchmarks/src/array-sizes.ts';
+import type { ArraySizes } from '../benchmarks/src/array-sizes.ts';
+import { suitesOf } from '../benchmarks/src/suites.ts';
+
+const mebibyte = 1 << 20;
+const never = (): Promise<number> => Promise.reject(new Error('nothing is to be measured'));
+
+describe('sizes', () => {
+  test('are the standard ones where no cache may hold what counts as memory, without a measurement', async () => {
+    const sizes = await sizesFor({ second: mebibyte, last: 32 * mebibyte }, 2, never);
+    expect(sizes).toEqual(standardSizes);
+    expect(await sizesFor({ second: 0, last: 0 }, 64, never)).toEqual(standardSizes);
+  });
+
+  test('in the last-level cache are more than the second-level caches of all threads hold', async () => {
+    const sizes = await sizesFor({ second: 2 * mebibyte, last: 32 * mebibyte }, 2, never);
+    expect(sizes.lastLevel).toBe(16 * mebibyte);
+  });
+
+  test.each([
+    [60, 31, 256],
+    [33, 31, 64],
+  ])('in memory, of which %i read and %i of the largest, are %i MiB', async (near, far, size) => {
+    const asked: number[] = [];
+    const rateOf = (bytes: number): Promise<number> => {
+      asked.push(bytes / mebibyte);
+      return Promise.resolve(bytes === 64 * mebibyte ? near : far);
+    };
+    const { memory } = await sizesFor({ second: mebibyte, last: 480 * mebibyte }, 2, rateOf);
+    expect(memory).toBe(size * mebibyte);
+    expect(asked.sort((left, right) => left - right)).toEqual([64, 256]);
+    expect((await sizesFor({ second: mebibyte, last: 480 * mebibyte }, 2)).memory).toBe(64 * mebibyte);
+  });
+
+  test('are told', () => {
+    expect(describeSizes(standardSizes)).toBe('arrays of 256 KiB in cache, 4 MiB in L3, 64 MiB in memory');
+  });
+
+  test.each([standardSizes, { cache: mebibyte / 4, lastLevel: 16 * mebibyte, memory: 256 * mebibyte }])(
+    'are those of the main arrays, which stay square: %j',
+    (sizes: ArraySizes) => {
+      const places = { 'in cache': sizes.cache, 'in L3': sizes.lastLevel, 'in memory': sizes.memory };
+      for (const [place, bytes] of Object.entries(places)) {
+        const transposed = suitesOf(sizes)['memory-bound']?.find(({ name }) => name === `transpose ${place}`);
+        expect(transposed?.outputs).toEqual([bytes / 4]);
+        expect(Number.isInteger(transposed?.params['rows'])).toBe(true);
+      }
+    },
+  );
+});
+
+describe('caches', () => {
+  const describeCaches = (entries: readonly (readonly [level: number, type: string, size: string])[]): string => {
+    const directory = mkdtempSync(join(tmpdir(), 'tsinductor-caches-'));
+    for (const [index, [level, type, size]] of entries.entries()) {
+      const entry = join(directory, `index${String(index)}`);
+      mkdirSync(entry);
+      for (const [name, text] of Object.entries({ level: String(level), type, size }))
+        writeFileSync(join(entry, name), `${text}\n`);
+    }
+    return directory;
+  };
+
+  test('are read in the units that the system writes, data and not instructions', () => {
+    const directory = describeCaches([
+      [1, 'Data', '48K'],
+      [2, 'Instruction', '8M'],
+      [2, 'Unified', '2048K'],
+      [3, 'Unified', '480M'],
+    ]);
+    try {
+      expect(cachesOf(directory)).toEqual({ second: 2 * mebibyte, last: 480 * mebibyte });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  test('are none where the system does not say, or says nonsense', () => {
+    expect(cachesOf(join(tmpdir(), 'there-is-no-such-directory'))).toEqual({ second: 0, last: 0 });
+    const directory = describeCaches([[3, 'Unified', 'much']]);
+    try {
+      expect(cachesOf(directory)).toEqual({ second: 0, last: 0 });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
