@@ -17,15 +17,15 @@ import { kernelFrame } from './kernel-frame.ts';
 import { fetchExpression } from './prelude/fetch-functions.ts';
 import { reservedWords } from './reserved-words.ts';
 import { isSpread } from './target.ts';
-import type { Isa } from './target.ts';
+import type { CpuTarget, Isa } from './target.ts';
 
 const call = (definition: Definition, args: readonly string[]): Expression =>
   primary(`${definition.name}(${args.join(', ')})`, [definition]);
 
 const named = (definition: Definition): Expression => primary(definition.name, [definition]);
 
-export function cppDialect(isa: Isa): Dialect {
-  const prelude = new Prelude(isa);
+export function cppDialect(target: Pick<CpuTarget, 'isa' | 'family'>): Dialect {
+  const prelude = new Prelude(target);
   return dialectOf(prelude);
 }
 
@@ -272,7 +272,11 @@ function partialLoad(
     case 'strided':
       return prelude.of(memory.loadStridedFunction, type, masked);
     case 'gather':
-      return memory.gatherFunction(type, access.offsets ?? type, { masked, isa: prelude.isa });
+      return memory.gatherFunction(type, access.offsets ?? type, {
+        masked,
+        isa: prelude.isa,
+        gathers: prelude.gathers,
+      });
   }
 }
 

@@ -6,7 +6,7 @@ import { hexadecimal } from '@tsinductor/codegen';
 import { printIndex } from '@tsinductor/ir';
 import { scalarLiteral } from './cpp-dialect.ts';
 import { cases } from '@tsinductor/testing/loops';
-import type { CpuTarget } from './target.ts';
+import type { CpuTarget, Family, Isa } from './target.ts';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = (one: cases.Case, on: CpuTarget = target): string =>
@@ -132,14 +132,34 @@ describe('generated C++', () => {
 
   test('writes halves of lines past the caches on processors that keep them together, and nowhere else', () => {
     const large = cases.converted(16 * 1024 * 1024, 'bf16');
-    const on = (family: 'zen' | 'other'): string => textOf(large, { isa: 'avx512', threads: 16, family });
+    const on = (family: Family): string => textOf(large, { isa: 'avx512', threads: 16, family });
     expect(on('zen')).toContain('stream_bf16x16(out_out');
+    expect(on('rapids')).toContain('stream_bf16x16(out_out');
     expect(on('other')).not.toContain('stream_');
     // In tiles the other half comes many rows later.
     const turned = cases.permuted(4096, 8192, { dtype: 'bf16' });
     expect(textOf(turned, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
     const bytes = cases.converted(64 * 1024 * 1024, 'i8');
     expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
+  });
+
+  test('asks for what it reads and writes past the caches where processors want both', () => {
+    const large = cases.converted(16 * 1024 * 1024, 'f32');
+    const on = (family: Family): readonly boolean[] => {
+      const text = textOf(large, { isa: 'avx512', threads: 2, family });
+      return ['__builtin_prefetch(in0', 'stream_', '__builtin_prefetch(out'].map((part) => text.includes(part));
+    };
+    expect(on('zen')).toEqual([false, true, false]);
+    expect(on('rapids')).toEqual([true, true, false]);
+    expect(on('other')).toEqual([true, false, true]);
+  });
+
+  test('takes lanes at offsets by the gather instruction where that is fast, as wide as registers are', () => {
+    const rows = cases.chosen('elements', [64, 256, 256]);
+    const on = (family: Family, isa: Isa = 'avx512'): string => textOf(rows, { isa, threads: 2, family });
+    expect(on('rapids')).toContain('vgatherqps (%2,%3,4)');
+    expect(on('zen')).not.toContain('vgather');
+    expect(on('rapids', 'avx2')).not.toContain('vgather');
   });
 
   test('has positions in vectors of 32 bits where ranges show that they fit, or whoever calls it asks whether they do', () => {

@@ -104,7 +104,7 @@ class Generator {
 
   constructor(target: CpuTarget, naming: Naming) {
     this.#target = target;
-    this.#dialect = cppDialect(target.isa);
+    this.#dialect = cppDialect(target);
     this.#naming = naming;
   }
 

@@ -69,8 +69,11 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
 }
 
 /** The processors whose ways with memory the code is made for. */
-export const familyOf = ({ isaReport }: Pick<NativeMachine, 'isaReport'>): Family =>
-  isaReport.vendor === 'AuthenticAMD' ? 'zen' : 'other';
+export function familyOf({ isaReport: { vendor, features } }: Pick<NativeMachine, 'isaReport'>): Family {
+  if (vendor === 'AuthenticAMD') return 'zen';
+  // Sapphire Rapids and what came after it.
+  return vendor === 'GenuineIntel' && features.includes('avx512_fp16') ? 'rapids' : 'other';
+}
 
 /** The flags that the settings add to those of generated code. */
 export const compilerFlags = ({ cpp }: Config): readonly string[] => [

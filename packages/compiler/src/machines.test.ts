@@ -66,10 +66,11 @@ whereCompiled('the bridge', () => {
 });
 
 test.each([
-  ['AuthenticAMD', 'zen'],
-  ['GenuineIntel', 'other'],
-  ['', 'other'],
-] as const)('the family of a processor made by "%s" is %s', (vendor, family) => {
-  const isaReport = { isa: 'avx512', cpu: '', vendor, probed: [] } as const;
+  ['AuthenticAMD', ['avx512_fp16'], 'zen'],
+  ['GenuineIntel', [], 'other'],
+  ['GenuineIntel', ['avx512f', 'avx512_fp16'], 'rapids'],
+  ['', [], 'other'],
+] as const)('the family of a processor made by "%s" with %j is %s', (vendor, features, family) => {
+  const isaReport = { isa: 'avx512', cpu: '', vendor, features, probed: [] } as const;
   expect(familyOf({ isaReport })).toBe(family);
 });

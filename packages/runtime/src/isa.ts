@@ -29,6 +29,8 @@ export interface IsaReport {
   readonly cpu: string;
   /** Who made the CPU, as it says itself, such as `AuthenticAMD`; empty where it does not. */
   readonly vendor: string;
+  /** What it can do, in the system's words, such as `avx512_fp16`. */
+  readonly features: readonly string[];
   readonly probed: readonly ProbedIsa[];
 }
 
@@ -86,13 +88,14 @@ const scalarProbe: Probe = {
 
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
-  const { cpu, vendor } = cpuFacts();
-  const key = stableHash({ format: 2, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
+  const facts = cpuFacts();
+  const { cpu } = facts;
+  const key = stableHash({ format: 3, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
   const place = { directory: options.directory, name: `isa-${key.slice(0, 16)}.json` };
   const known = readRecord(place, key, isIsaReport);
   if (known !== undefined) return known;
   const { isa, probed } = probeAll(toolchain, options.milliseconds ?? 30_000);
-  const report = { isa, cpu, vendor, probed };
+  const report = { isa, ...facts, probed };
   writeRecord(place, key, report);
   return report;
 }
@@ -102,21 +105,17 @@ export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaR
  * it lists. For who knows that the compiler and the system can do as much.
  */
 export function assertedIsa(): IsaReport {
-  const features = new Set(
-    /^(?:flags|Features)\s*:(.*)$/m
-      .exec(readText('/proc/cpuinfo') ?? '')?.[1]
-      ?.trim()
-      .split(/\s+/),
-  );
+  const facts = cpuFacts();
+  const features = new Set(facts.features);
   const best = (probes[process.arch] ?? []).find((probe) => probe.features.every((feature) => features.has(feature)));
-  return { isa: best?.isa ?? 'scalar', ...cpuFacts(), probed: [] };
+  return { isa: best?.isa ?? 'scalar', ...facts, probed: [] };
 }
 
 /** Scalar code, which needs no probe. */
 export const scalarIsa = (): IsaReport => ({ isa: 'scalar', ...cpuFacts(), probed: [] });
 
-/** Model and features of the CPU, as a digest, and who made it. */
-function cpuFacts(): Pick<IsaReport, 'cpu' | 'vendor'> {
+/** Model and features of the CPU, as a digest, who made it, and the features. */
+function cpuFacts(): Pick<IsaReport, 'cpu' | 'vendor' | 'features'> {
   const info = readText('/proc/cpuinfo') ?? '';
   // x86 says "flags" and "model name", ARM "Features" and "CPU part"; clock and bogomips change and stay out.
   const stable =
@@ -125,8 +124,11 @@ function cpuFacts(): Pick<IsaReport, 'cpu' | 'vendor'> {
   return {
     cpu: sha256([process.arch, cpus()[0]?.model ?? '', ...lines].join('\n')),
     vendor: /^vendor_id\s*:\s*(\S+)/m.exec(info)?.[1] ?? '',
+    features: wordsOf(/^(?:flags|Features)[ \t]*:(.*)$/m.exec(info)?.[1] ?? ''),
   };
 }
+
+const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
 function probeAll(toolchain: Toolchain, milliseconds: number): { isa: Isa; probed: ProbedIsa[] } {
   const probed: ProbedIsa[] = [];

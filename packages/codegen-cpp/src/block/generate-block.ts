@@ -39,7 +39,7 @@ export interface CppKernels {
 
 /** Many programs in one set of units, equal kernels once. */
 export function generateBlocks(programs: readonly BlockProgram[], target: BindTarget): CppKernels {
-  const dialect = cppDialect(target.isa);
+  const dialect = cppDialect(target);
   const printed = new Map<string, PrintedKernel>();
   const written: WrittenFunctions = new Map();
   const entries = new Map<string, EntryText>();
@@ -64,7 +64,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
 }
 
 function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel): { name: string; text: EntryText } {
-  const { reserved } = cppDialect('scalar');
+  const { reserved } = cppDialect({ isa: 'scalar' });
   const definitions: Definition[] = [elementDefinition('i64')];
   const buffers = program.params.filter(({ kind }) => kind === 'buffer');
   const args = kernel.buffers.map(({ dtype, role, storage }) => {

@@ -176,16 +176,18 @@ export function scatterFunction(type: ValueType, offsets: ValueType, masked: boo
   return { name, text, needs: [...base(type), typeDefinition(offsets), ...(masked ? [typeDefinition(mask)] : [])] };
 }
 
+interface Gather {
+  readonly masked: boolean;
+  readonly isa: Isa;
+  /** Whether the instruction is fast, of `MemoryHabits`. */
+  readonly gathers: boolean;
+}
+
 /**
- * Lanes at offsets, those of the mask where there is one. Without a mask every lane is a load of its own: the machine's gather is
- * no faster where it is fast (measured on a Cascade Lake: 1.9 ns an element against 1.0), and many times slower where its
- * microcode was mended against data sampling.
+ * Lanes at offsets, those of the mask where there is one. Without a mask every lane is a load of its own where the machine's gather
+ * is not fast.
  */
-export function gatherFunction(
-  type: ValueType,
-  offsets: ValueType,
-  { masked, isa }: { masked: boolean; isa: Isa },
-): Definition {
+export function gatherFunction(type: ValueType, offsets: ValueType, { masked, isa, gathers }: Gather): Definition {
   const name = `gather${masked ? '_masked' : ''}_${typeName(type)}_${offsets.dtype}`;
   const element = elementDefinition(type.dtype).name;
   const mask = boolOf(type);
@@ -193,11 +195,12 @@ export function gatherFunction(
   const parameters = `const ${element} *p, ${typeName(offsets)} at${extra}`;
   const needs = [...base(type), typeDefinition(offsets), ...(masked ? [typeDefinition(mask)] : [])];
   const signature = { returns: typeName(type), name, parameters };
-  const instruction = masked ? gatherInstruction(type, offsets, isa) : undefined;
+  const instruction = masked || gathers ? gatherInstruction(type, offsets, isa) : undefined;
   if (instruction !== undefined) {
+    const all = [`${typeName(type)} other = {};`, 'lanes_mask k = ~0ul;'];
+    const some = ['lanes_mask k;', '__asm__("vpmovd2m %1, %0" : "=Yk"(k) : "v"(mask));'];
     const body = [
-      'lanes_mask k;',
-      '__asm__("vpmovd2m %1, %0" : "=Yk"(k) : "v"(mask));',
+      ...(masked ? some : all),
       `__asm__("${instruction} (%2,%3,${String(dtypeInfo[type.dtype].bytes)}), %0%{%1%}" : "+&v"(other), "+&Yk"(k) : "r"(p), "v"(at) : "memory");`,
       'return other;',
     ];

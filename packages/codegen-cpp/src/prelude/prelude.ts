@@ -3,7 +3,8 @@
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { PreludeName } from '@tsinductor/ops';
-import type { Isa } from '../target.ts';
+import { habitsOf } from '../target.ts';
+import type { CpuTarget, Isa } from '../target.ts';
 import { opFunction } from './op-functions.ts';
 
 /** The functions that ops of the table are spelled by. */
@@ -17,12 +18,15 @@ type Maker<D extends readonly Detail[]> = (type: ValueType, ...details: D) => De
 
 export class Prelude {
   readonly isa: Isa;
+  /** Whether lanes at offsets are one instruction. */
+  readonly gathers: boolean;
   readonly #byMaker = new Map<unknown, Map<string, Definition>>();
   readonly #op = (type: ValueType, name: OpName, arity: number): Definition =>
     opFunction({ name, type, isa: this.isa }, arity);
 
-  constructor(isa: Isa) {
-    this.isa = isa;
+  constructor(target: Pick<CpuTarget, 'isa' | 'family'>) {
+    this.isa = target.isa;
+    this.gathers = habitsOf(target).gathers;
   }
 
   /** Whether there are stores past the caches. */

@@ -10,11 +10,12 @@ import type { Axis, Body, Index, LoopNode } from '@tsinductor/ir';
 import { ahead as limits, nearRows } from '../target.ts';
 import { pointBodies, varyingNodes } from './lane-choice.ts';
 import {
+  chosenHabits,
   furtherDown,
   isFilledBefore,
   isRowOf,
+  rowBytes,
   rowHabits,
-  rowsAhead,
   rowsOf,
   unconditionalLoads,
 } from './memory-rows.ts';
@@ -48,9 +49,10 @@ interface Gathered {
 }
 
 function chosenRow(nest: Nest, { body, load, axes }: Gathered): Ahead | undefined {
-  const points = rowsAhead(nest, load.buffer, axes.along);
+  const habits = chosenHabits(nest, load.buffer);
+  const points = rowsOf(habits, rowBytes(nest, load.buffer, axes.along));
   const later = chosenLater(nest, { body, position: load.position, points }, axes);
-  return later === undefined ? undefined : { ...load, later };
+  return later === undefined ? undefined : { ...load, later, into: habits.into };
 }
 
 interface Chosen {
@@ -91,7 +93,7 @@ function chosenElements(nest: Nest, { body, load, axes: { along, down, isFar = f
   });
   if (strideAlong(inOrder, along.name) !== 1 || !isNearly(elements, along.extent)) return undefined;
   // Elements are read in no order: a cache that is slower than the first would be waited for.
-  const bytes = (staticValue(along.extent) ?? Infinity) * nest.memory.bytesOf(buffer);
+  const bytes = rowBytes(nest, buffer, along);
   const further = furtherDown(inOrder, { down, rows: rowsOf(isFar ? rowHabits(nest, buffer) : nearRows, bytes) });
   return further === undefined
     ? undefined

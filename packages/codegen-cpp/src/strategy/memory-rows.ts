@@ -42,7 +42,10 @@ export const isFilledBefore = ({ memory }: Nest, buffer: BufferId): boolean =>
 
 /** How many rows along `axis` make up what a loop over rows asks for ahead. */
 export const rowsAhead = (nest: Nest, buffer: BufferId, axis: Axis): number =>
-  rowsOf(rowHabits(nest, buffer), (staticValue(axis.extent) ?? Infinity) * nest.memory.bytesOf(buffer));
+  rowsOf(rowHabits(nest, buffer), rowBytes(nest, buffer, axis));
+
+export const rowBytes = (nest: Nest, buffer: BufferId, axis: Axis): number =>
+  (staticValue(axis.extent) ?? Infinity) * nest.memory.bytesOf(buffer);
 
 /** The same of rows of so many bytes. */
 export const rowsOf = ({ least, bytes: all }: RowHabits, bytes: number): number =>
@@ -51,6 +54,10 @@ export const rowsOf = ({ least, bytes: all }: RowHabits, bytes: number): number 
 /** How rows of a buffer are asked for. */
 export const rowHabits = (nest: Nest, buffer: BufferId): RowHabits =>
   isBesideCaches(nest, buffer) ? habitsOf(nest.target).memory : nearRows;
+
+/** How those are that loaded values choose. */
+export const chosenHabits = (nest: Nest, buffer: BufferId): RowHabits =>
+  isBesideCaches(nest, buffer) ? habitsOf(nest.target).chosen : nearRows;
 
 /** Whether a buffer is so large that a last-level cache may not have it. */
 export function isBesideCaches({ memory }: Nest, buffer: BufferId): boolean {

@@ -114,7 +114,9 @@ function linesFurtherOn(nest: Nest, nodes: readonly LoopNode[], { axis, leastRow
   for (const { buffer, position } of nodes.flatMap(loadsOf)) {
     const isLine = !hasIndirect(position) && strideAlong(position, axis.name) === 1;
     if (asked.has(buffer) || !isLine || !isRowOf(nest, buffer, { axis, ...streams, leastRow })) continue;
-    asked.set(buffer, { buffer, position: add(position, int(bytes / nest.memory.bytesOf(buffer))) });
+    // Of wider elements as many as of f32: a loop comes to them as late.
+    const elements = bytes / Math.min(nest.memory.bytesOf(buffer), 4);
+    asked.set(buffer, { buffer, position: add(position, int(elements)) });
   }
   return [...asked.values()];
 }
