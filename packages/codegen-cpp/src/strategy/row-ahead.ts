@@ -160,9 +160,9 @@ function readingsOf(
     .map((asked) => ({ leaf, asked }));
 }
 
-/** Which row of a lone array is asked for: into the first cache the next one. */
+/** Which row of a lone array is asked for: the next one, or a later one of memory where rows are short. */
 const laterRow = (nest: Nest, buffer: BufferId, axis: Axis): number =>
-  rowHabits(nest, buffer).into === 'first' ? 1 : rowsAhead(nest, buffer, axis);
+  habitsOf(nest.target).asksLater && isBesideCaches(nest, buffer) ? rowsAhead(nest, buffer, axis) : 1;
 
 /** Asks for the vectors of `ahead` at a point; a partial vector is left to the loop that will read it. */
 export function writeAhead(nest: Nest, ahead: readonly Ahead[], frame: Frame): void {
