@@ -8,17 +8,18 @@ import type { ArraySizes } from '../benchmarks/src/array-sizes.ts';
 import { suitesOf } from '../benchmarks/src/suites.ts';
 
 const mebibyte = 1 << 20;
+const two = { threads: 2, room: 8192 * mebibyte };
 const never = (): Promise<number> => Promise.reject(new Error('nothing is to be measured'));
 
 describe('sizes', () => {
   test('are the standard ones where no cache may hold what counts as memory, without a measurement', async () => {
-    const sizes = await sizesFor({ second: mebibyte, last: 32 * mebibyte }, 2, never);
-    expect(sizes).toEqual(standardSizes);
-    expect(await sizesFor({ second: 0, last: 0 }, 64, never)).toEqual(standardSizes);
+    const standard = { sizes: standardSizes };
+    expect(await sizesFor({ second: mebibyte, last: 32 * mebibyte }, two, never)).toEqual(standard);
+    expect(await sizesFor({ second: 0, last: 0 }, { ...two, threads: 64 }, never)).toEqual(standard);
   });
 
   test('in the last-level cache are more than the second-level caches of all threads hold', async () => {
-    const sizes = await sizesFor({ second: 2 * mebibyte, last: 32 * mebibyte }, 2, never);
+    const { sizes } = await sizesFor({ second: 2 * mebibyte, last: 32 * mebibyte }, two, never);
     expect(sizes.lastLevel).toBe(16 * mebibyte);
   });
 
@@ -31,10 +32,14 @@ describe('sizes', () => {
       asked.push(bytes / mebibyte);
       return Promise.resolve(bytes === 64 * mebibyte ? near : far);
     };
-    const { memory } = await sizesFor({ second: mebibyte, last: 480 * mebibyte }, 2, rateOf);
-    expect(memory).toBe(size * mebibyte);
+    const caches = { second: mebibyte, last: 480 * mebibyte };
+    const chosen = await sizesFor(caches, two, rateOf);
+    expect(chosen).toEqual({ sizes: { ...standardSizes, memory: size * mebibyte } });
     expect(asked.sort((left, right) => left - right)).toEqual([64, 256]);
-    expect((await sizesFor({ second: mebibyte, last: 480 * mebibyte }, 2)).memory).toBe(64 * mebibyte);
+    expect(await sizesFor(caches, two)).toEqual({ sizes: standardSizes });
+    const { sizes, note } = await sizesFor(caches, { ...two, room: 1024 * mebibyte }, rateOf);
+    expect(sizes).toEqual(standardSizes);
+    expect(note?.includes('fewer --peers') ?? false).toBe(size === 256);
   });
 
   test('are told', () => {

@@ -48,25 +48,38 @@ function entriesOf(directory: string): readonly string[] {
   }
 }
 
+/** What sizes are chosen for. */
+export interface Run {
+  readonly threads: number;
+  /** Bytes of memory that each contender may take. */
+  readonly room: number;
+}
+
+/** Arrays that a contender holds at most: seven of Adam's, and twice as many that it or its allocator keeps meanwhile. */
+const arraysHeld = 21;
+
 /**
  * Sizes for this machine. Arrays in the last-level cache hold at least twice what the second-level caches of all threads do, where
  * one of them is no more than what counts as memory. Where the last-level cache may hold arrays of 64 MiB, those in memory are as
- * small as those that are read no faster than the largest.
+ * small as those that are read no faster than the largest, and `note` says if there is no room for them.
  *
  * @param rateOf bytes per time at which an array of so many bytes is read over and over; where it cannot be measured, nothing.
  */
 export async function sizesFor(
   { second, last }: Caches,
-  threads: number,
+  { threads, room }: Run,
   rateOf?: (bytes: number) => Promise<number>,
-): Promise<ArraySizes> {
-  const lastLevel =
-    2 * second * threads > standardSizes.lastLevel ? 4 * standardSizes.lastLevel : standardSizes.lastLevel;
-  if (last <= outgrown || rateOf === undefined) return { ...standardSizes, lastLevel };
+): Promise<{ readonly sizes: ArraySizes; readonly note?: string }> {
+  const { lastLevel: few, memory } = standardSizes;
+  const standard = { ...standardSizes, lastLevel: 2 * second * threads > few ? 4 * few : few };
+  if (last <= outgrown || rateOf === undefined) return { sizes: standard };
   const far = await rateOf(largest);
-  const near = await rateOf(standardSizes.memory);
-  const memory = near > 1.15 * far ? largest : standardSizes.memory;
-  return { ...standardSizes, lastLevel, memory };
+  if ((await rateOf(memory)) <= 1.15 * far) return { sizes: standard };
+  if (arraysHeld * largest <= room) return { sizes: { ...standard, memory: largest } };
+  const note =
+    'the last-level cache has part of arrays of 64 MiB, and there is no memory for larger ones beside each other: ' +
+    'what is said to be in memory may be faster than memory is; use fewer --peers';
+  return { sizes: standard, note };
 }
 
 /** The rate at which all threads read an array, once caches have what they keep of it. */

@@ -1,6 +1,6 @@
 // `npm run bench`: picks workloads and contenders, measures them, prints the tables, writes the JSON.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { types } from 'node:util';
 import { defaultSession, openDevices } from '@tsinductor/compiler';
@@ -141,11 +141,14 @@ function progressLine(count: number): { show: (index: number, text: string) => v
 }
 
 /** The sizes of the main arrays of programs bound by memory, which are measured where the run has such programs. */
-async function chooseSizes(options: Options, probe: LimitProbe | undefined): Promise<ArraySizes> {
+async function chooseSizes(options: Options, contenders: number, probe?: LimitProbe): Promise<ArraySizes> {
   const { memory, suite, workload, device, threads } = options;
   const isIn = workload === undefined && (suite === undefined || words(suite).includes('memory-bound'));
   if (!isIn || device !== 'cpu') return standardSizes;
-  const sizes = await sizesFor(cachesOf(), threads, probe === undefined ? undefined : readingRate(probe));
+  const run = { threads, room: totalmem() / contenders };
+  const isGiven = probe === undefined || memory !== undefined;
+  const { sizes, note } = await sizesFor(cachesOf(), run, isGiven ? undefined : readingRate(probe));
+  if (note !== undefined) process.stderr.write(`${note}\n`);
   return memory === undefined ? sizes : { ...sizes, memory: memory * mebibyte };
 }
 
@@ -159,7 +162,7 @@ async function measureAll(options: Options): Promise<{ sizes: ArraySizes; outcom
   const device = deviceOf(options);
   const place: Place = { root, device, machine: describeMachine(options.threads), pythonWith };
   using probe = openProbe(place);
-  const sizes = await chooseSizes(options, probe);
+  const sizes = await chooseSizes(options, contenders.length, probe);
   const workloads = await pickWorkloads(options, sizes);
   const progress = progressLine(workloads.length);
   const session: Session = {

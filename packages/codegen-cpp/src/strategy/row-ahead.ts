@@ -162,7 +162,7 @@ function readingsOf(
 
 /** Which row of a lone array is asked for: the next one, or a later one of memory where rows are short. */
 const laterRow = (nest: Nest, buffer: BufferId, axis: Axis): number =>
-  habitsOf(nest.target).asksLater && isBesideCaches(nest, buffer) ? rowsAhead(nest, buffer, axis) : 1;
+  isBesideCaches(nest, buffer) ? Math.min(habitsOf(nest.target).laterRows, rowsAhead(nest, buffer, axis)) : 1;
 
 /** Asks for the vectors of `ahead` at a point; a partial vector is left to the loop that will read it. */
 export function writeAhead(nest: Nest, ahead: readonly Ahead[], frame: Frame): void {
