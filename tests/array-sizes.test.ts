@@ -24,6 +24,19 @@ describe('sizes', () => {
   });
 
   test.each([
+    [2, 16, 4, 'has no room for two'],
+    [2, 0, 4, 'is not there'],
+    [64, 512, 16, 'has room, but arrays would be those of memory'],
+    [1, 512, 4, 'is the next beside few others'],
+  ])(
+    'beside %i MiB for each of two threads a last-level cache of %i MiB has arrays of %i, since it %s',
+    async (second, last, size) => {
+      const caches = { second: second * mebibyte, last: last * mebibyte };
+      expect((await sizesFor(caches, two)).sizes.lastLevel).toBe(size * mebibyte);
+    },
+  );
+
+  test.each([
     [60, 31, 256],
     [33, 31, 64],
   ])('in memory, of which %i read and %i of the largest, are %i MiB', async (near, far, size) => {

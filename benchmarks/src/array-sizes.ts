@@ -55,12 +55,19 @@ export interface Run {
   readonly room: number;
 }
 
+/** Bytes of an array in a last-level cache beside so much of the second level in all. */
+function lastLevelSize({ second, last }: Caches): number {
+  let bytes = standardSizes.lastLevel;
+  while (bytes < 2 * second && 8 * bytes <= last && 4 * bytes < standardSizes.memory) bytes *= 4;
+  return bytes;
+}
+
 /** Arrays that a contender holds at most: seven of Adam's, and twice as many that it or its allocator keeps meanwhile. */
 const arraysHeld = 21;
 
 /**
- * Sizes for this machine. Arrays in the last-level cache hold at least twice what the second-level caches of all threads do, where
- * one of them is no more than what counts as memory. Where the last-level cache may hold arrays of 64 MiB, those in memory are as
+ * Sizes for this machine. Arrays in the last-level cache are at least twice what the second-level caches of all threads hold, where
+ * the last one, as the system says, has room for two such arrays, and they stay smaller than those in memory. Where the last-level cache may hold arrays of 64 MiB, those in memory are as
  * small as those that are read no faster than the largest, and `note` says if there is no room for them.
  *
  * @param rateOf bytes per time at which an array of so many bytes is read over and over; where it cannot be measured, nothing.
@@ -70,8 +77,8 @@ export async function sizesFor(
   { threads, room }: Run,
   rateOf?: (bytes: number) => Promise<number>,
 ): Promise<{ readonly sizes: ArraySizes; readonly note?: string }> {
-  const { lastLevel: few, memory } = standardSizes;
-  const standard = { ...standardSizes, lastLevel: 2 * second * threads > few ? 4 * few : few };
+  const { memory } = standardSizes;
+  const standard = { ...standardSizes, lastLevel: lastLevelSize({ second: second * threads, last }) };
   if (last <= outgrown || rateOf === undefined) return { sizes: standard };
   const far = await rateOf(largest);
   if ((await rateOf(memory)) <= 1.15 * far) return { sizes: standard };

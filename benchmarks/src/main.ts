@@ -142,10 +142,13 @@ function progressLine(count: number): { show: (index: number, text: string) => v
 
 /** The sizes of the main arrays of programs bound by memory, which are measured where the run has such programs. */
 async function chooseSizes(options: Options, contenders: number, probe?: LimitProbe): Promise<ArraySizes> {
-  const { memory, suite, workload, device, threads } = options;
-  const isIn = workload === undefined && (suite === undefined || words(suite).includes('memory-bound'));
-  if (!isIn || device !== 'cpu') return standardSizes;
-  const run = { threads, room: totalmem() / contenders };
+  const { memory, device, threads } = options;
+  // Names depend on no size: whoever asks for what is not there is told so before anything is measured.
+  const picked = await pickWorkloads(options, standardSizes);
+  if (device !== 'cpu' || !picked.some(({ suite }) => suite === 'memory-bound')) return standardSizes;
+  const constrained = process.constrainedMemory();
+  const most = constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
+  const run = { threads, room: most / contenders };
   const isGiven = probe === undefined || memory !== undefined;
   const { sizes, note } = await sizesFor(cachesOf(), run, isGiven ? undefined : readingRate(probe));
   if (note !== undefined) process.stderr.write(`${note}\n`);

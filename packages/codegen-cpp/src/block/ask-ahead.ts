@@ -73,7 +73,7 @@ function placeAhead(
   if (equal(next, index)) return undefined;
   const isRead = binder.home(id).kind === 'scratch' || sitesOf(id, binder).length > 1;
   if (isRead) return loads.length <= nextRows ? next : undefined;
-  return asksInPasses ? add(index, int(aheadBytes / dtypeInfo[dtype].bytes)) : undefined;
+  return asksInPasses ? add(index, int(aheadBytes / Math.min(dtypeInfo[dtype].bytes, 4))) : undefined;
 }
 
 /** How what a load reads is asked for, as rows of compiled groups are. */

@@ -88,7 +88,7 @@ function measureBandwidth({ bridge, threads, library }: Measuring, { reads, writ
   };
   try {
     return Math.max(
-      ...(writes === 0 ? [0] : [0, 1, 2]).map((writing) => {
+      ...(writes === 0 ? [0, 3] : [0, 1, 2, 3]).map((writing) => {
         table[arrays + 3] = writing;
         return bestRate(bridge, threads, moved);
       }),
