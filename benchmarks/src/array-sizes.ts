@@ -67,8 +67,8 @@ const arraysHeld = 21;
 
 /**
  * Sizes for this machine. Arrays in the last-level cache are at least twice what the second-level caches of all threads hold, where
- * the last one, as the system says, has room for two such arrays, and they stay smaller than those in memory. Where the last-level cache may hold arrays of 64 MiB, those in memory are as
- * small as those that are read no faster than the largest, and `note` says if there is no room for them.
+ * the last one, as the system says, has room for two such arrays, and they stay smaller than those in memory. Where it may hold
+ * arrays of 64 MiB, those in memory are the largest if these are read slower; `note` says if there is no room for them.
  *
  * @param rateOf bytes per time at which an array of so many bytes is read over and over; where it cannot be measured, nothing.
  */

@@ -346,7 +346,8 @@ export function wayOf(nest: Nest, buffer: BufferId, { wide, align, place }: Writ
  * line that are written so with work between them may each go to memory alone. (Measured on a Cascade Lake, where a register
  * is a line: halves between gathers take 15 times as long as by way of the caches. A Zen 4 keeps halves together that follow one
  * another: sums of bf16 take a quarter less past the caches, gathers of their rows a sixth, bf16 softmax a tenth; not so in tiles,
- * whose rows are written in turn: a transposition of bf16 takes half as long again. A Granite Rapids does too: see `memoryHabits`.)
+ * whose rows are written in turn: a transposition of bf16 takes half as long again. A Granite Rapids keeps them together too, see
+ * `memoryHabits`.)
  */
 function streams(nest: Nest, buffer: BufferId, { wide, align }: Pick<Written, 'wide' | 'align'>): boolean {
   const bytes = nest.memory.bytesOf(buffer);
