@@ -127,7 +127,7 @@ export function scattering(n: number): Row {
     op: 'indexAddRows',
     shortfalls: {
       'in L3':
-        'a Zen 4: one thread adds a table of 256 KB to what another has just written, which takes 31 of 89 us where their ' +
+        'one thread adds a table of 256 KB to what another has just written, which takes 31 of 89 us where their ' +
         'third-level caches differ, and 16 of 73 where they share one; and adding goes by one line at a time',
     },
     params: { rows, columns },
@@ -152,7 +152,7 @@ export function gatheringElements(n: number): Row {
     op: 'gatherElements',
     shortfalls: {
       'in memory':
-        'a Zen 4: as many elements of rows in the caches take 4.3 ms, beside which memory, 4.9 alone, goes on in part only',
+        'as many elements of rows in the caches take 4.3 ms, beside which memory, 4.9 alone, goes on in part only',
     },
     params: { rows, columns },
     inputs: [x, index],
