@@ -85,6 +85,9 @@ function provideMemory(least: number): void {
     isOpen: () => defaultCompiler.memory !== undefined,
     least,
     addressOf: (array) => opened().addressOf(array),
+    preferHugePages: (bytes) => {
+      opened().preferHugePages(bytes);
+    },
     temporaries: () => defaultCompiler.session?.plannedTemporaries(),
   });
 }
@@ -94,14 +97,21 @@ provideMemory(hugePageBytes);
 interface OpenedMemory {
   readonly pool: StoragePool;
   addressOf(array: NodeJS.TypedArray): number;
+  preferHugePages(bytes: Uint8Array): void;
 }
 
 function openMemory(machine: Machine): OpenedMemory {
   if (machine.kind === 'interpreter') {
-    return { pool: createStoragePool(undefined), addressOf: () => 0 };
+    return { pool: createStoragePool(undefined), addressOf: () => 0, preferHugePages: () => undefined };
   }
   const { bridge } = machine;
-  return { pool: createStoragePool(bridge), addressOf: (array) => bridge.addressOf(array) };
+  return {
+    pool: createStoragePool(bridge),
+    addressOf: (array) => bridge.addressOf(array),
+    preferHugePages: (bytes) => {
+      bridge.preferHugePages(bytes);
+    },
+  };
 }
 
 /**

@@ -113,6 +113,16 @@ napi_value addressOf(napi_env env, napi_callback_info info) {
   return fromDouble(env, address(dataOf(env, arguments.values[0])));
 }
 
+// preferHugePages(typedArray): for all of it, which nobody has touched yet.
+napi_value preferHugePages(napi_env env, napi_callback_info info) {
+  Arguments arguments(env, info);
+  void *data = nullptr;
+  size_t bytes = 0;
+  napi_get_typedarray_info(env, arguments.values[0], nullptr, &bytes, &data, nullptr, nullptr);
+  memory::preferHugePages(data, bytes);
+  return nullptr;
+}
+
 // ---- loading
 
 bool store(Entry entry, size_t *id) {
@@ -279,8 +289,9 @@ extern "C" __attribute__((visibility("default"))) napi_value napi_register_modul
     const char *name;
     napi_callback function;
   } functions[] = {
-      {"allocate", allocate}, {"release", release},     {"addressOf", addressOf},   {"load", load},
-      {"bind", bind},         {"callAsync", callAsync}, {"setThreads", setThreads}, {"readMxcsr", readMxcsr},
+      {"allocate", allocate}, {"release", release}, {"addressOf", addressOf}, {"preferHugePages", preferHugePages},
+      {"load", load},         {"bind", bind},       {"callAsync", callAsync}, {"setThreads", setThreads},
+      {"readMxcsr", readMxcsr},
   };
   for (const auto &entry : functions) {
     napi_value function = nullptr;

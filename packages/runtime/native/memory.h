@@ -3,7 +3,7 @@
 // Blocks are 64-byte aligned. From 4 MB up they are mapped at 2 MB boundaries with huge pages asked for, which makes
 // the first touch of a page several times cheaper. A block is released once: explicitly (its ArrayBuffer is detached
 // first, so that no view can reach it), or by the ArrayBuffer's finalizer. The record outlives an explicit release,
-// because the finalizer still comes.
+// because the finalizer still comes. For memory that is not ours, huge pages can be asked for where it lies.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,13 @@ inline void *mapHuge(size_t bytes) {
   if (rest != 0) munmap(aligned + bytes, rest);
   madvise(aligned, bytes, MADV_HUGEPAGE);
   return aligned;
+}
+
+// Asks for huge pages in what of the range they fill. They come with the first touch: what was touched stays as it is.
+inline void preferHugePages(void *start, size_t bytes) {
+  const size_t begin = roundUp(reinterpret_cast<size_t>(start), hugePage);
+  const size_t end = (reinterpret_cast<size_t>(start) + bytes) / hugePage * hugePage;
+  if (begin < end) madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 inline Block *allocate(size_t bytes) {

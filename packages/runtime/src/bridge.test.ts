@@ -66,6 +66,14 @@ host('the native bridge', () => {
       }
     });
 
+    test('huge pages are asked for under any array, and change nothing that it holds', () => {
+      for (const bytes of [0, 1, 64, 5000, 2 * 2 ** 20, 9_999_999]) {
+        const array = new Uint8Array(bytes).fill(7);
+        bridge.preferHugePages(array);
+        expect(array.every((value) => value === 7)).toBe(true);
+      }
+    });
+
     test('can be written from end to end', () => {
       for (const bytes of [64, 4096, 5 * 2 ** 20 + 64]) {
         const block = bridge.allocate(bytes);

@@ -42,6 +42,8 @@ export interface Bridge {
   free(block: NativeBlock): void;
   /** The address of the first element. It stays until the array's buffer is transferred, resized or collected. */
   addressOf(array: AddressableArray): number;
+  /** Asks for huge pages under an array of the JavaScript heap that nobody has touched; for one of some megabytes. */
+  preferHugePages(bytes: Uint8Array): void;
   /** Loads a library, whose bytes the caller has verified, and finds a function with the entry's C ABI in it. */
   load(path: string, symbol: string): EntryId;
   /**
@@ -70,6 +72,7 @@ interface NativeBridge {
   allocate(bytes: number, out: Float64Array): ArrayBuffer;
   release(buffer: ArrayBuffer, record: number): boolean;
   addressOf(array: AddressableArray): number;
+  preferHugePages(bytes: Uint8Array): void;
   load(path: string, symbol: string): number;
   bind(entry: number, table: Float64Array, buffers: number, sizes: number): () => number;
   callAsync(entry: number, table: Float64Array, buffers: number, sizes: number): Promise<number>;
@@ -108,7 +111,7 @@ function wrap(native: NativeBridge): Bridge {
   };
 }
 
-function memoryOf(native: NativeBridge): Pick<Bridge, 'allocate' | 'free' | 'addressOf'> {
+function memoryOf(native: NativeBridge): Pick<Bridge, 'allocate' | 'free' | 'addressOf' | 'preferHugePages'> {
   const out = new Float64Array(2);
   const records = new WeakMap<ArrayBuffer, number>();
   const limit = hostResources().totalMemory;
@@ -131,6 +134,9 @@ function memoryOf(native: NativeBridge): Pick<Bridge, 'allocate' | 'free' | 'add
       if (record !== undefined && records.delete(buffer)) native.release(buffer, record);
     },
     addressOf: (array) => native.addressOf(array),
+    preferHugePages: (bytes) => {
+      native.preferHugePages(bytes);
+    },
   };
 }
 

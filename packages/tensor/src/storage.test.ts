@@ -112,6 +112,47 @@ describe('dispose', () => {
     expect(() => x.address).toThrow(expect.objectContaining({ code: 'BUFFER_DETACHED' }));
   });
 
+  describe('results of eager operators, which the collector frees', () => {
+    const asked: { placed: number[]; huge: number[] } = { placed: [], huge: [] };
+    const provide = (isOpen: boolean): void => {
+      asked.placed = [];
+      asked.huge = [];
+      setStorageProvider({
+        pool: createStoragePool(undefined),
+        isOpen: () => isOpen,
+        addressOf: ({ byteLength, byteOffset }) => {
+          asked.placed.push(byteLength);
+          return 4096 + 16 + byteOffset;
+        },
+        preferHugePages: ({ byteLength }) => asked.huge.push(byteLength),
+      });
+    };
+    const resultOf = (bytes: number): Tensor => ones([bytes], { dtype: 'u8' });
+
+    test('begin at a line of the cache, where compiled functions read them', () => {
+      provide(true);
+      const x = resultOf(5000);
+      expect(asked).toEqual({ placed: [5064], huge: [] });
+      expect(x.address % 64).toBe(0);
+      expect([x.numel, x.sum().item(), x.at(4999).item()]).toEqual([5000, 5000, 1]);
+    });
+
+    test('small ones lie where they lie, and open no native memory', () => {
+      provide(true);
+      resultOf(1000);
+      provide(false);
+      resultOf(100_000);
+      expect(asked).toEqual({ placed: [], huge: [] });
+    });
+
+    test('large ones are on huge pages, for which native memory is opened', () => {
+      provide(false);
+      const x = ones([2 ** 20], { dtype: 'f32' });
+      expect(asked.huge).toEqual([2 ** 22 + 64]);
+      expect([x.address % 64, x.sum().item()]).toEqual([0, 2 ** 20]);
+    });
+  });
+
   test('beyond the soft limit storage is left to the collector', () => {
     setStorageProvider({ pool: createStoragePool(undefined), softLimit: 1000 });
     const tensors = [1, 2, 3].map(() => tensor(new Float32Array(200)));

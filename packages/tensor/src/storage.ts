@@ -4,8 +4,9 @@
 //
 // Memory comes from the pool of the storage provider, which the compiler sets when it has native memory. The results of
 // eager operators, and everything beyond half the memory the pool should hold, are plain ArrayBuffers, which V8 frees by
-// itself: a long synchronous loop must not outgrow memory because finalizers only run between tasks. Memory of a device
-// has an address and no buffer here: it is read by copying, and written to by programs of its device.
+// itself: a long synchronous loop must not outgrow memory because finalizers only run between tasks. Compiled functions
+// read those too, so they begin at a line of the cache, and large ones are on huge pages. Memory of a device has an address
+// and no buffer here: it is read by copying, and written to by programs of its device.
 import { invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { hostResources } from '@tsinductor/runtime';
@@ -26,6 +27,8 @@ export interface StorageProvider {
   readonly least?: number;
   /** Where an array of the JavaScript heap lies, for native code. */
   addressOf?(array: NodeJS.TypedArray): number;
+  /** Asks for huge pages under an array of the JavaScript heap that nobody has touched. */
+  preferHugePages?(bytes: Uint8Array): void;
   /** Bytes in use beyond which new storage is left to the collector; half the memory by default. */
   readonly softLimit?: number;
   /** Bytes of the temporaries of compiled graphs: all, and the most at a time before and after planning. */
@@ -293,9 +296,38 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
     if (provider.pool.memoryStats().inUse + bytes <= limit)
       return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
   }
+  return heapStorage(bytes, provider);
+}
+
+/** What a vector reads lies in one line of the cache where its array begins at one. */
+const cacheLine = 64;
+
+/** Below this many bytes asking where an array lies costs more than it gains. */
+const leastAligned = 4096;
+
+/** From this size on memory is on huge pages, and native memory is opened for it. */
+const leastHuge = 4 << 20;
+
+/** A plain ArrayBuffer, for compiled functions to read as they read the pool's memory. */
+function heapStorage(bytes: number, provider: StorageProvider | undefined): Storage {
+  if (provider === undefined || bytes < (provider.isOpen?.() === false ? leastHuge : leastAligned)) {
+    return new Storage({ buffer: newBuffer(bytes), byteOffset: 0, byteLength: bytes }, 'heap');
+  }
+  const buffer = newBuffer(bytes + cacheLine);
+  return new Storage({ buffer, byteOffset: lineIn(buffer, provider), byteLength: bytes }, 'heap');
+}
+
+/** Where a line of the cache begins in a buffer that nobody has touched yet. A large one begins 16 bytes into a page. */
+function lineIn(buffer: ArrayBuffer, provider: StorageProvider): number {
+  const all = new Uint8Array(buffer);
+  if (all.length >= leastHuge) provider.preferHugePages?.(all);
+  const address = provider.addressOf?.(all) ?? 0;
+  return (cacheLine - (address % cacheLine)) % cacheLine;
+}
+
+function newBuffer(bytes: number): ArrayBuffer {
   try {
-    const buffer = new ArrayBuffer(bytes);
-    return new Storage({ buffer, byteOffset: 0, byteLength: bytes }, 'heap');
+    return new ArrayBuffer(bytes);
   } catch (cause) {
     throw outOfMemory(bytes, cause);
   }
