@@ -67,8 +67,19 @@ async function describePrepared(
   return { version: await contender.version(), ...facts };
 }
 
-/** Milliseconds before the first time that counts: V8 compiles what is called often meanwhile. Later on, caches are filled again. */
+/** Milliseconds before times count: caches are filled again. */
 const warmMs = 50;
+
+/**
+ * V8 optimises what is called often, not for long. Before it has, beside a kernel that leaves nothing of it in the caches, what
+ * surrounds a call takes up to 40 us: a tenth of the call for arrays in the last-level cache. So the first time that counts comes
+ * after so many calls, or after so many milliseconds of them, where that is more.
+ */
+const warmCalls = 4000;
+const warmCallsMs = 1500;
+
+/** Calls from which on what surrounds them is no matter. */
+const longMs = 3;
 
 /** How many calls of so many milliseconds take half a millisecond: the first one after a pause, with threads asleep, tells little. */
 const batchOf = (ms: number): number => Math.min(100_000, Math.max(1, Math.ceil(0.5 / ms)));
@@ -84,23 +95,35 @@ async function time(
   if (asynchronous) await first;
   const once = Math.max(1e-5, performance.now() - begin);
   let calls = batchOf(once);
+  let made = 0;
   const measure = async (): Promise<number> => {
     const start = performance.now();
     if (asynchronous) for (let i = 0; i < calls; i += 1) await run();
     else for (let i = 0; i < calls; i += 1) void run();
+    made += calls;
     return (performance.now() - start) / calls;
   };
-  const times: number[] = [];
   // The first call has warmed up what takes that long. One repeat of what is longer than the budget is enough: there are
   // several rounds.
   const warm = isFirst ? warmMs : Math.min(budgetMs / 4, warmMs);
-  const warmUntil = begin + once + warm;
-  while (once < warm && performance.now() < warmUntil) calls = batchOf(await measure());
-  const least = once > budgetMs ? 1 : 3;
+  const mayTake = isFirst && once < longMs ? warmCallsMs : 0;
+  const isWarm = (): boolean => {
+    const taken = performance.now() - begin - once;
+    return (once >= warm || taken >= warm) && (made >= warmCalls || taken >= mayTake);
+  };
+  while (!isWarm()) calls = batchOf(await measure());
+  return { times: await repeated(measure, { least: once > budgetMs ? 1 : 3, budgetMs }) };
+}
+
+async function repeated(
+  measure: () => Promise<number>,
+  { least, budgetMs }: { readonly least: number; readonly budgetMs: number },
+): Promise<readonly number[]> {
+  const times: number[] = [];
   const until = performance.now() + budgetMs;
   do times.push(await measure());
   while ((performance.now() < until || times.length < least) && times.length < 2000);
-  return { times };
+  return times;
 }
 
 async function sample({ output }: Runnable, request: { output: number; indices: readonly number[] }): Promise<Values> {
