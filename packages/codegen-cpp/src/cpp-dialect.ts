@@ -7,6 +7,7 @@ import type { ScalarConstant, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import { conversion } from './prelude/cast-functions.ts';
+import { quotientFunction, splitReciprocal } from './prelude/constant-divisor.ts';
 import * as memory from './prelude/memory-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
@@ -129,7 +130,8 @@ function onlyLaunched(what: string): Expression {
 function constant(type: ValueType, value: ScalarConstant, prelude: Prelude): Expression {
   const scalar = scalarLiteral(type.dtype, value);
   if (type.lanes === 1) return scalar.startsWith('-') ? compound(scalar) : primary(scalar);
-  return call(prelude.of(special.splatFunction, type), [scalar]);
+  const splat = call(prelude.of(special.splatFunction, type), [scalar]);
+  return typeof value === 'number' ? { ...splat, number: value } : splat;
 }
 
 export function scalarLiteral(dtype: DType, value: ScalarConstant): string {
@@ -158,8 +160,8 @@ function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): 
   const { c: spelling, arity } = pointwise[op];
   const own = at(operands, 0);
   if (spelling?.kind === 'infix') {
-    const doubled = spelling.operator === '*' && isInRegister(type, prelude.isa) ? doubledOf(type, args) : undefined;
-    if (doubled !== undefined) return call(prelude.of(special.twiceFunction, type), [doubled.text]);
+    const other = spelling.operator === '*' ? doubled(type, args, prelude) : quotient({ op, type, args }, prelude);
+    if (other !== undefined) return other;
     return infix({ operator: spelling.operator, type, own, args });
   }
   if (spelling?.kind === 'prefix') return prefix(spelling.operator, { type, arg: at(args, 0) });
@@ -175,10 +177,27 @@ function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): 
 const isInRegister = ({ dtype, lanes }: ValueType, isa: Isa): boolean =>
   lanes > 1 && isFloat(dtype) && dtypeInfo[dtype].bytes * lanes <= (isa === 'avx512' ? 64 : isa === 'avx2' ? 32 : 0);
 
-/** The x of x * 2 or 2 * x. */
-function doubledOf(type: ValueType, [x, y]: readonly Expression[]): Expression | undefined {
+/** x * 2 and 2 * x as GCC is to leave them. */
+function doubled(type: ValueType, [x, y]: readonly Expression[], prelude: Prelude): Expression | undefined {
+  if (x === undefined || y === undefined || !isInRegister(type, prelude.isa)) return undefined;
   const isTwo = (arg: Expression): boolean => isSplat(arg) && unsplat(arg, type).text === scalarLiteral(type.dtype, 2);
-  return y !== undefined && isTwo(y) ? x : x !== undefined && isTwo(x) ? y : undefined;
+  if (!isTwo(x) && !isTwo(y)) return undefined;
+  return call(prelude.of(special.twiceFunction, type), [(isTwo(y) ? x : y).text]);
+}
+
+/** x / constant as products, where these have its bits. */
+function quotient(
+  { op, type, args: [x, y] }: Pick<ApplyText, 'op' | 'type' | 'args'>,
+  prelude: Prelude,
+): Expression | undefined {
+  if (op !== 'div' || type.dtype !== 'f32' || type.lanes !== 16 || !prelude.multipliesQuotients) return undefined;
+  if (x === undefined || y?.number === undefined) return undefined;
+  const divisor = Math.fround(y.number);
+  const parts = splitReciprocal(divisor);
+  if (parts === undefined) return undefined;
+  const least = (parts.leastExponent + 127) << 23;
+  const numbers = [divisor, parts.high, parts.low].map((part) => scalarLiteral('f32', part));
+  return call(prelude.of(quotientFunction, type), [x.text, ...numbers, String(least)]);
 }
 
 interface Infix {

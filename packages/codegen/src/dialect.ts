@@ -17,6 +17,8 @@ export interface Expression {
   readonly text: string;
   readonly primary: boolean;
   readonly needs: readonly Definition[];
+  /** The number that it is, of a constant of a dialect to which that matters. */
+  readonly number?: number;
 }
 
 /** An access with everything printed. */

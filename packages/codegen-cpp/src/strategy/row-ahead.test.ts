@@ -89,6 +89,23 @@ describe('what is asked for', () => {
   });
 });
 
+describe('windows', () => {
+  const asked = (text: string): readonly string[] =>
+    [...text.matchAll(/__builtin_prefetch\((.*)\);/g)].map(([, what = '']) => what);
+
+  test('ask for the lines of the next rows of blocks, each once', () => {
+    const text = textOf(cases.halved(4096, 512), { ...target, family: 'rapids' });
+    const lines = [2048, 2064, 3072, 3088];
+    expect(asked(text).toSorted()).toEqual(lines.map((line) => `in0 + i * 2048 + j * 2 + ${String(line)}, 0`));
+  });
+
+  test('ask for nothing where the caches hold the array, and in the order of addresses where lines are foreseen in it', () => {
+    expect(asked(textOf(cases.halved(512, 512)))).toEqual([]);
+    const zen = asked(textOf(cases.halved(4096, 512), { ...target, family: 'zen' }));
+    for (const line of zen) expect(line).not.toContain('j * 2 ');
+  });
+});
+
 describe('what is asked of a Zen', () => {
   const zen: CpuTarget = { ...target, family: 'zen' };
 

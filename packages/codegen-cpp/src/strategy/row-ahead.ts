@@ -22,6 +22,7 @@ import { bindAxis, evaluationAt } from './nest.ts';
 import type { Ahead, Frame, Nest } from './nest.ts';
 import { leavesOf, nodesOf } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
+import { windowsAhead } from './windows-ahead.ts';
 
 interface Reading {
   readonly leaf: LoopTree;
@@ -38,7 +39,7 @@ export function planAhead(nest: Nest, region: RegionPlan): ReadonlyMap<LoopTree,
   const isColumns = down !== undefined && down.name !== along.name;
   const asked = isColumns
     ? rowsBelow(nest, tree, { along, down, rows: columns?.rowsAhead ?? rowsBelowAhead })
-    : [linesAhead, longRowsAhead, rowsFurtherOn].flatMap((asking) => asking(nest, tree, along));
+    : [linesAhead, longRowsAhead, rowsFurtherOn, windowsOf].flatMap((asking) => asking(nest, tree, along));
   return new Map([[tree, asked]]);
 }
 
@@ -75,6 +76,14 @@ function rowsFurtherOn(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[
   const disturbs = isFar && chosen.some(({ buffer, later }) => later === undefined && isBesideCaches(nest, buffer));
   const reduces = nodes.some(({ kind }) => kind === 'reduce');
   return distinct([...chosen, ...((reduces && asksInPasses) || disturbs ? direct : [])]);
+}
+
+/** What the windows of a pass lie in at the next point of the loop around it. */
+function windowsOf(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[] {
+  const nodes = nodesOf(nest, tree);
+  const down = tree.loops.findLast(({ axis }) => axis.name !== along.name)?.axis;
+  const { axis, lanes } = chooseLanes(tree.loops, nodes, nest);
+  return down === undefined || axis?.name !== along.name ? [] : windowsAhead(nest, { nodes, along, down, lanes });
 }
 
 /** Each of what is asked for once. */

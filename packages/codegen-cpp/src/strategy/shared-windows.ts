@@ -92,11 +92,11 @@ function spreadOf(statement: Let, isa: Isa): Spread | undefined {
   const step = staticValue(access.step);
   const register = { lanes: type.lanes, bytes: dtypeInfo[type.dtype].bytes };
   if (step === undefined || step < 2 || !isSpread(isa, register, step)) return undefined;
-  return { statement, access, type, step, offset: constantOf(access.at) };
+  return { statement, access, type, step, offset: constantTerm(access.at) };
 }
 
 /** What is added to the rest of an index: the last item of a sum, where that is a number. */
-function constantOf(index: Index): number {
+export function constantTerm(index: Index): number {
   const last = index.kind === 'sum' ? at(index.items, index.items.length - 1) : index;
   return last.kind === 'int' ? last.value : 0;
 }
