@@ -116,6 +116,8 @@ export interface MemoryHabits {
   readonly multipliesQuotients: boolean;
   /** Smaller results than `streamingBytes` go past the caches too: how large ones, where the kernel moves so many bytes. */
   readonly pastBeside: { readonly bytes: number; readonly moved: number };
+  /** How many short rows of a result that goes past the caches are written one after another (see strategy/unit-axes.ts). */
+  readonly rowsInRun: number;
   /** Of how many bytes stores past the caches are at least, where that is less than a register. */
   readonly leastPast: number;
 }
@@ -172,6 +174,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     gathers: false,
     multipliesQuotients: false,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
+    rowsInRun: 1,
     leastPast: 32,
   },
   rapids: {
@@ -186,6 +189,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     gathers: true,
     multipliesQuotients: true,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
+    rowsInRun: 16,
     leastPast: 32,
   },
   other: {
@@ -200,6 +204,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     gathers: false,
     multipliesQuotients: false,
     pastBeside: { bytes: Infinity, moved: Infinity },
+    rowsInRun: 1,
     leastPast: Infinity,
   },
 };

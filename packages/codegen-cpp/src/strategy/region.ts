@@ -12,7 +12,7 @@ import {
   touches,
   typicalValue,
 } from '@tsinductor/codegen';
-import { add, axisIndex, ceilDivide, equal, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
+import { add, axisIndex, equal, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LocalBuffer, LoopBand, LoopTree } from '@tsinductor/ir';
 import { chunkCycles, stackScratchBytes } from '../target.ts';
 import { askedResults } from './asked-results.ts';
@@ -30,6 +30,8 @@ import { besideOf } from './side-by-side.ts';
 import { grainOf, isReduced, nodesOf, noteLayout, planRegion, runningOrder } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
 import { writeTiled } from './tiled-region.ts';
+import { blocksOf, inRuns, runsOf } from './unit-axes.ts';
+import type { UnitAxis } from './unit-axes.ts';
 import type { Inside } from './tiled-region.ts';
 
 /** Writes `tree` as a region of its own: a parallel loop, or plain loops where that does not pay. */
@@ -76,23 +78,14 @@ function writeSerial(nest: Nest, plan: RegionPlan, { bands, frame }: Serial): vo
 const isInner = ({ shared, tiles }: RegionPlan, axis: Axis): boolean =>
   axis.name === shared.axis?.name || axis.name === tiles?.across.name;
 
-/** One factor of the units that are distributed. */
-interface UnitAxis {
-  readonly axis: Axis;
-  readonly count: Index;
-  /** Elements per unit; undefined: one, and the axis is bound to it. */
-  readonly block: number | undefined;
-}
-
-const blocksOf = (axis: Axis, block: number): UnitAxis => ({ axis, count: ceilDivide(axis.extent, int(block)), block });
-
 function writeParallel(nest: Nest, plan: RegionPlan): void {
   const { writer, memory } = nest;
-  const unitAxes = runningOrder(nest, plan).flatMap(({ axis }): UnitAxis[] => {
+  const loops = runningOrder(nest, plan).flatMap(({ axis }): UnitAxis[] => {
     if (axis.name === plan.tiles?.across.name) return [blocksOf(axis, plan.tileBlock)];
     if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
     return plan.block === undefined ? [] : [blocksOf(axis, plan.block)];
   });
+  const unitAxes = inRuns(loops, runsOf(nest, plan));
   const total = product(unitAxes.map(({ count }) => count));
   if (staticValue(total) === 1) {
     writeSerial(nest, plan, { bands: parallelBands(plan.tree), frame: emptyFrame });
@@ -135,16 +128,20 @@ function writeUnits(nest: Nest, plan: RegionPlan, { unitAxes, begin, end }: Unit
       const here = last ? below : modulo(below, unitAxis.count);
       below = floorDivide(below, unitAxis.count);
       const value = only === undefined ? nameIndex(nest, unitAxis, here) : here;
-      if (unitAxis.block === undefined) frame = bindAxis(frame, unitAxis.axis.name, value);
+      if (unitAxis.block === undefined) frame = bindAxis(frame, unitAxis.axis.name, pointOf(unitAxis, value, frame));
       else ranges.set(unitAxis.axis.name, blockRange(nest, unitAxis, { begin: value, end: add(value, int(1)) }));
     }
     writeInside(nest, plan, { frame, ranges });
   });
 }
 
+/** The point of an axis that a factor of the unit stands for, beside one that has the points between its steps. */
+const pointOf = ({ axis, step = 1 }: UnitAxis, value: Index, { axes }: Frame): Index =>
+  add(multiply(value, int(step)), (step === 1 ? undefined : axes.get(axis.name)) ?? int(0));
+
 /** A name for a part of the unit's number. */
-function nameIndex(nest: Nest, { axis, block, count }: UnitAxis, value: Index): Index {
-  const base = block === undefined ? axis.name : `${axis.name}_block`;
+function nameIndex(nest: Nest, { axis, block, count, step }: UnitAxis, value: Index): Index {
+  const base = block === undefined ? `${axis.name}${step === undefined ? '' : '_run'}` : `${axis.name}_block`;
   const value64 = nest.writer.define(
     { kind: 'index', value, type: { dtype: 'i64', lanes: 1 } },
     base,

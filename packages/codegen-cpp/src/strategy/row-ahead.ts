@@ -22,6 +22,7 @@ import { bindAxis, evaluationAt } from './nest.ts';
 import type { Ahead, Frame, Nest } from './nest.ts';
 import { leavesOf, nodesOf } from './region-plan.ts';
 import type { RegionPlan } from './region-plan.ts';
+import { runsFurtherOn } from './unit-axes.ts';
 import { windowsAhead } from './windows-ahead.ts';
 
 interface Reading {
@@ -40,7 +41,7 @@ export function planAhead(nest: Nest, region: RegionPlan): ReadonlyMap<LoopTree,
   const asked = isColumns
     ? rowsBelow(nest, tree, { along, down, rows: columns?.rowsAhead ?? rowsBelowAhead })
     : [linesAhead, longRowsAhead, rowsFurtherOn, windowsOf].flatMap((asking) => asking(nest, tree, along));
-  return new Map([[tree, asked]]);
+  return new Map([[tree, [...asked, ...runsFurtherOn(nest, region)]]]);
 }
 
 /** How many rows ahead columns ask: what is side by side there is a few lines, too few to be foreseen. */

@@ -383,6 +383,7 @@ export { divided } from './divided-case.ts';
 export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
 export { halved } from './halved-case.ts';
+export { heads } from './heads-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
 export { apart, between, blocks } from './spread-cases.ts';
