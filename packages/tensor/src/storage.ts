@@ -250,7 +250,10 @@ export class Storage {
     if (this.device !== 'cpu') throw deviceMemory(this.device);
     // An empty view may begin behind the last element.
     const start = Math.min(byteSize(dtype, offset), this.byteLength);
-    const length = Math.floor((this.byteLength - start) / byteSize(dtype, 1));
+    return this.#view(dtype, start, Math.floor((this.byteLength - start) / byteSize(dtype, 1)));
+  }
+
+  #view(dtype: DType, start: number, length: number): ElementArray {
     try {
       return viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length });
     } catch {
@@ -271,7 +274,7 @@ export class Storage {
     if (provider?.addressOf === undefined) {
       throw badArgument('address', 'there is no native memory here', 'set a storage provider with addressOf first');
     }
-    this.#address = provider.addressOf(this.elements('u8'));
+    this.#address = provider.addressOf(this.#view('u8', 0, Math.min(this.byteLength, mostViewed)));
     this.#bufferLength = this.buffer.byteLength;
     return this.#address;
   }
@@ -302,6 +305,9 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
 /** What a vector reads lies in one line of the cache where its array begins at one. */
 const cacheLine = 64;
 
+/** Views of more bytes are refused by some versions of V8. */
+const mostViewed = 2 ** 31;
+
 /** Below this many bytes asking where an array lies costs more than it gains. */
 const leastAligned = 4096;
 
@@ -311,23 +317,25 @@ const leastHuge = 4 << 20;
 /** A plain ArrayBuffer, for compiled functions to read as they read the pool's memory. */
 function heapStorage(bytes: number, provider: StorageProvider | undefined): Storage {
   if (provider === undefined || bytes < (provider.isOpen?.() === false ? leastHuge : leastAligned)) {
-    return new Storage({ buffer: newBuffer(bytes), byteOffset: 0, byteLength: bytes }, 'heap');
+    return new Storage({ buffer: newBuffer(bytes, 0), byteOffset: 0, byteLength: bytes }, 'heap');
   }
-  const buffer = newBuffer(bytes + cacheLine);
+  const buffer = newBuffer(bytes, cacheLine);
   return new Storage({ buffer, byteOffset: lineIn(buffer, provider), byteLength: bytes }, 'heap');
 }
 
 /** Where a line of the cache begins in a buffer that nobody has touched yet. A large one begins 16 bytes into a page. */
 function lineIn(buffer: ArrayBuffer, provider: StorageProvider): number {
-  const all = new Uint8Array(buffer);
-  if (all.length >= leastHuge) provider.preferHugePages?.(all);
-  const address = provider.addressOf?.(all) ?? 0;
+  if (buffer.byteLength >= leastHuge) {
+    for (let from = 0; from < buffer.byteLength; from += mostViewed)
+      provider.preferHugePages?.(new Uint8Array(buffer, from, Math.min(mostViewed, buffer.byteLength - from)));
+  }
+  const address = provider.addressOf?.(new Uint8Array(buffer, 0, cacheLine)) ?? 0;
   return (cacheLine - (address % cacheLine)) % cacheLine;
 }
 
-function newBuffer(bytes: number): ArrayBuffer {
+function newBuffer(bytes: number, spare: number): ArrayBuffer {
   try {
-    return new ArrayBuffer(bytes);
+    return new ArrayBuffer(bytes + spare);
   } catch (cause) {
     throw outOfMemory(bytes, cause);
   }
