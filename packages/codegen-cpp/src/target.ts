@@ -89,6 +89,8 @@ export interface MemoryHabits {
   readonly asksForResults: boolean;
   /** Whether passes over memory from end to end ask for what lies further on: where the processor foresees too little of it. */
   readonly asksInPasses: boolean;
+  /** Whether tiles of what a last-level cache has ask for the next one across the grain. */
+  readonly asksInTiles: boolean;
   /** Of how many arrays at most the last pass over a row asks for the next one, or a later one. */
   readonly nextRows: number;
   /** How rows of memory are asked for, and those that loaded values choose. */
@@ -165,6 +167,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
   zen: {
     asksForResults: false,
     asksInPasses: false,
+    asksInTiles: false,
     nextRows: 2,
     memory: secondRows,
     chosen: secondRows,
@@ -180,6 +183,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
   rapids: {
     asksForResults: false,
     asksInPasses: true,
+    asksInTiles: true,
     nextRows: Infinity,
     memory: nearRows,
     chosen: secondRows,
@@ -195,6 +199,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
   other: {
     asksForResults: true,
     asksInPasses: true,
+    asksInTiles: false,
     nextRows: Infinity,
     memory: nearRows,
     chosen: nearRows,

@@ -115,8 +115,24 @@ function blocksFor(nest: Nest, nodes: readonly LoopNode[], asking: Asking): Bloc
   if (nodes.some(({ kind }) => kind === 'scan'))
     return { block: cachedBlock, ahead: scannedAhead(nest, asking, asking.turned) };
   if (writesLines(nest, nodes, { axis: lane, lanes })) return streamedBlocks(nest, asking);
-  return { block: cachedBlock, ahead: noneAhead };
+  return { block: cachedBlock, ahead: cachedAhead(nest, asking) };
 }
+
+/**
+ * Where results stay in the caches, the next tile across the grain, which comes a row of tiles later: as many rows as it has lines
+ * are too many to be foreseen. (Measured on a Granite Rapids, arrays of 16 MB, which its third-level cache has: NCHW to NHWC takes 24 %
+ * less, a transposition 3, a.T + b as long. Where a thread has a tile across alone, what is asked for is nobody's: 5 to 17 % more.)
+ */
+function cachedAhead(nest: Nest, { turned, across, lanes }: Asking): TilesAhead {
+  const { threads } = nest.target;
+  if (!habitsOf(nest.target).asksInTiles || unitRows(across, { lanes, threads }) < leastAcross * lanes)
+    return noneAhead;
+  const own = turned.filter((access) => !access.store && isAskedFor(nest, access, across));
+  return { ...noneAhead, turned: own.map((access) => ({ ...access, into: 'second' })), tiles: 1 };
+}
+
+/** Tiles across the grain that a thread has at least where each asks for the next one. */
+const leastAcross = 4;
 
 interface Asking extends TileAxes {
   readonly accesses: readonly TurnedAccess[];

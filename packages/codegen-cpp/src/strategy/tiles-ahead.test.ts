@@ -39,6 +39,18 @@ describe('copies by tiles', () => {
   });
 });
 
+describe('what tiles ask for of what a last-level cache has', () => {
+  test('on a Granite Rapids the next tile across the grain, where a thread has several', () => {
+    const rapids: CpuTarget = { ...target, family: 'rapids' };
+    const of = (one: Case, on = rapids): readonly string[] => asked(textOf(one, on));
+    expect(of(cases.permuted(2048, 2048))).toEqual([expect.stringMatching(/in0 \+ .*\* 2048 \+ 16, 0, 2$/)]);
+    expect(of(cases.transposed(2048, 2048))).toContainEqual(expect.stringMatching(/\* 2048 \+ 16, 0, 2$/));
+    expect(of(cases.permuted(32768, 128))).toEqual([]);
+    expect(of(cases.permuted(512, 512))).toEqual([]);
+    for (const on of [zen, target]) expect(of(cases.permuted(2048, 2048), on)).toEqual([]);
+  });
+});
+
 describe('what tiles ask for on a Zen', () => {
   const next = (of: string): readonly string[] => asked(of).map((what) => /(\d+, 0, \d)$/.exec(what)?.[1] ?? what);
 
