@@ -190,7 +190,7 @@ function quotient(
   { op, type, args: [x, y] }: Pick<ApplyText, 'op' | 'type' | 'args'>,
   prelude: Prelude,
 ): Expression | undefined {
-  if (op !== 'div' || type.dtype !== 'f32' || type.lanes !== 16 || !prelude.multipliesQuotients) return undefined;
+  if (op !== 'div' || type.dtype !== 'f32' || type.lanes !== 16 || !prelude.dividesSlowly) return undefined;
   if (x === undefined || y?.number === undefined) return undefined;
   const divisor = Math.fround(y.number);
   const parts = splitReciprocal(divisor);

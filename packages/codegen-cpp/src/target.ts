@@ -112,10 +112,10 @@ export interface MemoryHabits {
    */
   readonly gathers: boolean;
   /**
-   * Whether registers of f32 are divided by a constant as two products (see prelude/constant-divisor.ts; a Redwood Cove: 0.84 ns
-   * instead of 2.57).
+   * Whether registers of f32 are divided by a constant as two products (see prelude/constant-divisor.ts; a Redwood Cove: 0.84 ns instead
+   * of 2.57), and their roots taken as products (prelude/square-root.ts; Adam in the caches takes a fifth less).
    */
-  readonly multipliesQuotients: boolean;
+  readonly dividesSlowly: boolean;
   /** Smaller results than `streamingBytes` go past the caches too: how large ones, where the kernel moves so many bytes. */
   readonly pastBeside: { readonly bytes: number; readonly moved: number };
   /** How many short rows of a result that goes past the caches are written one after another (see strategy/unit-axes.ts). */
@@ -175,7 +175,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     asksInOrder: true,
     mostLoaded: 32,
     gathers: false,
-    multipliesQuotients: false,
+    dividesSlowly: false,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
     rowsInRun: 1,
     leastPast: 32,
@@ -191,7 +191,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     asksInOrder: false,
     mostLoaded: Infinity,
     gathers: true,
-    multipliesQuotients: true,
+    dividesSlowly: true,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
     rowsInRun: 16,
     leastPast: 32,
@@ -207,7 +207,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     asksInOrder: false,
     mostLoaded: Infinity,
     gathers: false,
-    multipliesQuotients: false,
+    dividesSlowly: false,
     pastBeside: { bytes: Infinity, moved: Infinity },
     rowsInRun: 1,
     leastPast: Infinity,

@@ -1,7 +1,8 @@
-// Quotients by constants as products have the bits of the division: in exact arithmetic, and as code runs them.
+// Quotients by constants, and roots, as products have the bits of the instructions: in exact arithmetic, and as code runs them.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { cases, compileNative, hasCompiler } from '@tsinductor/testing/loops';
+import type { Case } from '@tsinductor/testing/loops';
 import { generateCpp } from '../generate.ts';
 import { splitReciprocal } from './constant-divisor.ts';
 
@@ -85,27 +86,26 @@ ring('code that multiplies where it divides', () => {
   );
   const x = new Float32Array(bits.buffer);
 
-  test.each(divisors.map(Math.fround))('by %s', (y) => {
-    const { units, entry } = generateCpp(cases.divided(count, y).schedule, {
-      isa: 'avx512',
-      threads: 1,
-      family: 'rapids',
-    });
-    expect(at(units, 0).source).toContain(`quotient_f32x16(in0_1, `);
+  /** What a case makes of them; of code that calls `by`. */
+  function madeOf({ schedule }: Case, by: string): Float32Array {
+    const { units, entry } = generateCpp(schedule, { isa: 'avx512', threads: 1, family: 'rapids' });
+    expect(at(units, 0).source).toContain(by);
     const compiled = compileNative(units);
     const out = new Float32Array(count);
-    try {
-      compiled.call(entry, {
-        buffers: [new Uint8Array(bits.buffer), new Uint8Array(out.buffer)],
-        sizes: [],
-        threads: 1,
-        repeats: 0,
-      });
-    } finally {
-      compiled.dispose();
-    }
-    const wrong = out.findIndex((quotient, place) => !Object.is(quotient, Math.fround(at(x, place) / y)));
-    expect(wrong).toBe(-1);
+    const buffers = [new Uint8Array(bits.buffer), new Uint8Array(out.buffer)];
+    compiled.call(entry, { buffers, sizes: [], threads: 1, repeats: 0 });
+    compiled.dispose();
+    return out;
+  }
+
+  test.each(divisors.map(Math.fround))('by %s', (y) => {
+    const out = madeOf(cases.divided(count, y), 'quotient_f32x16(in0_1, ');
+    expect(out.findIndex((made, place) => !Object.is(made, Math.fround(at(x, place) / y)))).toBe(-1);
+  });
+
+  test('takes roots', () => {
+    const out = madeOf(cases.roots(count), 'vrsqrt14ps');
+    expect(out.findIndex((made, place) => !Object.is(made, Math.fround(Math.sqrt(at(x, place)))))).toBe(-1);
   });
 
   test('divides for other processors, and what is no register', () => {
@@ -113,8 +113,10 @@ ring('code that multiplies where it divides', () => {
       generateCpp(cases.divided(size, 255).schedule, target)
         .units.map(({ source }) => source)
         .join('\n');
-    for (const isa of ['avx512', 'avx2', 'neon', 'scalar'] as const)
+    for (const isa of ['avx512', 'avx2', 'neon', 'scalar'] as const) {
       expect(text({ isa, threads: 1 })).not.toContain('quotient_f32');
+      expect(at(generateCpp(cases.roots(count).schedule, { isa, threads: 1 }).units, 0).source).not.toContain('rsqrt');
+    }
     expect(text({ isa: 'avx2', threads: 1, family: 'rapids' })).toContain('/ 255.0f');
   });
 });

@@ -18,18 +18,18 @@ type Maker<D extends readonly Detail[]> = (type: ValueType, ...details: D) => De
 
 export class Prelude {
   readonly isa: Isa;
-  /** Whether lanes at offsets are one instruction, and whether vectors are multiplied where that divides them. */
+  /** Whether lanes at offsets are one instruction, and whether vectors are multiplied where that divides them or takes their roots. */
   readonly gathers: boolean;
-  readonly multipliesQuotients: boolean;
+  readonly dividesSlowly: boolean;
   readonly #byMaker = new Map<unknown, Map<string, Definition>>();
   readonly #op = (type: ValueType, name: OpName, arity: number): Definition =>
-    opFunction({ name, type, isa: this.isa }, arity);
+    opFunction({ name, type, isa: this.isa, dividesSlowly: this.dividesSlowly }, arity);
 
   constructor(target: Pick<CpuTarget, 'isa' | 'family'>) {
     this.isa = target.isa;
-    const { gathers, multipliesQuotients } = habitsOf(target);
+    const { gathers, dividesSlowly } = habitsOf(target);
     this.gathers = gathers;
-    this.multipliesQuotients = multipliesQuotients && target.isa === 'avx512';
+    this.dividesSlowly = dividesSlowly && target.isa === 'avx512';
   }
 
   /** Whether there are stores past the caches. */

@@ -379,7 +379,7 @@ export const symbolic = (
 
 export { centred } from './centred-case.ts';
 export { dealt } from './dealt-case.ts';
-export { divided } from './divided-case.ts';
+export { divided, roots } from './divided-case.ts';
 export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
 export { halved } from './halved-case.ts';
