@@ -136,9 +136,7 @@ export const chains: readonly ((n: number) => Row)[] = [
     ],
     outputs: 3,
     perElement: { functions: { divide: 2 } },
-    handFused:
-      "it takes quotients and roots from approximations that it refines (-Ofast), which round differently: with the processor's own its " +
-      'loop takes a third longer in the caches of a Granite Rapids, as long as this',
+    handFused: 'it takes quotients and roots from approximations that it refines (-Ofast), which round differently',
     tolerance: 1e-4,
     value: ([p = 0, g = 0, m = 0, v = 0], output) => {
       const [first, second] = [0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g];
