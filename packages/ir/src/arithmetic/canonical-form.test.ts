@@ -152,6 +152,11 @@ describe.each([
     );
   });
 
+  test('remainders of remainders of remainders are opened to the last', () => {
+    const i = axisIndex({ name: 'i', extent: int(6) });
+    expect(printIndex(modulo(modulo(modulo(i, int(4)), multiply(s1, int(2))), int(2)))).toBe('i % 2');
+  });
+
   test('are fixed points of substitution', () => {
     fc.assert(
       fc.property(samples, ({ index }) => {

@@ -155,18 +155,18 @@ function remainderOfRest(rest: Index, divisor: Index): Index {
   return add(multiply(inner, fromTerm(factor)), remainder);
 }
 
-/** (x % a) % d = x % d where d divides a: terms c * (x % a) become c * x where d divides c * a. */
+/** (x % a) % d = x % d where d divides a: terms c * (x % a) become c * x where d divides c * a, and x is opened in turn. */
 function openRemainders(dividend: Index, divisor: Index): Index {
   const terms = termsOf(dividend);
-  if (!terms.some(({ factors }) => factors.some(({ kind }) => kind === 'mod'))) return dividend;
-  const opened = terms.flatMap((term): readonly Term[] => {
+  const opened = terms.map((term): readonly Term[] | undefined => {
     const remainder = term.factors.find((factor) => factor.kind === 'mod');
-    if (remainder?.kind !== 'mod') return [term];
+    if (remainder?.kind !== 'mod') return undefined;
     const cofactor = divideTerm(term, termOf(remainder)) ?? term;
-    if (divisorOf(multiply(fromTerm(cofactor), remainder.divisor), divisor) === undefined) return [term];
+    if (divisorOf(multiply(fromTerm(cofactor), remainder.divisor), divisor) === undefined) return undefined;
     return termsOf(remainder.dividend).map((inner) => multiplyTerms(inner, cofactor));
   });
-  return fromTerms(opened);
+  if (opened.every((term) => term === undefined)) return dividend;
+  return openRemainders(fromTerms(terms.flatMap((term, place) => opened[place] ?? [term])), divisor);
 }
 
 /** whole / part as monomials, or undefined. */
