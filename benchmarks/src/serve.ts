@@ -73,7 +73,7 @@ const warmMs = 50;
 /**
  * V8 optimises what is called often, not for long. Before it has, beside a kernel that leaves nothing of it in the caches, what
  * surrounds a call takes up to 40 us: a tenth of the call for arrays in the last-level cache. So the first time that counts comes
- * after so many calls, or after so many milliseconds of them, where that is more.
+ * after so many calls, or after so many milliseconds of them, whichever is sooner.
  */
 const warmCalls = 4000;
 const warmCallsMs = 1500;

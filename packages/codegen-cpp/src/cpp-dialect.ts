@@ -160,9 +160,10 @@ function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): 
   const { c: spelling, arity } = pointwise[op];
   const own = at(operands, 0);
   if (spelling?.kind === 'infix') {
-    const other = spelling.operator === '*' ? doubled(type, args, prelude) : quotient({ op, type, args }, prelude);
-    if (other !== undefined) return other;
-    return infix({ operator: spelling.operator, type, own, args });
+    const { operator } = spelling;
+    const other =
+      operator === '*' ? doubled(type, args, prelude) : operator === '/' ? quotient(type, args, prelude) : undefined;
+    return other ?? infix({ operator, type, own, args });
   }
   if (spelling?.kind === 'prefix') return prefix(spelling.operator, { type, arg: at(args, 0) });
   if (spelling?.name === 'where_') return choose(type, args);
@@ -186,11 +187,8 @@ function doubled(type: ValueType, [x, y]: readonly Expression[], prelude: Prelud
 }
 
 /** x / constant as products, where these have its bits. */
-function quotient(
-  { op, type, args: [x, y] }: Pick<ApplyText, 'op' | 'type' | 'args'>,
-  prelude: Prelude,
-): Expression | undefined {
-  if (op !== 'div' || type.dtype !== 'f32' || type.lanes !== 16 || !prelude.dividesSlowly) return undefined;
+function quotient(type: ValueType, [x, y]: readonly Expression[], prelude: Prelude): Expression | undefined {
+  if (type.dtype !== 'f32' || type.lanes !== 16 || !prelude.dividesSlowly) return undefined;
   if (x === undefined || y?.number === undefined) return undefined;
   const divisor = Math.fround(y.number);
   const parts = splitReciprocal(divisor);

@@ -91,6 +91,8 @@ export interface MemoryHabits {
   readonly asksInPasses: boolean;
   /** Whether tiles of what a last-level cache has ask for the next one across the grain. */
   readonly asksInTiles: boolean;
+  /** Whether passes that take windows out of rows of memory ask for the next such rows. */
+  readonly asksForWindows: boolean;
   /** Of how many arrays at most the last pass over a row asks for the next one, or a later one. */
   readonly nextRows: number;
   /** How rows of memory are asked for, and those that loaded values choose. */
@@ -168,6 +170,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     asksForResults: false,
     asksInPasses: false,
     asksInTiles: false,
+    asksForWindows: false,
     nextRows: 2,
     memory: secondRows,
     chosen: secondRows,
@@ -184,6 +187,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     asksForResults: false,
     asksInPasses: true,
     asksInTiles: true,
+    asksForWindows: true,
     nextRows: Infinity,
     memory: nearRows,
     chosen: secondRows,
@@ -200,6 +204,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     asksForResults: true,
     asksInPasses: true,
     asksInTiles: false,
+    asksForWindows: false,
     nextRows: Infinity,
     memory: nearRows,
     chosen: nearRows,

@@ -38,8 +38,9 @@ inline void *mapHuge(size_t bytes) {
   return aligned;
 }
 
-// Asks for huge pages in what of the range they fill. They come with the first touch: what was touched stays as it is.
+// Asks for huge pages in what they fill of a range as large as those that are mapped. They come with the first touch: what was touched stays as it is.
 inline void preferHugePages(void *start, size_t bytes) {
+  if (bytes < hugeFrom) return;
   const size_t begin = roundUp(reinterpret_cast<size_t>(start), hugePage);
   const size_t end = (reinterpret_cast<size_t>(start) + bytes) / hugePage * hugePage;
   if (begin < end) madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);

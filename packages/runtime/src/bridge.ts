@@ -42,7 +42,7 @@ export interface Bridge {
   free(block: NativeBlock): void;
   /** The address of the first element. It stays until the array's buffer is transferred, resized or collected. */
   addressOf(array: AddressableArray): number;
-  /** Asks for huge pages under an array of the JavaScript heap that nobody has touched; for one of some megabytes. */
+  /** Asks for huge pages under an array of the JavaScript heap that nobody has touched, if it has 4 MB. */
   preferHugePages(bytes: Uint8Array): void;
   /** Loads a library, whose bytes the caller has verified, and finds a function with the entry's C ABI in it. */
   load(path: string, symbol: string): EntryId;

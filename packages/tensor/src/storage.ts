@@ -27,7 +27,7 @@ export interface StorageProvider {
   readonly least?: number;
   /** Where an array of the JavaScript heap lies, for native code. */
   addressOf?(array: NodeJS.TypedArray): number;
-  /** Asks for huge pages under an array of the JavaScript heap that nobody has touched. */
+  /** Asks for huge pages under an array of the JavaScript heap that nobody has touched, if it is large enough for them. */
   preferHugePages?(bytes: Uint8Array): void;
   /** Bytes in use beyond which new storage is left to the collector; half the memory by default. */
   readonly softLimit?: number;
@@ -311,12 +311,10 @@ const mostViewed = 2 ** 31;
 /** Below this many bytes asking where an array lies costs more than it gains. */
 const leastAligned = 4096;
 
-/** From this size on memory is on huge pages, and native memory is opened for it. */
-const leastHuge = 4 << 20;
-
 /** A plain ArrayBuffer, for compiled functions to read as they read the pool's memory. */
 function heapStorage(bytes: number, provider: StorageProvider | undefined): Storage {
-  if (provider === undefined || bytes < (provider.isOpen?.() === false ? leastHuge : leastAligned)) {
+  const least = provider?.isOpen?.() === false ? Math.max(leastAligned, provider.least ?? 0) : leastAligned;
+  if (provider === undefined || bytes < least) {
     return new Storage({ buffer: newBuffer(bytes, 0), byteOffset: 0, byteLength: bytes }, 'heap');
   }
   const buffer = newBuffer(bytes, cacheLine);
@@ -325,10 +323,8 @@ function heapStorage(bytes: number, provider: StorageProvider | undefined): Stor
 
 /** Where a line of the cache begins in a buffer that nobody has touched yet. A large one begins 16 bytes into a page. */
 function lineIn(buffer: ArrayBuffer, provider: StorageProvider): number {
-  if (buffer.byteLength >= leastHuge) {
-    for (let from = 0; from < buffer.byteLength; from += mostViewed)
-      provider.preferHugePages?.(new Uint8Array(buffer, from, Math.min(mostViewed, buffer.byteLength - from)));
-  }
+  for (let from = 0; from < buffer.byteLength; from += mostViewed)
+    provider.preferHugePages?.(new Uint8Array(buffer, from, Math.min(mostViewed, buffer.byteLength - from)));
   const address = provider.addressOf?.(new Uint8Array(buffer, 0, cacheLine)) ?? 0;
   return (cacheLine - (address % cacheLine)) % cacheLine;
 }

@@ -56,7 +56,7 @@ describe('a reciprocal in two parts', () => {
     }
   });
 
-  test('is refused where some quotient would come out otherwise', () => {
+  test('is refused for few divisors', () => {
     const random = draws(3);
     const refused: number[] = [];
     for (let drawn = 0; drawn < 2000; drawn += 1) {

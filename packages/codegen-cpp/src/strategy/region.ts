@@ -85,7 +85,9 @@ function writeParallel(nest: Nest, plan: RegionPlan): void {
     if (axis.name !== plan.shared.axis?.name) return [{ axis, count: axis.extent, block: undefined }];
     return plan.block === undefined ? [] : [blocksOf(axis, plan.block)];
   });
-  const unitAxes = inRuns(loops, runsOf(nest, plan));
+  const runs = runsOf(nest, plan);
+  if (runs !== undefined) nest.notes.push(`${String(runs.rows)} rows along ${runs.down.name} at a time`);
+  const unitAxes = inRuns(loops, runs);
   const total = product(unitAxes.map(({ count }) => count));
   if (staticValue(total) === 1) {
     writeSerial(nest, plan, { bands: parallelBands(plan.tree), frame: emptyFrame });

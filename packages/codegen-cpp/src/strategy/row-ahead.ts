@@ -40,8 +40,8 @@ export function planAhead(nest: Nest, region: RegionPlan): ReadonlyMap<LoopTree,
   const isColumns = down !== undefined && down.name !== along.name;
   const asked = isColumns
     ? rowsBelow(nest, tree, { along, down, rows: columns?.rowsAhead ?? rowsBelowAhead })
-    : [linesAhead, longRowsAhead, rowsFurtherOn, windowsOf].flatMap((asking) => asking(nest, tree, along));
-  return new Map([[tree, [...asked, ...runsFurtherOn(nest, region)]]]);
+    : [linesAhead, longRowsAhead, rowsFurtherOn].flatMap((asking) => asking(nest, tree, along));
+  return new Map([[tree, [...asked, ...windowsAhead(nest, region), ...runsFurtherOn(nest, region)]]]);
 }
 
 /** How many rows ahead columns ask: what is side by side there is a few lines, too few to be foreseen. */
@@ -77,14 +77,6 @@ function rowsFurtherOn(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[
   const disturbs = isFar && chosen.some(({ buffer, later }) => later === undefined && isBesideCaches(nest, buffer));
   const reduces = nodes.some(({ kind }) => kind === 'reduce');
   return distinct([...chosen, ...((reduces && asksInPasses) || disturbs ? direct : [])]);
-}
-
-/** What the windows of a pass lie in at the next point of the loop around it. */
-function windowsOf(nest: Nest, tree: LoopTree, along: Axis): readonly Ahead[] {
-  const nodes = nodesOf(nest, tree);
-  const down = tree.loops.findLast(({ axis }) => axis.name !== along.name)?.axis;
-  const { axis, lanes } = chooseLanes(tree.loops, nodes, nest);
-  return down === undefined || axis?.name !== along.name ? [] : windowsAhead(nest, { nodes, along, down, lanes });
 }
 
 /** Each of what is asked for once. */
