@@ -16,7 +16,7 @@ import {
 } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { runKernels } from './test-support/kernel-run.ts';
-import type { CpuTarget, Isa } from './target.ts';
+import type { CpuTarget, Family, Isa } from './target.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
@@ -251,13 +251,18 @@ ring('compiled kernels', () => {
     },
   );
 
-  test.each([
-    [2000, 70, 5, 'i in 12 stretches, each added into a table of its own, merged in order'],
-    [1000, 300, 40, 'i in 2 stretches, the second added into a table of its own and to the first in its turn'],
+  const inTurn = 'i in 2 stretches, the second added into a table of its own and to the first in its turn';
+  test.each<[number, number, number, Family, string]>([
+    [2000, 70, 5, 'other', 'i in 12 stretches, each added into a table of its own, merged in order'],
+    [1000, 300, 40, 'other', inTurn],
+    [1000, 300, 40, 'zen', inTurn],
+    [1000, 300, 40, 'rapids', 'i in 2 stretches, each added into a table of its own, merged in order'],
   ])('%i rows that are added into a small table have tables of their own, which begin with -0', (...given) => {
-    const [rows, columns, into, text] = given;
+    const [rows, columns, into, family, text] = given;
     const one = cases.added(rows, columns, into);
-    const { units, entry, workspaceBytes, kernels } = generateCpp(one.schedule, { isa: 'avx512', threads: 2 });
+    const target: CpuTarget = { isa: 'avx512', threads: 2, family };
+    expect(differencesOf([one], target)).toEqual([]);
+    const { units, entry, workspaceBytes, kernels } = generateCpp(one.schedule, target);
     expect(kernels.flatMap(({ notes }) => notes)).toContain(text);
     const inputs = inputsOf(one);
     for (const [id, values] of inputs)

@@ -122,6 +122,8 @@ export interface MemoryHabits {
   readonly pastBeside: { readonly bytes: number; readonly moved: number };
   /** How many short rows of a result that goes past the caches are written one after another (see strategy/unit-axes.ts). */
   readonly rowsInRun: number;
+  /** Whether the second of two threads adds its table of rows to the first one's alone (see strategy/scatter-tables.ts). */
+  readonly tablesInTurn: boolean;
   /** Of how many bytes stores past the caches are at least, where that is less than a register. */
   readonly leastPast: number;
 }
@@ -181,6 +183,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     dividesSlowly: false,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
     rowsInRun: 1,
+    tablesInTurn: true,
     leastPast: 32,
   },
   rapids: {
@@ -198,6 +201,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     dividesSlowly: true,
     pastBeside: { bytes: 8 * 1024 * 1024, moved: 64 * 1024 * 1024 },
     rowsInRun: 16,
+    tablesInTurn: false,
     leastPast: 32,
   },
   other: {
@@ -215,6 +219,7 @@ const memoryHabits: Readonly<Record<Family, MemoryHabits>> = {
     dividesSlowly: false,
     pastBeside: { bytes: Infinity, moved: Infinity },
     rowsInRun: 1,
+    tablesInTurn: true,
     leastPast: Infinity,
   },
 };
