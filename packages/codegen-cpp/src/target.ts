@@ -305,12 +305,12 @@ export interface SideBySide {
 /** What `minChunk` elements of ordinary cost take, in cycles: work that pays for waking another thread. */
 export const chunkCycles = ({ minChunk = 512 }: CpuTarget): number => (minChunk * 4000) / 512;
 
-/** Chunks per thread, so that a thread which is held up does not stall the rest. */
+/** Units per thread that axes are cut into, from which chunks are made. */
 export const chunksPerThread: number = 4;
 
-/** Chunks per thread of kernels that run so long that each chunk is the least one this many times over. */
-export const longChunksPerThread: number = 16;
-export const longChunk: number = 16;
+/** Chunks per thread at most, and how many times the work that pays for a thread each of several has at least. */
+export const chunksAtMost: number = 16;
+export const claimedChunk: number = 16;
 
 /** Scratch that lives on a thread's stack at most. */
 export const stackScratchBytes: number = 64 * 1024;
