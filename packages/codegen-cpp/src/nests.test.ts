@@ -240,11 +240,13 @@ ring('compiled kernels', () => {
       const one = cases.added(1000, 300, 40);
       const { units, entry, workspaceBytes } = generateCpp(one.schedule, { isa, threads: 2 });
       const compiled = compileNative(units);
-      const results = [1, 2, 2].map((threads) => {
+      const results = [1, ...Array.from({ length: 40 }, () => 2)].map((threads) => {
         const filled = { inputs: inputsOf(one), sizes: one.sizes };
         const buffers = entryBuffers(one.schedule, filled, evaluateIndex(workspaceBytes, {}));
-        expect(compiled.call(entry, { buffers, sizes: [], threads, repeats: 1000 }).status).toBe(0);
-        return Buffer.from(at(buffers, one.schedule.program.inputs.length).buffer).toString('base64');
+        expect(compiled.call(entry, { buffers, sizes: [], threads, repeats: 0 }).status).toBe(0);
+        const result = Buffer.from(at(buffers, one.schedule.program.inputs.length).buffer);
+        expect(result.some((byte) => byte !== 0)).toBe(true);
+        return result.toString('base64');
       });
       compiled.dispose();
       expect(new Set(results).size).toBe(1);
