@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
+import { cpuCount } from '@tsinductor/runtime';
 import { tensor } from 'tsinductor';
 import type { GraphReport, Tensor } from 'tsinductor';
 import { compiledWith, forGraphs, freshDirectory, reportOf, sourceOf, wrappedCompiler } from './effect.ts';
@@ -98,8 +99,14 @@ export const cppEffects = {
       expect.stringContaining('1 threads'),
       expect.stringContaining('2 threads'),
     ]);
-    // The code asks how many there are when it runs.
+    // The code asks how many there are when it runs, and has chunks for fewer than it is made for.
     expect(compiledFor(1, true).source?.()).toContain('if (total <= grain || runtime->threads <= 1)');
+    const few = tensor(Float32Array.from({ length: 50_000 }, (_, i) => i));
+    const grainOf = (dynamicThreads: boolean): number => {
+      const text = sourceOf(addOne, [few], { cpp: { threads: cpuCount(), dynamicThreads } });
+      return Number(/, \d+, (\d+)\);/.exec(text)?.[1]);
+    };
+    if (cpuCount() > 1) expect(grainOf(true)).toBeLessThan(grainOf(false));
   },
   'cpp.descriptiveNames': () => {
     const softmax = (x: Tensor): Tensor => x.softmax(-1);

@@ -226,14 +226,22 @@ describe('generated C++', () => {
     expect(textOf(cases.permuted(256, 256))).not.toContain('prefetch');
   });
 
-  test('cuts loops into chunks that are worth a claim: short ones once for each thread, longer ones into up to 16', () => {
-    const grain = (rows: number): number => {
-      const text = textOf(cases.softmax('rows', [rows, 1024]));
-      return Number(new RegExp(`, ${String(rows)}, (\\d+)\\);`).exec(text)?.[1]);
+  test('cuts loops into one chunk for each thread, or into 4 to 16 that are worth a claim', () => {
+    const grain = (rows: number, special: Partial<CpuTarget> = {}, columns = 1024): number => {
+      const text = textOf(cases.softmax('rows', [rows, columns]), { ...target, ...special });
+      return Number(new RegExp(`, ${String(rows)}, (\\d+)L?\\);`).exec(text)?.[1]);
     };
-    expect(64 / grain(64)).toBe(2);
-    expect(Math.ceil(512 / grain(512))).toBe(24);
-    expect(16384 / grain(16384)).toBe(32);
+    const chunksOf = (rows: number, special?: Partial<CpuTarget>): number => Math.ceil(rows / grain(rows, special));
+    expect([64, 200, 512, 16384].map((rows) => chunksOf(rows))).toEqual([2, 8, 24, 32]);
+    expect([3, 5, 7].map((rows) => grain(rows, {}, 200_000))).toEqual([2, 3, 4]);
+    // Fewer threads than the code is made for have several chunks each, too.
+    expect(chunksOf(128, { threads: 8 })).toBe(8);
+    expect(chunksOf(128, { threads: 8, anyThreads: true })).toBe(32);
+    const { extent, sizes } = cases.symbolic('s0', 40);
+    const ofAnySize = cases.joined(256, [extent, extent], sizes);
+    expect(textOf(ofAnySize, { isa: 'avx512', threads: 256, minChunk: Number.MAX_SAFE_INTEGER })).toMatch(
+      /parallel\(runtime/,
+    );
   });
 
   test('never streams parts of a register', () => {

@@ -7,6 +7,8 @@ export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
 export interface CpuTarget {
   readonly isa: Isa;
   readonly threads: number;
+  /** Whether it is to run on other numbers of threads as well, so that no chunk is a thread's whole share; no, if absent. */
+  readonly anyThreads?: boolean;
   /** Into how many compilation units the kernels of a graph are spread; 1 if absent. */
   readonly units?: number;
   /** Least work that is worth a thread, in elements of ordinary cost; 512 if absent. */
@@ -306,11 +308,13 @@ export interface SideBySide {
 export const chunkCycles = ({ minChunk = 512 }: CpuTarget): number => (minChunk * 4000) / 512;
 
 /** Units per thread that axes are cut into, from which chunks are made. */
-export const chunksPerThread: number = 4;
+export const unitsPerThread: number = 4;
 
-/** Chunks per thread at most, and how many times the work that pays for a thread each of several has at least. */
-export const chunksAtMost: number = 16;
-export const claimedChunk: number = 16;
+/**
+ * Chunks per thread: 1, or so many that a thread which is held up does not stall the rest, and how many times the work that pays for a
+ * thread each of these has at least. The pool makes one of what are fewer (runtime/native/thread-pool.h, `longJob`).
+ */
+export const chunks: Readonly<Record<'several' | 'most' | 'claimed', number>> = { several: 4, most: 16, claimed: 16 };
 
 /** Scratch that lives on a thread's stack at most. */
 export const stackScratchBytes: number = 64 * 1024;

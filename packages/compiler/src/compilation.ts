@@ -39,6 +39,7 @@ export interface Compilation<Native extends Generated | undefined = Generated | 
 export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => ({
   isa: machine.isa,
   threads: machine.codeThreads,
+  anyThreads: config.cpp.dynamicThreads,
   family: familyOf(machine),
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,

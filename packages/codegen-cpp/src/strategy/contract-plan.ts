@@ -12,7 +12,7 @@ import type { DType } from '@tsinductor/base';
 import { nextPowerOfTwo, staticValue, typicalValue } from '@tsinductor/codegen';
 import { coefficientOf } from '@tsinductor/ir';
 import type { Axis, ContractOperand, LoopNode } from '@tsinductor/ir';
-import { chunksPerThread, cpuModels, lanesFor } from '../target.ts';
+import { unitsPerThread, cpuModels, lanesFor } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 import type { Nest } from './nest.ts';
 
@@ -115,7 +115,7 @@ export function planTile(oriented: Oriented, target: CpuTarget): TilePlan {
   const packed = packing(oriented, { extents, rows: tile.rows, bytes });
   const panelBytes = depth * vectors * lanes * bytes;
   const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, target);
-  const units = target.threads * chunksPerThread;
+  const units = target.threads * unitsPerThread;
   const columnUnits = Math.ceil(extents.width / (vectors * lanes * panels)) * extents.batch;
   const enough = columnUnits >= units / 2;
   const unitRows = enough ? undefined : rowsPerUnit({ height: extents.height, columnUnits, units, rows: tile.rows });
@@ -158,7 +158,7 @@ interface Panels {
 /** Panels per unit: as many as fit beside a block of a, but not so many that threads go without a unit. */
 function panelsFor({ extents, panelWidth, panelBytes, packA }: Panels, target: CpuTarget): number {
   const inAll = Math.ceil(extents.width / panelWidth);
-  const spread = Math.floor((inAll * extents.batch) / Math.max(2, (target.threads * chunksPerThread) / 2));
+  const spread = Math.floor((inAll * extents.batch) / Math.max(2, (target.threads * unitsPerThread) / 2));
   const fits = Math.floor((packA ? panelStack / 2 : panelStack) / panelBytes);
   return Math.max(1, Math.min(4, fits, spread));
 }

@@ -12,7 +12,7 @@ import {
 } from '@tsinductor/codegen';
 import { ceilDivide, floorDivide, int, maximum, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
-import { chunkCycles, chunksAtMost, chunksPerThread, claimedChunk, stackScratchBytes } from '../target.ts';
+import { chunkCycles, chunks, stackScratchBytes, unitsPerThread } from '../target.ts';
 import { blockedBy, planColumns } from './columns.ts';
 import type { ColumnPlan } from './columns.ts';
 import { chooseLanes, cyclesAlong, lanesAlong, pointWork } from './lane-choice.ts';
@@ -108,7 +108,7 @@ function acrossBlocks(nest: Nest, { bands, tiles, lanes }: TileUnits): Pick<Regi
   const tileBlock = Math.min(lanes * block.across, rounded(extent, lanes));
   const others = bands.filter(({ axis }) => axis.name !== across.name && axis.name !== lane.name);
   const units = others.reduce((left, { axis }) => left * typicalValue(axis.extent), Math.ceil(extent / tileBlock));
-  const parts = (nest.target.threads * chunksPerThread) / units;
+  const parts = (nest.target.threads * unitsPerThread) / units;
   return { tileBlock, block: parts <= 1 ? undefined : rounded(typicalValue(lane.extent) / parts, lanes * 4) };
 }
 
@@ -147,7 +147,7 @@ function blockSize(
   const others = parallelBands(tree).filter((band) => band.axis.name !== shared.axis?.name);
   const units = others.reduce((left, band) => left * typicalValue(band.axis.extent), 1);
   const { threads } = nest.target;
-  if (shared.axis === undefined || (others.length > 0 && units >= threads * chunksPerThread)) return undefined;
+  if (shared.axis === undefined || (others.length > 0 && units >= threads * unitsPerThread)) return undefined;
   const { instances } = besideOf(nest, { tree, shared }, { nodes: nodesOf(nest, tree), axis: shared.axis });
   const wide = shared.lanes * Math.max(4, instances);
   if (columns !== undefined) {
@@ -155,7 +155,7 @@ function blockSize(
     return Math.max(4 * wide, Math.min(columns.block, each));
   }
   const enough = Math.ceil(chunkCycles(nest.target) / cycles / 4 / wide) * wide;
-  const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * chunksPerThread) / wide) * wide;
+  const spread = Math.ceil(typicalValue(shared.axis.extent) / (threads * unitsPerThread) / wide) * wide;
   return evenBlock(shared.axis, { block: Math.max(wide, Math.min(enough, spread, 4096)), wide });
 }
 
@@ -177,20 +177,25 @@ export function noteLayout(nest: Nest, { shared, tree, tiles, columns }: RegionP
 }
 
 /**
- * Units per chunk: work that pays for a thread, and as many chunks for each thread as balance needs and leave work that is worth a claim
- * to each of them. (Measured on two cores of a shared machine: logits of 64 MB, whose exponentials take all of a core, take 6 % less in 32
+ * Units per chunk: work that pays for a thread, and one chunk for each thread, or several where each of them has work that is worth a
+ * claim. (Measured on two cores of a shared machine: logits of 64 MB, whose exponentials take all of a core, take 6 % less in 32
  * chunks than in 8. On a Redwood Cove a claim waits some 70 ns for what was stored before: 3 to 4 us of rows take 4 to 8 % less in
  * two chunks than in 8. On a Zen 4 the 38 kernels of the memory-bound suite in cache take 2 % less in the mean so, sums over an axis
  * 6 to 9; in a third-level cache the difference is lost in the noise.)
  */
 export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index {
-  const { threads } = nest.target;
-  const unitsFor = (cycles: number): number => Math.max(1, Math.ceil(cycles / cyclesPerUnit));
-  const least = unitsFor(chunkCycles(nest.target));
-  const worthwhile = floorDivide(total, int(threads * unitsFor(claimedChunk * chunkCycles(nest.target))));
-  const perThread = maximum(int(1), minimum(worthwhile, int(chunksAtMost)));
-  return maximum(int(least), ceilDivide(total, multiply(int(threads), perThread)));
+  const { threads, anyThreads = false } = nest.target;
+  const unitsFor = (cycles: number): number => Math.min(mostUnits, Math.max(1, Math.ceil(cycles / cyclesPerUnit)));
+  const least = chunkCycles(nest.target);
+  const worthwhile = floorDivide(total, int(threads * unitsFor(chunks.claimed * least)));
+  const areSeveral = minimum(int(1), floorDivide(worthwhile, int(chunks.several)));
+  const perThread = minimum(worthwhile, multiply(areSeveral, int(chunks.most)));
+  const parts = maximum(perThread, int(anyThreads ? chunks.several : 1));
+  return maximum(int(unitsFor(least)), ceilDivide(total, multiply(int(threads), parts)));
 }
+
+/** More units than any loop has, and few enough to be reckoned with. */
+const mostUnits = 2 ** 40;
 
 /** Whether a loop of `tree` is a reduction's (or scan's) over `axis`. */
 export const isReduced = (tree: LoopTree, axis: Axis): boolean =>

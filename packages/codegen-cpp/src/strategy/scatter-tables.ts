@@ -4,8 +4,9 @@
 // Lines that another core has changed are dear to read where cores have no cache in common, and cheap to write. So two stretches need
 // one table: the first is added to the out itself, and who has the second adds its table to that when its turn comes. (Measured on a
 // Zen 4, 4 MB into 256 KB by two threads: 92 us instead of 150 where each has a third-level cache of its own, 73 instead of 87 where they
-// share one.) More of them are summed by all threads, each a part: one after another would wait too long. So are two where one cache is
-// behind all cores (a Redwood Cove, 16 MB into 256 KB: 300 us instead of 333, of which 287 are not the sum's).
+// share one.) More of them are summed by all threads, each a part: one after another would wait too long. So are two on families that
+// gain by it (a Redwood Cove, 16 MB into 256 KB: 300 us instead of 333, of which 287 are not the sum's); the stretches are then halves,
+// so sums have other bits there.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { staticValue } from '@tsinductor/codegen';

@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { difference, isMultipleOf, named, resolveIndex, strideAlong, typicalValue } from '@tsinductor/codegen';
 import { add, coefficientOf, int, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode, LoopTree, Stmt, TileCorner } from '@tsinductor/ir';
-import { chunksPerThread, habitsOf, lineBytes } from '../target.ts';
+import { unitsPerThread, habitsOf, lineBytes } from '../target.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, isLarge } from './nest.ts';
@@ -185,7 +185,7 @@ function phasedBlock(nest: Nest, { lane, across, lanes }: Asking, only: TurnedAc
 export const unitRows = (
   axis: Axis,
   { lanes, threads }: { readonly lanes: number; readonly threads: number },
-): number => Math.ceil(typicalValue(axis.extent) / (threads * chunksPerThread) / lanes) * lanes;
+): number => Math.ceil(typicalValue(axis.extent) / (threads * unitsPerThread) / lanes) * lanes;
 
 /** Loads without mask, and stores. */
 function turnable(node: LoopNode): readonly TurnedAccess[] {
