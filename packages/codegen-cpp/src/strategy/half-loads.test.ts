@@ -33,18 +33,34 @@ describe('passes over memory on a Zen', () => {
     expect(notes({ ...zen, family: 'other' })).not.toContain('memory along');
   });
 
+  test('load rows that are added by index 32 bytes at a time, into columns and into tables', () => {
+    for (const one of [cases.added(4096, 1024, 40), cases.added(8192, 700, 4000)]) {
+      const { units, kernels } = generateCpp(one.schedule, zen);
+      const text = units.map(({ source }) => source).join('');
+      expect(text).toMatch(/= load_f32x8\(in0 \+/);
+      expect(text).not.toMatch(/= load_f32x16\(in0 \+/);
+      expect(kernels.flatMap(({ notes }) => notes)).toContain('memory along j in 8 lanes');
+    }
+  });
+
   test.each([
     ['what a cache holds', cases.summed('rows', [1000, 1024])],
     ['short rows', cases.summed('rows', [40000, 128])],
     ['rows that are read again', cases.softmax('rows', [2100, 1024])],
     ['columns', cases.summed('columns', [2100, 1024])],
+    ['rows that a cache holds, added by index', cases.added(1000, 1024, 40)],
   ])('load whole registers of %s', (_, one) => {
     expect(loadsOf(one, zen)).toContain('f32x16');
   });
 });
 
 ring('in compiled code', () => {
-  const odd = [cases.summed('rows', [2063, 1041]), cases.summed('nothing', [2063, 1041]), cases.positions(2063, 1041)];
+  const odd = [
+    cases.summed('rows', [2063, 1041]),
+    cases.summed('nothing', [2063, 1041]),
+    cases.positions(2063, 1041),
+    cases.added(2063, 1041, 40),
+  ];
   test.each(odd.map((one) => [one.name, { ...one, tolerance: Math.max(one.tolerance, 1e-4) }] as const))(
     '%s is what the interpreter computes',
     (_, one) => {
