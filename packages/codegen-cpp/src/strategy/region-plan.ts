@@ -180,8 +180,8 @@ export function noteLayout(nest: Nest, { shared, tree, tiles, columns }: RegionP
  * Units per chunk: work that pays for a thread, and one chunk for each thread, or several where each of them has work that is worth a
  * claim. (Measured on two cores of a shared machine: logits of 64 MB, whose exponentials take all of a core, take 6 % less in 32
  * chunks than in 8. On a Redwood Cove a claim waits some 70 ns for what was stored before: 3 to 4 us of rows take 4 to 8 % less in
- * two chunks than in 8. On a Zen 4 the 38 kernels of the memory-bound suite in cache take 2 % less in the mean so, sums over an axis
- * 6 to 9; in a third-level cache the difference is lost in the noise.)
+ * two chunks than in 8. On a Zen 4 sums over an axis of 256 KB take 6 to 9 % less so; of 38 such kernels the mean, and what a third-level
+ * cache has, differ by no more than two equal builds do.)
  */
 export function grainOf(nest: Nest, total: Index, cyclesPerUnit: number): Index {
   const { threads, anyThreads = false } = nest.target;
