@@ -1,7 +1,6 @@
 // Every golden case that is one graph becomes C++, without a C++ compiler: what our own trips over is met here, which a sample of
-// cases that are compiled and run seldom meets. Each is written for two processors, of which others' turn it is for the next: one with
-// AVX-512, of whose families a machine that runs the tests is one alone, and one without. Skips with a printed reason where the golden
-// data is absent.
+// cases that are compiled and run seldom meets. Each is written for two processors in turn: one of the families with AVX-512, of
+// which a machine that runs the tests has one alone, and one without. Skips with a printed reason where the golden data is absent.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';

@@ -38,7 +38,7 @@ using Body = void (*)(void *context, long begin, long end);
 constexpr int maxThreads = 256;
 constexpr int spins = 20000;          // 0.4 to 1 ms: longer than the gap between two kernels of one graph
 constexpr int piecesPerThread = 16;   // of long jobs, so that a slow thread costs a sixteenth of its share at most
-constexpr int longJob = 4;            // grains per thread from which on a job is cut finer than one piece per thread (generated code has 1, or as many)
+constexpr int longJob = 4;            // grains per thread from which on a job is cut finer than one piece per thread; codegen-cpp's `chunks.several`
 constexpr int shortJob = 32;          // grains per thread up to which a job's elements may lie in the threads' own caches
 constexpr size_t leastStackBytes = 1 << 20;
 

@@ -12,7 +12,7 @@ import type { DType } from '@tsinductor/base';
 import { nextPowerOfTwo, staticValue, typicalValue } from '@tsinductor/codegen';
 import { coefficientOf } from '@tsinductor/ir';
 import type { Axis, ContractOperand, LoopNode } from '@tsinductor/ir';
-import { unitsPerThread, cpuModels, lanesFor } from '../target.ts';
+import { cpuModels, lanesFor, unitsPerThread } from '../target.ts';
 import type { CpuTarget } from '../target.ts';
 import type { Nest } from './nest.ts';
 

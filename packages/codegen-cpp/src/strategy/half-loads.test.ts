@@ -33,14 +33,13 @@ describe('passes over memory on a Zen', () => {
     expect(notes({ ...zen, family: 'other' })).not.toContain('memory along');
   });
 
-  test('load rows that are added by index 32 bytes at a time, into columns and into tables', () => {
-    for (const one of [cases.added(4096, 1024, 40), cases.added(8192, 700, 4000)]) {
-      const { units, kernels } = generateCpp(one.schedule, zen);
-      const text = units.map(({ source }) => source).join('');
-      expect(text).toMatch(/= load_f32x8\(in0 \+/);
-      expect(text).not.toMatch(/= load_f32x16\(in0 \+/);
-      expect(kernels.flatMap(({ notes }) => notes)).toContain('memory along j in 8 lanes');
-    }
+  test('load rows that are added by index into tables 32 bytes at a time', () => {
+    const { units, kernels } = generateCpp(cases.added(4096, 1024, 40).schedule, zen);
+    const text = units.map(({ source }) => source).join('');
+    expect(text).toMatch(/= load_f32x8\(in0 \+/);
+    expect(text).not.toMatch(/= load_f32x16\(in0 \+/);
+    expect(kernels.flatMap(({ notes }) => notes)).toContain('memory along j in 8 lanes');
+    expect(text).toMatch(/__builtin_prefetch\(in0 \+ i \* 1024 \+ \w+ \+ 2048, 0, 2\)/);
   });
 
   test.each([
@@ -49,8 +48,11 @@ describe('passes over memory on a Zen', () => {
     ['rows that are read again', cases.softmax('rows', [2100, 1024])],
     ['columns', cases.summed('columns', [2100, 1024])],
     ['rows that a cache holds, added by index', cases.added(1000, 1024, 40)],
+    ['rows of less than 4 KB that are added by index', cases.added(16384, 700, 40)],
+    ['rows that are added by index, by columns', cases.added(8192, 700, 4000)],
   ])('load whole registers of %s', (_, one) => {
     expect(loadsOf(one, zen)).toContain('f32x16');
+    expect(loadsOf(one, zen)).not.toContain('f32x8');
   });
 });
 

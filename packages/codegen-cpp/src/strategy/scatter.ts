@@ -12,7 +12,7 @@ import type { PointwiseName } from '@tsinductor/ops';
 import { chunkCycles, columnScratchBytes, habitsOf } from '../target.ts';
 import { lanesAlong, operationsOf, varyingNodes } from './lane-choice.ts';
 import { chosenLater } from './gathered-rows.ts';
-import { halfLanes, noteHalves } from './half-loads.ts';
+import { halfLanes } from './half-loads.ts';
 import { isBesideCaches, loadsOf, rowFurtherOn, rowsAhead as rowsToAsk } from './memory-rows.ts';
 import { bindAxis, emptyFrame, evaluationAt, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './nest.ts';
 import type { Ahead, Frame, Later, Nest, Range } from './nest.ts';
@@ -87,18 +87,16 @@ function writeNode(nest: Nest, node: Scatter): void {
   const tables = isShort ? undefined : planTables(nest, rows);
   if (tables !== undefined) {
     const { axis, others } = rows;
+    const fewer = halfLanes(nest, rows, lanes);
+    const next = (buffer: BufferId): number => (fewer < lanes ? rowsToAsk(nest, buffer, axis) : 1);
+    const ahead = rowsAhead(nest, rows, next);
     writeTables(nest, tables, {
       out,
       dtype: nest.memory.decl(at(node.outs, 0)).dtype,
       start: startOf(nest, node),
       addStretch: (part, into) => {
         const inner = [part, ...others.slice(1).map(wholeRange)];
-        writeRows(nest, rows, {
-          others: inner,
-          columns: wholeRange(axis),
-          into,
-          ahead: rowsAhead(nest, rows, nextRow),
-        });
+        writeRows(nest, rows, { others: inner, columns: wholeRange(axis), into, ahead, lanes: fewer });
       },
     });
     return;
@@ -132,19 +130,14 @@ function writeColumns(nest: Nest, rows: Rows, into: Place): void {
 }
 
 /** What a loop over rows asks for at each point: the same columns some rows further down. */
-function rowsAhead(nest: Nest, { node, axis, others }: Rows, rowsOf: RowsAhead): readonly Ahead[] {
+function rowsAhead(nest: Nest, { node, axis, others }: Rows, rowsOf: (buffer: BufferId) => number): readonly Ahead[] {
   const down = others.at(-1);
   return down === undefined
     ? []
-    : loadsOf(node).flatMap((load) => rowFurtherOn(nest, load, { along: axis, down, rows: rowsOf(nest, load.buffer) }));
+    : loadsOf(node).flatMap((load) => rowFurtherOn(nest, load, { along: axis, down, rows: rowsOf(load.buffer) }));
 }
 
-/** Which of the rows after it is asked for, of an array. */
-type RowsAhead = (nest: Nest, buffer: BufferId) => number;
-
-/** Where a thread reads whole rows, as a pass over memory would. */
-const nextRow: RowsAhead = (nest, buffer) => (isAskedAtOnce(nest, buffer) ? habitsOf(nest.target).memory.least : 1);
-
+/** Whether rows of a buffer are asked for as a whole. */
 const isAskedAtOnce = (nest: Nest, buffer: BufferId): boolean =>
   habitsOf(nest.target).asksInOrder && isBesideCaches(nest, buffer);
 
@@ -153,22 +146,16 @@ interface RowLoops {
   readonly columns: Range;
   readonly into: Place;
   readonly ahead: readonly Ahead[];
+  /** Those of the rows, if absent. */
+  readonly lanes?: number;
 }
 
-function writeRows(nest: Nest, rows: Rows, { others, columns, into, ahead }: RowLoops): void {
+function writeRows(nest: Nest, rows: Rows, loops: RowLoops): void {
   const { node, axis } = rows;
+  const { others, columns, into, ahead, lanes = rows.lanes } = loops;
   const atOnce = ahead.filter(({ buffer }) => isAskedAtOnce(nest, buffer));
   const later = atOnce.length > 0 ? undefined : laterTarget(nest, rows);
   const along = atOnce.length > 0 ? [] : ahead;
-  const lanes =
-    atOnce.length > 0
-      ? halfLanes(
-          nest,
-          atOnce.map(({ buffer }) => buffer),
-          rows.lanes,
-        )
-      : rows.lanes;
-  if (lanes < rows.lanes) noteHalves(nest, axis, lanes);
   openAxes(nest, others, (frame) => {
     askAtOnce(nest, { columns, lanes: rows.lanes, ahead: atOnce }, frame);
     vectorLoop(nest, { ...columns, lanes, instances: 1, unroll: 2 }, (vectors) => {
@@ -186,7 +173,7 @@ function writeRows(nest: Nest, rows: Rows, { others, columns, into, ahead }: Row
 
 /**
  * Asks for all of what the vectors of a row would. (Measured on a Zen 4: 64 MB added by index into 64 rows of 4 KB take 14 to 24 % less so;
- * asked for along the way, or the rows that are added to besides, nothing less. The row after the next, rather than that: 1 to 6 % less.)
+ * asked for along the way, or the rows that are added to besides, nothing less.)
  */
 function askAtOnce(
   nest: Nest,

@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { difference, isMultipleOf, named, resolveIndex, strideAlong, typicalValue } from '@tsinductor/codegen';
 import { add, coefficientOf, int, minimum, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode, LoopTree, Stmt, TileCorner } from '@tsinductor/ir';
-import { unitsPerThread, habitsOf, lineBytes } from '../target.ts';
+import { habitsOf, lineBytes, unitsPerThread } from '../target.ts';
 import { canTurn, pointBodies } from './lane-choice.ts';
 import type { LaneChoice } from './lane-choice.ts';
 import { bindAxis, isLarge } from './nest.ts';
