@@ -6,19 +6,20 @@ import type { AccessText, ApplyText, Definition, Dialect, Expression, TransposeT
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
+import { kernelFrame } from './kernel-frame.ts';
+import { isSpread } from './machine/isa.ts';
+import type { Isa } from './machine/isa.ts';
+import type { CpuTarget } from './machine/target.ts';
 import { conversion } from './prelude/cast-functions.ts';
 import { quotientFunction, splitReciprocal } from './prelude/constant-divisor.ts';
-import * as memory from './prelude/memory-functions.ts';
-import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
+import { fetchExpression } from './prelude/fetch-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
-import * as special from './prelude/special-functions.ts';
+import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { loadSpreadFunction } from './prelude/spread-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
-import { kernelFrame } from './kernel-frame.ts';
-import { fetchExpression } from './prelude/fetch-functions.ts';
 import { reservedWords } from './reserved-words.ts';
-import { isSpread } from './target.ts';
-import type { CpuTarget, Isa } from './target.ts';
+import * as memory from './prelude/memory-functions.ts';
+import * as special from './prelude/special-functions.ts';
 
 const call = (definition: Definition, args: readonly string[]): Expression =>
   primary(`${definition.name}(${args.join(', ')})`, [definition]);

@@ -1,12 +1,14 @@
 // Properties of the generated text.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
+import { scalarLiteral } from './cpp-dialect.ts';
 import { generateBatch, generateCpp } from './generate.ts';
+import type { Family } from './machine/facts.ts';
+import type { Isa } from './machine/isa.ts';
+import type { CpuTarget } from './machine/target.ts';
 import { hexadecimal } from '@tsinductor/codegen';
 import { printIndex } from '@tsinductor/ir';
-import { scalarLiteral } from './cpp-dialect.ts';
 import { cases } from '@tsinductor/testing/loops';
-import type { CpuTarget, Family, Isa } from './target.ts';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = (one: cases.Case, on: CpuTarget = target): string =>

@@ -30,9 +30,9 @@ import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
-import { bindGroup } from './strategy/bind-group.ts';
-import type { BindOptions } from './strategy/bind-group.ts';
-import type { CpuTarget } from './target.ts';
+import { bindGroup } from './strategy/write/bind-group.ts';
+import type { BindOptions } from './strategy/write/bind-group.ts';
+import type { CpuTarget } from './machine/target.ts';
 import { assembleUnits } from './units.ts';
 import type { CppUnit, EntryText } from './units.ts';
 

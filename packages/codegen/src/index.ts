@@ -19,6 +19,7 @@ export type { Row, TileAccess } from './bind/group-memory.ts';
 // prettier-ignore
 export { alignIndex, type Alignment } from './bind/aligned-index.ts';
 export {
+  constantTerm,
   difference,
   hasIndirect,
   isMultipleOf,

@@ -96,7 +96,9 @@ export type Decision =
       readonly isDone: boolean;
       readonly strides: string;
       readonly reason: string;
-    };
+    }
+  /** How a kernel moves memory: the rule that says so, and what it does to which buffers. */
+  | { readonly kind: 'traffic'; readonly rule: string; readonly what: string; readonly reason: string };
 
 /** What a group costs, counted from its accesses; numbers but for symbolic sizes. */
 export interface GroupStatistics {

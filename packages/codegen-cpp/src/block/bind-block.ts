@@ -22,7 +22,7 @@ import type { BindTarget } from './binder.ts';
 import { bindDot } from './bind-dot.ts';
 import { bindFold } from './bind-fold.ts';
 import { bindAtomic, bindStore } from './bind-memory.ts';
-import { shareWindows } from '../strategy/shared-windows.ts';
+import { shareWindows } from '../strategy/passes/shared-windows.ts';
 import { scalarValue } from './evaluate-tile.ts';
 import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';

@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
-import { cpuModels, lanesFor } from '../target.ts';
+import { lanesFor } from '../machine/isa.ts';
 import type { Binder } from './binder.ts';
 import { emitFor } from './element-loop.ts';
 import { bytesOf, copyTile, fillScratch, keepTile } from './keep-tiles.ts';
@@ -37,8 +37,8 @@ export function bindDot(node: TileOp & { readonly op: 'dot' }, binder: Binder): 
   const sum = initial === undefined ? binder.scratch(result.id, bytesOf) : sumScratch(initial, result.id, binder);
   const { isa } = binder.target;
   const lanes = Math.min(columns, lanesFor(isa, dtypeInfo[result.dtype].bytes));
-  const tileVectors = Math.min(columns / lanes, powerBelow(cpuModels[isa].tileVectors));
-  const tileRows = Math.min(rows, powerBelow(cpuModels[isa].tileRows));
+  const tileVectors = Math.min(columns / lanes, powerBelow(binder.choices.registerTiles[isa].vectors));
+  const tileRows = Math.min(rows, powerBelow(binder.choices.registerTiles[isa].rows));
   const accumulates = initial !== undefined;
   writeProduct({
     binder,

@@ -5,13 +5,13 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import { combineValues, readVariable, widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, multiply, reductionPartials, substitute, subtract } from '@tsinductor/ir';
 import type { FoldNode, Index, TileId, Value } from '@tsinductor/ir';
-import { lanesFor } from '../target.ts';
-import { askAhead, loadsAlong } from './ask-ahead.ts';
+import { lanesFor } from '../machine/isa.ts';
+import { writeRowPrefetches, loadsAlong } from './row-prefetch.ts';
 import type { Binder } from './binder.ts';
 import { emitFor, laneAxis, limitOf, nameIndex, pointOf } from './element-loop.ts';
 import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
 import type { MaskMode, Point } from './evaluate-tile.ts';
-import { bytesOf, keepPending, KeptTiles, regroupSources, storeScratch } from './keep-tiles.ts';
+import { KeptTiles, bytesOf, keepPending, regroupSources, storeScratch } from './keep-tiles.ts';
 import { maskTerms } from './mask-terms.ts';
 import type { MaskTerms } from './mask-terms.ts';
 import { reachOf } from './reach.ts';
@@ -232,7 +232,7 @@ function accumulate(fold: Fold, { accumulators, partials, from, to, mask, isFirs
       states.forEach(({ name }, slot) => {
         binder.writer.emit({ kind: 'set', name, value: at(values, slot) });
       });
-      askAhead(loads, { point, coordinates: shifted, binder });
+      writeRowPrefetches(loads, { point, coordinates: shifted, binder });
     });
   });
 }

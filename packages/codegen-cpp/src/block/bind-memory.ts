@@ -5,8 +5,9 @@ import { isMultipleOf, readVariable, tileIndex, updateOf, whereTrue, widened, ze
 import type { Update } from '@tsinductor/codegen';
 import { add, allTileNodes, axisIndex, int, isElementOp, tileSize } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
-import { asking, lanesFor, lineBytes } from '../target.ts';
-import { askAhead, asksForResults, loadsAlong } from './ask-ahead.ts';
+import { lineBytes } from '../machine/facts.ts';
+import { lanesFor } from '../machine/isa.ts';
+import { writeRowPrefetches, prefetchesResults, loadsAlong } from './row-prefetch.ts';
 import type { Binder } from './binder.ts';
 import { loopElements } from './element-loop.ts';
 import { elementAccess, evaluateTile } from './evaluate-tile.ts';
@@ -26,7 +27,7 @@ export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binde
       skips: true,
       body: (point, coordinates) => {
         storeElements(node, { point, coordinates, binder });
-        askAhead(loads, { point, coordinates, binder });
+        writeRowPrefetches(loads, { point, coordinates, binder });
       },
     },
     binder,
@@ -82,14 +83,14 @@ function storeWhole(
 ): void {
   const { writer, program, target } = binder;
   const isRow = writesRow(node, access, { binder, point });
-  const isAsked = isRow && asksForResults(binder);
+  const isPrefetched = isRow && prefetchesResults(binder);
   // The lane coordinate counts from 0 by whole vectors.
   const steps = point.lane === undefined ? undefined : new Map([[point.lane, point.lanes]]);
   const isWide = point.lanes * bytesOf(value.type.dtype) === lineBytes;
   const isLine = isRow && isWide && isMultipleOf(access.at, point.lanes, steps);
-  const isPast = isLine && !isAsked && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
-  if (isAsked) {
-    const place = add(access.at, int(asking.bytes / bytesOf(value.type.dtype)));
+  const isPast = isLine && !isPrefetched && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
+  if (isPrefetched) {
+    const place = add(access.at, int(binder.choices.resultPrefetch.distance / bytesOf(value.type.dtype)));
     writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
   }
   binder.hasStreams ||= isPast;

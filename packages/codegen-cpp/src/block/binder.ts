@@ -8,7 +8,10 @@ import type { BlockScope, KnownHome } from '@tsinductor/codegen';
 import { int, tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
-import type { Extent, Family, Isa } from '../target.ts';
+import { choicesFor } from '../machine/choices.ts';
+import type { Choices, Extent } from '../machine/choices.ts';
+import type { Family } from '../machine/facts.ts';
+import type { Isa } from '../machine/isa.ts';
 import type { TilePlan } from './plan-tiles.ts';
 
 export type Home =
@@ -40,6 +43,7 @@ export class Binder implements BlockScope {
   readonly tiles: ReadonlyMap<TileId, Tile>;
   readonly plan: TilePlan;
   readonly target: BindTarget;
+  readonly choices: Choices;
   /** Indices of the instance along the grid's axes. */
   readonly programIds: Index[] = [];
   unit: Index = int(0);
@@ -52,6 +56,7 @@ export class Binder implements BlockScope {
     this.tiles = parts.tiles;
     this.plan = parts.plan;
     this.target = parts.target;
+    this.choices = choicesFor(parts.target);
   }
 
   tile(id: TileId): Tile {

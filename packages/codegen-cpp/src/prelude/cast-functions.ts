@@ -5,7 +5,7 @@ import { dtypeInfo, isFloat, isInteger } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { inlineFunction, isBitsOnly, typeDefinition, typeName } from './vector-types.ts';
 
 export interface CastRequest {

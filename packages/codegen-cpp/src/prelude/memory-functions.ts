@@ -3,7 +3,7 @@
 import { dtypeInfo } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { elementDefinition, inlineFunction, memoryType, typeDefinition, typeName } from './vector-types.ts';
 
 const boolOf = (type: ValueType): ValueType => ({ dtype: 'bool', lanes: type.lanes });

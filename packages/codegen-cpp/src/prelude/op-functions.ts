@@ -6,7 +6,7 @@ import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { PreludeName } from '@tsinductor/ops';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { rootByProducts } from './square-root.ts';
 import { inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 

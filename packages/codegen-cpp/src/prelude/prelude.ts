@@ -3,8 +3,9 @@
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { PreludeName } from '@tsinductor/ops';
-import { habitsOf } from '../target.ts';
-import type { CpuTarget, Isa } from '../target.ts';
+import { choicesFor } from '../machine/choices.ts';
+import type { Isa } from '../machine/isa.ts';
+import type { CpuTarget } from '../machine/target.ts';
 import { opFunction } from './op-functions.ts';
 
 /** The functions that ops of the table are spelled by. */
@@ -27,7 +28,7 @@ export class Prelude {
 
   constructor(target: Pick<CpuTarget, 'isa' | 'family'>) {
     this.isa = target.isa;
-    const { gathers, dividesSlowly } = habitsOf(target);
+    const { usesGather: gathers, dividesByProducts: dividesSlowly } = choicesFor(target);
     this.gathers = gathers;
     this.dividesSlowly = dividesSlowly && target.isa === 'avx512';
   }

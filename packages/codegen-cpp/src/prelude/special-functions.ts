@@ -4,7 +4,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { streamFunction } from './memory-functions.ts';
 import { elementDefinition, inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 

@@ -74,11 +74,16 @@ export class GroupMemory {
     return this.#local.has(buffer) || this.#directory.plan(buffer)?.kind === 'virtual';
   }
 
+  /** Whether a node of the group writes it. */
+  isWritten(buffer: BufferId): boolean {
+    return this.#written.has(buffer);
+  }
+
   parameter(buffer: BufferId): KernelBuffer {
     const known = this.#parameters.get(buffer);
     if (known !== undefined) return known;
     const decl = this.decl(buffer);
-    const written = this.#written.has(buffer);
+    const written = this.isWritten(buffer);
     const parameter: KernelBuffer = {
       name: this.#writer.fresh(decl.name),
       dtype: decl.dtype,
