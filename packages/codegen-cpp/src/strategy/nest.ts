@@ -43,10 +43,10 @@ export interface Nest {
   readonly notes: string[];
   /** What the kernels of a graph find out together about its ops. */
   readonly wideSteps: WideSteps;
-  /** What innermost trees ask for before it is read: see row-ahead.ts. */
-  readonly ahead: Map<LoopTree, readonly Ahead[]>;
-  /** Results whose lines are asked for before they are written: see asked-results.ts. */
-  readonly asked: Set<BufferId>;
+  /** What innermost trees of the region being written ask for before it is read: see row-ahead.ts. */
+  readonly ahead: ReadonlyMap<LoopTree, readonly Ahead[]>;
+  /** Results of the region being written whose lines are asked for before they are written: see asked-results.ts. */
+  readonly asked: ReadonlySet<BufferId>;
   /** Where one vector is followed by that of another row, as in tiles: halves of lines wait for each other there. */
   readonly turnsRows?: boolean;
 }

@@ -35,10 +35,10 @@ import type { UnitAxis } from './unit-axes.ts';
 import type { Inside } from './tiled-region.ts';
 
 /** Writes `tree` as a region of its own: a parallel loop, or plain loops where that does not pay. */
-export function writeRegion(nest: Nest, tree: LoopTree): void {
-  const plan = planRegion(nest, tree);
+export function writeRegion(kernel: Nest, tree: LoopTree): void {
+  const plan = planRegion(kernel, tree);
   const bands = parallelBands(tree);
-  layOut(nest, plan);
+  const nest = layOut(kernel, plan);
   const total = bands.reduce((left, band) => left * typicalValue(band.axis.extent), 1) * plan.cycles;
   const known = bands.every((band) => staticValue(band.axis.extent) !== undefined);
   const worthwhile = nest.target.threads > 1 && bands.length > 0 && (!known || total >= 2 * chunkCycles(nest.target));
@@ -46,11 +46,10 @@ export function writeRegion(nest: Nest, tree: LoopTree): void {
   else writeSerial(nest, plan, { bands, frame: emptyFrame });
 }
 
-/** Notes how a region is laid out, and what its loops ask for ahead. */
-export function layOut(nest: Nest, plan: RegionPlan): void {
-  noteLayout(nest, plan);
-  for (const [leaf, ahead] of planAhead(nest, plan)) nest.ahead.set(leaf, ahead);
-  for (const buffer of askedResults(nest, plan)) nest.asked.add(buffer);
+/** Notes how a region is laid out. Out: the kernel with what this region's loops ask for ahead, which no other region sees. */
+export function layOut(kernel: Nest, plan: RegionPlan): Nest {
+  noteLayout(kernel, plan);
+  return { ...kernel, ahead: planAhead(kernel, plan), asked: askedResults(kernel, plan) };
 }
 
 interface Serial {

@@ -53,6 +53,16 @@ describe('what is asked for', () => {
     expect(textOf(cases.positions(4096, 1024))).toContain('prefetch(in0 + i * 1024 + j + 1024, 0);');
   });
 
+  test('rows are summed the same way whether or not an earlier nest of their kernel asks for their array', () => {
+    const sums = (what: 'summed' | 'twice and summed', family: Family): string => {
+      const text = textOf(cases.doubledAndSummed(what, [1024, 4096]), { ...target, family });
+      const loop = /for \(i64 l = 0[^]*?\n {4}\}/.exec(text)?.[0] ?? what;
+      return loop.replaceAll(/in0_\d+/g, 'element');
+    };
+    for (const family of ['other', 'rapids', 'zen'] as const)
+      expect(sums('twice and summed', family)).toBe(sums('summed', family));
+  });
+
   test('of tiles the fourth from there, round the end of a block and of a row', () => {
     const block = textOf(cases.permuted(4096, 4096));
     expect(block).toContain('const i64 later_i = i + ((j + 64) / 1024) * 16 - (j / 1024) * 16;');

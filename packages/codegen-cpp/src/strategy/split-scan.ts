@@ -151,8 +151,7 @@ export function writeSplitScan(nest: Nest, split: SplitScan): void {
   eachResult(nest, { tree: region.tree, work: { lanes: { axis: undefined, lanes: 1 }, instances: 1 } }, ([frame]) => {
     if (frame !== undefined) for (const node of scans) joinTotals(nest, { rows, states, node }, frame);
   });
-  layOut(nest, region);
-  writeScans(nest, split, states);
+  writeScans(layOut(nest, region), split, states);
 }
 
 function writeTotals(
