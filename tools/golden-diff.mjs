@@ -5,7 +5,7 @@
 // PATTERN, a regular expression, chooses cases by name; without it all are written, which takes some minutes. What the working tree
 // says now, committed or not, is the second side.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,6 +18,10 @@ const root = join(import.meta.dirname, '..');
 const work = mkdtempSync(join(tmpdir(), 'golden-diff-'));
 const [tree, before, after] = ['tree', 'before', 'after'].map((name) => join(work, name));
 const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+
+/** Where dependencies are installed: those of the working tree serve the other commit too. */
+const packages = readdirSync(join(root, 'packages')).map((name) => join('packages', name));
+const holders = ['.', ...packages].filter((holder) => existsSync(join(root, holder, 'node_modules')));
 
 /** Writes the texts that the sources in `directory` generate. */
 function writeTexts(directory, folder) {
@@ -37,13 +41,13 @@ function writeTexts(directory, folder) {
 
 try {
   git('worktree', 'add', '--detach', tree, commit);
-  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+  for (const holder of holders) symlinkSync(join(root, holder, 'node_modules'), join(tree, holder, 'node_modules'));
   writeTexts(tree, before);
   writeTexts(root, after);
+  if (!existsSync(after)) throw new Error(`no golden case has a name like ${String(pattern)}`);
   const { status } = spawnSync('git', ['diff', '--no-index', '--no-prefix', 'before', 'after'], { cwd: work, stdio: 'inherit' }); // prettier-ignore
   if (status === 0) process.stdout.write('no text differs\n');
 } finally {
-  rmSync(join(tree, 'node_modules'), { force: true });
   git('worktree', 'remove', '--force', tree);
   rmSync(work, { recursive: true, force: true });
 }

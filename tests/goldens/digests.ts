@@ -12,6 +12,7 @@ import type { GoldenCase } from './golden-case.ts';
 import { allTargets, settingTargets } from './golden-targets.ts';
 import type { GoldenTarget } from './golden-targets.ts';
 import { loopCases } from './loop-cases.ts';
+import { programCases } from './program-cases.ts';
 import { opCases, settingCases } from './text-cases.ts';
 
 export interface Suite {
@@ -26,6 +27,7 @@ const structureCases = Object.entries(structures).map(([name, described]) => tra
 export const suites: readonly Suite[] = [
   { name: 'structure', cases: structureCases, targets: allTargets },
   { name: 'loops', cases: loopCases, targets: allTargets },
+  { name: 'programs', cases: programCases, targets: allTargets },
   { name: 'ops', cases: opCases(100), targets: allTargets },
   { name: 'settings', cases: settingCases, targets: settingTargets },
   ...['pointwise', 'memory-bound', 'gemm', 'train'].map((name) => ({

@@ -5,7 +5,7 @@ import { planStages } from '@tsinductor/compiler';
 import type { Graph } from '@tsinductor/graph';
 import type { Schedule } from '@tsinductor/ir';
 import { primitivesOf } from '../structure/expect-kernels.ts';
-import type { StructureCase } from '../structure/expect-kernels.ts';
+import type { Program, StructureCase } from '../structure/expect-kernels.ts';
 
 export interface GoldenCase {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface GoldenCase {
 }
 
 /** A function over tensors, whose inputs need no data. */
-export type Traced = Omit<StructureCase, 'structure'>;
+export type Traced = Program & Pick<StructureCase, 'patch'>;
 
 export interface Stages {
   readonly graph: Graph;

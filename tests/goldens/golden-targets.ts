@@ -31,7 +31,7 @@ export const cudaTarget = (name: string, target: CudaTarget): GoldenTarget => ({
   },
 });
 
-const families = (['zen', 'rapids', 'other'] as const).map((family) => ({ isa: 'avx512', family }) as const);
+export const families = (['zen', 'rapids', 'other'] as const).map((family) => ({ isa: 'avx512', family }) as const);
 const narrow = (['avx2', 'neon', 'scalar'] as const).map((isa) => ({ isa }));
 
 const nameOf = ({ isa, family, threads }: CpuTarget): string =>
@@ -55,14 +55,17 @@ const manyThreads: readonly GoldenTarget[] = [on({ isa: 'avx512', family: 'other
 export const allTargets: readonly GoldenTarget[] = [...cppTargets, ...manyThreads, ...cudaTargets];
 
 /** What settings change of a target. */
-export const settingTargets: readonly GoldenTarget[] = Object.entries({
-  'any number of threads': { anyThreads: true },
-  'three units': { units: 3 },
-  'least chunks of 4096': { minChunk: 4096 },
-  'no split reductions': { splitReductions: false },
-  '64 splits at least': { leastSplits: 64 },
-  'kernels clocked': { clocks: true },
-  'empty loops written': { emptyLoops: true },
-  'bounds undecided': { decidesBounds: false },
-  'positions of 32 bits': { positions: 'assumed' },
-} as const).map(([name, setting]) => cppTarget(name, { isa: 'avx512', threads: 4, ...setting }));
+export const settingTargets: readonly GoldenTarget[] = [
+  ...Object.entries({
+    'any number of threads': { anyThreads: true },
+    'three units': { units: 3 },
+    'least chunks of 4096': { minChunk: 4096 },
+    'no split reductions': { splitReductions: false },
+    '64 splits at least': { leastSplits: 64 },
+    'kernels clocked': { clocks: true },
+    'empty loops written': { emptyLoops: true },
+    'bounds undecided': { decidesBounds: false },
+    'positions of 32 bits': { positions: 'assumed' },
+  } as const).map(([name, setting]) => cppTarget(name, { isa: 'avx512', threads: 4, ...setting })),
+  cudaTarget('positions of 32 bits on sm_80', { architecture: 'sm_80', positions: 'assumed' }),
+];

@@ -5,9 +5,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import type { Given } from '../structure/expect-kernels.ts';
 import type { Traced } from './golden-case.ts';
 
-export interface StoryCase extends Traced {
-  readonly target: CpuTarget;
-}
+export type StoryCase = Traced & { readonly target: CpuTarget };
 
 const { functional: F } = nn;
 
