@@ -10,13 +10,17 @@ describe.each(suites.map((suite) => [suite.name, suite] as const))('%s', (name, 
   const stored = storedDigests(name);
   const now = new Map<string, string>();
 
-  test.each(suite.cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
-    const texts = textsOf(one, suite.targets);
-    for (const [key, text] of texts) now.set(key, digestOf(text));
-    if (mode.kind === 'texts') writeTexts(join(mode.folder, name), texts);
-    const changed = [...texts].filter(([key, text]) => stored.get(key) !== digestOf(text)).map(([key]) => key);
-    if (mode.kind === 'check' && changed.length > 0) expect([...changed, advice]).toEqual([]);
-  });
+  test.each(suite.cases.map((one) => [one.name, one] as const))(
+    '%s',
+    (_, one) => {
+      const texts = textsOf(one, suite.targets);
+      for (const [key, text] of texts) now.set(key, digestOf(text));
+      if (mode.kind === 'texts') writeTexts(join(mode.folder, name), texts);
+      const changed = [...texts].filter(([key, text]) => stored.get(key) !== digestOf(text)).map(([key]) => key);
+      if (mode.kind === 'check' && changed.length > 0) expect([...changed, advice]).toEqual([]);
+    },
+    600_000,
+  );
 
   afterAll(() => {
     if (mode.kind !== 'update') return;

@@ -23,7 +23,7 @@ describe.each(suites.map((suite) => [suite.name, suite] as const))('%s', (name, 
       ),
     );
     if (changed.length > 0) expect([...changed, advice]).toEqual([]);
-  });
+  }, 600_000);
 
   test('there is a digest for each case and target, and no other', () => {
     const keys = keysOf(suite);

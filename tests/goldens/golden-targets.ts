@@ -49,8 +49,11 @@ export const cudaTargets: readonly GoldenTarget[] = (['sm_80', 'sm_90a'] as cons
   cudaTarget(architecture, { architecture, inputAlignment: 16 }),
 );
 
-/** More threads than prefetch the lines of results before they write them. */
-const manyThreads: readonly GoldenTarget[] = [on({ isa: 'avx512', family: 'other', threads: 16 })];
+/** More threads than prefetch the lines of results before they write them, and as many as leave each a few blocks of tiles. */
+const manyThreads: readonly GoldenTarget[] = [
+  on({ isa: 'avx512', family: 'zen', threads: 8 }),
+  on({ isa: 'avx512', family: 'other', threads: 16 }),
+];
 
 export const allTargets: readonly GoldenTarget[] = [...cppTargets, ...manyThreads, ...cudaTargets];
 

@@ -65,6 +65,8 @@ const maps: readonly GoldenCase[] = [
     [1031, 1040],
   ]),
   ...each('heads', cases.heads, [
+    [[2, 8192, 8, 64]],
+    [[2, 2048, 8, 256]],
     [[2, 64, 8, 64]],
     [[2, 512, 16, 64]],
     [[8, 512, 16, 64]],
@@ -140,6 +142,10 @@ const tiles: readonly GoldenCase[] = [
     [2513, 2531],
   ]),
   ...each('permuted', cases.permuted, [
+    [8192, 2560],
+    [8192, 3136],
+    [16, 1048576],
+    [48, 1048576],
     [256, 256],
     [512, 512],
     [1024, 1024],
@@ -191,6 +197,7 @@ const reductions: readonly GoldenCase[] = [
         [4096, 1000],
         [4096, 1024],
         [30000, 20],
+        [1024, 1024],
         [16384, 4096],
         [65536, 16],
       ] as const
@@ -237,6 +244,9 @@ const reductions: readonly GoldenCase[] = [
     ).map((shape) => ['columns', shape] as const),
   ]),
   ...each('centred', cases.centred, [
+    [65536, 128, 1],
+    [512, 16384, 1],
+    [1024, 1024, 1],
     [100, 200, 2],
     [4096, 1024, 1],
     [4096, 1024, 2],
@@ -295,6 +305,9 @@ const scans: readonly GoldenCase[] = [
 const indexed: readonly GoldenCase[] = [
   ...each('picked', cases.picked, [[7, 20]]),
   ...each('chosen', cases.chosen, [
+    ['elements', [4096, 1024, 1500]],
+    ['elements', [4096, 1024, 3000]],
+    ['elements', [1024, 1024, 1024]],
     ['rows', [255, 1024, 4096]],
     ['rows', [4096, 1024, 4096]],
     ['rows', [4096, 200, 4096]],

@@ -10,15 +10,19 @@ import { trafficOfCases } from './traffic.ts';
 const folder = join(import.meta.dirname, 'traffic');
 const mode = goldenMode();
 
-test.each(families)('on $family, 2 threads', ({ isa, family }) => {
-  const text = trafficOfCases(loopCases, { isa, family, threads: 2 });
-  const file = join(folder, `${family}.txt`);
-  if (mode.kind === 'update') {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(file, text);
-  } else if (mode.kind === 'check' && readFileSync(file, 'utf8') !== text)
-    expect(`${text}\n${advice}`).toBe(readFileSync(file, 'utf8'));
-});
+test.each(families)(
+  'on $family, 2 threads',
+  ({ isa, family }) => {
+    const text = trafficOfCases(loopCases, { isa, family, threads: 2 });
+    const file = join(folder, `${family}.txt`);
+    if (mode.kind === 'update') {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(file, text);
+    } else if (mode.kind === 'check' && readFileSync(file, 'utf8') !== text)
+      expect(`${text}\n${advice}`).toBe(readFileSync(file, 'utf8'));
+  },
+  600_000,
+);
 
 test('every file is of a family', () => {
   expect([...readdirSync(folder)].sort()).toEqual(families.map(({ family }) => `${family}.txt`).sort());
