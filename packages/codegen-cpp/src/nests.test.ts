@@ -88,6 +88,7 @@ const large: readonly Case[] = [
   cases.added(300, 700, 40),
   cases.added(2000, 70, 5),
   cases.added(1000, 300, 40),
+  cases.doubledAndSummed('twice and summed', [40, 8192]),
   cases.filled(300, [60, 64]),
   cases.filled(31, [37, 90]),
   cases.shorter([300, 400], [300, 411]),

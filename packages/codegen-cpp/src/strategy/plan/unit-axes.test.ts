@@ -10,17 +10,6 @@ const textOf = (shape: readonly [number, number, number, number], on: CpuTarget 
   at(generateCpp(cases.heads(shape).schedule, on).units, 0).source;
 
 describe('heads, whose rows are read in another order than they are written in', () => {
-  test('are written in runs of sixteen rows, and the next run is asked for as it lies', () => {
-    const text = textOf([2, 8192, 8, 64]);
-    expect(text).toContain('const i64 k = unit % 16;');
-    expect(text).toContain('const i64 j = unit / 16 % 8;');
-    expect(text).toContain('const i64 k_run = unit / 128 % 512;');
-    expect(text).toMatch(/load_f32x16\(in0 \+ i \* 4194304 \+ j \* 64 \+ k \* 512 \+ k_run \* 8192 \+ l\);/);
-    expect(text).toMatch(
-      /prefetch\(in0 \+ i \* 4194304 \+ j \* 1024 \+ k \* 64 \+ k_run \* 8192 \+ l \+ 8192, 0, 2\);/,
-    );
-  });
-
   test('are written as they are read where rows are long, runs are not whole, or the caches have the result', () => {
     for (const shape of [
       [2, 2048, 8, 256],

@@ -1,4 +1,4 @@
-// Tiles: which are copied without scratch, what is asked for before them on a Zen, and that neither changes a result, at odd sizes.
+// Tiles: which are copied without scratch, and that this changes no result, at odd sizes. What they prefetch: tests/goldens/traffic.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { cases, compileNative, entryBuffers, hasCompiler, inputsOf } from '@tsinductor/testing/loops';
@@ -14,8 +14,6 @@ const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const zen: CpuTarget = { ...target, family: 'zen' };
 const textOf = ({ schedule }: Case, on: CpuTarget): string =>
   generateCpp(schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
-const asked = (text: string): readonly string[] =>
-  [...text.matchAll(/__builtin_prefetch\((.*)\);/g)].map(([, what = '']) => what);
 
 describe('copies by tiles', () => {
   test('go from memory to memory, large ones past the caches', () => {
@@ -39,64 +37,13 @@ describe('copies by tiles', () => {
   });
 });
 
-describe('what tiles ask for of what a last-level cache has', () => {
-  test('on a Granite Rapids the next tile across the grain, where a thread has several', () => {
-    const rapids: CpuTarget = { ...target, family: 'rapids' };
-    const of = (one: Case, on = rapids): readonly string[] => asked(textOf(one, on));
-    expect(of(cases.permuted(2048, 2048))).toEqual([expect.stringMatching(/in0 \+ .*\* 2048 \+ 16, 0, 2$/)]);
-    expect(of(cases.transposed(2048, 2048))).toContainEqual(expect.stringMatching(/\* 2048 \+ 16, 0, 2$/));
-    expect(of(cases.permuted(32768, 128))).toEqual([]);
-    expect(of(cases.permuted(512, 512))).toEqual([]);
-    for (const on of [zen, target]) expect(of(cases.permuted(2048, 2048), on)).toEqual([]);
-  });
-});
-
-describe('what tiles ask for on a Zen', () => {
-  const next = (of: string): readonly string[] => asked(of).map((what) => /(\d+, 0, \d)$/.exec(what)?.[1] ?? what);
-
-  test('the next row of tiles in the order of its addresses, of short rows the one after it', () => {
-    const block = textOf(cases.permuted(4096, 4096), zen);
-    expect(block).toMatch(/down = (\w+) \/ 2048;\s*const i64 along = \1 % 2048;/);
-    expect(block).toMatch(/prefetch\(in0 \+ along \+ down \* 4096 .*\+ lane \* 16 \+ 65536, 0, 2\);/);
-    expect(next(textOf(cases.permuted(131072, 128), zen))).toEqual(['4096, 0, 2']);
-    expect(next(textOf(cases.permuted(16384, 1024), zen))).toEqual(['16384, 0, 2']);
-  });
-
-  test('rows that end before tiles do are asked for tile by tile, those of the caches not at all', () => {
-    expect(next(textOf(cases.permuted(262144, 64), zen))).toEqual(['64, 0, 2']);
-    expect(next(textOf(cases.permuted(1024, 1024), zen))).toEqual([]);
-  });
-
+describe('tiles on a Zen are prefetched in', () => {
   test('blocks of one width, none of which goes on much behind the last column', () => {
     const widths = [2560, 3136, 4112].map((columns) => {
       const text = textOf(cases.permuted(8192, columns), zen);
       return Number(/along = \w+ % (\d+);/.exec(text)?.[1]);
     });
     expect(widths).toEqual([1280, 1792, 1536]);
-  });
-
-  test('too few rows to ask for the next: tile by tile, or strip by strip of a block', () => {
-    for (const rows of [16, 32, 48]) {
-      const text = textOf(cases.permuted(rows, 1048576), zen);
-      expect(text).not.toMatch(/\bdone\b/);
-      expect(asked(text)).toEqual([expect.stringMatching(/later_i \* 1048576 \+ later_j, 0, 2$/)]);
-    }
-    expect(textOf(cases.permuted(64, 1048576), zen)).toMatch(/\bdone\b/);
-    const strips = asked(textOf(cases.transposed(128, 65536), zen));
-    expect(strips).toContainEqual(expect.stringMatching(/^in0 .*\+ lane \* 65536 \+ 1048576, 0, 2$/));
-  });
-
-  test('of a block beside others what its points read as it is turned, what the next block turns as they are computed', () => {
-    const text = textOf(cases.transposed(4096, 4096), zen);
-    const phases = text.slice(text.indexOf('transpose_f32x16(in0')).split('load_f32x16(in0_tile');
-    expect(asked(at(phases, 0))).toEqual([expect.stringMatching(/^in1 .*\(lane % 4\) \* 16, 0, 2$/)]);
-    expect(asked(at(phases, 1))).toEqual([expect.stringMatching(/^in0 .*\+ 262144, 0, 2$/)]);
-    expect(text).toMatch(/done(_\d+)? \/ 512;/);
-    expect(text).toMatch(/#pragma GCC unroll 4\s*for \(i64 \w+ = i_block/);
-    // Units of eight threads have 128 rows, and ask for as many.
-    const many = textOf(cases.transposed(4096, 4096), { ...zen, threads: 8 });
-    expect(many).toMatch(/done(_\d+)? \/ 128;/);
-    expect(many).not.toMatch(/done(_\d+)? \/ 512;/);
   });
 });
 
