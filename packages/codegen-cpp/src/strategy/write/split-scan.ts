@@ -42,7 +42,8 @@ export function writeSplitScan(nest: Nest, split: SplitScan): void {
 function writeTotals(nest: Nest, { region: { tree }, band, rows, totals, lanes }: SplitScan, states: ChunkStates): void {
   const work = { lanes, instances: 4, cycles: pointsOfChunk(rows) * lanes.cycles };
   const pass = { rows, nodes: totals, over: [band], lane: foldLane(tree, lanes) };
-  const { fold, prefetches, decisions } = planSplitTraffic(nest, pass);
+  const { fold, prefetches, notes, decisions } = planSplitTraffic(nest, pass);
+  nest.notes.push(...notes);
   nest.decisions.push(...decisions);
   writeChunks(nest, { rows, work }, (frames, { number, part }) => {
     const deliver = ({ node, states: values, frame }: Delivery): void => {
