@@ -9,6 +9,7 @@ import {
   groupSource,
   layoutProgram,
   loneGroup,
+  OpFunctions,
   originText,
   printKernel,
   printScalarIndex,
@@ -21,9 +22,8 @@ import type {
   Layout,
   LoneGroup,
   Naming,
+  PositionContext,
   PrintedKernel,
-  ValueContext,
-  WrittenFunctions,
 } from '@tsinductor/codegen';
 import { indexLimits, verifyKernel } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
@@ -99,12 +99,13 @@ class Generator {
   readonly #kernels = new Map<string, PrintedKernel>();
   readonly #groups = new EqualGroups((alone) => this.#write(alone));
   readonly #entries: EntryText[] = [];
-  readonly #written: WrittenFunctions = new Map();
+  readonly #functions: OpFunctions;
   readonly #wideSteps: BindOptions['wideSteps'] = new Map();
 
   constructor(target: CpuTarget, naming: Naming) {
     this.#target = target;
     this.#dialect = cppDialect(target);
+    this.#functions = new OpFunctions(this.#dialect);
     this.#naming = naming;
   }
 
@@ -145,7 +146,7 @@ class Generator {
     const printed = printKernel(kernel, {
       dialect: this.#dialect,
       name,
-      written: this.#written,
+      functions: this.#functions,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
@@ -158,13 +159,12 @@ class Generator {
     const { program } = layout.schedule;
     const dialect = this.#dialect;
     const needs: Definition[] = [elementDefinition('i64')];
-    const context: ValueContext = {
+    const context: PositionContext = {
       dialect,
       use: (definitions) => {
         needs.push(...definitions);
       },
       isVector: () => false,
-      written: this.#written,
     };
     const body = new Lines();
     body.line('int status = 0;');
@@ -188,7 +188,7 @@ class Generator {
 }
 
 /** Starts the clock of an entry; gives what counts the kernel that was called last. */
-function openClocks(lines: Lines, layout: Layout, { use }: ValueContext): (kernel: number) => void {
+function openClocks(lines: Lines, layout: Layout, { use }: PositionContext): (kernel: number) => void {
   use([nanosecondsFunction, clockedFunction]);
   lines.line(`Clock *const clocks = (Clock *)buffers[${String(layout.constantsPosition + 2)}];`);
   lines.line('i64 since = nanoseconds();');
@@ -200,7 +200,7 @@ function openClocks(lines: Lines, layout: Layout, { use }: ValueContext): (kerne
 interface Call {
   readonly layout: Layout;
   readonly kernel: WrittenKernel;
-  readonly context: ValueContext;
+  readonly context: PositionContext;
   /** Whether the buffers are told, by the names that the program has for them. */
   readonly isNamed: boolean;
 }

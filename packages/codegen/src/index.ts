@@ -6,8 +6,8 @@ export { commentText, functionNames, originText, safeName, snakeCase } from './n
 export { printfArguments, textLiteral } from './print-line.ts';
 export { type PrintedKernel, printKernel, type PrintOptions } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
-export type { ValueContext } from './print-value.ts';
-export type { WrittenFunctions } from './decomposed-function.ts';
+export type { PositionContext } from './print-value.ts';
+export { OpFunctions } from './op-functions.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
 export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
 // prettier-ignore

@@ -2,8 +2,8 @@
 // program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
 // bits of an f64. Its sizes are the grid's three. Where it prints, one more buffer is the log of `prelude/print-functions`.
 import { at, Lines, stableHash } from '@tsinductor/base';
-import { blockSizes, originText, printKernel, safeName } from '@tsinductor/codegen';
-import type { Definition, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
+import { blockSizes, OpFunctions, originText, printKernel, safeName } from '@tsinductor/codegen';
+import type { Definition, PrintedKernel } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cppDialect } from '../cpp-dialect.ts';
@@ -41,7 +41,7 @@ export interface CppKernels {
 export function generateBlocks(programs: readonly BlockProgram[], target: BindTarget): CppKernels {
   const dialect = cppDialect(target);
   const printed = new Map<string, PrintedKernel>();
-  const written: WrittenFunctions = new Map();
+  const functions = new OpFunctions(dialect);
   const entries = new Map<string, EntryText>();
   const names: string[] = [];
   const logs: boolean[] = [];
@@ -50,7 +50,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
     verifyKernel(kernel);
     const { origins, notes, name } = kernel;
     const comment = `${originText(origins)}: ${notes.join('; ')}`;
-    const text = printKernel(kernel, { dialect, written, name, linkage: 'static ', comment });
+    const text = printKernel(kernel, { dialect, functions, name, linkage: 'static ', comment });
     if (!printed.has(text.name)) printed.set(text.name, text);
     const entry = entryText(program, kernel, text);
     entries.set(entry.name, entry.text);
