@@ -28,6 +28,7 @@ import type {
 import { indexLimits, verifyKernel } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
+import { ForMachine } from './passes/for-machine.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
 import { bindGroup } from './strategy/bind-group.ts';
@@ -77,7 +78,8 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget)
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
   const source = groupSource(schedule, 'operators');
   const options = { target, wideSteps: new Map() };
-  const bound = new EqualGroups((alone) => bindGroup(alone.group, alone.schedule, options));
+  const machine = new ForMachine(target);
+  const bound = new EqualGroups((alone) => machine.kernel(bindGroup(alone.group, alone.schedule, options)));
   return schedule.groups.map((group) => {
     const alone = loneGroup(group, source);
     const kernel = bound.find(alone);
@@ -93,6 +95,7 @@ interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'or
 
 class Generator {
   readonly #target: CpuTarget;
+  readonly #machine: ForMachine;
   readonly #dialect: Dialect;
   readonly #naming: Naming;
   /** By name. */
@@ -104,8 +107,9 @@ class Generator {
 
   constructor(target: CpuTarget, naming: Naming) {
     this.#target = target;
-    this.#dialect = cppDialect(target);
-    this.#functions = new OpFunctions(this.#dialect);
+    this.#machine = new ForMachine(target);
+    this.#dialect = cppDialect(target.isa);
+    this.#functions = new OpFunctions(this.#dialect, this.#machine.value);
     this.#naming = naming;
   }
 
@@ -133,7 +137,8 @@ class Generator {
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
   #write({ group, schedule }: LoneGroup): WrittenKernel {
-    const kernel = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
+    const bound = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
+    const kernel = this.#machine.kernel(bound);
     verifyKernel(kernel);
     const { buffers, sizes, notes, origins } = kernel;
     const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];

@@ -116,8 +116,8 @@ export interface MemoryHabits {
    */
   readonly gathers: boolean;
   /**
-   * Whether registers of f32 are divided by a constant as two products (see prelude/constant-divisor.ts; a Redwood Cove: 0.84 ns instead
-   * of 2.57), and their roots taken as products (prelude/square-root.ts; Adam in the caches takes a fifth less).
+   * Whether registers of f32 are divided by a constant as two products (see passes/split-reciprocal.ts; a Redwood Cove: 0.84 ns instead
+   * of 2.57), and their roots taken as products (prelude/target-functions.ts; Adam in the caches takes a fifth less).
    */
   readonly dividesSlowly: boolean;
   /** Smaller results than `streamingBytes` go past the caches too: how large ones, where the kernel moves so many bytes. */

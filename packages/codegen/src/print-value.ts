@@ -1,5 +1,6 @@
 // Kernel values as text. The printer walks; every spelling is the dialect's answer.
 import { at } from '@tsinductor/base';
+import { constantValue } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { Access, Index, Kernel, Value, ValueType } from '@tsinductor/ir';
 import type { AccessText, Definition, Dialect, Expression } from './dialect.ts';
@@ -53,6 +54,10 @@ function spell(value: Value, context: ValueContext): Expression {
       return dialect.first(printScalarIndex(value.count, context), value.type);
     case 'apply':
       return spellApply(value, context);
+    case 'target': {
+      const args = value.args.map((arg) => printValue(arg, context));
+      return dialect.target({ op: value.op, type: value.type, args, numbers: value.numbers });
+    }
     case 'cast':
       return dialect.cast(printValue(value.value, context), value.value.type, value.type);
     case 'bitcast':
@@ -65,7 +70,8 @@ function spell(value: Value, context: ValueContext): Expression {
       return dialect.rearranged(printValue(value.value, context), printValue(value.other, context), value.order);
     case 'load': {
       const other = value.other === undefined ? undefined : printValue(value.other, context);
-      return dialect.load(printAccess(value.access, value.mask, context), value.type, other);
+      const step = constantValue(value.access.step);
+      return dialect.load(printAccess(value.access, value.mask, context), value.type, { by: value.by, step, other });
     }
   }
 }

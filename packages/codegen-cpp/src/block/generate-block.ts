@@ -7,6 +7,7 @@ import type { Definition, PrintedKernel } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cppDialect } from '../cpp-dialect.ts';
+import { ForMachine } from '../passes/for-machine.ts';
 import { printedEntryText, printLogType } from '../prelude/print-functions.ts';
 import { elementDefinition } from '../prelude/vector-types.ts';
 import { assembleUnits } from '../units.ts';
@@ -39,14 +40,15 @@ export interface CppKernels {
 
 /** Many programs in one set of units, equal kernels once. */
 export function generateBlocks(programs: readonly BlockProgram[], target: BindTarget): CppKernels {
-  const dialect = cppDialect(target);
+  const dialect = cppDialect(target.isa);
   const printed = new Map<string, PrintedKernel>();
-  const functions = new OpFunctions(dialect);
+  const machine = new ForMachine(target);
+  const functions = new OpFunctions(dialect, machine.value);
   const entries = new Map<string, EntryText>();
   const names: string[] = [];
   const logs: boolean[] = [];
   const kernels = programs.map((program) => {
-    const kernel = bindBlock(program, target);
+    const kernel = machine.kernel(bindBlock(program, target));
     verifyKernel(kernel);
     const { origins, notes, name } = kernel;
     const comment = `${originText(origins)}: ${notes.join('; ')}`;
@@ -64,7 +66,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
 }
 
 function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel): { name: string; text: EntryText } {
-  const { reserved } = cppDialect({ isa: 'scalar' });
+  const { reserved } = cppDialect('scalar');
   const definitions: Definition[] = [elementDefinition('i64')];
   const buffers = program.params.filter(({ kind }) => kind === 'buffer');
   const args = kernel.buffers.map(({ dtype, role, storage }) => {
