@@ -37,7 +37,7 @@ import type { CpuTarget } from './target.ts';
 import { assembleUnits } from './units.ts';
 import type { CppUnit, EntryText } from './units.ts';
 
-export interface KernelInfo {
+interface KernelInfo {
   readonly name: string;
   readonly notes: readonly string[];
   readonly origins: Kernel['origins'];

@@ -11,7 +11,7 @@ import { elementDefinition } from './prelude/scalar-types.ts';
 
 type Program = CudaBatch['programs'][number];
 
-export interface EmulatedProgram extends Program {
+interface EmulatedProgram extends Program {
   /** The symbol of its entry. */
   readonly entry: string;
 }
@@ -35,7 +35,7 @@ const messageEntry = 'emulation_message';
 const logEntry = 'emulation_log';
 const printedEntry = 'emulation_printed';
 
-export interface EmulationOptions {
+interface EmulationOptions {
   /** The text of the emulation's header. */
   readonly header: string;
   /** The unit's name, which no other unit of a library has. */

@@ -70,7 +70,7 @@ export interface TransposeText {
   readonly past: boolean;
 }
 
-export interface CheckText {
+interface CheckText {
   readonly type: ValueType;
   readonly value: string;
   readonly extent: string;
@@ -113,7 +113,7 @@ export interface KernelFrame {
   };
 }
 
-export interface ScratchText {
+interface ScratchText {
   readonly name: string;
   readonly dtype: DType;
   readonly size: number;
@@ -239,7 +239,7 @@ export interface Dialect {
 }
 
 /** Where the unit stands whose turn it is, and a unit. */
-export interface TurnText {
+interface TurnText {
   readonly turn: string;
   readonly unit: string;
 }
@@ -259,12 +259,12 @@ export interface FailureText {
   readonly line: number;
 }
 
-export interface StoreValue {
+interface StoreValue {
   readonly text: string;
   readonly hint: 'stream' | undefined;
 }
 
-export interface ParallelText {
+interface ParallelText {
   /** The kernel, and the function that runs a part of it. */
   readonly kernel: string;
   readonly body: string;

@@ -21,7 +21,7 @@ export interface PrintedKernel extends FramedKernel {
   readonly comment: string;
 }
 
-export interface PrintOptions {
+interface PrintOptions {
   readonly dialect: Dialect;
   /** What the name in the text begins with. */
   readonly name: string;

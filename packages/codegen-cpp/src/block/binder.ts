@@ -11,7 +11,7 @@ import { blockNotBound } from '../errors.ts';
 import type { Extent, Family, Isa } from '../target.ts';
 import type { TilePlan } from './plan-tiles.ts';
 
-export type Home =
+type Home =
   | KnownHome
   /** As virtual, but the first loop over all of its elements keeps them. */
   | { readonly kind: 'pending'; readonly node: TileOp }

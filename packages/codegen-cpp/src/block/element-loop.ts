@@ -15,7 +15,7 @@ import type { MaskTerms } from './mask-terms.ts';
 import { reachOf } from './reach.ts';
 import type { Visit } from './reach.ts';
 
-export interface ElementLoop {
+interface ElementLoop {
   readonly shape: readonly number[];
   /** The tiles that the body evaluates at the loop's own coordinates. */
   readonly tiles: readonly TileId[];
@@ -97,7 +97,7 @@ function openLoops(position: number, opened: Opened): void {
   });
 }
 
-export interface Range {
+interface Range {
   readonly name: string;
   readonly from: Index;
   readonly to: Index;

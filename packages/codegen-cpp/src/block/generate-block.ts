@@ -29,7 +29,7 @@ export function generateBlock(program: BlockProgram, target: BindTarget): CppKer
   return { units, entry: at(entries, 0), kernel: at(kernels, 0), hasLog: at(logs, 0) };
 }
 
-export interface CppKernels {
+interface CppKernels {
   readonly units: readonly CppUnit[];
   /** The entry of each program, in order. */
   readonly entries: readonly string[];

@@ -100,7 +100,7 @@ export function copyTile(id: TileId, shape: readonly number[], binder: Binder): 
   return name;
 }
 
-export interface Filling {
+interface Filling {
   readonly name: string;
   /** The tile whose layout the scratch has, and the one whose elements go there. */
   readonly id: TileId;

@@ -17,7 +17,7 @@ export interface Site {
   readonly isNested: boolean;
 }
 
-export interface TileUse {
+interface TileUse {
   readonly sites: readonly Site[];
   /** Kept from its first use on. */
   readonly isKept: boolean;

@@ -9,7 +9,7 @@ import type { PreludeName } from '@tsinductor/ops';
 import type { Isa } from '../target.ts';
 import { inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
-export interface OpFunction {
+interface OpFunction {
   readonly name: PreludeName;
   readonly type: ValueType;
   readonly isa: Isa;

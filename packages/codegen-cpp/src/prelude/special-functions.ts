@@ -134,7 +134,7 @@ export function checkFunction(type: ValueType, isa: Isa): Definition {
 }
 
 /** A tile of rows to columns, element by element: the general form. */
-export function transposePart(dtype: DType): Definition {
+function transposePart(dtype: DType): Definition {
   const element = elementDefinition(dtype);
   const name = `transpose_${element.name}`;
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;

@@ -12,7 +12,7 @@ import type { CudaArgument, CudaBatch, CudaKernel, CudaProgram } from '../genera
 import { bindBlock, bytesName } from './bind-block.ts';
 import type { BlockTarget } from './block-binder.ts';
 
-export interface CudaBlocks extends CudaBatch {
+interface CudaBlocks extends CudaBatch {
   /** The bound kernel of each program. */
   readonly kernels: readonly Kernel[];
 }

@@ -57,7 +57,7 @@ export function assign(nest: Nest, variables: State, values: State): void {
 
 const nameOf = (value: Value): string | undefined => (value.kind === 'name' ? value.name : undefined);
 
-export interface Merging {
+interface Merging {
   readonly left: State;
   readonly right: State;
   readonly frame: Frame;
@@ -79,7 +79,7 @@ export function shuffleState(
   });
 }
 
-export interface TeamState {
+interface TeamState {
   readonly state: State;
   readonly frame: Frame;
   readonly threads: number;

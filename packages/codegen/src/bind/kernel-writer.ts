@@ -238,7 +238,7 @@ function definedBy(statement: Stmt): readonly string[] {
 }
 
 /** Text that is equal for equal values. */
-export function valueKey(value: Value): string {
+function valueKey(value: Value): string {
   const type = `${value.type.dtype}x${String(value.type.lanes)}`;
   const parts = [
     value.kind,

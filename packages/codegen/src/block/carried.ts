@@ -11,7 +11,7 @@ import type { BlockWalk, MovedTile } from './block-walk.ts';
 import { scalarIndexOf } from './statements.ts';
 import { scalarTileIndex } from './tile-index.ts';
 
-export type Carried<Place> =
+type Carried<Place> =
   | { readonly kind: 'scalar'; readonly tile: Tile; readonly variable: string }
   | { readonly kind: 'tile'; readonly tile: Tile; readonly place: Place }
   /** A tile of integers that every iteration adds a scalar to. */
