@@ -41,12 +41,13 @@ export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/l
 // prettier-ignore
 export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
 export type { BlockScope, KnownHome } from './block/block-scope.ts';
-export { apply, constantOf, valueIndex, widened, zeroOf } from './block/block-values.ts';
+export { apply, constantOf, scalarOfIndex, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
 export { elementValue, type GatherOp } from './block/element-value.ts';
 export { scalarTileIndex, tileIndex } from './block/tile-index.ts';
-export { bindProgramIds, bindRegion, bindScalar, scalarOfIndex } from './block/block-walk.ts';
+export { bindProgramIds, bindScalar } from './block/block-walk.ts';
+export { bindRegion } from './block/control.ts';
 export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
 export { readVariable } from './block/carried.ts';
 export { bindAssertion } from './block/bind-assertion.ts';

@@ -7,12 +7,12 @@ import { bufferName, tileIndex } from '@tsinductor/codegen';
 import { add, allTileNodes, equal, int, sameShape, substitute } from '@tsinductor/ir';
 import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { rowsOf } from '../strategy/memory-rows.ts';
-import { ahead, aheadBytes, asking, asksForResults as asks, habitsOf, nearRows } from '../target.ts';
+import { ahead, aheadBytes, asking, asksForResults, habitsOf, nearRows } from '../target.ts';
 import type { RowHabits } from '../target.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
-import type { Site } from './plan-tiles.ts';
+import type { UseSite } from './plan-tiles.ts';
 
 type Load = TileOp & { readonly op: 'load' };
 /** The program's loads that are read for the last time when `node`, which goes over elements of `shape`, is carried out. */
@@ -30,7 +30,7 @@ export function loadsAlong(node: TileNode, shape: readonly number[], binder: Bin
   });
 }
 
-const sitesOf = (id: TileId, binder: Binder): readonly Site[] => binder.plan.get(id)?.sites ?? [];
+const sitesOf = (id: TileId, binder: Binder): readonly UseSite[] => binder.plan.get(id)?.sites ?? [];
 
 /** Whether a tile's rows are long enough to be worth it, and few enough bytes to be in the caches when they are read. */
 function isRow({ results }: Load): boolean {
@@ -86,8 +86,8 @@ function laterInstance(index: Index, instances: number, { programIds: [first] }:
 }
 
 /** Whether a program's large results are written by way of the caches: few threads, and not too much that is read beside. */
-export function asksForResults({ program, target }: Binder): boolean {
-  if (!asks(target)) return false;
+export function prefetchesStores({ program, target }: Binder): boolean {
+  if (!asksForResults(target)) return false;
   const bytes = { load: 0, store: 0 };
   for (const [position, { name, dtype }] of program.params.entries()) {
     if (target.large?.has(name) !== true) continue;

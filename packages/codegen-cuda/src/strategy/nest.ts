@@ -37,7 +37,7 @@ export const bindAxis = (frame: Frame, axis: string, value: Index): Frame => ({
   axes: new Map(frame.axes).set(axis, value),
 });
 
-export const evaluationAt = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
+export const pointEvaluation = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
   writer: nest.writer,
   point: { ...frame, ...(carried === undefined ? {} : { carried }) },
   source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
@@ -176,7 +176,7 @@ type Writer = 'thread' | 'team';
 
 /** Runs a map node at a point and writes its results. */
 export function writeMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, by: At): void {
-  const values = evaluateBody(node.body, evaluationAt(nest, by.frame));
+  const values = evaluateBody(node.body, pointEvaluation(nest, by.frame));
   values.forEach((value, slot) => {
     writeResult(nest, { node, slot, value }, by);
   });
@@ -239,7 +239,7 @@ function storing(nest: Nest, { buffer, position, value }: Storing, frame: Frame)
 }
 
 export const placesAt = (nest: Nest, frame: Frame): BodyEvaluator =>
-  new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
+  new BodyEvaluator({ nodes: [], results: [] }, pointEvaluation(nest, frame));
 
 /** A grid of as many blocks as there are units, but no more than `most`. */
 export function gridOf(units: Index, { threads, most }: { readonly threads: number; readonly most: number }): Grid {
