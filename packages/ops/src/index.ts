@@ -34,7 +34,7 @@ export { promoteTypes, resolveDTypes, resultOfRule, resultType } from './promote
 export type { Operand } from './promote.ts';
 export { reductionParameters } from './reduction.ts';
 export type { PositionDType, ReductionOp } from './reduction.ts';
-export { isReduction, reductions } from './reductions/table.ts';
+export { isReduction, reductions, scans } from './reductions/table.ts';
 export type { ReductionName } from './reductions/table.ts';
 export { isPointwise, pointwise } from './table.ts';
 export { bitcast, cast, literal, printTerm, toTerm, wild } from './term.ts';
