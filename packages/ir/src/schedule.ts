@@ -4,7 +4,7 @@ import type { Axis, Index } from './index-expr.ts';
 import type { LoopNode, LoopProgram } from './loop.ts';
 import type { BufferId } from './scalar.ts';
 
-export type GroupId = number & { readonly brand?: 'GroupId' };
+type GroupId = number & { readonly brand?: 'GroupId' };
 
 /**
  * A nest of a group. Its `loops` are shared by everything below; children run one after another within them. A
@@ -120,7 +120,7 @@ export interface MemoryStatistics {
   readonly peakAfter: Index;
 }
 
-export interface ScheduleStatistics {
+interface ScheduleStatistics {
   /** In the order of the groups. */
   readonly groups: readonly GroupStatistics[];
   readonly memory: MemoryStatistics;

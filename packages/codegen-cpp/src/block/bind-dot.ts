@@ -8,7 +8,7 @@ import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
 import { lanesFor } from '../machine/isa.ts';
 import type { Binder } from './binder.ts';
 import { emitFor } from './element-loop.ts';
-import { bytesOf, copyTile, fillScratch, keepTile } from './keep-tiles.ts';
+import { copyTile, fillScratch, keepTile } from './keep-tiles.ts';
 
 interface Product {
   readonly binder: Binder;
@@ -34,7 +34,7 @@ export function bindDot(node: TileOp & { readonly op: 'dot' }, binder: Binder): 
   const b = { name: keepTile(right, binder), dtype: binder.tile(right).dtype };
   const [rows, depth] = binder.tile(left).shape as [number, number];
   const columns = at(result.shape, 1);
-  const sum = initial === undefined ? binder.scratch(result.id, bytesOf) : sumScratch(initial, result.id, binder);
+  const sum = initial === undefined ? binder.scratch(result.id) : sumScratch(initial, result.id, binder);
   const { isa } = binder.target;
   const lanes = Math.min(columns, lanesFor(isa, dtypeInfo[result.dtype].bytes));
   const tileVectors = Math.min(columns / lanes, powerBelow(binder.choices.registerTiles[isa].vectors));
@@ -65,7 +65,7 @@ function sumScratch(initial: TileId, result: TileId, binder: Binder): string {
   if (isOnlyUse && binder.ownsScratch(initial)) return keepTile(initial, binder);
   const home = binder.home(initial);
   if (home.kind !== 'scratch') return copyTile(initial, binder.tile(initial).shape, binder);
-  const name = binder.scratch(result, bytesOf);
+  const name = binder.scratch(result);
   fillScratch({ name, id: result, from: initial, shape: binder.tile(initial).shape }, binder);
   return name;
 }

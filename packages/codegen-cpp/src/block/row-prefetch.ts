@@ -9,11 +9,11 @@ import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { nextRowDistance } from '../machine/choices/traffic.ts';
 import type { RowDistance } from '../machine/choices/traffic.ts';
 import { rowsWithin } from '../strategy/plan/rows.ts';
-import { prefetchesResults as gainsByPrefetch } from '../strategy/traffic/results.ts';
+import { prefetchesResults } from '../strategy/traffic/results.ts';
 import type { Binder } from './binder.ts';
 import { laneStep } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
-import type { Site } from './plan-tiles.ts';
+import type { UseSite } from './plan-tiles.ts';
 
 type Load = TileOp & { readonly op: 'load' };
 /** The program's loads that are read for the last time when `node`, which goes over elements of `shape`, is carried out. */
@@ -31,7 +31,7 @@ export function loadsAlong(node: TileNode, shape: readonly number[], binder: Bin
   });
 }
 
-const sitesOf = (id: TileId, binder: Binder): readonly Site[] => binder.plan.get(id)?.sites ?? [];
+const sitesOf = (id: TileId, binder: Binder): readonly UseSite[] => binder.plan.get(id)?.sites ?? [];
 
 /** Whether a tile's rows are long enough to be worth it, and few enough bytes to be in the caches when they are read. */
 function isRow({ results }: Load, { choices: { nextRow } }: Binder): boolean {
@@ -87,8 +87,8 @@ function laterInstance(index: Index, instances: number, { programIds: [first] }:
 }
 
 /** Whether a program's large results are written by way of the caches: few threads, and not too much that is read beside. */
-export function prefetchesResults({ program, target, choices }: Binder): boolean {
-  if (!gainsByPrefetch({ threads: target.threads ?? 1, choices })) return false;
+export function prefetchesStores({ program, target, choices }: Binder): boolean {
+  if (!prefetchesResults({ threads: target.threads ?? 1, choices })) return false;
   const bytes = { load: 0, store: 0 };
   for (const [position, { name, dtype }] of program.params.entries()) {
     if (target.large?.has(name) !== true) continue;

@@ -15,7 +15,7 @@ interface AtHand {
 }
 
 /** A row of scratch: the buffer's index with the axes outside put to zero, `lanes` elements for each. */
-export interface Row {
+interface Row {
   readonly name: string;
   readonly lanes: number;
   readonly outside: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface TileAccess {
 const tileKey = ({ buffer, position, store }: TileAccess): string =>
   `${store ? 'store' : 'load'} ${String(buffer)} ${printIndex(position)}`;
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly writer: KernelWriter;
   /** What the addresses of inputs are multiples of, in bytes; an element's size if absent. */
   readonly inputAlignment?: number | undefined;

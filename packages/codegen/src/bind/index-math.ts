@@ -16,7 +16,7 @@ import {
 } from '@tsinductor/ir';
 import type { Axis, Index, ScalarId } from '@tsinductor/ir';
 
-export interface IndexMap {
+interface IndexMap {
   axis(axis: Axis): Index;
   indirect(value: ScalarId, extent: Index): Index;
   /** Quotients and remainders of what has been replaced; as everywhere, if absent. */

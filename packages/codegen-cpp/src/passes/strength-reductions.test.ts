@@ -1,10 +1,12 @@
 // Quotients by constants, and roots, as products have the bits of the instructions: in exact arithmetic, and as code runs them.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
+import { printKernelIr } from '@tsinductor/ir';
 import { cases, compileNative, hasCompiler } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
-import { generateCpp } from '../generate.ts';
-import { splitReciprocal } from './constant-divisor.ts';
+import { bindSchedule, generateCpp } from '../generate.ts';
+import { runKernels } from '../test-support/kernel-run.ts';
+import { splitReciprocal } from './split-reciprocal.ts';
 
 /** Numbers below 2^32, the same in every run. */
 function* draws(seed: number): Generator<number, never> {
@@ -74,6 +76,41 @@ describe('a reciprocal in two parts', () => {
   });
 });
 
+const rapids = { isa: 'avx512', threads: 1, family: 'rapids' } as const;
+
+describe('the Kernel IR', () => {
+  const textOf = ({ schedule }: Case, target: Parameters<typeof bindSchedule>[1]): string =>
+    bindSchedule(schedule, target).map(printKernelIr).join('');
+
+  test('says what was chosen for a machine', () => {
+    const divided = cases.divided(64, 255);
+    expect(textOf(divided, rapids)).toMatch(
+      /quotientByProducts\(\w+, 255:f32x16, high 0\.0039\d+, low \S+, least -\d+\)/,
+    );
+    expect(textOf(cases.roots(64), rapids)).toMatch(/rootByProducts\(\w+\)/);
+    expect(textOf(cases.broadcasts(4, 64), rapids)).toMatch(/twice\(\w+\)/);
+    for (const isa of ['avx2', 'neon', 'scalar'] as const) {
+      expect(textOf(divided, { ...rapids, isa })).not.toContain('ByProducts');
+      expect(textOf(cases.roots(64), { ...rapids, isa })).not.toContain('ByProducts');
+    }
+  });
+
+  test.each(divisors.map(Math.fround))('gives the bits of the division by %s', (y) => {
+    const one = cases.divided(4096, y);
+    const random = draws(17);
+    const bits = Uint32Array.from({ length: 4096 }, (_, place) =>
+      place % 8 === 0 ? (place % 128) << 24 : random.next().value,
+    );
+    const x = new Float32Array(bits.buffer);
+    const inputs = new Map([[at(one.schedule.program.inputs, 0), x]]);
+    const kernels = bindSchedule(one.schedule, rapids);
+    expect(kernels.map(printKernelIr).join('')).toContain('quotientByProducts');
+    const [out] = runKernels(one.schedule, kernels, { inputs, sizes: one.sizes, chunk: 64 });
+    const wrong = x.findIndex((element, place) => !Object.is(Number(out?.[place]), Math.fround(element / y)));
+    expect(wrong).toBe(-1);
+  });
+});
+
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 
@@ -88,7 +125,7 @@ ring('code that multiplies where it divides', () => {
 
   /** What a case makes of them; of code that calls `by`. */
   function madeOf({ schedule }: Case, by: string): Float32Array {
-    const { units, entry } = generateCpp(schedule, { isa: 'avx512', threads: 1, family: 'rapids' });
+    const { units, entry } = generateCpp(schedule, rapids);
     expect(at(units, 0).source).toContain(by);
     const compiled = compileNative(units);
     const out = new Float32Array(count);

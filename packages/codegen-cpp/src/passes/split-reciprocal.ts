@@ -1,16 +1,12 @@
-// Quotients of f32 by a constant as two products, with the bits that the division gives: where a processor divides a vector in the
-// time of a dozen products, constants are what programs divide by most.
+// The reciprocal of an f32 in two parts, by which quotients are two products that have the bits of the division. In: a divisor. Out: the
+// parts and the least x that they serve, or nothing where some x would come out otherwise.
 //
 // The reciprocal is cut off behind 24 bits, and what is missing rounded to 24 more: x / y is fma(x, high, x * low). Both parts have
 // the sign of y, so zeros, infinities and NaN come out as the division has them. (N. Brisebarre, J.-M. Muller and S. K. Raina,
 // "Accelerating correctly rounded floating-point division when the divisor is known in advance", IEEE Transactions on Computers
 // 53(8), 2004.) Whether a divisor allows it is decided here, for all x: only those could come out otherwise whose quotient lies
 // within the error beside the middle between two floats, and these are the solutions of few congruences.
-import type { Definition } from '@tsinductor/codegen';
-import type { ValueType } from '@tsinductor/ir';
-import { inlineFunction, typeDefinition, typeName } from './vector-types.ts';
-
-export interface SplitReciprocal {
+interface SplitReciprocal {
   readonly high: number;
   readonly low: number;
   /** The exponent of two from which on it serves; a lesser x is divided, but 0. */
@@ -115,21 +111,4 @@ function rounded(x: bigint): bigint {
   const unit = 1n << extra;
   const up = twice > unit || (twice === unit && kept % 2n === 1n);
   return (up ? kept + 1n : kept) << extra;
-}
-
-/** x / y by the parts of 1 / y, in a register of AVX-512; what is too small for them divides the vector. */
-export function quotientFunction(type: ValueType): Definition {
-  const [vector, integers] = [typeDefinition(type), typeDefinition({ ...type, dtype: 'i32' })];
-  const name = `quotient_${typeName(type)}`;
-  const parameters = `${vector.name} x, f32 y, f32 high, f32 low, i32 least`;
-  const body = [
-    // As numbers without a sign: 0 becomes the largest.
-    `const ${integers.name} magnitude = ((${integers.name})x & 0x7fffffff) - 1;`,
-    'unsigned long small;',
-    `__asm__("vpcmpltud %2, %1, %0" : "=Yk"(small) : "v"(magnitude), "v"(${integers.name}{} + (least - 1)));`,
-    'if (__builtin_expect((unsigned short)small != 0, 0)) return x / y;',
-    `__asm__("vfmadd213ps %2, %1, %0" : "+v"(x) : "v"(${vector.name}{} + high), "v"(x * low));`,
-    'return x;',
-  ];
-  return { name, text: inlineFunction({ returns: vector.name, name, parameters }, body), needs: [vector, integers] };
 }
