@@ -23,8 +23,7 @@ export interface Choice<Type> {
 /** A row for each field of `Choices`. */
 export type ChoiceTable<Choices> = { readonly [Name in keyof Choices]: Choice<Choices[Name]> };
 
-const isComputed = <Type>(value: Value<Type>): value is (machine: ChoiceMachine) => Type =>
-  typeof value === 'function';
+const isComputed = <Type>(value: Value<Type>): value is (machine: ChoiceMachine) => Type => typeof value === 'function';
 
 /** The value of a choice on a machine. */
 export function valueOf<Type>({ value, families }: Choice<Type>, family: Family, machine: ChoiceMachine): Type {

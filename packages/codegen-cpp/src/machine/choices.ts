@@ -25,7 +25,10 @@ export type ChoiceTarget = Pick<CpuTarget, 'family' | 'caches'>;
 
 /** The values of all choices for a target. */
 export function choicesFor({ family = 'other', caches = standardCaches }: ChoiceTarget): Choices {
-  const entries = Object.entries(choiceTable).map(([name, choice]) => [name, valueOf<unknown>(choice, family, { caches })]);
+  const entries = Object.entries(choiceTable).map(([name, choice]) => [
+    name,
+    valueOf<unknown>(choice, family, { caches }),
+  ]);
   return Object.fromEntries(entries) as Choices;
 }
 

@@ -10,7 +10,8 @@ export const instructionChoices: ChoiceTable<InstructionChoices> = {
   usesGather: {
     doc: 'Whether lanes at offsets are taken by the gather instruction of AVX-512; under a mask they always are.',
     unit: 'yes or no',
-    trades: 'one instruction, against a load for each lane; microcode mended against data sampling makes it many times slower.',
+    trades:
+      'one instruction, against a load for each lane; microcode mended against data sampling makes it many times slower.',
     measure: 'memory-bound: elements by indices, in cache',
     value: false,
     families: { rapids: { value: true, because: 'it takes 0.19 ns an element there, loads 0.46' } },

@@ -50,7 +50,9 @@ export interface LayoutChoices {
   readonly transposedBlock: TransposedExtent;
   readonly phasedBlock: TransposedExtent;
   readonly rowRuns: { readonly rows: number; readonly mostRowBytes: number };
-  readonly tables: Readonly<Record<'bytes' | 'most' | 'leastPoints' | 'leastPointsAlone' | 'block' | 'firstPart', number>>;
+  readonly tables: Readonly<
+    Record<'bytes' | 'most' | 'leastPoints' | 'leastPointsAlone' | 'block' | 'firstPart', number>
+  >;
   readonly tablesInTurn: boolean;
   readonly ownedColumns: number;
 }

@@ -59,7 +59,8 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
   memoryBytes: {
     doc: 'From which size on an array may not be in the last-level cache.',
     unit: 'bytes',
-    trades: 'lower: prefetches of what the cache has anyway cost issue slots; higher: arrays that share the cache with others wait.',
+    trades:
+      'lower: prefetches of what the cache has anyway cost issue slots; higher: arrays that share the cache with others wait.',
     measure: 'memory-bound: softmax, rows by indices, in L3',
     value: ({ caches }) => caches.last / 4,
   },
@@ -95,7 +96,8 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
   prefetchesResults: {
     doc: 'Whether few threads prefetch the lines of large results before they write them, instead of storing past the caches.',
     unit: 'yes or no',
-    trades: 'memory reads every line before it is written; but a core has more places for lines on their way by way of the caches.',
+    trades:
+      'memory reads every line before it is written; but a core has more places for lines on their way by way of the caches.',
     measure: 'memory-bound: gelu chain, softmax, rows by indices, in memory',
     value: true,
     families: {
@@ -106,14 +108,16 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
   resultPrefetch: {
     doc: 'How far ahead results are prefetched, by kernels that read at most `mostReads` bytes for each that they write, on at most `mostThreads` threads.',
     unit: 'bytes, bytes per byte, threads',
-    trades: 'more cores are held up by memory itself, which moves a third less of a copy where results go past the caches.',
+    trades:
+      'more cores are held up by memory itself, which moves a third less of a copy where results go past the caches.',
     measure: 'memory-bound: gelu chain, in memory, by number of threads',
     value: { distance: 2048, mostReads: 2, mostThreads: 8 },
   },
   prefetchesStreams: {
     doc: 'Whether passes over memory from end to end prefetch what lies further on.',
     unit: 'yes or no',
-    trades: 'a prefetch for each line, against what the hardware prefetcher misses while arithmetic or stores hold it up.',
+    trades:
+      'a prefetch for each line, against what the hardware prefetcher misses while arithmetic or stores hold it up.',
     measure: 'memory-bound: gelu chain, Adam, full sum, in memory',
     value: true,
     families: { zen: { value: false, because: 'its hardware prefetcher follows sequences of lines by itself' } },
@@ -140,7 +144,9 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
     trades: 'index arithmetic for each prefetch, against a hardware prefetcher that follows one order alone.',
     measure: 'memory-bound: image, rotary embedding, sum over a middle axis, a.T + b, in memory',
     value: false,
-    families: { zen: { value: true, because: 'it foresees lines only where they are read in the order of their addresses' } },
+    families: {
+      zen: { value: true, because: 'it foresees lines only where they are read in the order of their addresses' },
+    },
   },
   nextRow: {
     doc: 'Of which arrays the last pass over a row prefetches the next one, and how long such rows are.',
@@ -174,7 +180,9 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
     trades: 'the first-level cache is nearer, the second has room for more requests on their way.',
     measure: 'memory-bound: softmax of rows of 64 KB, in memory',
     value: nextRowDistance,
-    families: { zen: { value: secondLevelDistance, because: 'it keeps more requests on their way into the second level' } },
+    families: {
+      zen: { value: secondLevelDistance, because: 'it keeps more requests on their way into the second level' },
+    },
   },
   gatheredRows: {
     doc: 'How rows are prefetched that loaded indices choose.',
@@ -218,7 +226,8 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
   columnRows: {
     doc: 'How many rows ahead columns prefetch that are read downwards, where there are at least so many rows.',
     unit: 'rows',
-    trades: 'what is side by side is a few lines, too few for the hardware prefetcher; few rows end before a prefetch arrives.',
+    trades:
+      'what is side by side is a few lines, too few for the hardware prefetcher; few rows end before a prefetch arrives.',
     measure: 'memory-bound: running sums of columns, in memory',
     value: { ahead: 8, least: 64 },
   },

@@ -10,14 +10,15 @@ import { grainOf } from '../plan/chunks.ts';
 import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import type { Epilogue, MapNode } from './epilogue.ts';
+import { resultOf } from './operands.ts';
+import type { Packed, Product, Tile } from './operands.ts';
 import { packA, packB } from './pack.ts';
 import { volume } from './plan.ts';
 import type { Oriented, ProductPlan } from './plan.ts';
-import { resultOf, writeTile } from './register-tile.ts';
-import type { Packed, Product, Tile } from './register-tile.ts';
+import { writeRegisterTile } from './register-tile.ts';
 
 /** A part of an axis, [from, to). */
-export interface Part {
+export interface AxisPart {
   readonly from: Index;
   readonly to: Index;
 }
@@ -114,7 +115,7 @@ interface Units {
   readonly maps: readonly MapNode[];
 }
 
-function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, range: Part): void {
+function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, range: AxisPart): void {
   const { node, m, n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
   if (staticValue(total) === 1) {
@@ -146,10 +147,10 @@ function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, 
   });
 }
 
-const whole = (axis: Axis): Part => ({ from: int(0), to: axis.extent });
+const whole = (axis: Axis): AxisPart => ({ from: int(0), to: axis.extent });
 
 /** Where units divide the columns evenly, their end is their start plus their width. */
-function exactColumns(part: Part, { n, width }: { readonly n: Axis; readonly width: number }): Part {
+function exactColumns(part: AxisPart, { n, width }: { readonly n: Axis; readonly width: number }): AxisPart {
   const extent = staticValue(n.extent);
   return extent !== undefined && extent % width === 0 ? { from: part.from, to: add(part.from, int(width)) } : part;
 }
@@ -164,8 +165,8 @@ function nameIndex(nest: Nest, axis: Axis, value: Index): Index {
 }
 
 interface UnitParts {
-  readonly rows: Part;
-  readonly columns: Part;
+  readonly rows: AxisPart;
+  readonly columns: AxisPart;
   readonly maps: readonly MapNode[];
 }
 
@@ -207,12 +208,12 @@ interface Block {
   readonly product: Product;
   readonly from: Index;
   readonly depth: Index;
-  readonly columns: Part;
+  readonly columns: AxisPart;
   readonly accumulates: Tile['accumulates'];
 }
 
 interface Inside {
-  readonly rows: Part;
+  readonly rows: AxisPart;
   readonly bufferA: string | undefined;
   readonly bufferB: string | undefined;
 }
@@ -263,7 +264,7 @@ function eachPanel(nest: Nest, { product, columns }: Block, panel: (part: PanelP
   const extent = staticValue(oriented.n.extent);
   const rest = extent === undefined ? undefined : extent % panelWidth;
   const end = rest === 0 ? columns.to : add(columns.from, roundDown(difference(columns.to, columns.from), panelWidth));
-  const loop = (range: Part, step: number, body: (column: Index) => void): void => {
+  const loop = (range: AxisPart, step: number, body: (column: Index) => void): void => {
     if (staticValue(difference(range.to, range.from)) === 0) return;
     const name = nest.writer.fresh(oriented.n.name);
     const block = nest.writer.block([name], () => {
@@ -290,7 +291,7 @@ function eachPanel(nest: Nest, { product, columns }: Block, panel: (part: PanelP
 }
 
 interface RowTiles {
-  readonly rows: Part;
+  readonly rows: AxisPart;
   readonly column: Index;
   readonly vectors: number;
   readonly lastCount: Index | undefined;
@@ -305,7 +306,7 @@ function rowTiles(nest: Nest, { product, from, depth, accumulates }: Block, tile
   const extent = staticValue(oriented.m.extent);
   const rest = extent === undefined ? undefined : extent % plan.rows;
   const end = rest === 0 ? rows.to : add(rows.from, roundDown(difference(rows.to, rows.from), plan.rows));
-  const loop = (range: Part, count: number): void => {
+  const loop = (range: AxisPart, count: number): void => {
     if (staticValue(difference(range.to, range.from)) === 0) return;
     const name = nest.writer.fresh(oriented.m.name);
     const block = nest.writer.block([name], () => {
@@ -314,7 +315,7 @@ function rowTiles(nest: Nest, { product, from, depth, accumulates }: Block, tile
         packedA === undefined
           ? undefined
           : { ...packedA, base: add(packedA.base, multiply(difference(row, rows.from), packedA.step)) };
-      writeTile(nest, product, { ...tiles, row, rows: count, from, depth, accumulates, packedA: shifted });
+      writeRegisterTile(nest, product, { ...tiles, row, rows: count, from, depth, accumulates, packedA: shifted });
     });
     nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: count, body: block });
   };

@@ -10,10 +10,10 @@ import { grainOf } from '../plan/chunks.ts';
 import { scalarLoop, vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
+import { converted, placeAt, resultOf } from './operands.ts';
+import type { Product } from './operands.ts';
 import { fuses, stepAlong, volume } from './plan.ts';
 import type { Operand, Oriented } from './plan.ts';
-import { converted, placeAt, resultOf } from './register-tile.ts';
-import type { Product } from './register-tile.ts';
 
 export function writeDots(nest: Nest, oriented: Oriented): void {
   const { writer } = nest;

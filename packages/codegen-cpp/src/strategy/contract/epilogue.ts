@@ -12,9 +12,9 @@ import type { Vector } from '../write/loops.ts';
 import { bindAxis } from '../write/nest.ts';
 import type { Frame, Nest } from '../write/nest.ts';
 import { writeMap, writeResult } from '../write/results.ts';
+import { converted } from './operands.ts';
+import type { Product, Tile } from './operands.ts';
 import type { Contract } from './plan.ts';
-import { converted } from './register-tile.ts';
-import type { Product, Tile } from './register-tile.ts';
 
 export type MapNode = LoopNode & { readonly kind: 'map' };
 

@@ -10,11 +10,11 @@ import { vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import { bindAxis, evaluationAt } from '../write/nest.ts';
 import type { Frame, Nest } from '../write/nest.ts';
-import type { Part } from './blocks.ts';
+import type { AxisPart } from './blocks.ts';
+import { converted, placeAt } from './operands.ts';
+import type { Packed, Product } from './operands.ts';
 import { stepAlong } from './plan.ts';
 import type { Operand } from './plan.ts';
-import { converted, placeAt } from './register-tile.ts';
-import type { Packed, Product } from './register-tile.ts';
 
 interface Packing {
   readonly product: Product;
@@ -24,7 +24,7 @@ interface Packing {
 }
 
 /** Panel p of the columns starts at p * panelWidth * plan.depth. */
-export function packB(nest: Nest, packing: Packing & { readonly columns: Part }): void {
+export function packB(nest: Nest, packing: Packing & { readonly columns: AxisPart }): void {
   const { product, columns, from, depth, buffer } = packing;
   const { plan, oriented } = product;
   const { b, n, k, node } = oriented;
@@ -50,7 +50,7 @@ export function packB(nest: Nest, packing: Packing & { readonly columns: Part })
 }
 
 /** A block of rows of a; where it was put. */
-export function packA(nest: Nest, packing: Packing & { readonly rows: Part }): Packed {
+export function packA(nest: Nest, packing: Packing & { readonly rows: AxisPart }): Packed {
   const { product, rows, from, depth, buffer } = packing;
   const { plan, oriented } = product;
   const { a, m, k } = oriented;

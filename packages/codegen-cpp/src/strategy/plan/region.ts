@@ -238,9 +238,7 @@ function treesBelow(planning: Planning, tree: LoopTree, own: LeafLanes): Readonl
 export function layoutNotes({ shared, tree, tiles, columns, runs, units }: RegionPlan): readonly string[] {
   const axes = tree.loops.map((band) => band.axis.name).join(' ');
   return [
-    ...(columns === undefined
-      ? []
-      : [`${String(columns.rows)} rows at a time into ${String(columns.block)} columns`]),
+    ...(columns === undefined ? [] : [`${String(columns.rows)} rows at a time into ${String(columns.block)} columns`]),
     ...(tiles === undefined ? [] : [`tiles turned along ${tiles.across.name}`]),
     shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`,
     ...(runs === undefined || units === undefined
@@ -252,4 +250,3 @@ export function layoutNotes({ shared, tree, tiles, columns, runs, units }: Regio
 /** Whether a loop of `tree` is a reduction's (or scan's) over `axis`. */
 export const isReduced = (tree: LoopTree, axis: Axis): boolean =>
   tree.loops.some((band) => band.role === 'reduction' && band.axis.name === axis.name);
-

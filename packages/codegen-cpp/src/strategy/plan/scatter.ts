@@ -9,6 +9,7 @@
 // one table: the first is added to the out itself, and who has the second adds its table to that when its turn comes. More of them are
 // summed by all threads, each a part: one after another would wait too long.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { isMultipleOf, staticValue, strideAlong, typicalValue } from '@tsinductor/codegen';
 import { freeIndirects, int, substitute } from '@tsinductor/ir';
 import type { Axis, LoopNode } from '@tsinductor/ir';
@@ -83,13 +84,19 @@ function ownAxis(node: Scatter): OwnAxis | undefined {
   return undefined;
 }
 
+/** Whether sums of a dtype are computed in it. */
+const addsInPlace = (dtype: DType): boolean => dtypeInfo[dtype].compute === dtype && dtype !== 'bool';
+
 /** As many tables as take little time to sum, where that is one for every thread and a cache holds each. */
-function planTables({ memory, target, choices }: Planning, { node, extent, others }: ScatteredRows): Tables | undefined {
+function planTables(
+  { memory, target, choices }: Planning,
+  { node, extent, others }: ScatteredRows,
+): Tables | undefined {
   const { tables: limits, reductionChunk, tablesInTurn } = choices;
   const [down] = others;
   const { dtype, size: elements } = memory.decl(at(node.outs, 0));
-  const { bytes, compute } = dtypeInfo[dtype];
-  if (down === undefined || node.mode !== 'add' || compute !== dtype || dtype === 'bool') return undefined;
+  const { bytes } = dtypeInfo[dtype];
+  if (down === undefined || node.mode !== 'add' || !addsInPlace(dtype)) return undefined;
   const [size, length] = [staticValue(elements), staticValue(down.extent)];
   const points = others.reduce((left, axis) => left * (staticValue(axis.extent) ?? 0), extent);
   if (size === undefined || length === undefined || size * bytes > limits.bytes) return undefined;

@@ -37,17 +37,20 @@ export function planSplitReduction(planning: Planning, tree: LoopTree): SplitRed
   const [first] = reductionBands(tree);
   if (!splitReductions || first === undefined || !isLeaf(tree) || nodes.length < all.length) return undefined;
   const shared = chooseShared(planning, tree);
-  const outer = extentProduct(parallelBands(tree));
-  const hasOuterLanes = parallelBands(tree).some((band) => band.axis.name === shared.axis?.name);
-  const units = hasOuterLanes ? outer / (shared.lanes * 4) : outer;
-  const points = outer * extentProduct(reductionBands(tree));
-  if (points < 4 * planning.choices.reductionChunk) return undefined;
+  if (extentProduct(tree.loops) < 4 * planning.choices.reductionChunk) return undefined;
   const columns = columnsOf(planning, tree, shared);
-  const isBusy = units >= fewUnits && columns === undefined;
+  const isBusy = unitsOf(tree, shared) >= fewUnits && columns === undefined;
   if (isBusy || typicalValue(first.axis.extent) < fewPoints) return undefined;
   const rows = chunksOf(tree, first, chunkSize(planning, { first, shared, columns }));
   if (typicalValue(rows.chunks) < leastSplits) return undefined;
   return { rows, nodes, shared, lane: foldLane(tree, shared), columns };
+}
+
+/** Into how many units the results fall: vectors of them, four at a time, where results are the lanes. */
+function unitsOf(tree: LoopTree, { axis, lanes }: LaneChoice): number {
+  const outer = parallelBands(tree);
+  const hasOuterLanes = outer.some((band) => band.axis.name === axis?.name);
+  return hasOuterLanes ? extentProduct(outer) / (lanes * 4) : extentProduct(outer);
 }
 
 interface Cut {

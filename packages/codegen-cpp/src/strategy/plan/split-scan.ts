@@ -100,7 +100,11 @@ function totalsOf(nodes: readonly LoopNode[]): readonly LoopNode[] {
 }
 
 /** Why the rows of a tree cannot be cut. */
-function obstacle(planning: Planning, nodes: readonly LoopNode[], { tree, tiles, columns }: RegionPlan): string | undefined {
+function obstacle(
+  planning: Planning,
+  nodes: readonly LoopNode[],
+  { tree, tiles, columns }: RegionPlan,
+): string | undefined {
   if (tiles !== undefined) return 'tiles hold the states of several rows';
   if (columns !== undefined) return 'blocks of columns hold the states of their rows';
   if (nodes.some(({ kind }) => kind !== 'map' && kind !== 'scan'))

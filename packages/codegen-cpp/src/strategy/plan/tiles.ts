@@ -202,9 +202,7 @@ export const unitRows = ({ target, choices }: Planning, axis: Axis, lanes: numbe
 
 /** Whether an access loads memory that does not stay in the caches, and whose places are known. */
 export const isLoadOfMemory = (planning: Planning, { buffer, position, store }: TileAccess, across: Axis): boolean =>
-  !store &&
-  !hasIndirect(position) &&
-  isRowOf(planning, buffer, { axis: across, ...planning.choices.prefetchedRows });
+  !store && !hasIndirect(position) && isRowOf(planning, buffer, { axis: across, ...planning.choices.prefetchedRows });
 
 /** Loads without mask, and stores. */
 function unmaskedAccesses(node: LoopNode): readonly TileAccess[] {

@@ -82,7 +82,9 @@ function rowsOfPart(planning: Planning, side: Side): PartTraffic {
   );
   const bytesOf = ({ buffer, elements }: RowGroup): number => elements * planning.memory.bytesOf(buffer);
   return {
-    prefetches: groups.filter((group) => bytesOf(group) >= pageBytes).flatMap((group) => linesOf(planning, group, side)),
+    prefetches: groups
+      .filter((group) => bytesOf(group) >= pageBytes)
+      .flatMap((group) => linesOf(planning, group, side)),
     bursts: groups
       .filter((group) => bytesOf(group) < pageBytes)
       .map((group) => ({

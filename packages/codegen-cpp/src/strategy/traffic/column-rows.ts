@@ -27,7 +27,8 @@ export interface ColumnBlock {
   readonly unit: number | undefined;
 }
 
-const doc = 'the hardware prefetcher follows lines in the order of their addresses alone, and columns are read a line of each row';
+const doc =
+  'the hardware prefetcher follows lines in the order of their addresses alone, and columns are read a line of each row';
 
 export const columnRowsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'column rows in order',
@@ -52,9 +53,7 @@ export function nextColumnRows(
 ): readonly PlannedPrefetch[] | undefined {
   const { lanes, rows, block: width, axis } = columns;
   const isExact =
-    unit === undefined
-      ? isMultipleOf(axis.extent, width)
-      : isMultipleOf(axis.extent, unit) && unit % width === 0;
+    unit === undefined ? isMultipleOf(axis.extent, width) : isMultipleOf(axis.extent, unit) && unit % width === 0;
   if (rows < 2 || !isExact || width % (lanes * rows) !== 0) return undefined;
   const loads = nodes.flatMap(loadsOf);
   const rowLoads = loads
@@ -66,7 +65,11 @@ export function nextColumnRows(
     .map((load) => prefetchOf(planning, load, { into: 'second' }));
 }
 
-function isRowOfColumns(planning: Planning, { buffer, position }: Load, { axis, over, lanes, rows }: ColumnPlan): boolean {
+function isRowOfColumns(
+  planning: Planning,
+  { buffer, position }: Load,
+  { axis, over, lanes, rows }: ColumnPlan,
+): boolean {
   const isLine = !hasIndirect(position) && strideAlong(position, axis.name) === 1;
   const isFurther = strideAlong(position, over.at(-1)?.name ?? '') !== 0;
   const isWholeLines = (lanes * rows * planning.memory.bytesOf(buffer)) % lineBytes === 0;

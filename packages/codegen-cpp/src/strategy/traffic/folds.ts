@@ -119,7 +119,11 @@ function accumulatorsOf({ nodes, over, lane }: Fold, lanes: number): number {
 }
 
 /** The folds of a region: of each innermost tree whose lanes are points of an axis that it reduces or scans. */
-export function planFolds(planning: Planning, region: RegionPlan, { prefetches }: RegionTraffic): RegionTraffic['folds'] {
+export function planFolds(
+  planning: Planning,
+  region: RegionPlan,
+  { prefetches }: RegionTraffic,
+): RegionTraffic['folds'] {
   const folds = new Map<LoopTree, FoldTraffic>();
   for (const { tree, nodes, shared } of [region, ...region.below.values()]) {
     const lane = isLeaf(tree) ? foldLane(tree, shared) : undefined;

@@ -153,8 +153,7 @@ export const rowsFurtherOnRule: PassRule = {
         rowFurtherOn(planning, load, { along, down, rows: rowsAhead(planning, load.buffer, along), limits: passRows }),
       )
       .map((load) => prefetchOf(planning, load));
-    const isFar =
-      prefetchesInAddressOrder && direct.some(({ buffer }) => !isFloat(planning.memory.decl(buffer).dtype));
+    const isFar = prefetchesInAddressOrder && direct.some(({ buffer }) => !isFloat(planning.memory.decl(buffer).dtype));
     const gathered = nodes.flatMap((node) => gatheredRows(planning, node, { along, down, isFar }));
     const disturbs =
       isFar && gathered.some(({ buffer, later }) => later === undefined && exceedsCaches(planning, buffer));

@@ -44,10 +44,7 @@ const isSame = (left: PlannedPrefetch, right: PlannedPrefetch): boolean =>
   left.buffer === right.buffer && left.later?.body === right.later?.body && equal(left.position, right.position);
 
 /** What a part of the lanes' axis prefetches, where the whole axis would prefetch this: its points begin elsewhere on the axis. */
-export function inPart(
-  prefetches: readonly PlannedPrefetch[],
-  { axis, starts }: LanePart,
-): readonly PlannedPrefetch[] {
+export function inPart(prefetches: readonly PlannedPrefetch[], { axis, starts }: LanePart): readonly PlannedPrefetch[] {
   const [start, ...more] = starts;
   if (start === undefined || (start === 0 && more.length === 0)) return prefetches;
   const moved = starts.flatMap((from) => movedTo(prefetches, axis, from));

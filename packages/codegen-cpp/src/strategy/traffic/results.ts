@@ -18,21 +18,25 @@ import type { TrafficRule } from './rule.ts';
 import type { RegionTraffic, ResultWrite } from './traffic.ts';
 
 /** Whether the lines of large results are prefetched before they are written, and not written past the caches. */
-export const prefetchesResults = ({ threads, choices }: Pick<Planning, 'choices'> & { readonly threads: number }): boolean =>
+export const prefetchesResults = ({
+  threads,
+  choices,
+}: Pick<Planning, 'choices'> & { readonly threads: number }): boolean =>
   choices.prefetchesResults && threads <= choices.resultPrefetch.mostThreads;
 
 /** Results that a region writes, each with the way in which it does. */
-const withResults = (
-  traffic: RegionTraffic,
-  results: readonly BufferId[],
-  write: ResultWrite,
-): RegionTraffic => ({ ...traffic, results: new Map([...traffic.results, ...results.map((each) => [each, write] as const)]) });
+const withResults = (traffic: RegionTraffic, results: readonly BufferId[], write: ResultWrite): RegionTraffic => ({
+  ...traffic,
+  results: new Map([...traffic.results, ...results.map((each) => [each, write] as const)]),
+});
 
 export const prefetchedResultsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'prefetched results',
   doc: 'few cores write faster by way of the caches, where a non-temporal store holds up a core until memory has the line',
   applies: (planning, { tiles, columns }) =>
-    prefetchesResults({ ...planning, threads: planning.target.threads }) && tiles === undefined && columns === undefined,
+    prefetchesResults({ ...planning, threads: planning.target.threads }) &&
+    tiles === undefined &&
+    columns === undefined,
   plan: (planning, region, traffic) => {
     const { resultPrefetch, memoryBytes } = planning.choices;
     const { tree, nodes } = region;

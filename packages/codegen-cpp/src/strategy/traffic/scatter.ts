@@ -91,7 +91,11 @@ const scatterTargetsRule: ScatterRule = {
     const isHeld = bytes <= 2 * planning.choices.columns.scratchBytes;
     if (down === undefined || isHeld || traffic.atOnce.length > 0) return undefined;
     const points = rowsAhead(planning, out, axis);
-    const target = lookahead(planning, { body: node.body, position: at(node.writes, 0), points }, { along: axis, down });
+    const target = lookahead(
+      planning,
+      { body: node.body, position: at(node.writes, 0), points },
+      { along: axis, down },
+    );
     if (target === undefined) return undefined;
     const what = `${namesOf(planning, [out])}: the row ${String(points)} indices further on is prefetched`;
     return { traffic: { ...traffic, target }, what };
@@ -105,4 +109,3 @@ export const planScatterTraffic = (planning: Planning, rows: RowScatter): Scatte
     region: rows,
     none: { lanes: rows.lanes, along: [], atOnce: [], target: undefined, decisions: [] },
   });
-

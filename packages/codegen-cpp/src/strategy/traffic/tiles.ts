@@ -37,7 +37,9 @@ export const tilesRule: TrafficRule<RegionPlan, RegionTraffic> = {
 
 function tileTraffic(planning: Planning, tiles: TilePlan): TileTraffic {
   const { across, accesses, straight: others, block } = tiles;
-  const own = accesses.filter((access) => isLoadOfMemory(planning, access, across)).map((one) => prefetchOf(planning, one));
+  const own = accesses
+    .filter((access) => isLoadOfMemory(planning, access, across))
+    .map((one) => prefetchOf(planning, one));
   const straight = others.map((access) => prefetchOf(planning, access));
   switch (block.style) {
     case 'scanned':
@@ -56,10 +58,8 @@ function tileTraffic(planning: Planning, tiles: TilePlan): TileTraffic {
   }
 }
 
-const into = (
-  prefetches: readonly PlannedPrefetch[],
-  cache: PlannedPrefetch['into'],
-): readonly PlannedPrefetch[] => prefetches.map((one) => ({ ...one, into: cache }));
+const into = (prefetches: readonly PlannedPrefetch[], cache: PlannedPrefetch['into']): readonly PlannedPrefetch[] =>
+  prefetches.map((one) => ({ ...one, into: cache }));
 
 /** Where tiles follow each other across the grain up to an end that is farther than they prefetch. */
 function roundOf({ choices }: Planning, { across, lanes, block }: TilePlan): Pick<TileTraffic, 'round'> {
@@ -79,11 +79,7 @@ function orderedTraffic(planning: Planning, tiles: TilePlan, own: readonly Plann
  * Where results stay in the caches, the next tile across the grain, which comes a row of tiles later: as many rows as it has lines
  * are too many for the hardware prefetcher. Where a thread has few tiles across, what is prefetched would be of no use.
  */
-function cachedTraffic(
-  planning: Planning,
-  { across, lanes }: TilePlan,
-  own: readonly PlannedPrefetch[],
-): TileTraffic {
+function cachedTraffic(planning: Planning, { across, lanes }: TilePlan, own: readonly PlannedPrefetch[]): TileTraffic {
   const { prefetchesCachedTiles, cachedTilesAcross } = planning.choices;
   if (!prefetchesCachedTiles || unitRows(planning, across, lanes) < cachedTilesAcross * lanes) return noTileTraffic;
   return { ...noTileTraffic, transposed: into(own, 'second'), tiles: 1 };

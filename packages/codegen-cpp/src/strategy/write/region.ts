@@ -187,7 +187,7 @@ function writeInside(nest: Nest, region: PlannedRegion, inside: InTree): void {
   const { tiles, columns, traffic, nodes } = region;
   const isParallel = parallelBands(plan.tree).some((band) => band.axis.name === axis?.name);
   if (axis === undefined || !isParallel) {
-    writeBelow(nest, region, { plan }, [frame]);
+    writeBelow(nest, region, { plan, frames: [frame] });
     return;
   }
   const isRegion = plan.tree === region.tree;
@@ -215,7 +215,7 @@ function writePart(nest: Nest, region: PlannedRegion, { plan, part, frame, range
   const points = plan.isWhole ? wholeRange(part.axis) : range;
   vectorLoop(nest, { ...points, lanes: plan.shared.lanes, ...part.interleave }, (vectors) => {
     const frames = vectors.map((vector) => vectorFrame(frame, part.axis.name, vector));
-    writeBelow(nest, region, { plan, vectors: { nodes: part.nodes, prefetches: [...own, ...besides] } }, frames);
+    writeBelow(nest, region, { plan, vectors: { nodes: part.nodes, prefetches: [...own, ...besides] }, frames });
   });
 }
 
@@ -223,10 +223,12 @@ interface Below {
   readonly plan: TreePlan;
   /** What of an innermost tree each vector computes and prefetches; all of it, if absent. */
   readonly vectors?: { readonly nodes: readonly LoopNode[]; readonly prefetches: readonly PlannedPrefetch[] };
+  /** Points of the loops around it: several (columns side by side) only where the tree is innermost. */
+  readonly frames: readonly Frame[];
 }
 
-/** A tree whose parallel loops are open. Several frames (columns side by side) only where the tree is innermost. */
-function writeBelow(nest: Nest, region: PlannedRegion, { plan, vectors }: Below, frames: readonly Frame[]): void {
+/** A tree whose parallel loops are open. */
+function writeBelow(nest: Nest, region: PlannedRegion, { plan, vectors, frames }: Below): void {
   const { tree, nodes } = plan;
   const over = tree.loops.filter((band) => band.role === 'reduction');
   if (isLeaf(tree)) {

@@ -104,7 +104,8 @@ function storeMemory(nest: Nest, { buffer, position, value }: Storing, frame: Fr
 }
 
 /** How a whole vector of a result is written: past the caches, into lines that are prefetched, or as anything else. */
-export type VectorStore = { readonly kind: 'prefetched'; readonly distance: number } | { readonly kind: 'non-temporal' | 'plain' };
+export type VectorStore =
+  { readonly kind: 'prefetched'; readonly distance: number } | { readonly kind: 'non-temporal' | 'plain' };
 
 const plainStore: VectorStore = { kind: 'plain' };
 
@@ -115,7 +116,11 @@ interface WholeVector {
 }
 
 /** How a whole vector is written: as was decided for its buffer, if it is aligned and its elements lie side by side. */
-export function vectorStore({ results, memory }: Nest, buffer: BufferId, { lanes, align, step }: WholeVector): VectorStore {
+export function vectorStore(
+  { results, memory }: Nest,
+  buffer: BufferId,
+  { lanes, align, step }: WholeVector,
+): VectorStore {
   const write = results.get(buffer);
   const bytes = lanes * memory.bytesOf(buffer);
   if (write?.kind === 'prefetched' && staticValue(step) === 1) return write;

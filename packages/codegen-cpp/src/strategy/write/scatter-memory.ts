@@ -24,7 +24,11 @@ interface Elements extends Place {
 export const flat = (size: Index): Range => wholeRange({ name: 'e', extent: size });
 
 /** Whole vectors over a range of memory: `value` gives the elements from a place in it on. */
-export function writeAll(nest: Nest, { buffer, from, dtype, range }: Elements, value: (access: Vectors) => Value): void {
+export function writeAll(
+  nest: Nest,
+  { buffer, from, dtype, range }: Elements,
+  value: (access: Vectors) => Value,
+): void {
   const { bytes } = dtypeInfo[dtype];
   const lanes = lanesFor(nest.target.isa, Math.max(4, bytes));
   vectorLoop(nest, { ...range, lanes, instances: 1, unroll: 4 }, (vectors) => {

@@ -34,7 +34,11 @@ function clear(nest: Nest, into: Place, { dtype, size }: { readonly dtype: DType
 const sumOf = ({ writer }: Nest, { type }: Vectors, args: readonly Value[]): Value =>
   writer.define({ kind: 'apply', op: 'add', args, type }, 'sum', writer.depth);
 
-function writeInTurn(nest: Nest, tables: Omit<Tables, 'edge'> & { readonly edge: Index }, { out, dtype, start, addChunk }: Summing): void {
+function writeInTurn(
+  nest: Nest,
+  tables: Omit<Tables, 'edge'> & { readonly edge: Index },
+  { out, dtype, start, addChunk }: Summing,
+): void {
   const { writer, memory, notes } = nest;
   const { down, edge, size } = tables;
   const whole = flat(int(size));

@@ -39,7 +39,11 @@ export function writeSplitScan(nest: Nest, split: SplitScan): void {
   writeScans({ ...nest, results: region.traffic.results }, { ...split, region }, states);
 }
 
-function writeTotals(nest: Nest, { region: { tree }, band, rows, totals, lanes }: SplitScan, states: ChunkStates): void {
+function writeTotals(
+  nest: Nest,
+  { region: { tree }, band, rows, totals, lanes }: SplitScan,
+  states: ChunkStates,
+): void {
   const work = { lanes, instances: 4, cycles: pointsOfChunk(rows) * lanes.cycles };
   const pass = { rows, nodes: totals, over: [band], lane: foldLane(tree, lanes) };
   const { fold, prefetches, notes, decisions } = planSplitTraffic(nest, pass);

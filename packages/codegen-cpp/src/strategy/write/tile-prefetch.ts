@@ -47,7 +47,8 @@ export function writeTilePrefetches(nest: Nest, tiles: PlannedTiles, tile: TileS
   const counts = new Set([...(later === undefined ? [] : [lanes]), ...traffic.inOrder.map(countOf(nest, lanes))]);
   for (const count of counts)
     eachLine(nest, count, (number) => {
-      if (later !== undefined && count === lanes) prefetchAt(traffic.transposed, add(later.first, number), later.corner);
+      if (later !== undefined && count === lanes)
+        prefetchAt(traffic.transposed, add(later.first, number), later.corner);
       if (lineAt === undefined) return;
       const { down, along } = lineAt(multiply(number, int((lanes * lanes) / count)));
       const planned = traffic.inOrder.filter((one) => countOf(nest, lanes)(one) === count);
@@ -117,11 +118,7 @@ interface Place {
 }
 
 /** The tile some tiles later: further across, or, where the way round ends before, at its start among the next lanes. */
-function laterTile(
-  nest: Nest,
-  { traffic, lane, across, lanes }: PlannedTiles,
-  { first, corner }: Place,
-): Place {
+function laterTile(nest: Nest, { traffic, lane, across, lanes }: PlannedTiles, { first, corner }: Place): Place {
   const { tiles, round } = traffic;
   const further = add(corner, int(tiles * lanes));
   if (round === undefined) return { first, corner: further };

@@ -109,11 +109,7 @@ interface Corner {
 }
 
 /** The statement that fills a tile from memory, or memory from a tile. */
-export function transposition(
-  nest: Nest,
-  { access, dtype, corner, rows, plan, scratch }: Corner,
-  frame: Frame,
-): Stmt {
+export function transposition(nest: Nest, { access, dtype, corner, rows, plan, scratch }: Corner, frame: Frame): Stmt {
   const { lanes } = plan;
   const at = resolveIndex(access.position, bindAxis(frame, plan.across.name, corner));
   const step = coefficientOf(access.position, plan.lane) ?? int(1);

@@ -123,7 +123,11 @@ function writeStraight(nest: Nest, { tiling, frame, rows, columns }: TransposedB
 }
 
 /** Prefetches, vector by vector of a row that is computed, what the next block transposes, in the order of its addresses. */
-function nextBlock(nest: Nest, { tiling, frame, rows, columns }: TransposedBlock, row: Index): (vector: Vector) => void {
+function nextBlock(
+  nest: Nest,
+  { tiling, frame, rows, columns }: TransposedBlock,
+  row: Index,
+): (vector: Vector) => void {
   const { plan, traffic } = tiling;
   const { lanes } = plan;
   const [width, height] = [plan.block.along * lanes, plan.block.across * lanes];
