@@ -31,14 +31,7 @@ const always = [noBuiltinInstanceof, noDefaultExport];
 
 export default tseslint.config(
   {
-    ignores: [
-      '**/dist/**',
-      '**/node_modules/**',
-      '**/goldens/**',
-      'benchmarks/results/**',
-      'coverage/**',
-      'demo-output/**',
-    ],
+    ignores: ['**/dist/**', '**/node_modules/**', 'benchmarks/results/**', 'coverage/**', 'demo-output/**'],
   },
   eslint.configs.recommended,
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },

@@ -5,6 +5,7 @@ import { settingNames, settings } from '@tsinductor/config';
 import { moduleState } from '@tsinductor/testing/module-state';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { exportedNames, importCircles } from './module-graph.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -45,6 +46,21 @@ const longFiles: Readonly<Record<string, string>> = {};
 
 /** Who may say `process.env`: the one reader, and a program text that sets a variable of the process it starts. */
 const environmentFiles = ['packages/config/src/resolve.ts', 'packages/cli/src/commands/run.ts'];
+
+/** Names that several files of a package export, and why: `package: name` → reason. */
+const alikeExceptions: Readonly<Record<string, string>> = {
+  'dsl: cdiv': 'a function of the host, and the entry of the kernel language that is called as it is',
+  'dsl: nextPowerOf2': 'a function of the host, and the entry of the kernel language that is called as it is',
+  'tensor: trace': "PyTorch's sum of a diagonal, and under the subpath internal what traces a function",
+};
+
+/** Folders and files of which some import each other by value, and why: `path` → reason. */
+const circleExceptions: Readonly<Record<string, string>> = {
+  'packages/dsl/src/lower/': 'expressions call functions, whose bodies are statements, which have expressions',
+  'packages/ops/src/pointwise/':
+    'definitions and gradients of ops name other ops, which are looked up when all are there',
+  'packages/tensor/src/': 'operators run eagerly on tensors, which are made, moved and written to by operators',
+};
 
 const forbiddenFileNames = /^(utils?|helpers?|common|misc|types)\.ts$/;
 const maximumLines = 400;
@@ -238,6 +254,38 @@ describe('files', () => {
         return rest === '' ? size : [...size, `${path} also says: ${rest.slice(0, 80)}`];
       });
     expect(wrong).toEqual([]);
+  });
+
+  test('exported names are unique within a package', () => {
+    const places = new Map<string, string[]>();
+    for (const { path, owner, lines } of shipped) {
+      for (const name of exportedNames(lines)) {
+        const key = `${owner}: ${name}`;
+        places.set(key, [...(places.get(key) ?? []), path]);
+      }
+    }
+    const alike = [...places].filter(([, paths]) => paths.length > 1);
+    const unnamed = alike.filter(([key]) => !Object.hasOwn(alikeExceptions, key));
+    expect(unnamed.map(([key, paths]) => `${key} in ${paths.join(', ')}`)).toEqual([]);
+    expect(Object.keys(alikeExceptions).filter((key) => (places.get(key)?.length ?? 0) < 2)).toEqual([]);
+  });
+
+  test('no file imports itself by way of others, but where recursion is what it is about', () => {
+    const circles = importCircles(shipped);
+    const isExcepted = (path: string): boolean => Object.keys(circleExceptions).some((start) => path.startsWith(start));
+    expect(circles.filter((circle) => !circle.every(isExcepted))).toEqual([]);
+    expect(Object.keys(circleExceptions).filter((start) => !circles.flat().some((path) => path.startsWith(start)))).toEqual([]); // prettier-ignore
+  });
+
+  test('plans and memory traffic are data: no file of theirs imports what writes statements', () => {
+    const planners = shipped.filter(({ path }) => /codegen-cpp\/src\/strategy\/(plan|traffic)\//.test(path));
+    const wrong = planners.flatMap((file) =>
+      importsOf(file).filter(({ from }) => /\/(write|contract|passes)\//.test(from) || /kernel-writer/.test(from)),
+    );
+    expect(planners.length).toBeGreaterThan(20);
+    expect(wrong).toEqual([]);
+    const named = planners.filter(({ lines }) => lines.some((line) => /\bKernelWriter\b|\bNest\b/.test(line)));
+    expect(named.map(({ path }) => path)).toEqual([]);
   });
 
   test('a suppressed rule gives its reason on the line', () => {

@@ -6,8 +6,10 @@ import { compile, tensor } from 'tsinductor';
 import type { CompileOptions, Explanation, Tensor } from 'tsinductor';
 import { importWorkloads } from './file-workloads.ts';
 import { memoryBoundOperations } from './memory-bound-operations.ts';
+import type { MemoryBound } from './memory-bound-operations.ts';
 import { paddingOperations } from './padding-operations.ts';
-import type { Params, PrepareRequest } from './protocol.ts';
+import { plainOperations } from './plain-operations.ts';
+import type { PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
 
@@ -24,76 +26,18 @@ function openSynchronized(): () => void {
 }
 
 type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
-interface Operation {
-  readonly shapes: readonly (readonly number[])[];
+interface Operation extends Omit<MemoryBound, 'fn'> {
   readonly fn: TensorFunction;
-  /** The inputs that `fn` gets, from those of the protocol. */
-  readonly convert?: (inputs: readonly Tensor[]) => readonly Tensor[];
   readonly options?: CompileOptions;
 }
 
-const value = (params: Params, name: string): number => params[name] ?? 0;
-const matrix = (params: Params): readonly number[] => [value(params, 'rows'), value(params, 'columns')];
-
 /** The inputs of a workload by position. It names those that it declares; behind them stands the first one. */
-type Named = (inputs: readonly [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) => Tensor | Tensor[];
 const named =
-  (fn: Named): TensorFunction =>
+  (fn: MemoryBound['fn']): TensorFunction =>
   (...inputs) => {
     const input = (position: number): Tensor => inputs[position] ?? at(inputs, 0);
     return fn([input(0), input(1), input(2), input(3), input(4), input(5)]);
   };
-
-const operations: Readonly<Record<string, (params: Params) => Operation>> = {
-  add: ({ n = 0 }) => ({ shapes: [[n], [n]], fn: named(([x, z]) => x.add(z)) }),
-  geluSigmoid: ({ n = 0 }) => ({
-    shapes: [[n], [n]],
-    fn: named(([x, z]) => x.mul(1.25).add(0.5).gelu().mul(z.sigmoid())),
-  }),
-  softmax: (params) => ({ shapes: [matrix(params)], fn: named(([x]) => x.softmax(-1)) }),
-  layerNorm: (params) => {
-    const columns = value(params, 'columns');
-    return {
-      shapes: [matrix(params), [columns], [columns]],
-      fn: named(([x, gamma, beta]) => x.layerNorm([columns], gamma, beta)),
-    };
-  },
-  sumRows: (params) => ({ shapes: [matrix(params)], fn: named(([x]) => x.sum(1)) }),
-  sumColumns: (params) => ({ shapes: [matrix(params)], fn: named(([x]) => x.sum(0)) }),
-  transposeAdd: ({ side = 0 }) => ({
-    shapes: [
-      [side, side],
-      [side, side],
-    ],
-    fn: named(([a, b]) => a.t().add(b)),
-  }),
-  matmul: ({ m = 0, k = 0, n = 0 }) => ({
-    shapes: [
-      [m, k],
-      [k, n],
-    ],
-    fn: named(([a, b]) => a.matmul(b)),
-  }),
-  trainStep,
-};
-
-function trainStep({ batch = 0, inner = 0, hidden = 0, classes = 0, rate = 0 }: Params): Operation {
-  return {
-    shapes: [[batch, inner], [batch, classes], [inner, hidden], [hidden], [hidden, classes], [classes]],
-    fn: named(([x, targets, w1, b1, w2, b2]) => {
-      const activation = x.matmul(w1).add(b1).relu();
-      const probabilities = activation.matmul(w2).add(b2).softmax(-1);
-      const gradient = probabilities.mul(targets.sum(-1, true)).sub(targets).div(batch);
-      const backward = gradient.matmul(w2.t()).mul(activation.gt(0));
-      return [
-        w1.sub(x.t().matmul(backward).mul(rate)),
-        b1.sub(backward.sum(0).mul(rate)),
-        w2.sub(activation.t().matmul(gradient).mul(rate)),
-        b2.sub(gradient.sum(0).mul(rate)),
-      ];
-    }),
-  };
-}
 
 type Graph = Explanation['graphs'][number];
 
@@ -145,8 +89,10 @@ function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: () 
 }
 
 function operationOf({ op, params }: PrepareRequest): Operation | undefined {
-  const row = memoryBoundOperations[op]?.(params) ?? paddingOperations[op]?.(params);
-  return row === undefined ? operations[op]?.(params) : { ...row, fn: named(row.fn) };
+  const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? plainOperations[op];
+  if (row === undefined) return undefined;
+  const operation = row(params);
+  return { ...operation, fn: named(operation.fn) };
 }
 
 function prepareOperation(request: PrepareRequest): Runnable | undefined {

@@ -43,14 +43,21 @@ const config = resolveConfig({ env: {} });
 /** A tile: what may lie between two loops of one kernel. */
 const TILE_BYTES = 64 * 1024;
 
-/** The case's function as a graph of primitives. */
-export function primitivesOf({ run, inputs }: Pick<StructureCase, 'run' | 'inputs'>): Graph {
+/** A function over tensors. */
+export interface Program extends Pick<StructureCase, 'run' | 'inputs'> {
+  /** Whether the sizes of its inputs, from 2 on, are symbols. */
+  readonly isDynamic?: boolean;
+}
+
+/** The function as a graph of primitives. */
+export function primitivesOf({ run, inputs, isDynamic = false }: Program): Graph {
   const tensors = inputs.map((given) => ('shape' in given ? empty(given.shape, { dtype: given.dtype }) : empty(given)));
   const session = new TraceSession();
-  const standIns = tensors.map((tensor) => session.input(tensor));
+  const symbols = ({ shape }: Tensor) => shape.flatMap((size, axis) => (isDynamic && size >= 2 ? [{ axis }] : []));
+  const standIns = tensors.map((tensor) => session.input(tensor, symbols(tensor)));
   const { graph } = session.finish(tensorsIn(session.run(() => run(...standIns))));
   for (const tensor of tensors) if (isTensor(tensor)) tensor.dispose();
-  return decompose(graph);
+  return decompose(graph, session.sizes);
 }
 
 export function scheduleOf(described: Omit<StructureCase, 'structure'>): Schedule {

@@ -2,33 +2,29 @@
 import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { compound, floatLiteral, operand, primary } from '@tsinductor/codegen';
-import type { AccessText, ApplyText, Definition, Dialect, Expression, TransposeText } from '@tsinductor/codegen';
-import type { ScalarConstant, ValueType } from '@tsinductor/ir';
+import type { AccessText, ApplyText, Definition, Dialect, Expression, LoadText, TargetText, TransposeText } from '@tsinductor/codegen'; // prettier-ignore
+import type { ScalarConstant, TargetOpName, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
+import type { Isa } from './machine/isa.ts';
 import { conversion } from './prelude/cast-functions.ts';
-import { quotientFunction, splitReciprocal } from './prelude/constant-divisor.ts';
 import * as memory from './prelude/memory-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
 import { loadSpreadFunction } from './prelude/spread-functions.ts';
+import * as machine from './prelude/target-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
 import { kernelFrame } from './kernel-frame.ts';
 import { fetchExpression } from './prelude/fetch-functions.ts';
 import { reservedWords } from './reserved-words.ts';
-import { isSpread } from './target.ts';
-import type { CpuTarget, Isa } from './target.ts';
 
 const call = (definition: Definition, args: readonly string[]): Expression =>
   primary(`${definition.name}(${args.join(', ')})`, [definition]);
 
 const named = (definition: Definition): Expression => primary(definition.name, [definition]);
 
-export function cppDialect(target: Pick<CpuTarget, 'isa' | 'family'>): Dialect {
-  const prelude = new Prelude(target);
-  return dialectOf(prelude);
-}
+export const cppDialect = (isa: Isa): Dialect => dialectOf(new Prelude(isa));
 
 const rearranged: Dialect['rearranged'] = (value, other, order) => ({
   text: `__builtin_shufflevector(${[value.text, other.text, ...order].join(', ')})`,
@@ -43,6 +39,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   element: (dtype) => named(elementDefinition(dtype)),
   constant: (type, value) => constant(type, value, prelude),
   apply: (apply) => spellApply(apply, prelude),
+  target: (target) => targetSpellings[target.op](target, prelude),
   cast: (value, from, to) => cast(value, { from, to, isa: prelude.isa }),
   bitcast: (value, from, to) => bitcast(value, from, to),
   broadcast: (value, to) => call(prelude.of(special.splatFunction, to), [value.text]),
@@ -55,7 +52,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
     return call(special.indexFunction(name, type), wide);
   },
   indexScalar: (text, type) => (type.dtype === 'i32' ? `(i32)${/^\w+$/.test(text) ? text : `(${text})`}` : text),
-  load: (access, type, other) => load(access, type, { other, prelude }),
+  load: (access, type, how) => load(access, type, { ...how, prelude }),
   store: (access, type, value) => store(access, type, { ...value, prelude }),
   check: ({ type, value, extent, site, count }) => {
     const lanes = type.lanes === 1 ? [] : [count ?? String(type.lanes)];
@@ -67,7 +64,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
       'status',
     ]);
   },
-  transpose: (statement) => transpose(statement, prelude),
+  transpose,
   fence: () =>
     prelude.isa === 'avx512' || prelude.isa === 'avx2'
       ? primary('__asm__ volatile("sfence" ::: "memory")')
@@ -130,8 +127,7 @@ function onlyLaunched(what: string): Expression {
 function constant(type: ValueType, value: ScalarConstant, prelude: Prelude): Expression {
   const scalar = scalarLiteral(type.dtype, value);
   if (type.lanes === 1) return scalar.startsWith('-') ? compound(scalar) : primary(scalar);
-  const splat = call(prelude.of(special.splatFunction, type), [scalar]);
-  return typeof value === 'number' ? { ...splat, number: value } : splat;
+  return call(prelude.of(special.splatFunction, type), [scalar]);
 }
 
 export function scalarLiteral(dtype: DType, value: ScalarConstant): string {
@@ -159,12 +155,7 @@ function floatText(dtype: DType, value: number): string {
 function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): Expression {
   const { c: spelling, arity } = pointwise[op];
   const own = at(operands, 0);
-  if (spelling?.kind === 'infix') {
-    const { operator } = spelling;
-    const other =
-      operator === '*' ? doubled(type, args, prelude) : operator === '/' ? quotient(type, args, prelude) : undefined;
-    return other ?? infix({ operator, type, own, args });
-  }
+  if (spelling?.kind === 'infix') return infix({ operator: spelling.operator, type, own, args });
   if (spelling?.kind === 'prefix') return prefix(spelling.operator, { type, arg: at(args, 0) });
   if (spelling?.name === 'where_') return choose(type, args);
   const name = spelling?.name as Exclude<PreludeName, 'where_'>;
@@ -174,29 +165,18 @@ function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): 
   );
 }
 
-/** Whether a vector of floats is one register of an x86. */
-const isInRegister = ({ dtype, lanes }: ValueType, isa: Isa): boolean =>
-  lanes > 1 && isFloat(dtype) && dtypeInfo[dtype].bytes * lanes <= (isa === 'avx512' ? 64 : isa === 'avx2' ? 32 : 0);
+const textOf = (arg: Expression): string => arg.text;
 
-/** x * 2 and 2 * x as GCC is to leave them. */
-function doubled(type: ValueType, [x, y]: readonly Expression[], prelude: Prelude): Expression | undefined {
-  if (x === undefined || y === undefined || !isInRegister(type, prelude.isa)) return undefined;
-  const isTwo = (arg: Expression): boolean => isSplat(arg) && unsplat(arg, type).text === scalarLiteral(type.dtype, 2);
-  if (!isTwo(x) && !isTwo(y)) return undefined;
-  return call(prelude.of(special.twiceFunction, type), [(isTwo(y) ? x : y).text]);
-}
-
-/** x / constant as products, where these have its bits. */
-function quotient(type: ValueType, [x, y]: readonly Expression[], prelude: Prelude): Expression | undefined {
-  if (type.dtype !== 'f32' || type.lanes !== 16 || !prelude.dividesSlowly) return undefined;
-  if (x === undefined || y?.number === undefined) return undefined;
-  const divisor = Math.fround(y.number);
-  const parts = splitReciprocal(divisor);
-  if (parts === undefined) return undefined;
-  const least = (parts.leastExponent + 127) << 23;
-  const numbers = [divisor, parts.high, parts.low].map((part) => scalarLiteral('f32', part));
-  return call(prelude.of(quotientFunction, type), [x.text, ...numbers, String(least)]);
-}
+const targetSpellings: Readonly<Record<TargetOpName, (target: TargetText, prelude: Prelude) => Expression>> = {
+  twice: ({ type, args }, prelude) => call(prelude.of(machine.twiceFunction, type), args.map(textOf)),
+  rootByProducts: ({ type, args }, prelude) => call(prelude.of(machine.rootFunction, type), args.map(textOf)),
+  quotientByProducts: ({ type, args: [x, y], numbers: [high = 0, low = 0, least = 0] }, prelude) => {
+    invariant(x !== undefined && y !== undefined, 'a quotient has two operands');
+    const parts = [high, low].map((part) => scalarLiteral(type.dtype, part));
+    const exponent = String((least + 127) << 23);
+    return call(prelude.of(machine.quotientFunction, type), [x.text, unsplat(y, type).text, ...parts, exponent]);
+  },
+};
 
 interface Infix {
   readonly operator: string;
@@ -248,52 +228,44 @@ function bitcast(value: Expression, from: ValueType, to: ValueType): Expression 
   return primary(`__builtin_bit_cast(${typeName(to)}, ${value.text})`, needs);
 }
 
-interface LoadContext {
-  readonly other: Expression | undefined;
+interface LoadContext extends LoadText {
   readonly prelude: Prelude;
 }
 
 const address = ({ buffer, at: place }: AccessText): string => (place === '0' ? buffer : `${buffer} + ${place}`);
 
-function load(access: AccessText, type: ValueType, { other, prelude }: LoadContext): Expression {
-  if (type.lanes === 1) return loadScalar(access, type, { other, prelude });
+function load(access: AccessText, type: ValueType, how: LoadContext): Expression {
+  const { prelude, by, step } = how;
+  if (type.lanes === 1) return loadScalar(access, type, how);
   const p = address(access);
-  const { layout, step, count } = access;
+  const { layout, count } = access;
+  if (by === 'permute' && step !== undefined) return call(prelude.of(loadSpreadFunction, type, step), [p]);
   if (layout === 'contiguous' && access.mask === undefined) {
     return count === undefined
       ? call(prelude.of(memory.loadFunction, type), [p])
       : call(prelude.of(memory.loadFirstFunction, type, prelude.isa), [p, count]);
   }
   const mask = maskOf(access, type, prelude);
-  if (layout === 'strided' && mask === undefined) {
-    const distance = Number(step.replace(/^\((.*)\)$/, '$1'));
-    const register = { lanes: type.lanes, bytes: dtypeInfo[type.dtype].bytes };
-    if (isSpread(prelude.isa, register, distance)) return call(prelude.of(loadSpreadFunction, type, distance), [p]);
-  }
-  const rest = other ?? constant(type, 0, prelude);
+  const rest = how.other ?? constant(type, 0, prelude);
   const extra = mask === undefined ? [] : [mask.text, rest.text];
   const needs = mask === undefined ? [] : [...mask.needs, ...rest.needs];
-  const place = layout === 'contiguous' ? [p] : [p, step];
-  const expression = call(partialLoad(access, type, { masked: mask !== undefined, prelude }), [...place, ...extra]);
+  const place = layout === 'contiguous' ? [p] : [p, access.step];
+  const expression = call(partialLoad(access, type, { ...how, masked: mask !== undefined }), [...place, ...extra]);
   return { ...expression, needs: [...expression.needs, ...needs] };
 }
 
-function partialLoad(
-  access: AccessText,
-  type: ValueType,
-  { masked, prelude }: { masked: boolean; prelude: Prelude },
-): Definition {
+interface PartialLoad extends LoadContext {
+  readonly masked: boolean;
+}
+
+function partialLoad(access: AccessText, type: ValueType, { masked, by, prelude }: PartialLoad): Definition {
   switch (access.layout) {
     case 'contiguous':
       return prelude.of(memory.loadMaskedFunction, type, prelude.isa);
     case 'strided':
       return prelude.of(memory.loadStridedFunction, type, masked);
     case 'gather':
-      return memory.gatherFunction(type, access.offsets ?? type, {
-        masked,
-        isa: prelude.isa,
-        gathers: prelude.gathers,
-      });
+      return memory.gatherFunction(type, access.offsets ?? type, { masked, isOne: by === 'gather' });
   }
 }
 
@@ -312,11 +284,9 @@ function loadScalar(access: AccessText, type: ValueType, { other, prelude }: Loa
   return compound(`${access.mask} ? ${type.dtype === 'bool' ? `(${value})` : value} : ${rest.text}`, rest.needs);
 }
 
-function transpose(
-  { dtype, from, fromStep, to, toStep, rows, columns, tile, whole, past }: TransposeText,
-  { canStream }: Prelude,
-): Expression {
-  const way = { tile, past: past && canStream };
+function transpose({ dtype, from, fromStep, to, toStep, rows, columns, ...how }: TransposeText): Expression {
+  const { tile, whole, past } = how;
+  const way = { tile, past };
   return whole
     ? call(special.transposeTile(dtype, way), [from, fromStep, to, toStep])
     : call(special.transposeAny(dtype, way), [from, fromStep, to, toStep, rows, columns]);
@@ -340,8 +310,7 @@ function store(access: AccessText, type: ValueType, { text, hint, prelude }: Sto
   if (layout === 'gather') return storeAtOffsets(access, type, { text, lanes });
   if (lanes === undefined) {
     if (!contiguous) return call(prelude.of(memory.storeStridedFunction, type), [p, step, text]);
-    const streams = hint === 'stream' && prelude.canStream;
-    return call(prelude.of(streams ? memory.streamFunction : memory.storeFunction, type), [p, text]);
+    return call(prelude.of(hint === 'stream' ? memory.streamFunction : memory.storeFunction, type), [p, text]);
   }
   if (mask === undefined && contiguous && count !== undefined)
     return call(prelude.of(memory.storeFirstFunction, type, prelude.isa), [p, count, text]);

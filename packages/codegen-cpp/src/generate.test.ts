@@ -1,12 +1,14 @@
 // Properties of the generated text.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
+import { scalarLiteral } from './cpp-dialect.ts';
 import { generateBatch, generateCpp } from './generate.ts';
+import type { Family } from './machine/facts.ts';
+import type { Isa } from './machine/isa.ts';
+import type { CpuTarget } from './machine/target.ts';
 import { hexadecimal } from '@tsinductor/codegen';
 import { printIndex } from '@tsinductor/ir';
-import { scalarLiteral } from './cpp-dialect.ts';
 import { cases } from '@tsinductor/testing/loops';
-import type { CpuTarget, Family, Isa } from './target.ts';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = (one: cases.Case, on: CpuTarget = target): string =>
@@ -210,22 +212,6 @@ describe('generated C++', () => {
     expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/stream_|prefetch/);
   });
 
-  test('reads memory as it lies where results go past the caches by whole lines', () => {
-    const block = textOf(cases.transposed(4096, 4096));
-    expect(block).toContain('alignas(64) f32 in0_tile[34816];');
-    expect(block).toContain('in0_tile + i + j * 272 - i_block - j_block * 272, 272);');
-    expect(block).toContain('stream_f32x16(out_out + i_1 + j_1 * 4096, add);');
-    expect(textOf(cases.transposed(1024, 1024))).toContain('alignas(64) f32 in0_tile[256];');
-    const turned = textOf(cases.permuted(4096, 4096));
-    expect(turned).toMatch(/for \(i64 i = from.*i \+= 16\) \{\n\s*for \(i64 j = j_block.*j \+= 16\)/);
-    expect(turned).toContain('__builtin_prefetch(in0 + lane * 4096 + later_i * 4096 + later_j, 0);');
-    const rows = textOf(cases.permuted(16384, 16, { width: 64 }));
-    expect(rows).toMatch(/const i64 j = unit % 16;\n\s*const i64 i = unit \/ 16;/);
-    const cached = textOf(cases.permuted(1024, 16, { width: 64 }));
-    expect(cached).toMatch(/const i64 i = unit % 1024;\n\s*const i64 j = unit \/ 1024;/);
-    expect(textOf(cases.permuted(256, 256))).not.toContain('prefetch');
-  });
-
   test('cuts loops into one chunk for each thread, or into 4 to 16 that are worth a claim', () => {
     const grain = (rows: number, special: Partial<CpuTarget> = {}, columns = 1024): number => {
       const text = textOf(cases.softmax('rows', [rows, columns]), { ...target, ...special });
@@ -251,18 +237,8 @@ describe('generated C++', () => {
     expect(parts).not.toContain('stream_');
   });
 
-  test('asks for the next row only where several passes read rows of a large array', () => {
-    const ahead = /__builtin_prefetch\(in0 \+ i \* 1024 \+ \w+ \+ 1024, 0\);/g;
-    expect(textOf(cases.softmax('rows', [1024, 1024])).match(ahead)).toHaveLength(1);
-    expect(textOf(cases.softmax('rows', [40, 100]))).not.toContain('prefetch');
-    expect(textOf(cases.summed('columns', [4096, 1024]))).not.toContain('prefetch');
-  });
-
-  test('scans columns of a large array several rows at a time, and asks for the rows after these', () => {
-    const text = textOf(cases.scanned(4096, 1024, 'columns'));
-    expect(text).toContain('4 rows at a time into 512 columns');
-    expect(text.match(/__builtin_prefetch\(in0 \+ [^;]* \+ (4096|5120|6144|7168), 0\);/g)).toHaveLength(4);
-    expect(textOf(cases.scanned(70, 300, 'columns'))).not.toContain('prefetch');
+  test('scans columns of a large array several rows at a time', () => {
+    expect(textOf(cases.scanned(4096, 1024, 'columns'))).toContain('4 rows at a time into 512 columns');
     expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('rows at a time');
   });
 

@@ -9,6 +9,7 @@ import {
   groupSource,
   layoutProgram,
   loneGroup,
+  OpFunctions,
   originText,
   printKernel,
   printScalarIndex,
@@ -21,22 +22,22 @@ import type {
   Layout,
   LoneGroup,
   Naming,
+  PositionContext,
   PrintedKernel,
-  ValueContext,
-  WrittenFunctions,
 } from '@tsinductor/codegen';
 import { indexLimits, verifyKernel } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
+import { ForMachine } from './passes/for-machine.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
-import { bindGroup } from './strategy/bind-group.ts';
-import type { BindOptions } from './strategy/bind-group.ts';
-import type { CpuTarget } from './target.ts';
+import { bindGroup } from './strategy/write/bind-group.ts';
+import type { BindOptions } from './strategy/write/bind-group.ts';
+import type { CpuTarget } from './machine/target.ts';
 import { assembleUnits } from './units.ts';
 import type { CppUnit, EntryText } from './units.ts';
 
-export interface KernelInfo {
+interface KernelInfo {
   readonly name: string;
   readonly notes: readonly string[];
   readonly origins: Kernel['origins'];
@@ -77,7 +78,8 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget)
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
   const source = groupSource(schedule, 'operators');
   const options = { target, wideSteps: new Map() };
-  const bound = new EqualGroups((alone) => bindGroup(alone.group, alone.schedule, options));
+  const machine = new ForMachine(target);
+  const bound = new EqualGroups((alone) => machine.kernel(bindGroup(alone.group, alone.schedule, options)));
   return schedule.groups.map((group) => {
     const alone = loneGroup(group, source);
     const kernel = bound.find(alone);
@@ -93,18 +95,21 @@ interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'or
 
 class Generator {
   readonly #target: CpuTarget;
+  readonly #machine: ForMachine;
   readonly #dialect: Dialect;
   readonly #naming: Naming;
   /** By name. */
   readonly #kernels = new Map<string, PrintedKernel>();
   readonly #groups = new EqualGroups((alone) => this.#write(alone));
   readonly #entries: EntryText[] = [];
-  readonly #written: WrittenFunctions = new Map();
+  readonly #functions: OpFunctions;
   readonly #wideSteps: BindOptions['wideSteps'] = new Map();
 
   constructor(target: CpuTarget, naming: Naming) {
     this.#target = target;
-    this.#dialect = cppDialect(target);
+    this.#machine = new ForMachine(target);
+    this.#dialect = cppDialect(target.isa);
+    this.#functions = new OpFunctions(this.#dialect, this.#machine.value);
     this.#naming = naming;
   }
 
@@ -132,7 +137,8 @@ class Generator {
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
   #write({ group, schedule }: LoneGroup): WrittenKernel {
-    const kernel = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
+    const bound = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
+    const kernel = this.#machine.kernel(bound);
     verifyKernel(kernel);
     const { buffers, sizes, notes, origins } = kernel;
     const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];
@@ -145,7 +151,7 @@ class Generator {
     const printed = printKernel(kernel, {
       dialect: this.#dialect,
       name,
-      written: this.#written,
+      functions: this.#functions,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
@@ -158,13 +164,12 @@ class Generator {
     const { program } = layout.schedule;
     const dialect = this.#dialect;
     const needs: Definition[] = [elementDefinition('i64')];
-    const context: ValueContext = {
+    const context: PositionContext = {
       dialect,
       use: (definitions) => {
         needs.push(...definitions);
       },
       isVector: () => false,
-      written: this.#written,
     };
     const body = new Lines();
     body.line('int status = 0;');
@@ -188,7 +193,7 @@ class Generator {
 }
 
 /** Starts the clock of an entry; gives what counts the kernel that was called last. */
-function openClocks(lines: Lines, layout: Layout, { use }: ValueContext): (kernel: number) => void {
+function openClocks(lines: Lines, layout: Layout, { use }: PositionContext): (kernel: number) => void {
   use([nanosecondsFunction, clockedFunction]);
   lines.line(`Clock *const clocks = (Clock *)buffers[${String(layout.constantsPosition + 2)}];`);
   lines.line('i64 since = nanoseconds();');
@@ -200,7 +205,7 @@ function openClocks(lines: Lines, layout: Layout, { use }: ValueContext): (kerne
 interface Call {
   readonly layout: Layout;
   readonly kernel: WrittenKernel;
-  readonly context: ValueContext;
+  readonly context: PositionContext;
   /** Whether the buffers are told, by the names that the program has for them. */
   readonly isNamed: boolean;
 }

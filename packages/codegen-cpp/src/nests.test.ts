@@ -4,6 +4,10 @@ import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { add, evaluateIndex, int } from '@tsinductor/ir';
 import { bindSchedule, generateBatch, generateCpp } from './generate.ts';
+import type { Family } from './machine/facts.ts';
+import type { Isa } from './machine/isa.ts';
+import type { CpuTarget } from './machine/target.ts';
+import { runKernels } from './test-support/kernel-run.ts';
 import {
   cases,
   compileNative,
@@ -15,8 +19,6 @@ import {
   makeElements,
 } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
-import { runKernels } from './test-support/kernel-run.ts';
-import type { CpuTarget, Family, Isa } from './target.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
@@ -86,6 +88,7 @@ const large: readonly Case[] = [
   cases.added(300, 700, 40),
   cases.added(2000, 70, 5),
   cases.added(1000, 300, 40),
+  cases.doubledAndSummed('twice and summed', [40, 8192]),
   cases.filled(300, [60, 64]),
   cases.filled(31, [37, 90]),
   cases.shorter([300, 400], [300, 411]),

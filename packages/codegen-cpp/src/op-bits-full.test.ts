@@ -1,7 +1,7 @@
 // Every op of the table at every dtype that it accepts, in C++ generated for each of four instruction sets. `npm run test:full`.
 import { describe, expect, test } from '@jest/globals';
 import { hasCompiler } from '@tsinductor/testing/loops';
-import type { Isa } from './target.ts';
+import type { Isa } from './machine/isa.ts';
 import { wrongOps } from './test-support/op-bits.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;

@@ -2,7 +2,7 @@
 // the bits that the table's evaluator gives. (NaN is equal to NaN: sign and payload are open.) `npm run test:full` has each on all.
 import { describe, expect, test } from '@jest/globals';
 import { hasCompiler } from '@tsinductor/testing/loops';
-import type { Isa } from './target.ts';
+import type { Isa } from './machine/isa.ts';
 import { wrongOps } from './test-support/op-bits.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;

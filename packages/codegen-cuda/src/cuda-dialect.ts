@@ -2,7 +2,7 @@
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { compound, floatLiteral, operand, primary, printfArguments, textLiteral } from '@tsinductor/codegen';
-import type { AccessText, ApplyText, Definition, Dialect, Expression } from '@tsinductor/codegen';
+import type { AccessText, ApplyText, Definition, Dialect, Expression, LoadText } from '@tsinductor/codegen';
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
 import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
@@ -32,6 +32,7 @@ export const cudaDialect: Dialect = {
   element: (dtype) => named(elementDefinition(dtype)),
   constant,
   apply: spellApply,
+  target: ({ op }) => never(`an op of another machine, ${op}`),
   cast: (value, from, to) => convert(value, from.dtype, to.dtype),
   bitcast: (value, from, to) => reinterpret(value, from.dtype, to.dtype),
   broadcast: () => never('a broadcast to a vector'),
@@ -150,7 +151,7 @@ function prefix(operator: string, { dtype }: ValueType, arg: Expression): Expres
 
 const address = ({ buffer, at: place }: AccessText): string => (place === '0' ? buffer : `${buffer} + ${place}`);
 
-function load(access: AccessText, type: ValueType, other: Expression | undefined): Expression {
+function load(access: AccessText, type: ValueType, { other }: LoadText): Expression {
   if (type.lanes > 1) return call(machine.loadWide(type), [address(access)]);
   const element = `${access.buffer}[${access.at}]`;
   const value = type.dtype === 'bool' ? `${element} != 0` : element;

@@ -3,7 +3,7 @@
 // of the latest failure, and what was printed.
 import { Lines } from '@tsinductor/base';
 import { Definitions, printScalarIndex, safeName } from '@tsinductor/codegen';
-import type { ValueContext } from '@tsinductor/codegen';
+import type { PositionContext } from '@tsinductor/codegen';
 import type { Index } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
 import type { CudaArgument, CudaBatch, CudaKernel } from './generate.ts';
@@ -11,7 +11,7 @@ import { elementDefinition } from './prelude/scalar-types.ts';
 
 type Program = CudaBatch['programs'][number];
 
-export interface EmulatedProgram extends Program {
+interface EmulatedProgram extends Program {
   /** The symbol of its entry. */
   readonly entry: string;
 }
@@ -35,7 +35,7 @@ const messageEntry = 'emulation_message';
 const logEntry = 'emulation_log';
 const printedEntry = 'emulation_printed';
 
-export interface EmulationOptions {
+interface EmulationOptions {
   /** The text of the emulation's header. */
   readonly header: string;
   /** The unit's name, which no other unit of a library has. */
@@ -84,13 +84,12 @@ const entriesText = [
 const sizeName = (name: string): string => safeName(name, cudaDialect.reserved);
 
 function entryText({ entry, kernels, sizes, words }: EmulatedProgram, definitions: Definitions): string {
-  const context: ValueContext = {
+  const context: PositionContext = {
     dialect: cudaDialect,
     use: (needs) => {
       definitions.add(needs);
     },
     isVector: () => false,
-    written: new Map(),
   };
   const print = (index: Index): string => printScalarIndex(index, context);
   const lines = new Lines();

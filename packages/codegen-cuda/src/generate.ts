@@ -2,8 +2,8 @@
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
 import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { addressOf, buffersOfCall, Definitions, EqualGroups, groupSource, layoutProgram, loneGroup, originText, printKernel } from '@tsinductor/codegen'; // prettier-ignore
-import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen'; // prettier-ignore
+import { addressOf, buffersOfCall, Definitions, EqualGroups, groupSource, layoutProgram, loneGroup, OpFunctions, originText, printKernel } from '@tsinductor/codegen'; // prettier-ignore
+import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen'; // prettier-ignore
 import { indexLimits, int, multiply, verifyKernel, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
@@ -118,7 +118,7 @@ class Generator {
   /** By name. */
   readonly #kernels = new Map<string, PrintedKernel>();
   readonly #groups = new EqualGroups((alone) => this.#write(alone));
-  readonly #written: WrittenFunctions = new Map();
+  readonly #functions = new OpFunctions(cudaDialect);
 
   constructor(target: CudaTarget, naming: Naming) {
     this.#target = target;
@@ -180,7 +180,7 @@ class Generator {
     const { origins, notes, name } = kernel;
     const printed = printKernel(kernel, {
       dialect: cudaDialect,
-      written: this.#written,
+      functions: this.#functions,
       name,
       linkage: 'extern "C" ',
       comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,

@@ -2,7 +2,7 @@
 // composition, never inheritance. Text that needs a prelude function or type carries its definition along, so that a
 // unit has exactly the definitions it uses.
 import type { DType } from '@tsinductor/base';
-import type { AtomicOp, FetchOp, Launch, Prefetch, ScalarConstant, Stmt, ValueType } from '@tsinductor/ir';
+import type { AtomicOp, FetchOp, Launch, LoadInstructions, Prefetch, ScalarConstant, Stmt, TargetOpName, ValueType } from '@tsinductor/ir'; // prettier-ignore
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** A type or function of the prelude. `text` may be empty where the name is built in. */
@@ -17,8 +17,6 @@ export interface Expression {
   readonly text: string;
   readonly primary: boolean;
   readonly needs: readonly Definition[];
-  /** The number that it is, of a constant of a dialect to which that matters. */
-  readonly number?: number;
 }
 
 /** An access with everything printed. */
@@ -34,11 +32,27 @@ export interface AccessText {
   readonly mask: string | undefined;
 }
 
+/** How what is read comes into a vector. */
+export interface LoadText {
+  readonly by: LoadInstructions | undefined;
+  /** The distance of lanes that are permuted. */
+  readonly step: number | undefined;
+  /** What stands for lanes that are left out. */
+  readonly other: Expression | undefined;
+}
+
 export interface ApplyText {
   readonly op: PointwiseName;
   readonly type: ValueType;
   readonly operands: readonly ValueType[];
   readonly args: readonly Expression[];
+}
+
+export interface TargetText {
+  readonly op: TargetOpName;
+  readonly type: ValueType;
+  readonly args: readonly Expression[];
+  readonly numbers: readonly number[];
 }
 
 export interface TransposeText {
@@ -56,7 +70,7 @@ export interface TransposeText {
   readonly past: boolean;
 }
 
-export interface CheckText {
+interface CheckText {
   readonly type: ValueType;
   readonly value: string;
   readonly extent: string;
@@ -99,7 +113,7 @@ export interface KernelFrame {
   };
 }
 
-export interface ScratchText {
+interface ScratchText {
   readonly name: string;
   readonly dtype: DType;
   readonly size: number;
@@ -166,6 +180,8 @@ export interface Dialect {
   readonly constant: (type: ValueType, value: ScalarConstant) => Expression;
   /** A primitive op (one without decomposition at this dtype). */
   readonly apply: (apply: ApplyText) => Expression;
+  /** An op that passes for this dialect's machines put in the place of one of the table. */
+  readonly target: (target: TargetText) => Expression;
   readonly cast: (value: Expression, from: ValueType, to: ValueType) => Expression;
   readonly bitcast: (value: Expression, from: ValueType, to: ValueType) => Expression;
   readonly broadcast: (value: Expression, to: ValueType) => Expression;
@@ -183,7 +199,7 @@ export interface Dialect {
   ) => Expression;
   /** A scalar index beside vectors of `type`. */
   readonly indexScalar: (text: string, type: ValueType) => string;
-  readonly load: (access: AccessText, type: ValueType, other: Expression | undefined) => Expression;
+  readonly load: (access: AccessText, type: ValueType, load: LoadText) => Expression;
   readonly store: (access: AccessText, type: ValueType, value: StoreValue) => Expression;
   readonly check: (check: CheckText) => Expression;
   readonly transpose: (transpose: TransposeText) => Expression;
@@ -223,7 +239,7 @@ export interface Dialect {
 }
 
 /** Where the unit stands whose turn it is, and a unit. */
-export interface TurnText {
+interface TurnText {
   readonly turn: string;
   readonly unit: string;
 }
@@ -243,12 +259,12 @@ export interface FailureText {
   readonly line: number;
 }
 
-export interface StoreValue {
+interface StoreValue {
   readonly text: string;
   readonly hint: 'stream' | undefined;
 }
 
-export interface ParallelText {
+interface ParallelText {
   /** The kernel, and the function that runs a part of it. */
   readonly kernel: string;
   readonly body: string;

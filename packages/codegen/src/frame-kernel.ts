@@ -9,7 +9,7 @@ import { indexTypeOf, printScalarIndex } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
 /** A kernel whose statements are printed. */
-export interface StatementTexts {
+interface StatementTexts {
   readonly kernel: Kernel;
   readonly parameters: readonly ParameterText[];
   /** What stands before the kernel's return type: its linkage. */

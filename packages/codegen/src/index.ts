@@ -2,23 +2,24 @@
 export { compound, Definitions, operand, primary } from './dialect.ts';
 export type * from './dialect.ts';
 export { floatLiteral, hexadecimal } from './float-literal.ts';
-export { commentText, functionNames, originText, safeName, snakeCase } from './names.ts';
+export { commentText, functionNames, originText, safeName } from './names.ts';
 export { printfArguments, textLiteral } from './print-line.ts';
-export { type PrintedKernel, printKernel, type PrintOptions } from './print-kernel.ts';
+export { type PrintedKernel, printKernel } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
-export type { ValueContext } from './print-value.ts';
-export type { WrittenFunctions } from './decomposed-function.ts';
+export type { PositionContext } from './print-value.ts';
+export { OpFunctions } from './op-functions.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
 export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
 // prettier-ignore
-export { BodyEvaluator, bytesOf, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
-export type { Evaluation, Lane, Place, Point, Source } from './bind/evaluate-body.ts';
+export { BodyEvaluator, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
+export type { Evaluation, Lane, Point } from './bind/evaluate-body.ts';
 export { BufferDirectory } from './bind/buffer-directory.ts';
 export { GroupMemory } from './bind/group-memory.ts';
-export type { Row, TileAccess } from './bind/group-memory.ts';
+export type { TileAccess } from './bind/group-memory.ts';
 // prettier-ignore
 export { alignIndex, type Alignment } from './bind/aligned-index.ts';
 export {
+  constantTerm,
   difference,
   hasIndirect,
   isMultipleOf,
@@ -27,28 +28,27 @@ export {
   nextPowerOfTwo,
   product,
   roundDown,
-  roundUp,
   staticValue,
   strideAlong,
   typicalValue,
 } from './bind/index-math.ts';
-export type { IndexMap } from './bind/index-math.ts';
 export { distinctOrigins, sizesOf, usedBuffers } from './bind/kernel-parts.ts';
 export { buffersOfCall, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
-export type { GroupSource, LoneGroup, Naming } from './bind/lone-group.ts';
+export type { LoneGroup, Naming } from './bind/lone-group.ts';
 export { KernelWriter, type Positions } from './bind/kernel-writer.ts';
-export { addressOf, layoutConstants, layoutProgram } from './bind/layout.ts';
-export type { Address, ConstantsLayout, Layout } from './bind/layout.ts';
+export { addressOf, layoutProgram } from './bind/layout.ts';
+export type { ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
 // prettier-ignore
 export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
 export type { BlockScope, KnownHome } from './block/block-scope.ts';
-export { apply, argumentValue, constantOf, valueIndex, widened, zeroOf } from './block/block-values.ts';
+export { apply, constantOf, scalarOfIndex, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
 export { elementValue, type GatherOp } from './block/element-value.ts';
 export { scalarTileIndex, tileIndex } from './block/tile-index.ts';
-export { bindProgramIds, bindRegion, bindScalar, scalarOfIndex } from './block/block-walk.ts';
+export { bindProgramIds, bindScalar } from './block/block-walk.ts';
+export { bindRegion } from './block/control.ts';
 export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
 export { readVariable } from './block/carried.ts';
 export { bindAssertion } from './block/bind-assertion.ts';

@@ -6,7 +6,7 @@ import type { Definition, Dialect } from './dialect.ts';
 import { isNonNegative } from './index-sign.ts';
 import { safeName } from './names.ts';
 
-export interface IndexContext {
+interface IndexContext {
   readonly dialect: Dialect;
   readonly use: (needs: readonly Definition[]) => void;
   readonly type: ValueType;

@@ -2,12 +2,12 @@
 import { Lines } from '@tsinductor/base';
 import { visitStatements } from '@tsinductor/ir';
 import type { Condition, Kernel, Stmt } from '@tsinductor/ir';
-import type { WrittenFunctions } from './decomposed-function.ts';
 import { Definitions } from './dialect.ts';
 import type { Definition, Dialect, Expression, ParameterText } from './dialect.ts';
 import { frameKernel } from './frame-kernel.ts';
 import type { FramedKernel } from './frame-kernel.ts';
 import { commentText, originText, safeName } from './names.ts';
+import type { OpFunctions } from './op-functions.ts';
 import { spellEffect, spellHardware } from './print-hardware.ts';
 import { indexTypeOf, printAccess, printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
@@ -21,15 +21,15 @@ export interface PrintedKernel extends FramedKernel {
   readonly comment: string;
 }
 
-export interface PrintOptions {
+interface PrintOptions {
   readonly dialect: Dialect;
   /** What the name in the text begins with. */
   readonly name: string;
   /** What stands before the kernel's return type: its linkage. */
   readonly linkage: string;
   readonly comment: string;
-  /** The functions that other kernels in the dialect have used; those that this one uses are added. */
-  readonly written: WrittenFunctions;
+  /** Of the dialect: those that kernels share. */
+  readonly functions: OpFunctions;
 }
 
 interface Printer extends ValueContext {
@@ -38,7 +38,7 @@ interface Printer extends ValueContext {
 }
 
 export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKernel {
-  const { dialect, name, linkage, comment, written } = options;
+  const { dialect, name, linkage, comment, functions } = options;
   const definitions = new Definitions();
   const vectors = new Set<string>();
   const use = (needs: readonly Definition[]): void => {
@@ -52,7 +52,8 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
   use(log?.needs ?? []);
   const isVector = (candidate: string): boolean => vectors.has(candidate);
   const { indexDType = 'i64' } = kernel;
-  const printer: Printer = { dialect, vectors, lines: new Lines(), use, isVector, written, indexDType };
+  const functionOf = functions.of;
+  const printer: Printer = { dialect, vectors, lines: new Lines(), use, isVector, functionOf, indexDType };
   const texts = statementTexts(kernel, printer);
   return {
     ...frameKernel(name, { kernel, parameters, linkage, texts, context: printer }),

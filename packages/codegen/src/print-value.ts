@@ -1,23 +1,27 @@
 // Kernel values as text. The printer walks; every spelling is the dialect's answer.
 import { at } from '@tsinductor/base';
+import { constantValue } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { Access, Index, Kernel, Value, ValueType } from '@tsinductor/ir';
-import { writtenFunction } from './decomposed-function.ts';
-import type { WrittenFunctions } from './decomposed-function.ts';
 import type { AccessText, Definition, Dialect, Expression } from './dialect.ts';
 import { primary } from './dialect.ts';
 import { safeName } from './names.ts';
+import type { OpRequest } from './op-function.ts';
 import { printIndexText } from './print-index.ts';
 
-export interface ValueContext {
+export interface PositionContext {
   readonly dialect: Dialect;
   /** Takes note of what the text needs. */
   readonly use: (needs: readonly Definition[]) => void;
   /** Whether a name stands for a vector. */
   readonly isVector: (name: string) => boolean;
-  readonly written: WrittenFunctions;
   /** Of scalar index arithmetic: i64 if absent. */
   readonly indexDType?: 'i64' | 'i32';
+}
+
+export interface ValueContext extends PositionContext {
+  /** The function that stands for an op which the table defines by others. */
+  readonly functionOf: (request: OpRequest) => Definition;
 }
 
 export const indexTypeOf = ({ indexDType = 'i64' }: Pick<Kernel, 'indexDType'>): ValueType => ({
@@ -25,7 +29,7 @@ export const indexTypeOf = ({ indexDType = 'i64' }: Pick<Kernel, 'indexDType'>):
   lanes: 1,
 });
 
-export const printScalarIndex = (index: Index, context: ValueContext): string => {
+export const printScalarIndex = (index: Index, context: PositionContext): string => {
   const { dialect, use, isVector } = context;
   return printIndexText(index, { dialect, use, isVector, type: indexTypeOf(context) });
 };
@@ -50,6 +54,10 @@ function spell(value: Value, context: ValueContext): Expression {
       return dialect.first(printScalarIndex(value.count, context), value.type);
     case 'apply':
       return spellApply(value, context);
+    case 'target': {
+      const args = value.args.map((arg) => printValue(arg, context));
+      return dialect.target({ op: value.op, type: value.type, args, numbers: value.numbers });
+    }
     case 'cast':
       return dialect.cast(printValue(value.value, context), value.value.type, value.type);
     case 'bitcast':
@@ -62,7 +70,8 @@ function spell(value: Value, context: ValueContext): Expression {
       return dialect.rearranged(printValue(value.value, context), printValue(value.other, context), value.order);
     case 'load': {
       const other = value.other === undefined ? undefined : printValue(value.other, context);
-      return dialect.load(printAccess(value.access, value.mask, context), value.type, other);
+      const step = constantValue(value.access.step);
+      return dialect.load(printAccess(value.access, value.mask, context), value.type, { by: value.by, step, other });
     }
   }
 }
@@ -83,7 +92,7 @@ function spellApply(value: Value & { readonly kind: 'apply' }, context: ValueCon
   const dtype = at(operands, entry.rule === 'select' ? 1 : 0).dtype;
   if (entry.decompose?.(dtype) === undefined)
     return context.dialect.apply({ op: value.op, type: value.type, operands, args });
-  const definition = writtenFunction({ op: value.op, operands, type: value.type }, context);
+  const definition = context.functionOf({ op: value.op, operands, type: value.type });
   return primary(`${definition.name}(${args.map((arg) => arg.text).join(', ')})`, [definition]);
 }
 

@@ -6,7 +6,17 @@
 import { get, isTsInductorError } from '@tsinductor/base';
 import { isAttribute, isScalar, isTensorParameter } from './argument-reader.ts';
 import { encodeSubscript } from './bind-subscript.ts';
-import { boolOf, dtypeOf, integerOf, integers, plain, plainNumber, scalarOf, sizes, stringOf } from './bind-values.ts';
+import {
+  boolOf,
+  dtypeOf,
+  integerList,
+  integerOf,
+  plain,
+  plainNumber,
+  scalarOf,
+  sizes,
+  stringOf,
+} from './bind-values.ts';
 import type { BindingEnvironment } from './bind-values.ts';
 import { argumentMissing, argumentRepeated, argumentType, argumentUnknown, tooManyArguments } from './errors.ts';
 import type { Arg, Attr, ValueRef } from './graph.ts';
@@ -164,8 +174,8 @@ const ENCODERS: Readonly<Record<ParameterType, Encoder>> = {
   bool: attribute('true or false', ({ value, parameter }) => boolOf(parameter, value)),
   int: attribute('an integer', ({ value, environment }) => integerOf(environment, value)),
   float: attribute('a number', ({ value, environment }) => plainNumber(environment, value)),
-  dims: attribute('an integer or a list of integers', ({ value, environment }) => integers(environment, value)),
-  ints: attribute('an integer or a list of integers', ({ value, environment }) => integers(environment, value)),
+  dims: attribute('an integer or a list of integers', ({ value, environment }) => integerList(environment, value)),
+  ints: attribute('an integer or a list of integers', ({ value, environment }) => integerList(environment, value)),
   sizes: attribute('a size or a list of sizes', ({ value, environment }) => sizes(environment, value)),
   any: attribute('numbers, strings or lists of them', ({ value, environment }) => plain(environment, value)),
 };

@@ -56,7 +56,7 @@ export function integerOf(environment: BindingEnvironment, value: unknown): numb
   return found?.category === 'int' && typeof found.value === 'number' ? found.value : undefined;
 }
 
-export function integers(environment: BindingEnvironment, value: unknown): Attr | undefined {
+export function integerList(environment: BindingEnvironment, value: unknown): Attr | undefined {
   if (!Array.isArray(value)) return integerOf(environment, value);
   const items = value.map((item) => integerOf(environment, item));
   return items.every((item) => item !== undefined) ? items : undefined;

@@ -4,7 +4,7 @@ import type { Axis, Index } from './index-expr.ts';
 import type { LoopNode, LoopProgram } from './loop.ts';
 import type { BufferId } from './scalar.ts';
 
-export type GroupId = number & { readonly brand?: 'GroupId' };
+type GroupId = number & { readonly brand?: 'GroupId' };
 
 /**
  * A nest of a group. Its `loops` are shared by everything below; children run one after another within them. A
@@ -96,7 +96,9 @@ export type Decision =
       readonly isDone: boolean;
       readonly strides: string;
       readonly reason: string;
-    };
+    }
+  /** How a kernel moves memory: the rule that says so, and what it does to which buffers. */
+  | { readonly kind: 'traffic'; readonly rule: string; readonly what: string; readonly reason: string };
 
 /** What a group costs, counted from its accesses; numbers but for symbolic sizes. */
 export interface GroupStatistics {
@@ -118,7 +120,7 @@ export interface MemoryStatistics {
   readonly peakAfter: Index;
 }
 
-export interface ScheduleStatistics {
+interface ScheduleStatistics {
   /** In the order of the groups. */
   readonly groups: readonly GroupStatistics[];
   readonly memory: MemoryStatistics;

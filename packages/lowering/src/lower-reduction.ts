@@ -3,7 +3,7 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { BodyBuilder, int, rangeOf, substitute } from '@tsinductor/ir';
 import type { Axis, Body, Index, ReduceNode, ScalarId } from '@tsinductor/ir';
-import { reductions } from '@tsinductor/ops';
+import { scans } from '@tsinductor/ops';
 import type { PositionDType, ReductionOp, Term } from '@tsinductor/ops';
 import { numberAttr, numbersAttr } from './attributes.ts';
 import { convert, load, stored } from './element.ts';
@@ -181,12 +181,6 @@ const scanRule =
     return lowering.program.append(target, { kind: 'map', axes, body: body.finish([result]) }, coordinates);
   };
 
-export const scanRules: Readonly<Record<string, Rule>> = {
-  cumsum: scanRule(reductions.sum),
-  cumprod: scanRule(reductions.prod),
-  cumamax: scanRule(reductions.amax),
-  cumamin: scanRule(reductions.amin),
-  cumargmax: scanRule(reductions.argmaxLast),
-  cumargmin: scanRule(reductions.argminLast),
-  cumlogsumexp: scanRule(reductions.logsumexp),
-};
+export const scanRules: Readonly<Record<string, Rule>> = Object.fromEntries(
+  Object.entries(scans).map(([name, op]) => [name, scanRule(op)]),
+);

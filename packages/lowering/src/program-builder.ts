@@ -31,14 +31,14 @@ export interface Target {
 }
 
 /** The loops of a node that is being built. */
-export interface Space {
+interface Space {
   readonly axes: readonly Axis[];
   /** One coordinate per axis of the value: 0 where its size is 1. */
   readonly coordinates: Shape;
 }
 
 /** The loops over a value, in two parts. */
-export interface SplitSpace {
+interface SplitSpace {
   readonly axes: readonly Axis[];
   readonly over: readonly Axis[];
   readonly coordinates: Shape;
@@ -48,7 +48,7 @@ export interface SplitSpace {
 type NodeParts<T> = T extends LoopNode
   ? Omit<T, 'id' | 'outs' | 'writes' | 'origins'> & { readonly write?: Index }
   : never;
-export type NewNode = NodeParts<LoopNode>;
+type NewNode = NodeParts<LoopNode>;
 
 const LETTERS = 'ijklmn';
 

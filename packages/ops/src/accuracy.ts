@@ -4,7 +4,7 @@
 import type { PointwiseOp } from './define.ts';
 
 /** A float format: bits of the significand, the exponent of the smallest positive value, the largest value. */
-export interface FloatFormat {
+interface FloatFormat {
   readonly precision: number;
   readonly lowest: number;
   readonly largest: number;
@@ -16,7 +16,7 @@ export const floatFormats: Readonly<Record<'f32' | 'f64', FloatFormat>> = {
 };
 
 /** The distance of neighbouring values of the format at `value`. */
-export function ulpAt(value: number, { precision, lowest }: FloatFormat): number {
+function ulpAt(value: number, { precision, lowest }: FloatFormat): number {
   const exponent = value === 0 ? lowest : Math.floor(Math.log2(Math.abs(value)));
   return 2 ** Math.max(exponent - precision + 1, lowest);
 }
@@ -45,7 +45,7 @@ export function ulpError(
 }
 
 /** What is said of an op's accuracy: enough to measure it. */
-export type Promised = Pick<PointwiseOp, 'reference' | 'scale' | 'absoluteError' | 'measured'>;
+type Promised = Pick<PointwiseOp, 'reference' | 'scale' | 'absoluteError' | 'measured'>;
 
 /** The error of an op's result at `args`, by its reference, scale and absolute error; undefined where it has no reference. */
 export function opError(

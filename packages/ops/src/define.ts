@@ -13,9 +13,9 @@ import type { Term, TermLike } from './term.ts';
  * select           (condition, x, y): x and y as promote, the condition is cast to bool; the result is x's and y's
  * predicate        one operand in its own dtype; the result is bool
  */
-export type DTypeRule = 'promote' | 'promoteToFloat' | 'compare' | 'logical' | 'select' | 'predicate';
+type DTypeRule = 'promote' | 'promoteToFloat' | 'compare' | 'logical' | 'select' | 'predicate';
 
-export interface Traits {
+interface Traits {
   /** x op y = y op x, bit for bit. (So not maximum: it may differ in the sign of a zero.) */
   readonly commutative?: boolean;
   /** In exact arithmetic; on floats only up to rounding. */
@@ -108,8 +108,7 @@ export interface PointwiseOp {
   readonly piece?: (...x: number[]) => number;
 }
 
-export type NumberFunction = (...args: number[]) => number;
-export type BigintFunction = (...args: bigint[]) => bigint;
+type NumberFunction = (...args: number[]) => number;
 
 /** `float` results are rounded to the dtype by the caller, `int` results are wrapped by the caller. */
 export interface Evaluators {
@@ -122,14 +121,14 @@ export interface Evaluators {
 }
 
 /** The parameters of an op, as terms. */
-export interface Parameters {
+interface Parameters {
   readonly x: Term;
   readonly y: Term;
   readonly z: Term;
 }
 
 /** In a gradient: also what flows in, and the op's own result. */
-export interface GradientParameters extends Parameters {
+interface GradientParameters extends Parameters {
   readonly g: Term;
   readonly out: Term;
 }

@@ -82,7 +82,7 @@ function wrapNumber(
 }
 
 /** What one instruction computes from the values of its arguments. */
-export function instructionFunction(instruction: Instruction, instructions: readonly Instruction[]): ScalarFunction {
+function instructionFunction(instruction: Instruction, instructions: readonly Instruction[]): ScalarFunction {
   switch (instruction.kind) {
     case 'parameter':
     case 'constant':

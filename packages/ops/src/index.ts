@@ -18,25 +18,24 @@ export * from './pointwise/quantile.ts';
 export * from './pointwise/rounding.ts';
 export * from './pointwise/trigonometric.ts';
 export * from './pointwise/zeta.ts';
-export { floatFormats, isMeasured, opError, ulpAt, ulpError } from './accuracy.ts';
-export type { FloatFormat } from './accuracy.ts';
-export { bitcastValue, castValue, f16FromBits, f16ToBits, fromBfloat16Bits, roundToDType, toBfloat16Bits, valueOfBits, wrapToDType } from './convert.ts'; // prettier-ignore
+export { floatFormats, isMeasured, opError, ulpError } from './accuracy.ts';
+export { bitcastValue, castValue, f16FromBits, f16ToBits, fromBfloat16Bits, roundToDType, toBfloat16Bits, wrapToDType } from './convert.ts'; // prettier-ignore
 export type { Value } from './convert.ts';
-export type { BigintFunction, Binary, DTypeRule, Evaluators, NumberFunction, OtherZero, PointwiseOp, Spelling, Ternary, Traits, Unary } from './define.ts'; // prettier-ignore
-export { evaluator, instructionFunction, primitive, programFunction } from './evaluate.ts';
+export type { Binary, OtherZero, PointwiseOp, Spelling, Unary } from './define.ts'; // prettier-ignore
+export { evaluator, primitive, programFunction } from './evaluate.ts';
 export type { ScalarFunction } from './evaluate.ts';
 export { fma32, fma64 } from './fused.ts';
 export type { PointwiseName } from './names.ts';
-export { levels, preludeFunctions } from './prelude.ts';
-export type { PreludeFunction, PreludeName } from './prelude.ts';
+export { preludeFunctions } from './prelude.ts';
+export type { PreludeName } from './prelude.ts';
 export { compileOp, compileTerm, compileTerms } from './program.ts';
-export type { CompileOptions, Instruction, TermProgram } from './program.ts';
-export { defaultFloat, promoteTypes, resolveDTypes, resultOfRule, resultType } from './promote.ts';
-export type { Operand, ResolvedDTypes } from './promote.ts';
+export type { Instruction, TermProgram } from './program.ts';
+export { promoteTypes, resolveDTypes, resultOfRule, resultType } from './promote.ts';
+export type { Operand } from './promote.ts';
 export { reductionParameters } from './reduction.ts';
 export type { PositionDType, ReductionOp } from './reduction.ts';
-export { isReduction, reductions } from './reductions/table.ts';
+export { isReduction, reductions, scans } from './reductions/table.ts';
 export type { ReductionName } from './reductions/table.ts';
 export { isPointwise, pointwise } from './table.ts';
-export { bitcast, bits, call, cast, literal, printTerm, toTerm, wild } from './term.ts';
+export { bitcast, cast, literal, printTerm, toTerm, wild } from './term.ts';
 export type { Term, TermLike } from './term.ts';

@@ -26,7 +26,7 @@ const floats: readonly DType[] = ['f32', 'f64'];
 const integers: readonly DType[] = ['i64', 'i32', 'i16', 'i8', 'u8'];
 const numbers: readonly DType[] = [...floats, ...integers];
 
-export interface PreludeFunction {
+interface PreludeFunction {
   readonly arity: 1 | 2 | 3;
   /** Compute dtypes at which the function must exist: arguments and result have the dtype. */
   readonly dtypes: readonly DType[];

@@ -33,7 +33,7 @@ export interface TermProgram {
   readonly results: readonly number[];
 }
 
-export interface CompileOptions {
+interface CompileOptions {
   /** Dtypes of wilds; those that are not named have the dtype of the context. */
   readonly parameters?: Readonly<Record<string, DType>>;
   /** Whether decomposed ops are expanded down to primitives (default: yes). */

@@ -11,7 +11,7 @@ export interface Operand {
   readonly rank: 'tensor' | 'zeroDim' | 'scalar';
 }
 
-export interface ResolvedDTypes {
+interface ResolvedDTypes {
   /** What each operand is cast to. */
   readonly operands: readonly DType[];
   /** Where the arithmetic happens: the dtype of the operands, f16 and bf16 widened to f32. (Of a select, the choices'.) */
@@ -20,7 +20,7 @@ export interface ResolvedDTypes {
 }
 
 /** What a bool or integer becomes where a float is asked for. */
-export const defaultFloat: DType = 'f32';
+const defaultFloat: DType = 'f32';
 
 const categories: readonly DTypeCategory[] = ['bool', 'integer', 'float'];
 const categoryRank = (dtype: DType): number => categories.indexOf(dtypeInfo[dtype].category);

@@ -33,6 +33,8 @@ export interface ReductionOp {
   readonly merge: (dtype: DType) => readonly Term[];
   /** The result over `s0`.., in the compute dtype of `result`. */
   readonly finish: (dtype: DType) => Term;
+  /** The primitive that says after each element along an axis what the reduction is so far, where there is one. */
+  readonly scan?: string;
   /** About how many machine operations one step takes at f32. */
   readonly cost: number;
 }

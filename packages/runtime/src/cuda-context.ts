@@ -2,7 +2,8 @@
 // driver and a device's handle. Out: the driver's calls, with the same errors.
 //
 // The driver remembers which context is current; a program with one device sets it once.
-import type { CudaDriver, Word } from './cuda-driver.ts';
+import type { CudaDriver } from './cuda-driver.ts';
+import type { Word } from './foreign-library.ts';
 
 export class CudaContext implements Disposable {
   readonly #driver: CudaDriver;

@@ -15,8 +15,6 @@ import {
 import { addressIn, openForeignLibrary, textBlock, textOf } from './foreign-library.ts';
 import type { ForeignLibrary, Word } from './foreign-library.ts';
 
-export type { Word };
-
 export interface CudaDriverOptions {
   readonly bridge: Bridge;
   /** The path of the bridge's addon: see `buildBridge`. */

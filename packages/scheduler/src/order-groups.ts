@@ -6,7 +6,7 @@ import type { Facts } from './facts.ts';
 import { PriorityQueue } from './priority-queue.ts';
 
 /** What runs as one kernel. */
-export type Combination = readonly Cluster[];
+type Combination = readonly Cluster[];
 
 export function orderCombinations(combinations: readonly Combination[], facts: Facts): readonly Combination[] {
   const owner = ownersOf(combinations);

@@ -22,18 +22,18 @@ import type { BindTarget } from './binder.ts';
 import { bindDot } from './bind-dot.ts';
 import { bindFold } from './bind-fold.ts';
 import { bindAtomic, bindStore } from './bind-memory.ts';
-import { shareWindows } from '../strategy/shared-windows.ts';
+import { shareWindows } from '../strategy/passes/shared-windows.ts';
 import { scalarValue } from './evaluate-tile.ts';
 import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
-import { planTiles } from './plan-tiles.ts';
+import { planUses } from './plan-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
 
 /** Into how many pieces a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
 const chunks = 64;
 
 export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
-  const binder = new Binder(program, { tiles: tilesOf(program.body), plan: planTiles(program.body), target });
+  const binder = new Binder(program, { tiles: tilesOf(program.body), plan: planUses(program.body), target });
   const total = multiply(multiply(gridSize(0), gridSize(1)), gridSize(2));
   const { writer } = binder;
   const [begin, end, unit] = [writer.fresh('begin'), writer.fresh('end'), writer.fresh('unit')];

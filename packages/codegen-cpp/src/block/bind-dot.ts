@@ -5,10 +5,10 @@ import type { DType } from '@tsinductor/base';
 import { widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
-import { cpuModels, lanesFor } from '../target.ts';
+import { lanesFor } from '../machine/isa.ts';
 import type { Binder } from './binder.ts';
 import { emitFor } from './element-loop.ts';
-import { bytesOf, copyTile, fillScratch, keepTile } from './keep-tiles.ts';
+import { copyTile, fillScratch, keepTile } from './keep-tiles.ts';
 
 interface Product {
   readonly binder: Binder;
@@ -34,11 +34,11 @@ export function bindDot(node: TileOp & { readonly op: 'dot' }, binder: Binder): 
   const b = { name: keepTile(right, binder), dtype: binder.tile(right).dtype };
   const [rows, depth] = binder.tile(left).shape as [number, number];
   const columns = at(result.shape, 1);
-  const sum = initial === undefined ? binder.scratch(result.id, bytesOf) : sumScratch(initial, result.id, binder);
+  const sum = initial === undefined ? binder.scratch(result.id) : sumScratch(initial, result.id, binder);
   const { isa } = binder.target;
   const lanes = Math.min(columns, lanesFor(isa, dtypeInfo[result.dtype].bytes));
-  const tileVectors = Math.min(columns / lanes, powerBelow(cpuModels[isa].tileVectors));
-  const tileRows = Math.min(rows, powerBelow(cpuModels[isa].tileRows));
+  const tileVectors = Math.min(columns / lanes, powerBelow(binder.choices.registerTiles[isa].vectors));
+  const tileRows = Math.min(rows, powerBelow(binder.choices.registerTiles[isa].rows));
   const accumulates = initial !== undefined;
   writeProduct({
     binder,
@@ -65,7 +65,7 @@ function sumScratch(initial: TileId, result: TileId, binder: Binder): string {
   if (isOnlyUse && binder.ownsScratch(initial)) return keepTile(initial, binder);
   const home = binder.home(initial);
   if (home.kind !== 'scratch') return copyTile(initial, binder.tile(initial).shape, binder);
-  const name = binder.scratch(result, bytesOf);
+  const name = binder.scratch(result);
   fillScratch({ name, id: result, from: initial, shape: binder.tile(initial).shape }, binder);
   return name;
 }

@@ -5,13 +5,14 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import { combineValues, readVariable, widened, zeroOf } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, multiply, reductionPartials, substitute, subtract } from '@tsinductor/ir';
 import type { FoldNode, Index, TileId, Value } from '@tsinductor/ir';
-import { lanesFor } from '../target.ts';
-import { askAhead, loadsAlong } from './ask-ahead.ts';
+import { lanesFor } from '../machine/isa.ts';
+import { writeRowPrefetches, loadsAlong } from './row-prefetch.ts';
 import type { Binder } from './binder.ts';
 import { emitFor, laneAxis, limitOf, nameIndex, pointOf } from './element-loop.ts';
 import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
 import type { MaskMode, Point } from './evaluate-tile.ts';
-import { bytesOf, keepPending, KeptTiles, regroupSources, storeScratch } from './keep-tiles.ts';
+import { keepPending, regroupSources } from './keep-tiles.ts';
+import { KeptTiles, storeScratch } from './kept-tiles.ts';
 import { maskTerms } from './mask-terms.ts';
 import type { MaskTerms } from './mask-terms.ts';
 import { reachOf } from './reach.ts';
@@ -70,7 +71,7 @@ function prepare(node: FoldNode, binder: Binder): Fold {
   const lanes = laneAt < 0 ? 1 : Math.min(at(shape, laneAt), lanesFor(binder.target.isa, bytes), reductionPartials);
   const targets = node.results.map((result) => {
     if (binder.plan.get(result.id)?.direct === 0) return undefined;
-    if (result.shape.length > 0) return binder.scratch(result.id, bytesOf);
+    if (result.shape.length > 0) return binder.scratch(result.id);
     const name = binder.writer.fresh(result.name === undefined ? node.kind : `${result.name.toLowerCase()}_value`);
     binder.writer.emit({ kind: 'var', name, value: zeroOf(result.dtype) });
     return name;
@@ -232,7 +233,7 @@ function accumulate(fold: Fold, { accumulators, partials, from, to, mask, isFirs
       states.forEach(({ name }, slot) => {
         binder.writer.emit({ kind: 'set', name, value: at(values, slot) });
       });
-      askAhead(loads, { point, coordinates: shifted, binder });
+      writeRowPrefetches(loads, { point, coordinates: shifted, binder });
     });
   });
 }
@@ -283,7 +284,7 @@ function reduceAcross(fold: Fold): void {
       return name;
     });
     const access = (slot: number, row: Index) => ({
-      buffer: at(rows, slot), at: multiply(row, int(lanes)), step: int(1), align: bytesOf(binder.tile(at(node.args, slot)).dtype),
+      buffer: at(rows, slot), at: multiply(row, int(lanes)), step: int(1), align: dtypeInfo[binder.tile(at(node.args, slot)).dtype].bytes,
     }); // prettier-ignore
     const load = (row: Index): readonly Value[] =>
       node.args.map((id, slot) =>

@@ -1,17 +1,18 @@
 // Stores and atomic updates. A store is a loop over its elements into which everything that only it uses is fused; an update
 // goes element by element, as one step each.
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import { isMultipleOf, readVariable, tileIndex, updateOf, whereTrue, widened, zeroOf } from '@tsinductor/codegen';
 import type { Update } from '@tsinductor/codegen';
 import { add, allTileNodes, axisIndex, int, isElementOp, tileSize } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileOp, Value } from '@tsinductor/ir';
-import { asking, lanesFor, lineBytes } from '../target.ts';
-import { askAhead, asksForResults, loadsAlong } from './ask-ahead.ts';
+import { lineBytes } from '../machine/facts.ts';
+import { lanesFor } from '../machine/isa.ts';
+import { loadsAlong, prefetchesStores, writeRowPrefetches } from './row-prefetch.ts';
 import type { Binder } from './binder.ts';
-import { loopElements } from './element-loop.ts';
 import { elementAccess, evaluateTile } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
-import { bytesOf, keepTile, storeScratch } from './keep-tiles.ts';
+import { keepTile, loopElements } from './keep-tiles.ts';
+import { storeScratch } from './kept-tiles.ts';
 import { maskTerms } from './mask-terms.ts';
 
 export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binder): void {
@@ -26,7 +27,7 @@ export function bindStore(node: TileOp & { readonly op: 'store' }, binder: Binde
       skips: true,
       body: (point, coordinates) => {
         storeElements(node, { point, coordinates, binder });
-        askAhead(loads, { point, coordinates, binder });
+        writeRowPrefetches(loads, { point, coordinates, binder });
       },
     },
     binder,
@@ -82,14 +83,14 @@ function storeWhole(
 ): void {
   const { writer, program, target } = binder;
   const isRow = writesRow(node, access, { binder, point });
-  const isAsked = isRow && asksForResults(binder);
+  const isPrefetched = isRow && prefetchesStores(binder);
   // The lane coordinate counts from 0 by whole vectors.
   const steps = point.lane === undefined ? undefined : new Map([[point.lane, point.lanes]]);
-  const isWide = point.lanes * bytesOf(value.type.dtype) === lineBytes;
+  const isWide = point.lanes * dtypeInfo[value.type.dtype].bytes === lineBytes;
   const isLine = isRow && isWide && isMultipleOf(access.at, point.lanes, steps);
-  const isPast = isLine && !isAsked && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
-  if (isAsked) {
-    const place = add(access.at, int(asking.bytes / bytesOf(value.type.dtype)));
+  const isPast = isLine && !isPrefetched && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
+  if (isPrefetched) {
+    const place = add(access.at, int(binder.choices.resultPrefetch.distance / dtypeInfo[value.type.dtype].bytes));
     writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
   }
   binder.hasStreams ||= isPast;
@@ -114,7 +115,7 @@ function writesRow(
     (other) =>
       other.kind === 'op' && other.op !== 'store' && 'param' in other.attrs && other.attrs.param === node.attrs.param,
   );
-  const isRegister = lanesFor(target.isa, bytesOf(dtype)) === point.lanes;
+  const isRegister = lanesFor(target.isa, dtypeInfo[dtype].bytes) === point.lanes;
   return !isRead && isRegister && offsets === undefined && step.kind === 'int' && step.value === 1;
 }
 
@@ -137,7 +138,7 @@ export function bindAtomic(node: Update, binder: Binder): void {
   const result = at(node.results, 0);
   const isUsed = (binder.plan.get(result.id)?.direct ?? 0) > 0;
   const isBlock = result.shape.length > 0;
-  const kept = isUsed && isBlock ? binder.scratch(result.id, bytesOf) : undefined;
+  const kept = isUsed && isBlock ? binder.scratch(result.id) : undefined;
   const variable = isUsed && !isBlock ? binder.writer.fresh('before') : undefined;
   if (variable !== undefined) binder.writer.emit({ kind: 'var', name: variable, value: zeroOf(result.dtype) });
   const keep = (value: Value, coordinates: readonly Index[]): void => {
@@ -173,7 +174,7 @@ function keepComputed(id: TileId, binder: Binder): void {
   const { node } = home;
   if (node.op === 'apply') {
     const { shape, dtype } = binder.tile(id);
-    const isSmall = tileSize(shape) * bytesOf(dtype) <= keptBytes;
+    const isSmall = tileSize(shape) * dtypeInfo[dtype].bytes <= keptBytes;
     if (shape.length > 0 && isSmall && !hasIndex(id, binder)) keepTile(id, binder);
   } else if (isElementOp(node)) for (const operand of node.args) keepComputed(operand, binder);
 }

@@ -2,7 +2,7 @@
 import { printBare, printElement } from '@tsinductor/codegen';
 import type { PrintOp } from '@tsinductor/codegen';
 import type { Binder } from './binder.ts';
-import { loopElements } from './element-loop.ts';
+import { loopElements } from './keep-tiles.ts';
 import { evaluateTile } from './evaluate-tile.ts';
 
 export function bindPrint(node: PrintOp, binder: Binder): void {

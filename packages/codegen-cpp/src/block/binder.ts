@@ -1,17 +1,20 @@
 // What binding a Block IR program to a CPU carries along: the statements written so far, and for every tile where its
 // elements are. Tiles with elements of their own are either computed where they are used (`virtual`), computed once on the
 // way past and kept (`pending`, then `scratch`), or scalars.
-import type { DType, SourceLocation } from '@tsinductor/base';
-import { get } from '@tsinductor/base';
+import { dtypeInfo, get } from '@tsinductor/base';
+import type { SourceLocation } from '@tsinductor/base';
 import { KernelWriter, snake } from '@tsinductor/codegen';
 import type { BlockScope, KnownHome } from '@tsinductor/codegen';
 import { int, tileSize } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
-import type { Extent, Family, Isa } from '../target.ts';
-import type { TilePlan } from './plan-tiles.ts';
+import { choicesFor } from '../machine/choices.ts';
+import type { Choices, Extent } from '../machine/choices.ts';
+import type { Family } from '../machine/facts.ts';
+import type { Isa } from '../machine/isa.ts';
+import type { UsePlan } from './plan-tiles.ts';
 
-export type Home =
+type Home =
   | KnownHome
   /** As virtual, but the first loop over all of its elements keeps them. */
   | { readonly kind: 'pending'; readonly node: TileOp }
@@ -38,8 +41,9 @@ export class Binder implements BlockScope {
   readonly homes: Map<TileId, Home> = new Map<TileId, Home>();
   readonly program: BlockProgram;
   readonly tiles: ReadonlyMap<TileId, Tile>;
-  readonly plan: TilePlan;
+  readonly plan: UsePlan;
   readonly target: BindTarget;
+  readonly choices: Choices;
   /** Indices of the instance along the grid's axes. */
   readonly programIds: Index[] = [];
   unit: Index = int(0);
@@ -47,11 +51,12 @@ export class Binder implements BlockScope {
   hasStreams = false;
   #scratchBytes = 0;
 
-  constructor(program: BlockProgram, parts: { tiles: ReadonlyMap<TileId, Tile>; plan: TilePlan; target: BindTarget }) {
+  constructor(program: BlockProgram, parts: { tiles: ReadonlyMap<TileId, Tile>; plan: UsePlan; target: BindTarget }) {
     this.program = program;
     this.tiles = parts.tiles;
     this.plan = parts.plan;
     this.target = parts.target;
+    this.choices = choicesFor(parts.target);
   }
 
   tile(id: TileId): Tile {
@@ -78,10 +83,10 @@ export class Binder implements BlockScope {
   }
 
   /** Scratch for a tile in the present block. */
-  scratch(id: TileId, bytesOf: (dtype: DType) => number): string {
+  scratch(id: TileId): string {
     const { dtype, shape } = this.tile(id);
     const size = tileSize(shape);
-    this.#scratchBytes += size * bytesOf(dtype);
+    this.#scratchBytes += size * dtypeInfo[dtype].bytes;
     if (this.#scratchBytes > scratchLimit)
       throw blockNotBound(
         `its blocks take more than ${String(scratchLimit)} bytes beside registers`,

@@ -1,18 +1,16 @@
 // Loops over the elements of a tile: an axis of lanes in vectors, the others one by one. Where the masks in play are true for
 // the first elements only, the loop is cut at the limit: whole vectors without masks, one vector of the first lanes, and the
-// rest (nothing at all, for a store).
+// rest (nothing at all, for a store). What such a loop keeps, and what is computed before it, is in keep-tiles.ts.
 import { at } from '@tsinductor/base';
 import { apply, constantOf, valueIndex, widened } from '@tsinductor/codegen';
-import { add, axisIndex, floorDivide, int, multiply, subtract } from '@tsinductor/ir';
+import { add, floorDivide, int, multiply, subtract } from '@tsinductor/ir';
 import type { Index, TileId, Value } from '@tsinductor/ir';
-import { lanesFor } from '../target.ts';
 import type { Binder } from './binder.ts';
-import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
+import { evaluateTile } from './evaluate-tile.ts';
 import type { MaskMode, Point } from './evaluate-tile.ts';
-import { keepPending, KeptTiles, regroupSources } from './keep-tiles.ts';
+import type { KeptTiles } from './kept-tiles.ts';
 import { maskTerms } from './mask-terms.ts';
 import type { MaskTerms } from './mask-terms.ts';
-import { reachOf } from './reach.ts';
 import type { Visit } from './reach.ts';
 
 export interface ElementLoop {
@@ -33,42 +31,7 @@ export const laneAxis = (shape: readonly number[]): number => {
   return axis < 0 ? shape.length - 1 : axis;
 };
 
-export function loopElements(loop: ElementLoop, binder: Binder): void {
-  const visits = [...loop.tiles, ...(loop.mask === undefined ? [] : [loop.mask])];
-  regroupSources(visits, binder);
-  if (loop.shape.length === 0) {
-    const kept = new KeptTiles(binder, [], []);
-    loop.body(pointOf({ lanes: 1, lane: undefined, mode: { kind: 'open' }, kept }), []);
-    return;
-  }
-  const axis = laneAxis(loop.shape);
-  const names = loop.shape.map((extent, index) =>
-    extent === 1 && index !== axis ? undefined : binder.writer.fresh(index === axis ? 'i' : 'r'),
-  );
-  const coordinates = names.map((name, index) =>
-    name === undefined ? int(0) : axisIndex({ name, extent: int(at(loop.shape, index)) }),
-  );
-  const lane = at(names, axis) ?? 'i';
-  const reach = reachOf(
-    visits.map((tile): Visit => ({ tile, coordinates })),
-    binder,
-    lane,
-  );
-  const isWhole = !loop.skips || loop.mask === undefined;
-  keepPending(reach, { binder, isKeptInLoop: (visit) => isWhole && sameIndexes(visit.coordinates, coordinates) });
-  const fused = isWhole ? reach.pending.filter((visit) => binder.home(visit.tile).kind === 'pending') : [];
-  const kept = new KeptTiles(
-    binder,
-    fused.map(({ tile }) => tile),
-    coordinates,
-  );
-  const lanes = loop.isScalar === true ? 1 : Math.min(at(loop.shape, axis), lanesFor(binder.target.isa, reach.bytes));
-  const masks = [...reach.masks, ...(loop.mask === undefined ? [] : [{ tile: loop.mask, coordinates }])];
-  openLoops(0, { loop, binder, coordinates, names, axis, lane, lanes, masks, kept });
-  kept.finish();
-}
-
-interface Opened {
+export interface Opened {
   readonly loop: ElementLoop;
   readonly binder: Binder;
   readonly coordinates: readonly Index[];
@@ -80,8 +43,8 @@ interface Opened {
   readonly kept: KeptTiles;
 }
 
-/** Opens the loops of the axes before the lanes', from `position` on. */
-function openLoops(position: number, opened: Opened): void {
+/** Opens the loops of the axes before the lanes', from `position` on, and then the lanes'. */
+export function openLoops(position: number, opened: Opened): void {
   const { loop, binder, names, axis } = opened;
   const name = names[position];
   if (position >= loop.shape.length) {
@@ -97,7 +60,7 @@ function openLoops(position: number, opened: Opened): void {
   });
 }
 
-export interface Range {
+interface Range {
   readonly name: string;
   readonly from: Index;
   readonly to: Index;

@@ -52,7 +52,7 @@ export function laneStep(index: Index, lane: string | undefined): Index | undefi
 const isZero = (index: Index | undefined): boolean => index?.kind === 'int' && index.value === 0;
 
 /** An index as a value of `dtype`: a vector where it moves with the lanes. */
-export function indexValue(index: Index, dtype: DType, { lane, lanes }: Point): Value {
+function indexValue(index: Index, dtype: DType, { lane, lanes }: Point): Value {
   if (index.kind === 'int' || lane === undefined || lanes === 1 || isZero(laneStep(index, lane)))
     return scalarOfIndex(index, dtype);
   const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
@@ -136,7 +136,7 @@ interface Evaluation {
 }
 
 /** The value of a pure operation or a load at a place. */
-export function evaluateNode(node: TileOp, coordinates: readonly Index[], { binder, point }: Evaluation): Value {
+function evaluateNode(node: TileOp, coordinates: readonly Index[], { binder, point }: Evaluation): Value {
   if (node.op === 'load') return loadValue(node, coordinates, { binder, point });
   invariant(isElementOp(node), `${node.op} is not computed element by element`);
   const side =

@@ -7,7 +7,9 @@ import { argumentsOf, blockCase, blockDifferences, buffersOf, bytesOf, floats, i
 import type { BlockCase } from '@tsinductor/testing/block-case';
 import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
 import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
-import type { Extent, Family, Isa } from '../target.ts';
+import type { Extent } from '../machine/choices.ts';
+import type { Family } from '../machine/facts.ts';
+import type { Isa } from '../machine/isa.ts';
 import { generateBlock } from './generate-block.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;

@@ -2,11 +2,12 @@
 // program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
 // bits of an f64. Its sizes are the grid's three. Where it prints, one more buffer is the log of `prelude/print-functions`.
 import { at, Lines, stableHash } from '@tsinductor/base';
-import { blockSizes, originText, printKernel, safeName } from '@tsinductor/codegen';
-import type { Definition, PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
+import { blockSizes, OpFunctions, originText, printKernel, safeName } from '@tsinductor/codegen';
+import type { Definition, PrintedKernel } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cppDialect } from '../cpp-dialect.ts';
+import { ForMachine } from '../passes/for-machine.ts';
 import { printedEntryText, printLogType } from '../prelude/print-functions.ts';
 import { elementDefinition } from '../prelude/vector-types.ts';
 import { assembleUnits } from '../units.ts';
@@ -28,7 +29,7 @@ export function generateBlock(program: BlockProgram, target: BindTarget): CppKer
   return { units, entry: at(entries, 0), kernel: at(kernels, 0), hasLog: at(logs, 0) };
 }
 
-export interface CppKernels {
+interface CppKernels {
   readonly units: readonly CppUnit[];
   /** The entry of each program, in order. */
   readonly entries: readonly string[];
@@ -39,18 +40,19 @@ export interface CppKernels {
 
 /** Many programs in one set of units, equal kernels once. */
 export function generateBlocks(programs: readonly BlockProgram[], target: BindTarget): CppKernels {
-  const dialect = cppDialect(target);
+  const dialect = cppDialect(target.isa);
   const printed = new Map<string, PrintedKernel>();
-  const written: WrittenFunctions = new Map();
+  const machine = new ForMachine(target);
+  const functions = new OpFunctions(dialect, machine.value);
   const entries = new Map<string, EntryText>();
   const names: string[] = [];
   const logs: boolean[] = [];
   const kernels = programs.map((program) => {
-    const kernel = bindBlock(program, target);
+    const kernel = machine.kernel(bindBlock(program, target));
     verifyKernel(kernel);
     const { origins, notes, name } = kernel;
     const comment = `${originText(origins)}: ${notes.join('; ')}`;
-    const text = printKernel(kernel, { dialect, written, name, linkage: 'static ', comment });
+    const text = printKernel(kernel, { dialect, functions, name, linkage: 'static ', comment });
     if (!printed.has(text.name)) printed.set(text.name, text);
     const entry = entryText(program, kernel, text);
     entries.set(entry.name, entry.text);
@@ -64,7 +66,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
 }
 
 function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel): { name: string; text: EntryText } {
-  const { reserved } = cppDialect({ isa: 'scalar' });
+  const { reserved } = cppDialect('scalar');
   const definitions: Definition[] = [elementDefinition('i64')];
   const buffers = program.params.filter(({ kind }) => kind === 'buffer');
   const args = kernel.buffers.map(({ dtype, role, storage }) => {

@@ -1,69 +1,52 @@
-// Tiles that are computed once: written to scratch by a loop of their own, or by the first loop that passes all of their
-// elements anyway.
-import { at, dtypeInfo } from '@tsinductor/base';
-import { flatIndex, keepsAxes, widened } from '@tsinductor/codegen';
-import { int } from '@tsinductor/ir';
-import type { Index, TileId, TileOp, Value } from '@tsinductor/ir';
+// Loops over the elements of tiles, with what is kept on their way, and tiles that are written to scratch by a loop of their own
+// before: each needs the other.
+import { at } from '@tsinductor/base';
+import { keepsAxes, widened } from '@tsinductor/codegen';
+import { axisIndex, int } from '@tsinductor/ir';
+import type { TileId, TileOp } from '@tsinductor/ir';
+import { lanesFor } from '../machine/isa.ts';
 import type { Binder } from './binder.ts';
-import { loopElements } from './element-loop.ts';
-import { evaluateTile, laneStep, sameIndexes } from './evaluate-tile.ts';
+import { laneAxis, openLoops, pointOf } from './element-loop.ts';
+import type { ElementLoop } from './element-loop.ts';
+import { evaluateTile, sameIndexes } from './evaluate-tile.ts';
+import { KeptTiles, storeScratch } from './kept-tiles.ts';
+import { reachOf } from './reach.ts';
 import type { Reach, Visit } from './reach.ts';
 
-export const bytesOf = (dtype: keyof typeof dtypeInfo): number => dtypeInfo[dtype].bytes;
-
-/** Writes a vector of a tile's elements to scratch. */
-export function storeScratch(
-  { name, id, value }: { readonly name: string; readonly id: TileId; readonly value: Value },
-  { coordinates, lane }: { readonly coordinates: readonly Index[]; readonly lane: string | undefined },
-  binder: Binder,
-): void {
-  const { shape, dtype } = binder.tile(id);
-  const place = flatIndex(shape, coordinates);
-  const step = laneStep(place, lane) ?? int(1);
-  const access = {
-    buffer: name,
-    at: place,
-    step: value.type.lanes === 1 ? int(1) : step,
-    align: dtypeInfo[dtype].bytes,
-  };
-  binder.writer.emit({ kind: 'store', access, value });
-}
-
-/** The tiles that one loop keeps on its way: their scratch is declared before it, and is their home after it. */
-export class KeptTiles {
-  readonly #binder: Binder;
-  readonly #names = new Map<TileId, string>();
-  readonly #coordinates: readonly Index[];
-
-  constructor(binder: Binder, tiles: readonly TileId[], coordinates: readonly Index[]) {
-    this.#binder = binder;
-    this.#coordinates = coordinates;
-    for (const tile of new Set(tiles)) this.#names.set(tile, binder.scratch(tile, bytesOf));
+/** Runs `loop.body` at all elements; tiles that its loops pass in whole are kept, others that it needs are computed before. */
+export function loopElements(loop: ElementLoop, binder: Binder): void {
+  const visits = [...loop.tiles, ...(loop.mask === undefined ? [] : [loop.mask])];
+  regroupSources(visits, binder);
+  if (loop.shape.length === 0) {
+    const kept = new KeptTiles(binder, [], []);
+    loop.body(pointOf({ lanes: 1, lane: undefined, mode: { kind: 'open' }, kept }), []);
+    return;
   }
-
-  store(
-    id: TileId,
-    value: Value,
-    where: { readonly coordinates: readonly Index[]; readonly lane: string | undefined },
-  ): void {
-    const name = this.#names.get(id);
-    if (name === undefined || !sameIndexes(where.coordinates, this.#coordinates)) return;
-    storeScratch({ name, id, value }, where, this.#binder);
-  }
-
-  /** The same at coordinates that the caller vouches for: each element is stored once. */
-  storeAt(
-    id: TileId,
-    value: Value,
-    where: { readonly coordinates: readonly Index[]; readonly lane: string | undefined },
-  ): void {
-    const name = this.#names.get(id);
-    if (name !== undefined) storeScratch({ name, id, value }, where, this.#binder);
-  }
-
-  finish(): void {
-    for (const [id, name] of this.#names) this.#binder.homes.set(id, { kind: 'scratch', name });
-  }
+  const axis = laneAxis(loop.shape);
+  const names = loop.shape.map((extent, index) =>
+    extent === 1 && index !== axis ? undefined : binder.writer.fresh(index === axis ? 'i' : 'r'),
+  );
+  const coordinates = names.map((name, index) =>
+    name === undefined ? int(0) : axisIndex({ name, extent: int(at(loop.shape, index)) }),
+  );
+  const lane = at(names, axis) ?? 'i';
+  const reach = reachOf(
+    visits.map((tile): Visit => ({ tile, coordinates })),
+    binder,
+    lane,
+  );
+  const isWhole = !loop.skips || loop.mask === undefined;
+  keepPending(reach, { binder, isKeptInLoop: (visit) => isWhole && sameIndexes(visit.coordinates, coordinates) });
+  const fused = isWhole ? reach.pending.filter((visit) => binder.home(visit.tile).kind === 'pending') : [];
+  const kept = new KeptTiles(
+    binder,
+    fused.map(({ tile }) => tile),
+    coordinates,
+  );
+  const lanes = loop.isScalar === true ? 1 : Math.min(at(loop.shape, axis), lanesFor(binder.target.isa, reach.bytes));
+  const masks = [...reach.masks, ...(loop.mask === undefined ? [] : [{ tile: loop.mask, coordinates }])];
+  openLoops(0, { loop, binder, coordinates, names, axis, lane, lanes, masks, kept });
+  kept.finish();
 }
 
 /** Keeps the pending tiles that a loop reaches and cannot keep itself. */
@@ -95,12 +78,12 @@ export function keepTile(id: TileId, binder: Binder): string {
 /** The elements of a tile, now, in scratch of their own. */
 export function copyTile(id: TileId, shape: readonly number[], binder: Binder): string {
   regroupSources([id], binder);
-  const name = binder.scratch(id, bytesOf);
+  const name = binder.scratch(id);
   fillScratch({ name, id, from: id, shape }, binder);
   return name;
 }
 
-export interface Filling {
+interface Filling {
   readonly name: string;
   /** The tile whose layout the scratch has, and the one whose elements go there. */
   readonly id: TileId;

@@ -10,15 +10,15 @@ import type { Region, Tile, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { LaneSteps } from './lane-steps.ts';
 
-export interface Site {
+export interface UseSite {
   /** The position of the node in the tile's region; past the end for what the region yields. */
   readonly order: number;
   /** Inside of a region of that node. */
   readonly isNested: boolean;
 }
 
-export interface TileUse {
-  readonly sites: readonly Site[];
+interface TileUse {
+  readonly sites: readonly UseSite[];
   /** Kept from its first use on. */
   readonly isKept: boolean;
   /** Reads memory, directly or through what it is computed from. */
@@ -26,12 +26,12 @@ export interface TileUse {
   readonly direct: number;
 }
 
-export type TilePlan = ReadonlyMap<TileId, TileUse>;
+export type UsePlan = ReadonlyMap<TileId, TileUse>;
 
 /** Beyond this many machine operations an element is computed once. */
 const cheapCost = 3;
 
-export function planTiles(body: Region): TilePlan {
+export function planUses(body: Region): UsePlan {
   const planning: Planning = { plan: new Map(), costs: new Map(), steps: new LaneSteps(body) };
   planRegion(body, planning);
   return planning.plan;
@@ -73,7 +73,7 @@ function planInner(
     plan.set(id, { sites: [], isKept: false, reads: new Set<TileOp>(), direct: users.get(id)?.length ?? 0 });
 }
 
-interface User extends Site {
+interface User extends UseSite {
   readonly node: TileNode | undefined;
 }
 
@@ -103,7 +103,7 @@ function usedWithin(region: Region): readonly TileId[] {
 }
 
 /** Where a user uses a tile up: at itself, or where its own result is used. */
-function sitesThrough(user: User, plan: TilePlan): readonly Site[] {
+function sitesThrough(user: User, plan: UsePlan): readonly UseSite[] {
   const { node, order, isNested } = user;
   const result = node?.results[0];
   if (isNested || node === undefined || result === undefined) return [{ order, isNested }];
@@ -113,12 +113,12 @@ function sitesThrough(user: User, plan: TilePlan): readonly Site[] {
   return use.isKept ? use.sites.slice(-1).map(() => firstOf(use.sites)) : use.sites;
 }
 
-const firstOf = (sites: readonly Site[]): Site =>
+const firstOf = (sites: readonly UseSite[]): UseSite =>
   sites.reduce((first, site) => (site.order < first.order ? site : first));
 const isLoad = (node: TileNode): boolean => node.kind === 'op' && node.op === 'load';
 
-function distinct(sites: readonly Site[]): readonly Site[] {
-  const seen = new Map<string, Site>();
+function distinct(sites: readonly UseSite[]): readonly UseSite[] {
+  const seen = new Map<string, UseSite>();
   for (const site of sites) seen.set(`${String(site.order)} ${String(site.isNested)}`, site);
   return [...seen.values()];
 }

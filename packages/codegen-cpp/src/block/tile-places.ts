@@ -6,13 +6,13 @@ import { tileIndex } from '@tsinductor/codegen';
 import type { TilePlaces } from '@tsinductor/codegen';
 import type { Binder } from './binder.ts';
 import { sameIndexes } from './evaluate-tile.ts';
-import { bytesOf, copyTile, fillScratch, keepTile } from './keep-tiles.ts';
+import { copyTile, fillScratch, keepTile } from './keep-tiles.ts';
 import { reachOf } from './reach.ts';
 
 /** Places are names of scratch. */
 export const scratchPlaces = (binder: Binder): TilePlaces<string> => ({
   copy: ({ shape }, from) => copyTile(from, shape, binder),
-  reserve: ({ id }) => binder.scratch(id, bytesOf),
+  reserve: ({ id }) => binder.scratch(id),
   fill: ({ id, shape }, name, from) => {
     fillScratch({ name, id, from, shape }, binder);
   },

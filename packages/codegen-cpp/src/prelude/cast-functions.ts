@@ -5,10 +5,10 @@ import { dtypeInfo, isFloat, isInteger } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { inlineFunction, isBitsOnly, typeDefinition, typeName } from './vector-types.ts';
 
-export interface CastRequest {
+interface CastRequest {
   readonly from: ValueType;
   readonly to: ValueType;
   readonly isa: Isa;
@@ -20,7 +20,7 @@ const withDType = (type: ValueType, dtype: DType): ValueType => ({ ...type, dtyp
 const functionName = ({ from, to }: CastRequest): string => `${typeName(to)}_from_${from.dtype}`;
 
 /** The function for a conversion from or to f16 and bf16. */
-export function castFunction(request: CastRequest): Definition {
+function castFunction(request: CastRequest): Definition {
   const { from, to } = request;
   const name = functionName(request);
   const needs: Definition[] = [typeDefinition(from), typeDefinition(to)];

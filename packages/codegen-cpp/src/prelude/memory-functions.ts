@@ -3,7 +3,7 @@
 import { dtypeInfo } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { elementDefinition, inlineFunction, memoryType, typeDefinition, typeName } from './vector-types.ts';
 
 const boolOf = (type: ValueType): ValueType => ({ dtype: 'bool', lanes: type.lanes });
@@ -178,16 +178,12 @@ export function scatterFunction(type: ValueType, offsets: ValueType, masked: boo
 
 interface Gather {
   readonly masked: boolean;
-  readonly isa: Isa;
-  /** Whether the instruction is fast, of `MemoryHabits`. */
-  readonly gathers: boolean;
+  /** Whether one instruction gathers them; else every lane is a load of its own. */
+  readonly isOne: boolean;
 }
 
-/**
- * Lanes at offsets, those of the mask where there is one. Without a mask every lane is a load of its own where the machine's gather
- * is not fast.
- */
-export function gatherFunction(type: ValueType, offsets: ValueType, { masked, isa, gathers }: Gather): Definition {
+/** Lanes at offsets, those of the mask where there is one. */
+export function gatherFunction(type: ValueType, offsets: ValueType, { masked, isOne }: Gather): Definition {
   const name = `gather${masked ? '_masked' : ''}_${typeName(type)}_${offsets.dtype}`;
   const element = elementDefinition(type.dtype).name;
   const mask = boolOf(type);
@@ -195,7 +191,7 @@ export function gatherFunction(type: ValueType, offsets: ValueType, { masked, is
   const parameters = `const ${element} *p, ${typeName(offsets)} at${extra}`;
   const needs = [...base(type), typeDefinition(offsets), ...(masked ? [typeDefinition(mask)] : [])];
   const signature = { returns: typeName(type), name, parameters };
-  const instruction = masked || gathers ? gatherInstruction(type, offsets, isa) : undefined;
+  const instruction = isOne ? gatherInstruction(type, offsets) : undefined;
   if (instruction !== undefined) {
     const all = [`${typeName(type)} other = {};`, 'lanes_mask k = ~0ul;'];
     const some = ['lanes_mask k;', '__asm__("vpmovd2m %1, %0" : "=Yk"(k) : "v"(mask));'];
@@ -218,8 +214,7 @@ export function gatherFunction(type: ValueType, offsets: ValueType, { masked, is
 }
 
 /** The gather of full AVX-512 registers, where the wider of data and offsets fills one. */
-function gatherInstruction(type: ValueType, offsets: ValueType, isa: Isa): string | undefined {
-  if (isa !== 'avx512') return undefined;
+export function gatherInstruction(type: ValueType, offsets: ValueType): string | undefined {
   const kind = `${type.dtype}x${String(type.lanes)} ${offsets.dtype}`;
   const table: Readonly<Record<string, string>> = {
     'f32x16 i32': 'vgatherdps',

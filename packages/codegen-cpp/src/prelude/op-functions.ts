@@ -6,16 +6,13 @@ import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { PreludeName } from '@tsinductor/ops';
-import type { Isa } from '../target.ts';
-import { rootByProducts } from './square-root.ts';
+import type { Isa } from '../machine/isa.ts';
 import { inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
-export interface OpFunction {
+interface OpFunction {
   readonly name: PreludeName;
   readonly type: ValueType;
   readonly isa: Isa;
-  /** Whether products are to be had sooner than roots; no, if absent. */
-  readonly dividesSlowly?: boolean;
 }
 
 /** A body in terms of x, y, z for a type; `vector` says whether it is one. */
@@ -273,7 +270,6 @@ const squareRoot: Body = (request, arity) => {
   const { type } = request;
   if (!isVector(request)) return [`return ${builtin('sqrt', type.dtype)}(x);`];
   if (!fillsRegister(request)) return lanewise(request, arity);
-  if (request.dividesSlowly === true && type.dtype === 'f32' && type.lanes === 16) return rootByProducts(type);
   return [...asmUnary(request, `vsqrt${suffix(type.dtype)}`), 'return r;'];
 };
 

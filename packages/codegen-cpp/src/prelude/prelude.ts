@@ -3,8 +3,7 @@
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { PreludeName } from '@tsinductor/ops';
-import { habitsOf } from '../target.ts';
-import type { CpuTarget, Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { opFunction } from './op-functions.ts';
 
 /** The functions that ops of the table are spelled by. */
@@ -18,23 +17,12 @@ type Maker<D extends readonly Detail[]> = (type: ValueType, ...details: D) => De
 
 export class Prelude {
   readonly isa: Isa;
-  /** Whether lanes at offsets are one instruction, and whether vectors are multiplied where that divides them or takes their roots. */
-  readonly gathers: boolean;
-  readonly dividesSlowly: boolean;
   readonly #byMaker = new Map<unknown, Map<string, Definition>>();
   readonly #op = (type: ValueType, name: OpName, arity: number): Definition =>
-    opFunction({ name, type, isa: this.isa, dividesSlowly: this.dividesSlowly }, arity);
+    opFunction({ name, type, isa: this.isa }, arity);
 
-  constructor(target: Pick<CpuTarget, 'isa' | 'family'>) {
-    this.isa = target.isa;
-    const { gathers, dividesSlowly } = habitsOf(target);
-    this.gathers = gathers;
-    this.dividesSlowly = dividesSlowly && target.isa === 'avx512';
-  }
-
-  /** Whether there are stores past the caches. */
-  get canStream(): boolean {
-    return this.isa === 'avx512' || this.isa === 'avx2';
+  constructor(isa: Isa) {
+    this.isa = isa;
   }
 
   /** The function that spells an op of the table. */

@@ -4,7 +4,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 import { streamFunction } from './memory-functions.ts';
 import { elementDefinition, inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
@@ -22,19 +22,6 @@ export function splatFunction(type: ValueType): Definition {
     `return (${typeName(type)}){${repeat(type.lanes, () => lane)}};`,
   ]);
   return { name, text, needs: [typeDefinition(scalar), typeDefinition(type)] };
-}
-
-/**
- * Twice a vector of floats, as a product: GCC writes a sum for a product by 2, and a processor that adds and multiplies side by side
- * may have enough to add. The empty `asm` keeps GCC from knowing. (Measured on a Zen 4: eight steps of a Mandelbrot set, of more
- * sums than products, take 5 to 8 % less. Programs of more products than sums were not measured.)
- */
-export function twiceFunction(type: ValueType): Definition {
-  const [name, vector] = [`twice_${typeName(type)}`, typeName(type)];
-  const splat = splatFunction(type);
-  const body = [`${vector} two = ${splat.name}(2.0f);`, 'asm("" : "+v"(two));', 'return x * two;'];
-  const text = inlineFunction({ returns: vector, name, parameters: `${vector} x` }, body);
-  return { name, text, needs: [typeDefinition(type), splat] };
 }
 
 /** Whether no lane of a bool vector is set: one test of all lanes where the ISA has it. */
@@ -147,7 +134,7 @@ export function checkFunction(type: ValueType, isa: Isa): Definition {
 }
 
 /** A tile of rows to columns, element by element: the general form. */
-export function transposePart(dtype: DType): Definition {
+function transposePart(dtype: DType): Definition {
   const element = elementDefinition(dtype);
   const name = `transpose_${element.name}`;
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;

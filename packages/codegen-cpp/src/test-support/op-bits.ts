@@ -3,7 +3,7 @@
 import { at } from '@tsinductor/base';
 import { allCases, compileNative, wrongElement } from '@tsinductor/testing/loops';
 import { generateBatch } from '../generate.ts';
-import type { Isa } from '../target.ts';
+import type { Isa } from '../machine/isa.ts';
 
 /** How many elements each op has on each instruction set. */
 const counts: Readonly<Record<Isa, number>> = { avx512: 16 * 12 + 5, avx2: 8 * 23 + 3, neon: 4 * 47 + 1, scalar: 190 };

@@ -14,7 +14,7 @@ import { coordinatesOf } from './layout.ts';
 import type { Layout } from './layout.ts';
 
 /** Where a loop over a layout's registers stands. */
-export interface Spot {
+interface Spot {
   readonly layout: Layout;
   readonly register: Index;
 }
@@ -46,7 +46,7 @@ function ownRegister(
 }
 
 /** Where an operation that only moves elements takes its operand's from. */
-export function movedCoordinates(
+function movedCoordinates(
   node: TileOp & { readonly op: 'broadcast' | 'reshape' | 'permute' },
   coordinates: readonly Index[],
   binder: BlockBinder,
@@ -81,7 +81,7 @@ export function sharedPlace(
   return add(start, add(multiply(row, int(width)), add(multiply(turned, int(granule)), inGranule)));
 }
 
-export function nameOf(value: Value): string {
+function nameOf(value: Value): string {
   invariant(value.kind === 'name', 'a value is named before it is an index');
   return value.name;
 }

@@ -8,7 +8,7 @@ import type { BlockProgram, ForNode, Region, Tile, TileId, TileNode, TileOp, Whi
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** Of one axis; a scalar has one axis of extent 1. */
-export interface AxisFacts {
+interface AxisFacts {
   /** As many consecutive elements count up by one. */
   readonly run: number;
   /** The first value of each run is a multiple of this. */

@@ -2,8 +2,8 @@
 // parameters in order, and one more with 8 bytes for each scalar argument: integers as i64, floats as the bits of an f64. Its
 // sizes are the grid's three, the bytes of each buffer, and those words.
 import { at } from '@tsinductor/base';
-import { bufferName, blockSizes, originText, printKernel } from '@tsinductor/codegen';
-import type { PrintedKernel, WrittenFunctions } from '@tsinductor/codegen';
+import { bufferName, blockSizes, OpFunctions, originText, printKernel } from '@tsinductor/codegen';
+import type { PrintedKernel } from '@tsinductor/codegen';
 import { int, sizeSymbol, verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cudaDialect } from '../cuda-dialect.ts';
@@ -12,7 +12,7 @@ import type { CudaArgument, CudaBatch, CudaKernel, CudaProgram } from '../genera
 import { bindBlock, bytesName } from './bind-block.ts';
 import type { BlockTarget } from './block-binder.ts';
 
-export interface CudaBlocks extends CudaBatch {
+interface CudaBlocks extends CudaBatch {
   /** The bound kernel of each program. */
   readonly kernels: readonly Kernel[];
 }
@@ -26,14 +26,14 @@ export interface CudaBlocks extends CudaBatch {
  */
 export function generateCudaBlocks(programs: readonly BlockProgram[], target: BlockTarget): CudaBlocks {
   const printed = new Map<string, PrintedKernel>();
-  const written: WrittenFunctions = new Map();
+  const functions = new OpFunctions(cudaDialect);
   const kernels = programs.map((program) => bindBlock(program, target));
   const described = programs.map((program, position): Omit<CudaProgram, 'source'> => {
     const kernel = at(kernels, position);
     verifyKernel(kernel);
     const { origins, notes, name } = kernel;
     const comment = `${originText(origins)}: ${notes.join('; ')}`;
-    const text = printKernel(kernel, { dialect: cudaDialect, written, name, linkage: 'extern "C" ', comment });
+    const text = printKernel(kernel, { dialect: cudaDialect, functions, name, linkage: 'extern "C" ', comment });
     if (!printed.has(text.name)) printed.set(text.name, text);
     return describe(program, { kernel, text, target });
   });

@@ -18,7 +18,7 @@ export interface Layout {
   readonly coordinates: (register: Index) => readonly Index[];
 }
 
-export interface Team {
+interface Team {
   readonly thread: Index;
   readonly threads: number;
 }
@@ -39,7 +39,7 @@ export function coordinatesOf(
   return coordinates;
 }
 
-export interface Blocking {
+interface Blocking {
   readonly order: readonly number[];
   readonly vector: number;
 }
@@ -66,7 +66,7 @@ export function blockedLayout(shape: readonly number[], { order, vector }: Block
 }
 
 /** How the warps of a block share the tile of a product: each has `rows` x `columns` fragments of 16 x 8. */
-export interface WarpGrid {
+interface WarpGrid {
   readonly rows: number;
   readonly columns: number;
   /** Where the warp's part begins, in elements. */

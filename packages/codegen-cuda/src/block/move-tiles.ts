@@ -44,7 +44,7 @@ export function copyToShared(id: TileId, binder: BlockBinder, granule = 1): Shar
   return shared;
 }
 
-export interface SharedElement {
+interface SharedElement {
   readonly coordinates: readonly Index[];
   readonly value: Value;
   /** Which threads store; all if undefined. */
@@ -69,7 +69,7 @@ export function ownerMask({ owners }: Pick<Layout, 'owners'>, binder: BlockBinde
 }
 
 /** The elements that a thread holds, one after the other. */
-export function overElements(
+function overElements(
   layout: Layout,
   binder: BlockBinder,
   body: (coordinates: readonly Index[], evaluation: Evaluation) => void,

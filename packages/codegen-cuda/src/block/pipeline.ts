@@ -46,7 +46,7 @@ interface Pipeline {
   readonly slice: readonly TileOp[];
 }
 
-export interface PipelinedLoop extends CountedLoop {
+interface PipelinedLoop extends CountedLoop {
   /** Writes the statements of nodes of its body. */
   readonly bindSlice: (nodes: readonly TileOp[]) => void;
 }

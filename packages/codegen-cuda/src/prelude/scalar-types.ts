@@ -24,7 +24,7 @@ const typedef = (name: string, type: string): Definition => ({ name, text: `type
 export const elementDefinition = (dtype: DType): Definition =>
   typedef(dtype === 'bool' ? 'bool8' : dtype, scalarTypes[dtype]);
 
-export const u32: Definition = typedef('u32', 'unsigned int');
+const u32: Definition = typedef('u32', 'unsigned int');
 export const u64: Definition = typedef('u64', 'unsigned long long');
 
 /** The unsigned type in which an integer wraps. */
@@ -44,7 +44,7 @@ export const isBitsOnly = (dtype: DType): boolean => dtype === 'f16' || dtype ==
 
 export const inlined: string = 'static __device__ __forceinline__';
 
-export interface Signature {
+interface Signature {
   readonly returns: string;
   readonly name: string;
   readonly parameters: string;

@@ -16,7 +16,7 @@ import {
 } from '@tsinductor/ir';
 import type { Axis, Body, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
-import { axisValue, bindAxis, clipped, emptyFrame, evaluationAt, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
+import { axisValue, bindAxis, clipped, emptyFrame, pointEvaluation, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
 import type { Frame, Grid, Nest } from './nest.ts';
 import { variable } from './states.ts';
 
@@ -132,7 +132,7 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
   const { writer, memory } = nest;
   if (operand.element !== undefined) {
     const body = withinSides(operand.element, sides, node.accumulate);
-    return at(evaluateBody(body, evaluationAt(nest, frame)), 0);
+    return at(evaluateBody(body, pointEvaluation(nest, frame)), 0);
   }
   const { dtype } = memory.decl(operand.buffer);
   const index = indexType(nest);
@@ -151,7 +151,7 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
     'inside',
     writer.depth,
   );
-  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
+  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, pointEvaluation(nest, frame));
   const access = {
     buffer: memory.parameter(operand.buffer).name,
     at: evaluator.resolve(operand.at),

@@ -37,7 +37,7 @@ export const bindAxis = (frame: Frame, axis: string, value: Index): Frame => ({
   axes: new Map(frame.axes).set(axis, value),
 });
 
-export const evaluationAt = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
+export const pointEvaluation = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
   writer: nest.writer,
   point: { ...frame, ...(carried === undefined ? {} : { carried }) },
   source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
@@ -59,7 +59,7 @@ export const gridThreads = (nest: Nest, threads: number): Index => multiplied(ax
 
 const multiplied = (index: Index, factor: number): Index => product([index, int(factor)]);
 
-export interface Range {
+interface Range {
   readonly name: string;
   readonly from: Index;
   readonly to: Index;
@@ -86,7 +86,7 @@ export function loop(nest: Nest, range: Range, body: (value: Index) => void): vo
 }
 
 /** A loop over a whole axis, one point after the other. */
-export function axisLoop(nest: Nest, axis: Axis, body: (value: Index) => void): void {
+function axisLoop(nest: Nest, axis: Axis, body: (value: Index) => void): void {
   loop(nest, { name: axis.name, from: int(0), to: axis.extent, extent: axis.extent }, body);
 }
 
@@ -102,13 +102,13 @@ export function axisLoops(nest: Nest, axes: readonly Axis[], { frame, body }: Fr
   });
 }
 
-export interface FrameBody {
+interface FrameBody {
   readonly frame: Frame;
   readonly body: (frame: Frame) => void;
 }
 
 /** Who shares the points of some axes: the first point of each, and the distance to its next. */
-export interface Sharing {
+interface Sharing {
   readonly first: Index;
   readonly step: number | Index;
 }
@@ -119,8 +119,6 @@ export const byThreadsOfGrid = (nest: Nest, threads: number): Sharing => ({
 });
 
 export const byThreads = (nest: Nest, threads: number): Sharing => ({ first: threadOf(nest, threads), step: threads });
-
-export const byBlocks = (nest: Nest): Sharing => ({ first: axisValue(nest, 'block'), step: axisValue(nest, 'blocks') });
 
 /** The points of `axes`, in row-major order, shared out; the last axis changes fastest. */
 export function share(
@@ -151,7 +149,7 @@ export function unravel(nest: Nest, axes: readonly Axis[], { point, frame }: { p
   return inner;
 }
 
-export interface NamedIndex {
+interface NamedIndex {
   readonly base: string;
   readonly value: Index;
   readonly extent: Index;
@@ -174,11 +172,11 @@ export function nameIndex(nest: Nest, { base, value, extent }: NamedIndex): Inde
 export const clipped = (to: Index, axis: Axis): Index => minimum(to, axis.extent);
 
 /** Who writes a result: the thread that is at the point, or the first of a team whose threads all have it. */
-export type Writer = 'thread' | 'team';
+type Writer = 'thread' | 'team';
 
 /** Runs a map node at a point and writes its results. */
 export function writeMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, by: At): void {
-  const values = evaluateBody(node.body, evaluationAt(nest, by.frame));
+  const values = evaluateBody(node.body, pointEvaluation(nest, by.frame));
   values.forEach((value, slot) => {
     writeResult(nest, { node, slot, value }, by);
   });
@@ -189,7 +187,7 @@ export interface At {
   readonly by: Writer;
 }
 
-export interface Result {
+interface Result {
   readonly node: LoopNode;
   readonly slot: number;
   readonly value: Value;
@@ -241,7 +239,7 @@ function storing(nest: Nest, { buffer, position, value }: Storing, frame: Frame)
 }
 
 export const placesAt = (nest: Nest, frame: Frame): BodyEvaluator =>
-  new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
+  new BodyEvaluator({ nodes: [], results: [] }, pointEvaluation(nest, frame));
 
 /** A grid of as many blocks as there are units, but no more than `most`. */
 export function gridOf(units: Index, { threads, most }: { readonly threads: number; readonly most: number }): Grid {

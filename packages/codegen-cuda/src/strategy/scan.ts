@@ -4,7 +4,7 @@ import { at } from '@tsinductor/base';
 import { evaluateBody } from '@tsinductor/codegen';
 import { add, int, modulo, warpThreads } from '@tsinductor/ir';
 import type { Axis, Condition, Index, LoopNode, Value } from '@tsinductor/ir';
-import { bindAxis, clipped, evaluationAt, loop, threadOf } from './nest.ts';
+import { bindAxis, clipped, pointEvaluation, loop, threadOf } from './nest.ts';
 import type { Frame, Nest } from './nest.ts';
 import {
   assign,
@@ -39,7 +39,7 @@ export function writeTeamScan(nest: Nest, node: Scan, { frame, threads }: ScanFr
       const own = declareState(nest, node, frame);
       atElement(nest, { axis, element }, (value) => {
         const inner = bindAxis(frame, axis.name, value);
-        assign(nest, own, evaluateBody(node.step, evaluationAt(nest, inner, own)));
+        assign(nest, own, evaluateBody(node.step, pointEvaluation(nest, inner, own)));
       });
       scanWarp(nest, node, { own, frame, threads });
       scanWarps(nest, node, { own, carry, frame, threads });

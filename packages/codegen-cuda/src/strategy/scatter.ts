@@ -9,7 +9,7 @@ import type { AtomicOp, Axis, Index, LoopNode, Value } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import { hasAtomic } from '../prelude/machine-functions.ts';
 import { mapThreads, mostBlocks } from '../target.ts';
-import { axisLoops, byThreadsOfGrid, emptyFrame, evaluationAt, gridOf, share } from './nest.ts';
+import { axisLoops, byThreadsOfGrid, emptyFrame, pointEvaluation, gridOf, share } from './nest.ts';
 import type { Frame, Grid, Nest } from './nest.ts';
 
 type Scatter = LoopNode & { readonly kind: 'scatter' };
@@ -126,7 +126,7 @@ interface Place {
 }
 
 function placeAt(nest: Nest, node: Scatter, frame: Frame): Place {
-  const evaluator = new BodyEvaluator(node.body, evaluationAt(nest, frame));
+  const evaluator = new BodyEvaluator(node.body, pointEvaluation(nest, frame));
   const place = evaluator.resolve(at(node.writes, 0));
   const value = evaluator.value(at(node.body.results, 0));
   const { name, dtype } = nest.memory.parameter(at(node.outs, 0));

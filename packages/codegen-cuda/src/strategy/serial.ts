@@ -8,7 +8,7 @@ import type { Frame, Nest } from './nest.ts';
 import { advance, declareState, finish, isCarrying } from './states.ts';
 
 /** The loops of `tree`, and what is in them. */
-export function writeSerial(nest: Nest, tree: LoopTree, frame: Frame): void {
+function writeSerial(nest: Nest, tree: LoopTree, frame: Frame): void {
   const axes = parallelBands(tree).map(({ axis }) => axis);
   axisLoops(nest, axes, {
     frame,

@@ -4,7 +4,7 @@ import { at } from '@tsinductor/base';
 import { evaluateBody } from '@tsinductor/codegen';
 import { floorDivide, int, modulo, warpThreads } from '@tsinductor/ir';
 import type { Index, LoopNode, Value } from '@tsinductor/ir';
-import { evaluationAt, loop, threadOf, writeResult } from './nest.ts';
+import { pointEvaluation, loop, threadOf, writeResult } from './nest.ts';
 import type { At, Frame, Nest } from './nest.ts';
 
 export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
@@ -17,7 +17,7 @@ export const isCarrying = (node: LoopNode): node is Carrying => node.kind === 'r
 /** Variables for the node's state, at its initial value. */
 export function declareState(nest: Nest, node: Carrying, frame: Frame): State {
   const base = `${nest.memory.decl(at(node.outs, 0)).name}_state`;
-  return evaluateBody(node.init, evaluationAt(nest, frame)).map((value) => variable(nest, base, value));
+  return evaluateBody(node.init, pointEvaluation(nest, frame)).map((value) => variable(nest, base, value));
 }
 
 /** A new variable with a value. */
@@ -35,7 +35,7 @@ interface Stepping {
 
 /** state := step at a point. */
 export function advance(nest: Nest, { node, state, frame }: Stepping): void {
-  assign(nest, state, evaluateBody(node.step, evaluationAt(nest, frame, state)));
+  assign(nest, state, evaluateBody(node.step, pointEvaluation(nest, frame, state)));
 }
 
 /** Sets variables all at once. */
@@ -57,14 +57,14 @@ export function assign(nest: Nest, variables: State, values: State): void {
 
 const nameOf = (value: Value): string | undefined => (value.kind === 'name' ? value.name : undefined);
 
-export interface Merging {
+interface Merging {
   readonly left: State;
   readonly right: State;
   readonly frame: Frame;
 }
 
 export const mergeStates = (nest: Nest, node: Carrying, { left, right, frame }: Merging): State =>
-  evaluateBody(node.merge, evaluationAt(nest, frame, [...left, ...right]));
+  evaluateBody(node.merge, pointEvaluation(nest, frame, [...left, ...right]));
 
 /** The values that the threads of a warp have, as one of them sees them. */
 export function shuffleState(
@@ -79,7 +79,7 @@ export function shuffleState(
   });
 }
 
-export interface TeamState {
+interface TeamState {
   readonly state: State;
   readonly frame: Frame;
   readonly threads: number;
@@ -139,7 +139,7 @@ export function loadShared(
 
 /** The outputs of a node from a state. */
 export function finish(nest: Nest, { node, state }: { node: Carrying; state: State }, place: At): void {
-  evaluateBody(node.finish, evaluationAt(nest, place.frame, state)).forEach((value, slot) => {
+  evaluateBody(node.finish, pointEvaluation(nest, place.frame, state)).forEach((value, slot) => {
     writeResult(nest, { node, slot, value }, place);
   });
 }

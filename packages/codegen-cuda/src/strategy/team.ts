@@ -21,7 +21,7 @@ import { isScannable, writeTeamScan } from './scan.ts';
 import { onlyNode, rowsOf, writeOpened } from './serial.ts';
 import { advance, declareState, finish, isCarrying, mergeTeam } from './states.ts';
 
-export interface Team {
+interface Team {
   readonly threads: number;
 }
 
@@ -43,7 +43,7 @@ export function writeTeamChildren(nest: Nest, tree: LoopTree, { frame, team }: T
   });
 }
 
-export interface TeamFrame {
+interface TeamFrame {
   readonly frame: Frame;
   readonly team: Team;
 }

@@ -1,10 +1,11 @@
 // A scalar body at a point of a nest becomes kernel values: for one element, or for the lanes of a vector where the
 // body depends on the lane axis. What does not depend on it stays scalar and is broadcast where a vector needs it.
 // Results are names or constants; everything they need has been written, as far out as it may stand.
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import { coefficientOf, constantToValue, freeAxes, indexOperands, int, rangeOf } from '@tsinductor/ir';
 import type { Access, Body, BufferId, Index, Scalar, ScalarId, Value } from '@tsinductor/ir';
 import { evaluator, pointwise } from '@tsinductor/ops';
+import { snakeCase } from '../names.ts';
 import { alignIndex } from './aligned-index.ts';
 import { hasIndirect, mapIndex, named } from './index-math.ts';
 import type { KernelWriter, Positions } from './kernel-writer.ts';
@@ -28,7 +29,7 @@ export interface Point {
 /** What a load finds: a value at hand, or a place in memory. */
 export type Source = { readonly kind: 'value'; readonly value: Value } | ({ readonly kind: 'memory' } & Place);
 
-export interface Place {
+interface Place {
   readonly name: string;
   readonly at: Index;
   /** The block outside which it must not be read. */
@@ -310,8 +311,3 @@ const castName = (value: Value, dtype: string): string =>
   value.kind === 'name'
     ? `${value.name.replace(/_(\d+|f32|f64|f16|bf16|i64|i32|i16|i8|u8|bool)$/, '')}_${dtype}`
     : dtype;
-
-/** A table's camelCase name as it is spelled in generated code. */
-export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-export const bytesOf = (value: Value): number => dtypeInfo[value.type.dtype].bytes * value.type.lanes;

@@ -15,7 +15,7 @@ interface AtHand {
 }
 
 /** A row of scratch: the buffer's index with the axes outside put to zero, `lanes` elements for each. */
-export interface Row {
+interface Row {
   readonly name: string;
   readonly lanes: number;
   readonly outside: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface TileAccess {
 const tileKey = ({ buffer, position, store }: TileAccess): string =>
   `${store ? 'store' : 'load'} ${String(buffer)} ${printIndex(position)}`;
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly writer: KernelWriter;
   /** What the addresses of inputs are multiples of, in bytes; an element's size if absent. */
   readonly inputAlignment?: number | undefined;
@@ -74,11 +74,16 @@ export class GroupMemory {
     return this.#local.has(buffer) || this.#directory.plan(buffer)?.kind === 'virtual';
   }
 
+  /** Whether a node of the group writes it. */
+  isWritten(buffer: BufferId): boolean {
+    return this.#written.has(buffer);
+  }
+
   parameter(buffer: BufferId): KernelBuffer {
     const known = this.#parameters.get(buffer);
     if (known !== undefined) return known;
     const decl = this.decl(buffer);
-    const written = this.#written.has(buffer);
+    const written = this.isWritten(buffer);
     const parameter: KernelBuffer = {
       name: this.#writer.fresh(decl.name),
       dtype: decl.dtype,

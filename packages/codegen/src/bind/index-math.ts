@@ -1,4 +1,5 @@
 // Index arithmetic as the strategies use it: rebuilding an expression over other names, rounding, static values.
+import { at } from '@tsinductor/base';
 import {
   axisIndex,
   ceilDivide,
@@ -15,7 +16,7 @@ import {
 } from '@tsinductor/ir';
 import type { Axis, Index, ScalarId } from '@tsinductor/ir';
 
-export interface IndexMap {
+interface IndexMap {
   axis(axis: Axis): Index;
   indirect(value: ScalarId, extent: Index): Index;
   /** Quotients and remainders of what has been replaced; as everywhere, if absent. */
@@ -125,3 +126,9 @@ export function isMultipleOf(index: Index, unit: number, units: ReadonlyMap<stri
 export const nextPowerOfTwo = (value: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, value)));
 
 export const difference = (left: Index, right: Index): Index => subtract(left, right);
+
+/** What is added to the rest of an index: the last item of a sum, where that is a number. */
+export function constantTerm(index: Index): number {
+  const last = index.kind === 'sum' ? at(index.items, index.items.length - 1) : index;
+  return last.kind === 'int' ? last.value : 0;
+}

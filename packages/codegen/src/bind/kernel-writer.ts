@@ -238,7 +238,7 @@ function definedBy(statement: Stmt): readonly string[] {
 }
 
 /** Text that is equal for equal values. */
-export function valueKey(value: Value): string {
+function valueKey(value: Value): string {
   const type = `${value.type.dtype}x${String(value.type.lanes)}`;
   const parts = [
     value.kind,
@@ -249,9 +249,11 @@ export function valueKey(value: Value): string {
   if (value.kind === 'name') parts.push(value.name);
   if (value.kind === 'constant') parts.push(JSON.stringify(value.value));
   if (value.kind === 'apply') parts.push(value.op);
+  if (value.kind === 'target') parts.push(value.op, value.numbers.join(','));
   if (value.kind === 'half') parts.push(value.part);
   if (value.kind === 'rearranged') parts.push(value.order.join(','));
   if (value.kind === 'index') parts.push(value.lane ?? '');
-  if (value.kind === 'load') parts.push(`@${value.access.buffer}`, value.mask === undefined ? '' : 'masked');
+  if (value.kind === 'load')
+    parts.push(`@${value.access.buffer}`, value.mask === undefined ? '' : 'masked', value.by ?? '');
   return `(${parts.join(' ')})`;
 }

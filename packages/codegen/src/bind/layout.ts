@@ -15,7 +15,7 @@ export interface ConstantsLayout {
 }
 
 /** Constants in the order of declaration, each 64-byte aligned. */
-export function layoutConstants(program: LoopProgram): ConstantsLayout {
+function layoutConstants(program: LoopProgram): ConstantsLayout {
   const offsets = new Map<BufferId, number>();
   let bytes = 0;
   for (const buffer of program.buffers) {
@@ -37,7 +37,7 @@ export interface Layout {
 }
 
 /** Whoever has workspace of its own: a kernel, or several that share it. */
-export type WorkspaceOwner = Pick<Kernel, 'buffers'>;
+type WorkspaceOwner = Pick<Kernel, 'buffers'>;
 
 export function layoutProgram(schedule: Schedule, kernels: readonly WorkspaceOwner[]): Layout {
   const { program } = schedule;
@@ -69,7 +69,7 @@ function privateOffsets(kernel: WorkspaceOwner): PrivateOffsets {
 }
 
 /** Where a kernel's buffer is: a position in the table of addresses and an offset in bytes. */
-export interface Address {
+interface Address {
   readonly position: number;
   readonly offset: Index;
 }

@@ -27,7 +27,7 @@ import { BufferDirectory } from './buffer-directory.ts';
 export type Naming = 'operators' | 'positions';
 
 /** What groups are taken from. */
-export interface GroupSource {
+interface GroupSource {
   readonly directory: BufferDirectory;
   /** The symbolic sizes of the program. */
   readonly sizes: readonly string[];

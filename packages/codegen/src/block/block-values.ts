@@ -52,3 +52,11 @@ export function valueIndex(value: Value): Index {
   invariant(value.kind === 'name', 'a value is named before it is an index');
   return scalarIndex(value.name);
 }
+
+/** An index as a scalar value of `dtype`. */
+export function scalarOfIndex(index: Index, dtype: DType): Value {
+  if (index.kind === 'int') return constantOf(dtype === 'i64' ? { bigint: String(index.value) } : index.value, dtype);
+  const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
+  const value: Value = { kind: 'index', value: index, type: { dtype: narrow, lanes: 1 } };
+  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes: 1 } };
+}

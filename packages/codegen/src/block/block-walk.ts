@@ -1,28 +1,10 @@
-// The walk over a Block IR program that every binding makes: node by node, with scalars computed where they stand, loops and
-// branches as statements. In: a region, and what a target does at a place (`BlockWalk`). Out: statements, in the scope's
-// writer.
-//
-// Invariant: when a node is bound, every tile that stands before it has a home.
+// What a target does at the places of the walk over a Block IR program (`BlockWalk`; the walk is in control.ts), and what all of them
+// do: the instance's place in the grid, scalars where they stand.
 import { at } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
 import { floorDivide, modulo } from '@tsinductor/ir';
-import type {
-  ElementOp,
-  FoldNode,
-  ForNode,
-  Index,
-  Region,
-  Stmt,
-  Tile,
-  TileId,
-  TileNode,
-  TileOp,
-  Value,
-} from '@tsinductor/ir';
+import type { ElementOp, FoldNode, ForNode, Index, Region, Stmt, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { gridSize, scalarIndex } from './block-names.ts';
 import type { BlockScope } from './block-scope.ts';
-import { constantOf } from './block-values.ts';
-import { bindFor, bindIf, bindWhile } from './control.ts';
 import { scalarIndexOf } from './statements.ts';
 import { scalarTileIndex } from './tile-index.ts';
 
@@ -91,34 +73,6 @@ export function bindProgramIds(unit: Index, scope: BlockScope): void {
   });
 }
 
-export function bindRegion<Place>(region: Region, walk: BlockWalk<Place>): void {
-  region.nodes.forEach((node, order) => {
-    walk.before?.(region, order);
-    bindNode(node, walk);
-  });
-}
-
-function bindNode<Place>(node: TileNode, walk: BlockWalk<Place>): void {
-  switch (node.kind) {
-    case 'for':
-      bindFor(node, walk);
-      break;
-    case 'while':
-      bindWhile(node, walk);
-      break;
-    case 'if':
-      bindIf(node, walk);
-      break;
-    case 'reduce':
-    case 'scan':
-      walk.fold(node);
-      break;
-    case 'op':
-      walk.op(node);
-      break;
-  }
-}
-
 /** A pure operation or load without axes: it is computed now. */
 export function bindScalar<Place>(node: ElementOp | (TileOp & { readonly op: 'load' }), walk: BlockWalk<Place>): void {
   const { scope } = walk;
@@ -127,12 +81,4 @@ export function bindScalar<Place>(node: ElementOp | (TileOp & { readonly op: 'lo
   const index = scalarTileIndex(id, scope);
   const value = walk.scalar(id);
   scope.learn(id, { kind: 'scalar', value, index: index ?? scalarIndexOf(value) });
-}
-
-/** An index as a scalar value of `dtype`. */
-export function scalarOfIndex(index: Index, dtype: DType): Value {
-  if (index.kind === 'int') return constantOf(dtype === 'i64' ? { bigint: String(index.value) } : index.value, dtype);
-  const narrow: DType = dtype === 'i32' ? 'i32' : 'i64';
-  const value: Value = { kind: 'index', value: index, type: { dtype: narrow, lanes: 1 } };
-  return narrow === dtype ? value : { kind: 'cast', value, type: { dtype, lanes: 1 } };
 }

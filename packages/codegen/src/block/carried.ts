@@ -5,13 +5,12 @@ import { negate } from '@tsinductor/ir';
 import type { ForNode, Region, Tile, TileId, Value, WhileNode } from '@tsinductor/ir';
 import { scalarIndex } from './block-names.ts';
 import type { BlockScope } from './block-scope.ts';
-import { apply, zeroOf } from './block-values.ts';
-import { scalarOfIndex } from './block-walk.ts';
+import { apply, scalarOfIndex, zeroOf } from './block-values.ts';
 import type { BlockWalk, MovedTile } from './block-walk.ts';
 import { scalarIndexOf } from './statements.ts';
 import { scalarTileIndex } from './tile-index.ts';
 
-export type Carried<Place> =
+type Carried<Place> =
   | { readonly kind: 'scalar'; readonly tile: Tile; readonly variable: string }
   | { readonly kind: 'tile'; readonly tile: Tile; readonly place: Place }
   /** A tile of integers that every iteration adds a scalar to. */

@@ -1,11 +1,13 @@
-// Loops and branches of Block IR as statements. In: the node, and the walk of the target. Out: statements; results are
-// variables where they are scalars, and in memory of the target's where they have axes.
+// The walk over a Block IR program that every binding makes: node by node, loops and branches as statements. In: a region, and what
+// the target does at a place (`BlockWalk`). Out: statements, in the scope's writer; results of loops and branches are variables where
+// they are scalars, and in memory of the target's where they have axes.
+//
+// Invariant: when a node is bound, every tile that stands before it has a home.
 import { at } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
-import type { ForNode, IfNode, Index, Region, TileId, Value, WhileNode } from '@tsinductor/ir';
+import type { ForNode, IfNode, Index, Region, TileId, TileNode, Value, WhileNode } from '@tsinductor/ir';
 import { scalarIndex } from './block-names.ts';
-import { apply, valueIndex, zeroOf } from './block-values.ts';
-import { bindRegion, scalarOfIndex } from './block-walk.ts';
+import { apply, scalarOfIndex, valueIndex, zeroOf } from './block-values.ts';
 import type { BlockWalk, CountedLoop } from './block-walk.ts';
 import { advanceCarried, beginCarried, bindCarried, readVariable } from './carried.ts';
 import { turnsOf } from './statements.ts';
@@ -13,7 +15,35 @@ import { scalarTileIndex } from './tile-index.ts';
 
 const wide = { dtype: 'i64', lanes: 1 } as const;
 
-export function bindFor<Place>(node: ForNode, walk: BlockWalk<Place>): void {
+export function bindRegion<Place>(region: Region, walk: BlockWalk<Place>): void {
+  region.nodes.forEach((node, order) => {
+    walk.before?.(region, order);
+    bindNode(node, walk);
+  });
+}
+
+function bindNode<Place>(node: TileNode, walk: BlockWalk<Place>): void {
+  switch (node.kind) {
+    case 'for':
+      bindFor(node, walk);
+      break;
+    case 'while':
+      bindWhile(node, walk);
+      break;
+    case 'if':
+      bindIf(node, walk);
+      break;
+    case 'reduce':
+    case 'scan':
+      walk.fold(node);
+      break;
+    case 'op':
+      walk.op(node);
+      break;
+  }
+}
+
+function bindFor<Place>(node: ForNode, walk: BlockWalk<Place>): void {
   const { scope } = walk;
   const carried = beginCarried(node, walk);
   const bound = (id: TileId): Index => scalarTileIndex(id, scope) ?? valueIndex(scope.name(walk.scalar(id), 'bound'));
@@ -60,7 +90,7 @@ function countTurns<Place>(
   scope.writer.emit({ kind: 'for', name, from: int(0), to: turns, step: 1, body });
 }
 
-export function bindWhile<Place>(node: WhileNode, walk: BlockWalk<Place>): void {
+function bindWhile<Place>(node: WhileNode, walk: BlockWalk<Place>): void {
   const { scope } = walk;
   const carried = beginCarried(node, walk);
   const test = (): Value => {
@@ -80,7 +110,7 @@ export function bindWhile<Place>(node: WhileNode, walk: BlockWalk<Place>): void 
   bindCarried(carried, node.results, walk);
 }
 
-export function bindIf<Place>(node: IfNode, walk: BlockWalk<Place>): void {
+function bindIf<Place>(node: IfNode, walk: BlockWalk<Place>): void {
   const { scope, places } = walk;
   const flag = valueIndex(scope.name({ kind: 'cast', value: walk.scalar(node.test), type: wide }, 'flag'));
   const targets = node.results.map((tile) => {

@@ -11,7 +11,7 @@ import { elementIndex } from './tile-index.ts';
 type MovingOp = ElementOp & { readonly op: 'broadcast' | 'reshape' | 'permute' };
 export type GatherOp = ElementOp & { readonly op: 'gather' };
 
-export interface ElementPlace {
+interface ElementPlace {
   readonly scope: BlockScope;
   readonly coordinates: readonly Index[];
   /** An element of an operand: at the place itself, or at another one. */

@@ -8,7 +8,7 @@ import { apply, constantOf } from './block-values.ts';
 
 export type PrintOp = TileOp & { readonly op: 'print' };
 
-export interface PrintedOperand {
+interface PrintedOperand {
   readonly slot: number;
   readonly coordinates: readonly Index[];
   readonly value: Value;

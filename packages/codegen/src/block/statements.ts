@@ -4,7 +4,7 @@ import type { FetchOp, Index, TileOp, Value } from '@tsinductor/ir';
 import type { BlockScope } from './block-scope.ts';
 import { apply, valueIndex, zeroOf } from './block-values.ts';
 
-export interface Branches {
+interface Branches {
   readonly run: () => void;
   readonly otherwise?: (() => void) | undefined;
 }

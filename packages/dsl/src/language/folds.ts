@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { tileSize } from '@tsinductor/ir';
 import type { Tile } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
-import { asTile, broadcastTo } from '../lower/coerce.ts';
+import { asTile, broadcastTile } from '../lower/coerce.ts';
 import type { Site } from '../lower/coerce.ts';
 import { faultAt } from '../lower/context.ts';
 import { foldTiles } from '../lower/fold.ts';
@@ -159,7 +159,7 @@ function operands(call: Call): readonly Tile[] {
   const value = call.value('x');
   const tiles = value.kind === 'list' ? value.items.map((item) => asTile(item, call.at('x'))) : [call.tile('x')];
   const { shape } = at(tiles, 0);
-  return tiles.map((tile) => broadcastTo(tile, shape, call.at('x')));
+  return tiles.map((tile) => broadcastTile(tile, shape, call.at('x')));
 }
 
 /** Calls the user's function on both sides, and holds its results against the operands' dtypes. */

@@ -2,7 +2,7 @@
 import { at, isFloat } from '@tsinductor/base';
 import { dotDType } from '@tsinductor/ir';
 import { promoteTypes } from '@tsinductor/ops';
-import { asTest, broadcastAll, broadcastTo } from '../lower/coerce.ts';
+import { asTest, broadcastAll, broadcastTile } from '../lower/coerce.ts';
 import { faultAt } from '../lower/context.ts';
 import { applyPointwise } from '../lower/pointwise.ts';
 import { describeValue, numberValue, tileValue } from '../lower/value.ts';
@@ -79,7 +79,7 @@ export const dot: LanguageEntry = entry('Matrix product of [M, K] and [K, N], pl
   const precision = call.has('precision') ? call.text('precision') : 'ieee';
   if (precision !== 'ieee' && precision !== 'tf32') return call.refuse('precision', "'ieee' or 'tf32'", 'leave it out for full precision');
   const result = dotDType(a.dtype);
-  const sums = call.has('acc') ? [builder.cast(broadcastTo(call.tile('acc', result), [rows, columns], call.at('acc')), result)] : [];
+  const sums = call.has('acc') ? [builder.cast(broadcastTile(call.tile('acc', result), [rows, columns], call.at('acc')), result)] : [];
   return tileValue(builder.op({ op: 'dot', attrs: { precision }, args: [a, b, ...sums] }));
 }); // prettier-ignore
 

@@ -3,7 +3,7 @@
 import { dtypeInfo } from '@tsinductor/base';
 import type { AtomicMode, Tile } from '@tsinductor/ir';
 import { isInteger } from '@tsinductor/base';
-import { asTest, broadcastAll, broadcastTo } from '../lower/coerce.ts';
+import { asTest, broadcastAll, broadcastTile } from '../lower/coerce.ts';
 import { faultAt } from '../lower/context.ts';
 import { describeValue, tileValue, undefinedValue } from '../lower/value.ts';
 import { entry } from './define.ts';
@@ -55,7 +55,7 @@ function writeOperands(call: Call, values: readonly Tile[]): readonly Tile[] {
     ]);
   }
   const [place = offsets, ...rest] = broadcastAll(all, call.site);
-  return [place, ...rest.map((tile) => broadcastTo(tile, place.shape, call.site))];
+  return [place, ...rest.map((tile) => broadcastTile(tile, place.shape, call.site))];
 }
 
 export const store: LanguageEntry = entry(

@@ -1,6 +1,6 @@
 // The grid, and blocks out of nothing.
 import type { GridAxis } from '@tsinductor/ir';
-import { broadcastTo, checkExtent } from '../lower/coerce.ts';
+import { broadcastTile, checkExtent } from '../lower/coerce.ts';
 import { tileValue } from '../lower/value.ts';
 import { entry } from './define.ts';
 import type { Call, LanguageEntry } from './define.ts';
@@ -31,7 +31,7 @@ export const full: LanguageEntry = entry('One value in every element.', ['shape'
   const { builder } = call.site.context;
   const value = call.value('value');
   const scalar = value.kind === 'number' && dtype === 'bool' ? call.tile('value') : call.tile('value', dtype);
-  return tileValue(broadcastTo(builder.cast(scalar, dtype), shape, call.at('shape')));
+  return tileValue(broadcastTile(builder.cast(scalar, dtype), shape, call.at('shape')));
 });
 
 export const zeros: LanguageEntry = entry('Zeros.', ['shape', 'dtype'], (call) => {

@@ -3,7 +3,7 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { tileSize } from '@tsinductor/ir';
 import type { Tile } from '@tsinductor/ir';
-import { broadcastAll, broadcastTo as broadcastTile } from '../lower/coerce.ts';
+import { broadcastAll, broadcastTile } from '../lower/coerce.ts';
 import { faultAt } from '../lower/context.ts';
 import { describeValue, tileValue } from '../lower/value.ts';
 import type { KernelValue } from '../lower/value.ts';

@@ -126,7 +126,7 @@ export function broadcastAll(tiles: readonly Tile[], site: Site): readonly Tile[
 }
 
 /** `tile` at a shape that it must be broadcastable to. */
-export function broadcastTo(tile: Tile, shape: readonly number[], site: Site): Tile {
+export function broadcastTile(tile: Tile, shape: readonly number[], site: Site): Tile {
   const common = broadcastShape([tile.shape, shape], site);
   if (!sameShape(common, shape))
     throw faultAt(site.node, site.context, [

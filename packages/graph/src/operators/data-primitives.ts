@@ -3,7 +3,7 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { add } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { promoteTypes, reductions } from '@tsinductor/ops';
+import { promoteTypes, scans } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { primitive } from '../define.ts';
 import type { Entry } from '../define.ts';
@@ -319,22 +319,12 @@ const bmm = primitive(
 );
 
 /** Running reductions: each is a reduction of the table, read after every step. */
-const SCANS: Readonly<Record<string, keyof typeof reductions>> = {
-  cumsum: 'sum',
-  cumprod: 'prod',
-  cumamax: 'amax',
-  cumamin: 'amin',
-  cumargmax: 'argmaxLast',
-  cumargmin: 'argminLast',
-  cumlogsumexp: 'logsumexp',
-};
-
-const scans: readonly Entry[] = Object.entries(SCANS).map(([name, reduction]) =>
+const scanPrimitives: readonly Entry[] = Object.entries(scans).map(([name, reduction]) =>
   primitive(
     name,
     {
       signature: 'input: tensor, dim: int',
-      doc: `${reduction} of the elements so far, along an axis.`,
+      doc: `${reduction.name} of the elements so far, along an axis.`,
       torch: [],
       forms: [],
     },
@@ -342,7 +332,7 @@ const scans: readonly Entry[] = Object.entries(SCANS).map(([name, reduction]) =>
       levels: ['primitive'],
       infer: (context, a) => {
         const { shape, dtype } = inputMeta(context, a);
-        const { accepts, result } = reductions[reduction];
+        const { accepts, result } = reduction;
         normalizeDim(a.int('dim'), shape.length);
         if (accepts !== undefined && !accepts.includes(dtype)) throw dtypeUnsupported(name, dtype);
         return contiguousMeta(shape, result(dtype));
@@ -384,5 +374,5 @@ export const dataPrimitives: readonly Entry[] = [
   iota,
   bmm,
   require,
-  ...scans,
+  ...scanPrimitives,
 ];

@@ -4,7 +4,7 @@ import type { Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { printIndex } from '../print/print-index.ts';
 
-export interface IndexEnvironment {
+interface IndexEnvironment {
   readonly axes?: ReadonlyMap<string, number>;
   readonly sizes?: ReadonlyMap<string, number>;
   readonly indirect?: (value: ScalarId) => number;
@@ -57,9 +57,9 @@ export const remainder = (dividend: number, divisor: number): number => {
 };
 
 /** The value at a point: `axes` and `indirect` by the slots that the compilation asked for. */
-export type CompiledIndex = (axes: ArrayLike<number>, indirect: ArrayLike<number>) => number;
+type CompiledIndex = (axes: ArrayLike<number>, indirect: ArrayLike<number>) => number;
 
-export interface CompileOptions {
+interface CompileOptions {
   /** The slot of an axis in the array of axes. */
   readonly axis: (name: string) => number;
   readonly sizes: ReadonlyMap<string, number>;

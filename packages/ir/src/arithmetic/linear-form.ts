@@ -12,7 +12,7 @@ export interface Step {
 }
 
 /** A sum of multiples of axes: neither their strides nor the rest mention any of them. */
-export interface LinearForm {
+interface LinearForm {
   /** By the names of the axes that occur. */
   readonly steps: ReadonlyMap<string, Step>;
   readonly rest: Index;

@@ -9,7 +9,7 @@ import { add, fromTerms, int, multiply, negate, subtract, termOf, termsOf } from
 import type { Term } from './polynomial.ts';
 
 /** Both ends inclusive; infinite where unbounded. */
-export interface Interval {
+interface Interval {
   readonly low: number;
   readonly high: number;
 }

@@ -1,13 +1,13 @@
 // Replacing axes, sizes and loaded indices inside an expression. The result is canonical again; what does not change is
 // returned as it was.
-import type { Axis, Index } from '../index-expr.ts';
+import type { Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 import { floorDivide, modulo } from './divide.ts';
 import { maximum, minimum } from './extremum.ts';
 import { axisIndex, product, sum } from './polynomial.ts';
 
 /** What a loaded index becomes; `extent` is substituted already. */
-export type MapIndirect = (value: ScalarId, extent: Index) => Index;
+type MapIndirect = (value: ScalarId, extent: Index) => Index;
 
 /** `index` with the axes and sizes named in `map` replaced, and loaded indices by `indirect`. */
 export function substitute(index: Index, map: ReadonlyMap<string, Index>, indirect?: MapIndirect): Index {
@@ -67,9 +67,3 @@ const rebuild: Readonly<Record<Listed['kind'], (items: readonly Index[]) => Inde
   min: (items) => items.reduce(minimum),
   max: (items) => items.reduce(maximum),
 };
-
-/** An axis with its extent substituted. */
-export function substituteAxis(axis: Axis, map: ReadonlyMap<string, Index>): Axis {
-  const extent = substitute(axis.extent, map);
-  return extent === axis.extent ? axis : { name: axis.name, extent };
-}

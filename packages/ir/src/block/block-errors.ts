@@ -13,7 +13,7 @@ export interface FaultSite {
 /** Who it was: the kernel and the instance. */
 const who = ({ kernel, program }: FaultSite): string => `kernel ${kernel}, program (${program.join(', ')})`;
 
-export interface ElementFault {
+interface ElementFault {
   readonly site: FaultSite;
   readonly buffer: string;
   readonly offset: number;

@@ -12,7 +12,7 @@ import { outOfBounds, programRace, uninitialisedRead } from './block-errors.ts';
 import type { FaultSite } from './block-errors.ts';
 
 /** A buffer argument. `defined` has a 1 for each element that may be read; without it all may. Writes set it. */
-export interface BlockBuffer {
+interface BlockBuffer {
   readonly elements: ElementArray;
   readonly defined?: Uint8Array;
 }

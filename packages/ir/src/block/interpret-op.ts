@@ -40,7 +40,7 @@ interface Given<Name extends TileOpName> {
 }
 type Meaning<Name extends TileOpName> = (given: Given<Name>) => Elements | undefined;
 
-export function scalarFunction(name: PointwiseName, dtype: DType, context: InstanceContext): ScalarFunction {
+function scalarFunction(name: PointwiseName, dtype: DType, context: InstanceContext): ScalarFunction {
   const key = `${name} ${dtype}`;
   const known = context.functions.get(key);
   if (known !== undefined) return known;

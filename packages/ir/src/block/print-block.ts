@@ -1,5 +1,5 @@
 // Block IR as text: one line a node, with its types, and the user's line at the end of it.
-import { get, Lines } from '@tsinductor/base';
+import { Lines } from '@tsinductor/base';
 import { dtypeInfo } from '@tsinductor/base';
 import { printConstant } from '../print/print-body.ts';
 import type { BlockProgram, FoldNode, Region, Tile, TileId, TileNode, TileOp, TileType } from './block.ts';
@@ -164,9 +164,3 @@ function printAttrs({ op, attrs }: TileOp): string {
   if (op === 'print') return `[${JSON.stringify(attrs.prefix)}]`;
   return op === 'assert' ? `[${JSON.stringify(attrs.message)}]` : '';
 }
-
-/** The name of a tile as `printBlockProgram` writes it: for messages. */
-export const printTile = (id: TileId, tiles: ReadonlyMap<TileId, Tile>): string => {
-  const tile = get(tiles, id);
-  return `%${String(id)}${tile.name === undefined ? '' : `.${tile.name}`}: ${printTileType(tile)}`;
-};

@@ -3,7 +3,7 @@
 import { at } from '@tsinductor/base';
 import type { TileOp } from './block.ts';
 
-export interface PrintedElement<Item> {
+interface PrintedElement<Item> {
   /** The instance's place in the grid. */
   readonly program: readonly Item[];
   /** The element's coordinates. */

@@ -3,14 +3,14 @@ import { at } from '@tsinductor/base';
 import { tileSize } from './tile-ops.ts';
 
 /** Elements from one place to the next along each axis. */
-export function rowMajorStrides(shape: readonly number[]): readonly number[] {
+function rowMajorStrides(shape: readonly number[]): readonly number[] {
   const strides: number[] = shape.map(() => 1);
   for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = at(strides, axis + 1) * at(shape, axis + 1);
   return strides;
 }
 
 /** For each element of `shape`, in row-major order, the sum of its coordinates times `strides`. */
-export function elementOffsets(shape: readonly number[], strides: readonly number[]): Int32Array {
+function elementOffsets(shape: readonly number[], strides: readonly number[]): Int32Array {
   const offsets = new Int32Array(tileSize(shape));
   let filled = 1;
   for (let axis = 0; axis < shape.length; axis++) {

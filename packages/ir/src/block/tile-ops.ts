@@ -7,7 +7,7 @@ import type { PointwiseName } from '@tsinductor/ops';
 import { lawBroken } from '../errors.ts';
 import type { AtomicMode, BlockParam, TileAttrs, TileNode, TileOp, TileOpName, TileType } from './block.ts';
 
-export interface TileOpEntry<Name extends TileOpName> {
+interface TileOpEntry<Name extends TileOpName> {
   readonly doc: string;
   /** How many operands there may be. */
   readonly operands: readonly [least: number, most: number];

@@ -25,7 +25,7 @@ import { isExactCast, operandDType } from './op-dtypes.ts';
 import { liveNodes } from './traverse-body.ts';
 
 /** When a load reads: where `mask` (a bool) is false the value is `other`, or 0 without it. */
-export interface Masking {
+interface Masking {
   readonly mask?: ScalarId;
   readonly other?: ScalarId;
 }
@@ -225,13 +225,13 @@ export class BodyBuilder {
 }
 
 /** The nodes that a term's wilds stand for. */
-export type TermBindings = Readonly<Record<string, ScalarId>>;
+type TermBindings = Readonly<Record<string, ScalarId>>;
 
 const operandNames = (args: readonly ScalarId[]): TermBindings =>
   Object.fromEntries(args.map((id, position) => [at(['x', 'y', 'z'], position), id]));
 
 /** `node` with other ids for the nodes it refers to. */
-export function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar {
+function renumber(node: Scalar, id: (old: ScalarId) => ScalarId): Scalar {
   const inside = (index: Index): Index =>
     hasIndirects(index) ? substitute(index, new Map(), (value, extent) => indirect(id(value), extent)) : index;
   switch (node.kind) {

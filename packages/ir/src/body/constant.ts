@@ -27,29 +27,3 @@ export function toConstant(value: ConstantLike, dtype: DType): ScalarConstant {
   if (!Number.isFinite(rounded)) return rounded > 0 ? 'Infinity' : '-Infinity';
   return rounded;
 }
-
-/** The constant with these bits, in hexadecimal. */
-export function constantOfBits(hex: string, dtype: DType): ScalarConstant {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setBigUint64(0, BigInt(`0x${hex}`), true);
-  switch (dtype) {
-    case 'f64':
-      return toConstant(view.getFloat64(0, true), dtype);
-    case 'f32':
-      return toConstant(view.getFloat32(0, true), dtype);
-    case 'i64':
-      return toConstant(view.getBigInt64(0, true), dtype);
-    case 'i32':
-      return view.getInt32(0, true);
-    case 'i16':
-      return view.getInt16(0, true);
-    case 'i8':
-      return view.getInt8(0);
-    case 'u8':
-    case 'bool':
-      return view.getUint8(0);
-    case 'f16':
-    case 'bf16':
-      throw lawBroken(`bits ${hex}`, `${dtype} is not a compute dtype`);
-  }
-}

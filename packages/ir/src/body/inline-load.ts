@@ -14,7 +14,7 @@ import type { BodyBuilder } from './body-builder.ts';
 import { mapBody, replayBody } from './replay-body.ts';
 import type { Load } from './traverse-body.ts';
 
-export interface Producer {
+interface Producer {
   readonly buffer: BufferId;
   /** What the producer computes at a point of `axes`, and which of the body's results is the buffer's. */
   readonly body: Body;
@@ -71,7 +71,7 @@ export function inlineLoad(body: Body, producer: Producer): Body | undefined {
 }
 
 /** The producer's value at the element of `load`, in `builder`; undefined for loads of other buffers. */
-export function inlineOne(load: Load, builder: BodyBuilder, producer: Producer): ScalarId | undefined {
+function inlineOne(load: Load, builder: BodyBuilder, producer: Producer): ScalarId | undefined {
   if (load.buffer !== producer.buffer) return undefined;
   const map = producingPoint(producer, load.at);
   if (map === undefined) return undefined;

@@ -7,7 +7,7 @@ import type { Instruction, Term } from '@tsinductor/ops';
 import type { ScalarId } from '../scalar.ts';
 import type { BodyBuilder } from './body-builder.ts';
 
-export interface TermPlace {
+interface TermPlace {
   readonly term: Term;
   readonly bindings: ReadonlyMap<string, ScalarId>;
   /** For literals without siblings. */

@@ -1,6 +1,6 @@
 // Bodies rebuilt inside another: with axes replaced, loads and state redirected, under a mask. Everything that changes
 // a body is a replay into a fresh builder, so that value numbering and folding happen again.
-import { at, get } from '@tsinductor/base';
+import { get } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { substitute } from '../arithmetic/substitute.ts';
 import type { Index } from '../index-expr.ts';
@@ -23,7 +23,7 @@ export interface Replay {
 }
 
 /** What became of the nodes of a replayed body. */
-export interface Replayed {
+interface Replayed {
   readonly results: readonly ScalarId[];
   readonly idOf: (old: ScalarId) => ScalarId;
   readonly indexOf: (index: Index) => Index;
@@ -139,6 +139,3 @@ export function expandDecompositions(body: Body): Body {
 
 /** The body without what its results do not need. */
 export const removeDead = (body: Body): Body => (liveNodes(body).every((live) => live) ? body : mapBody(body, {}));
-
-/** The node of a body's only result. */
-export const resultOf = (body: Body): Scalar => at(body.nodes, at(body.results, 0));

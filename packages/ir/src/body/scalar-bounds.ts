@@ -15,7 +15,7 @@ import type { Scalar, ScalarId } from '../scalar.ts';
 import { constantToValue } from './constant.ts';
 
 /** Both ends inclusive; absent where nothing is known. */
-export interface ScalarBounds {
+interface ScalarBounds {
   readonly low?: Index;
   readonly high?: Index;
 }

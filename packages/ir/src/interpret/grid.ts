@@ -111,7 +111,7 @@ export interface Grid {
 export const pointCount = ({ rows, columns }: Grid): number => rows.count * columns.count;
 
 /** An index that is a constant plus multiples of axes, in numbers. */
-export interface Affine {
+interface Affine {
   readonly base: number;
   readonly rowStrides: readonly number[];
   readonly columnStrides: readonly number[];

@@ -1,6 +1,6 @@
 // Loop programs executed on the host: what a program means, and eager mode. Nodes run in order; each is compiled to loops
 // over vectors when it is first met, and kept for runs with the same sizes.
-import { at, get } from '@tsinductor/base';
+import { get } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { lawBroken } from '../errors.ts';
@@ -77,13 +77,3 @@ interface Compiled {
 /** Executes `program` once. */
 export const interpretProgram = (program: LoopProgram, memory: ProgramMemory): void =>
   new ProgramInterpreter(program).run(memory);
-
-/** The declaration of a buffer. */
-export const bufferOf = (program: LoopProgram, id: BufferId): BufferDecl =>
-  program.buffers[id]?.id === id ? at(program.buffers, id) : declared(program, id);
-
-function declared(program: LoopProgram, id: BufferId): BufferDecl {
-  const found = program.buffers.find((buffer) => buffer.id === id);
-  if (found === undefined) throw lawBroken(`buffer ${String(id)}`, 'is not declared');
-  return found;
-}

@@ -8,7 +8,7 @@ import { AffineCursor, affineOf, pointCount } from './grid.ts';
 import type { Grid } from './grid.ts';
 import type { Places } from './vector-memory.ts';
 
-export interface Line {
+interface Line {
   readonly start: number;
   readonly step: number;
 }
@@ -23,7 +23,7 @@ export interface IndexVector {
   fill(out: Float64Array): void;
 }
 
-export interface IndexContext {
+interface IndexContext {
   readonly grid: Grid;
   /** The values of a loaded index. */
   readonly indirect: (value: ScalarId) => Float64Array;

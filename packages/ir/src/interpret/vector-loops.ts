@@ -210,7 +210,7 @@ export function vectorLoop(op: PointwiseName, dtype: DType): VectorLoop {
 }
 
 /** The loop through the op's evaluator. */
-export function evaluatorLoop(op: PointwiseName, dtype: DType): VectorLoop {
+function evaluatorLoop(op: PointwiseName, dtype: DType): VectorLoop {
   const entry = pointwise[op];
   const run = primitive(entry, dtype) as (...operands: unknown[]) => number;
   if (entry.arity === 1) {

@@ -14,7 +14,7 @@ export type Places =
 const shortRun = 24;
 
 /** Elements as they lie in memory. */
-export interface Elements {
+interface Elements {
   readonly array: ElementArray;
   readonly dtype: DType;
 }
@@ -58,7 +58,7 @@ function gatherAny(source: ElementArray, places: Places, out: Vector): void {
 }
 
 /** What a masked load reads: nothing where the mask is false, `other` there. */
-export interface Masked {
+interface Masked {
   readonly mask: Float64Array;
   readonly other: Vector | undefined;
   readonly at: Float64Array;

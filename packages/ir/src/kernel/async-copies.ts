@@ -3,7 +3,7 @@
 import type { Value as Scalar } from '@tsinductor/ops';
 import type { KernelMemory } from './kernel-run.ts';
 
-export interface AsyncCopy {
+interface AsyncCopy {
   readonly memory: KernelMemory;
   readonly place: number;
   readonly elements: readonly Scalar[];

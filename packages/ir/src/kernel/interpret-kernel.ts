@@ -2,7 +2,7 @@
 // and uninitialised reads of scratch are InternalErrors. Slow on purpose; it defines what printed code must do.
 import { at, dtypeInfo, get, InternalError } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { bitcastValue, castValue, evaluator, pointwise } from '@tsinductor/ops';
+import { bitcastValue, castValue, evaluator, pointwise, roundToDType } from '@tsinductor/ops';
 import type { PointwiseName, Value as Scalar } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { freeAxes } from '../arithmetic/query.ts';
@@ -13,6 +13,7 @@ import { AsyncCopies } from './async-copies.ts';
 import type { KernelMemory, KernelRun, Meeting, Met, ThreadOptions, Watch } from './kernel-run.ts';
 import { loadedPlaces, multipliedFragment, packHalves } from './matrix-fragments.ts';
 import { printKernelValue } from './print-kernel-ir.ts';
+import { targetOps } from './target-ops.ts';
 import { printLine } from '../print/print-scalar.ts';
 
 type Steps = Generator<Meeting, void, Met>;
@@ -243,6 +244,8 @@ export class KernelThread {
       }
       case 'apply':
         return this.#apply(value);
+      case 'target':
+        return this.#target(value);
       case 'cast':
         return this.#value(value.value).map((lane) => castValue(lane, value.value.type.dtype, dtype));
       case 'bitcast':
@@ -272,6 +275,14 @@ export class KernelThread {
     return Array.from({ length: value.type.lanes }, (_, lane) =>
       compute(...operands.map((operand) => at(operand, lane))),
     );
+  }
+
+  #target({ op, args, numbers, type }: Value & { readonly kind: 'target' }): Lanes {
+    const operands = args.map((arg) => this.#value(arg).map(Number));
+    return Array.from({ length: type.lanes }, (_, lane) => {
+      const given = operands.map((operand) => at(operand, lane));
+      return roundToDType(targetOps[op].evaluate(given, numbers), type.dtype);
+    });
   }
 
   /** The element of each lane, or undefined where the access leaves the lane out. */

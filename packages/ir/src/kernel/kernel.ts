@@ -16,6 +16,7 @@ import type { PointwiseName } from '@tsinductor/ops';
 import type { Index } from '../index-expr.ts';
 import type { Origin } from '../loop.ts';
 import type { BufferId, ScalarConstant } from '../scalar.ts';
+import type { TargetOpName } from './target-ops.ts';
 
 /** One element (lanes 1) or a vector of them. f16 and bf16 occur between a load or store and a cast only. */
 export interface ValueType {
@@ -51,13 +52,32 @@ export type Value = { readonly type: ValueType } & (
   /** bool: true in the first `count` lanes. */
   | { readonly kind: 'first'; readonly count: Index }
   | { readonly kind: 'apply'; readonly op: PointwiseName; readonly args: readonly Value[] }
+  /** A row of `targetOps`, at one type: what a pass for a machine put in the place of an op. */
+  | {
+      readonly kind: 'target';
+      readonly op: TargetOpName;
+      readonly args: readonly Value[];
+      readonly numbers: readonly number[];
+    }
   | { readonly kind: 'cast' | 'bitcast' | 'broadcast'; readonly value: Value }
   /** The lower or upper half of the lanes. */
   | { readonly kind: 'half'; readonly value: Value; readonly part: 'low' | 'high' }
   /** Lane l is lane `order[l]` of the lanes of `value` followed by those of `other`, which has the same type. */
   | { readonly kind: 'rearranged'; readonly value: Value; readonly other: Value; readonly order: readonly number[] }
-  | { readonly kind: 'load'; readonly access: Access; readonly mask?: Value; readonly other?: Value }
+  | {
+      readonly kind: 'load';
+      readonly access: Access;
+      readonly mask?: Value;
+      readonly other?: Value;
+      readonly by?: LoadInstructions;
+    }
 );
+
+/**
+ * How lanes that are not side by side come into a vector, where a pass for a machine chose: by permuting the whole vectors that they
+ * lie in (all lanes, at a known step), or by the instruction that gathers lanes at offsets. One by one, or as it comes, if absent.
+ */
+export type LoadInstructions = 'permute' | 'gather';
 
 export type Stmt =
   | { readonly kind: 'let'; readonly name: string; readonly value: Value }
@@ -235,7 +255,7 @@ export interface Prefetch {
   readonly into?: 'second';
 }
 
-export interface FailReason {
+interface FailReason {
   readonly message: string;
   readonly origin: SourceLocation;
 }

@@ -31,7 +31,7 @@ const halves = (word: number, dtype: DType): readonly [number, number] => {
 const wordAsFloat = (word: number): number => at(new Float32Array(Int32Array.of(word & ~0x1fff).buffer), 0);
 
 /** Depth of the product that one statement makes. */
-export const multiplyDepth = (dtype: DType): number => (dtype === 'f32' ? 8 : 16);
+const multiplyDepth = (dtype: DType): number => (dtype === 'f32' ? 8 : 16);
 
 /** The four elements that lane `lane` adds, from the four words of `left` and two of `right` that each lane offers. */
 export function multipliedFragment(

@@ -1,7 +1,8 @@
 // The Kernel IR as text, for tests, dumps and messages of the verifier: one statement per line, types by suffix.
-import { Lines } from '@tsinductor/base';
+import { at, Lines } from '@tsinductor/base';
 import { printIndex } from '../print/print-index.ts';
 import type { Access, Condition, Kernel, Launch, MemoryPlace, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import { targetOps } from './target-ops.ts';
 
 export const printValueType = ({ dtype, lanes }: ValueType): string =>
   lanes === 1 ? dtype : `${dtype}x${String(lanes)}`;
@@ -28,6 +29,11 @@ export function printKernelValue(value: Value): string {
       return `first<${type}>(${printIndex(value.count)})`;
     case 'apply':
       return `${value.op}(${value.args.map(printKernelValue).join(', ')})`;
+    case 'target': {
+      const { numbers } = targetOps[value.op];
+      const given = value.numbers.map((number, slot) => `${at(numbers, slot)} ${String(number)}`);
+      return `${value.op}(${[...value.args.map(printKernelValue), ...given].join(', ')})`;
+    }
     case 'cast':
     case 'bitcast':
     case 'broadcast':
@@ -38,7 +44,8 @@ export function printKernelValue(value: Value): string {
       return `lanes ${value.order.join(' ')} of (${printKernelValue(value.value)}, ${printKernelValue(value.other)})`;
     case 'load': {
       const other = value.other === undefined ? '' : ` else ${printKernelValue(value.other)}`;
-      return `load<${type}> ${printAccessText(value.access, value.mask)}${other}`;
+      const by = value.by === undefined ? '' : ` by ${value.by}`;
+      return `load<${type}> ${printAccessText(value.access, value.mask)}${other}${by}`;
     }
   }
 }

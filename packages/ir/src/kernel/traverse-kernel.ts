@@ -14,6 +14,7 @@ export function valueOperands(value: Value): readonly Value[] {
     case 'first':
       return none;
     case 'apply':
+    case 'target':
       return value.args;
     case 'cast':
     case 'bitcast':

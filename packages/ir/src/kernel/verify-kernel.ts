@@ -7,6 +7,7 @@ import type { Index } from '../index-expr.ts';
 import type { Access, HardwareStmt, Kernel, MemoryPlace, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
 import { printKernelValue, printStatement, printValueType } from './print-kernel-ir.ts';
 import { statementBlocks, statementIndexes, statementValues, valueIndexes, valueOperands } from './traverse-kernel.ts';
+import { brokenLaw, sameType } from './value-laws.ts';
 
 interface Memory {
   readonly dtype: DType;
@@ -246,9 +247,6 @@ function verifyBlocks(statement: Stmt & { readonly kind: 'for' | 'if' | 'while' 
   }
 }
 
-const sameType = (left: ValueType, right: ValueType): boolean =>
-  left.dtype === right.dtype && left.lanes === right.lanes;
-
 function verifyIndexes(statement: Stmt, scope: Scope): void {
   for (const index of statementIndexes(statement)) verifyIndex(index, statement, { scope, lanes: 1 });
 }
@@ -327,47 +325,6 @@ function verifyValue(value: Value, statement: Stmt, scope: Scope): void {
   const broken = brokenLaw(value);
   if (broken !== undefined) bad(broken);
 }
-
-/** The law of types that `value` breaks, if it breaks one. */
-function brokenLaw(value: Value): string | undefined {
-  const { dtype, lanes } = value.type;
-  const law = (holds: boolean, broken: string): string | undefined => (holds ? undefined : broken);
-  switch (value.kind) {
-    case 'apply':
-      return law(hasLanes(value.args, lanes), 'operands have other lanes than the result');
-    case 'cast':
-    case 'bitcast':
-      return law(value.value.type.lanes === lanes, 'a conversion changes the lanes');
-    case 'broadcast':
-      return law(sameType(value.value.type, { dtype, lanes: 1 }), 'only a scalar is broadcast');
-    case 'half':
-      return law(sameType(value.value.type, { dtype, lanes: 2 * lanes }), 'not half of its operand');
-    case 'rearranged':
-      return (
-        law(
-          [value.value, value.other].every(({ type }) => sameType(type, value.type)),
-          'lanes of other types',
-        ) ??
-        law(
-          lanes > 1 && value.order.length === lanes && value.order.every((lane) => lane >= 0 && lane < 2 * lanes),
-          'not an order of the lanes of two vectors',
-        )
-      );
-    case 'index':
-      return (
-        law(dtype === 'i64' || dtype === 'i32', 'an index is i64 or i32') ??
-        law(lanes === 1 || value.lane !== undefined, 'a vector of indices needs a lane axis')
-      );
-    case 'first':
-      return law(dtype === 'bool', 'a mask is bool');
-    case 'name':
-    case 'constant':
-    case 'load':
-      return undefined;
-  }
-}
-
-const hasLanes = (values: readonly Value[], lanes: number): boolean => values.every(({ type }) => type.lanes === lanes);
 
 function verifyLoad(value: Value & { readonly kind: 'load' }, statement: Stmt, scope: Scope): void {
   verifyAccess(value.access, statement, { scope, type: value.type });

@@ -6,13 +6,13 @@ import type { Index } from '../index-expr.ts';
 import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar.ts';
 import { printIndex } from './print-index.ts';
 
-export interface BodyNames {
+interface BodyNames {
   readonly buffer: (id: BufferId) => string;
   /** The text of a state; `s0`, `s1` ... without it. */
   readonly state?: (slot: number) => string;
 }
 
-export interface PrintedBody {
+interface PrintedBody {
   /** `t0 = exp(x[i])`, in order. */
   readonly lets: readonly string[];
   readonly results: readonly string[];

@@ -3,7 +3,7 @@ import { at } from '@tsinductor/base';
 import type { Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
 
-export type PrintIndirect = (value: ScalarId) => string;
+type PrintIndirect = (value: ScalarId) => string;
 
 const level = { sum: 1, product: 2, atom: 3 } as const;
 const percent: PrintIndirect = (value) => `%${String(value)}`;

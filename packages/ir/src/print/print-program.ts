@@ -14,8 +14,8 @@ export function bufferNames(program: Pick<LoopProgram, 'buffers'>): BufferName {
   return (id) => names.get(id) ?? `buffer${String(id)}`;
 }
 
-export const printShape = (shape: readonly Index[]): string => `[${shape.map((size) => printIndex(size)).join(', ')}]`;
-export const printAxes = (axes: readonly Axis[]): string =>
+const printShape = (shape: readonly Index[]): string => `[${shape.map((size) => printIndex(size)).join(', ')}]`;
+const printAxes = (axes: readonly Axis[]): string =>
   `(${axes.map(({ name, extent }) => `${name} < ${printIndex(extent)}`).join(', ')})`;
 
 export function printBuffer(buffer: BufferDecl): string {

@@ -94,5 +94,7 @@ export function printDecision(decision: Decision): string {
       return `${decision.buffer} reuses ${decision.of}: ${decision.reason}`;
     case 'padded':
       return `${decision.isDone ? 'padded' : 'not padded'} ${decision.buffer} to strides [${decision.strides}]: ${decision.reason}`;
+    case 'traffic':
+      return `${decision.rule}: ${decision.what} (${decision.reason})`;
   }
 }

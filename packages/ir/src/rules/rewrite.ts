@@ -16,7 +16,7 @@ import type { Rule, RuleSet } from './rule.ts';
 const limit = 200;
 
 /** An op on operands, about to be built. */
-export interface Application {
+interface Application {
   readonly op: PointwiseName;
   readonly args: readonly ScalarId[];
   /** What the op computes in, and the dtype of its result. */

@@ -17,7 +17,7 @@ const signed = rule('exact', 'isSigned');
 const integer = rule('integer');
 const fast = rule('fastMath');
 
-export const arithmeticRules: readonly Rule[] = [
+const arithmeticRules: readonly Rule[] = [
   exact('x * 1 = x', mul(x, 1), x),
   exact('x / 1 = x', div(x, 1), x),
   exact('x - 0 = x', sub(x, 0), x),
@@ -63,7 +63,7 @@ export const choiceRules: readonly Rule[] = [
   exact('c ? x : (c ? y : z) = c ? x : z', where(c, x, where(c, y, z)), where(c, x, z)),
 ];
 
-export const bitRules: readonly Rule[] = [
+const bitRules: readonly Rule[] = [
   integer('x & x = x', bitwiseAnd(x, x), x),
   integer('x & 0 = 0', bitwiseAnd(x, 0), 0),
   integer('x | x = x', bitwiseOr(x, x), x),

@@ -1,8 +1,6 @@
 // Bodies simplified by the rules.
 import { BodyBuilder } from '../body/body-builder.ts';
-import { mapNodeBodies } from '../body/map-node.ts';
 import { replayBody } from '../body/replay-body.ts';
-import type { LoopNode } from '../loop.ts';
 import type { Body } from '../scalar.ts';
 import { ruleSet } from './rule.ts';
 import type { RuleSet } from './rule.ts';
@@ -12,16 +10,12 @@ const exact: RuleSet = ruleSet(exactRules);
 const loose: RuleSet = ruleSet([...exactRules, ...fastMathRules]);
 
 /** How far results may change: not by a bit, or as fast-math rules allow. */
-export type Strictness = 'exact' | 'fastMath';
+type Strictness = 'exact' | 'fastMath';
 
-export const rulesFor = (strictness: Strictness): RuleSet => (strictness === 'exact' ? exact : loose);
+const rulesFor = (strictness: Strictness): RuleSet => (strictness === 'exact' ? exact : loose);
 
 /** The body in the form that no rule changes. */
 export function simplifyBody(body: Body, strictness: Strictness = 'exact'): Body {
   const builder = new BodyBuilder({ rules: rulesFor(strictness) });
   return builder.finish(replayBody(body, builder).results);
 }
-
-/** The node with all its bodies simplified. */
-export const simplifyNode = (node: LoopNode, strictness: Strictness = 'exact'): LoopNode =>
-  mapNodeBodies(node, {}, { rules: rulesFor(strictness) });

@@ -14,7 +14,7 @@ import { printIndex } from '../print/print-index.ts';
 import type { Body, BufferId, Scalar, ScalarId } from '../scalar.ts';
 
 /** What a body may refer to. */
-export interface BodyScope {
+interface BodyScope {
   /** Named in messages: `reduce b3, step`. */
   readonly where: string;
   readonly axes: ReadonlySet<string>;

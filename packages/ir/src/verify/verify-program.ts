@@ -46,7 +46,7 @@ export const programScope = (program: LoopProgram): ProgramScope => ({
 export const nameOf = (id: BufferId, { buffers }: ProgramScope): string =>
   buffers.get(id)?.name ?? `buffer ${String(id)}`;
 
-export const describeNode = (node: LoopNode, scope: ProgramScope): string =>
+const describeNode = (node: LoopNode, scope: ProgramScope): string =>
   `${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
 
 function requireWritten(

@@ -51,6 +51,7 @@ interface Fold {
   readonly element?: Term;
   readonly finish?: (dtype: DType) => Term;
   readonly accepts?: readonly DType[];
+  readonly scan?: string;
 }
 
 /** A reduction whose state is one value, and whose step and merge are one associative operation. */
@@ -58,6 +59,7 @@ const fold = (name: ReductionName, spec: Fold): ReductionOp => ({
   name,
   doc: spec.doc,
   ...(spec.accepts && { accepts: spec.accepts }),
+  ...(spec.scan !== undefined && { scan: spec.scan }),
   hasIdentity: spec.hasIdentity,
   result: spec.result,
   accumulate: spec.accumulate,
@@ -74,6 +76,7 @@ const wide = (dtype: DType): DType => computeOf(widened(dtype));
 
 export const sum: ReductionOp = fold('sum', {
   doc: 'Sum; of integers and bool as i64.',
+  scan: 'cumsum',
   combine: add,
   init: () => literal(0),
   result: widened,
@@ -93,6 +96,7 @@ export const nansum: ReductionOp = fold('nansum', {
 
 export const prod: ReductionOp = fold('prod', {
   doc: 'Product; of integers and bool as i64.',
+  scan: 'cumprod',
   combine: mul,
   init: () => literal(1),
   result: widened,
@@ -102,6 +106,7 @@ export const prod: ReductionOp = fold('prod', {
 
 export const amax: ReductionOp = fold('amax', {
   doc: 'Largest element; NaN if there is one.',
+  scan: 'cumamax',
   combine: maximum,
   init: lowest,
   result: (dtype) => dtype,
@@ -111,6 +116,7 @@ export const amax: ReductionOp = fold('amax', {
 
 export const amin: ReductionOp = fold('amin', {
   doc: 'Smallest element; NaN if there is one.',
+  scan: 'cumamin',
   combine: minimum,
   init: highest,
   result: (dtype) => dtype,
@@ -197,12 +203,14 @@ interface Search {
   readonly start: (dtype: DType) => Term;
   /** and this position, which is that of the result if no element is better. */
   readonly nowhere: Term;
+  readonly scan?: string;
 }
 
 /** The position of the best element: the state is its value and position. */
-const search = (name: ReductionName, { doc, better, joined = better, start, nowhere }: Search): ReductionOp => ({
+const search = (name: ReductionName, { doc, better, joined = better, start, nowhere, scan }: Search): ReductionOp => ({
   name,
   doc,
+  ...(scan !== undefined && { scan }),
   accepts: numbers,
   hasIdentity: false,
   result: () => 'i64',
@@ -238,6 +246,7 @@ export const argmin: ReductionOp = search('argmin', {
 
 export const argmaxLast: ReductionOp = search('argmaxLast', {
   doc: 'Position of the largest element, the last of equals: what cummax keeps.',
+  scan: 'cumargmax',
   better: ranked(greater, gt),
   start: lowest,
   nowhere: literal(-1),
@@ -245,6 +254,7 @@ export const argmaxLast: ReductionOp = search('argmaxLast', {
 
 export const argminLast: ReductionOp = search('argminLast', {
   doc: 'Position of the smallest element, the last of equals: what cummin keeps.',
+  scan: 'cumargmin',
   better: ranked(less, gt),
   start: highest,
   nowhere: literal(-1),
@@ -258,6 +268,7 @@ const joined = (m: Term, parts: readonly (readonly [maximum: Term, total: Term])
 export const logsumexp: ReductionOp = {
   name: 'logsumexp',
   doc: 'Logarithm of the sum of exponentials, in one pass: the state is the maximum and the sum relative to it.',
+  scan: 'cumlogsumexp',
   accepts: floats,
   hasIdentity: true,
   result: (dtype) => dtype,

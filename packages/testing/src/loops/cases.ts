@@ -384,6 +384,7 @@ export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
 export { halved } from './halved-case.ts';
 export { heads } from './heads-case.ts';
+export { doubledAndSummed } from './regions-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
 export { apart, between, blocks } from './spread-cases.ts';

@@ -1,0 +1,42 @@
+// Every number that steers a choice, as one table. In: a target. Out: the values for it.
+import { valueOf } from './choice.ts';
+import type { ChoiceTable } from './choice.ts';
+import { contractChoices } from './choices/contract.ts';
+import type { ContractChoices } from './choices/contract.ts';
+import { instructionChoices } from './choices/instructions.ts';
+import type { InstructionChoices } from './choices/instructions.ts';
+import { layoutChoices } from './choices/layout.ts';
+import type { LayoutChoices } from './choices/layout.ts';
+import { trafficChoices } from './choices/traffic.ts';
+import type { TrafficChoices } from './choices/traffic.ts';
+import { standardCaches } from './facts.ts';
+import type { CpuTarget } from './target.ts';
+
+export interface Choices extends TrafficChoices, LayoutChoices, ContractChoices, InstructionChoices {}
+
+export const choiceTable: ChoiceTable<Choices> = {
+  ...trafficChoices,
+  ...layoutChoices,
+  ...contractChoices,
+  ...instructionChoices,
+};
+
+export type ChoiceTarget = Pick<CpuTarget, 'family' | 'caches'>;
+
+/** The values of all choices for a target. */
+export function choicesFor({ family = 'other', caches = standardCaches }: ChoiceTarget): Choices {
+  const entries = Object.entries(choiceTable).map(([name, choice]) => [
+    name,
+    valueOf<unknown>(choice, family, { caches }),
+  ]);
+  return Object.fromEntries(entries) as Choices;
+}
+
+/** Of an array beside the caches: so large that the last level may not have it, or that its results are written past the caches. */
+export type Extent = 'large' | 'huge';
+
+export function extentOf(bytes: number, target: ChoiceTarget = {}): Extent | undefined {
+  const { nonTemporalBytes, memoryBytes } = choicesFor(target);
+  if (bytes >= nonTemporalBytes) return 'huge';
+  return bytes >= memoryBytes ? 'large' : undefined;
+}

@@ -1,0 +1,104 @@
+// Choices of matrix products: register tiles, blocks, and from which sizes on a form is taken.
+import type { ChoiceTable } from '../choice.ts';
+import type { Isa } from '../isa.ts';
+
+/** Rows and vectors of columns whose sums are kept in registers. */
+export interface RegisterTile {
+  readonly rows: number;
+  readonly vectors: number;
+}
+
+export interface ContractChoices {
+  readonly registerTiles: Readonly<Record<Isa, RegisterTile>>;
+  readonly fewRowsVectors: Readonly<Record<number, number>>;
+  readonly contractDepth: number;
+  readonly packedBytes: number;
+  readonly panelBytes: number;
+  readonly panels: number;
+  readonly blockRows: { readonly packed: number; readonly inPlace: number };
+  readonly plainVolume: number;
+  readonly dotRows: number;
+  readonly dotColumns: number;
+  readonly rowColumns: number;
+}
+
+const gemm = 'gemm: squares of 64 to 2048';
+
+export const contractChoices: ChoiceTable<ContractChoices> = {
+  registerTiles: {
+    doc: 'The register tile of a matrix product.',
+    unit: 'rows, vectors',
+    trades: 'larger tiles load less for each product; accumulators that do not fit into registers spill.',
+    measure: gemm,
+    value: {
+      avx512: { rows: 6, vectors: 4 },
+      avx2: { rows: 6, vectors: 2 },
+      neon: { rows: 6, vectors: 4 },
+      scalar: { rows: 4, vectors: 4 },
+    },
+  },
+  fewRowsVectors: {
+    doc: 'Vectors of the register tile where a product has so few rows, with AVX-512.',
+    unit: 'vectors by rows',
+    trades: 'few rows leave registers for more columns.',
+    measure: 'gemm: few rows',
+    value: { 1: 16, 2: 8, 3: 6 },
+  },
+  contractDepth: {
+    doc: 'Points of the reduced axis per block at most; half of them of 8-byte elements.',
+    unit: 'points',
+    trades: 'longer blocks store sums less often; a panel is to stay in the second-level cache.',
+    measure: gemm,
+    value: 512,
+  },
+  packedBytes: {
+    doc: 'From which size on the second operand is packed into panels; a quarter of it for a first operand that strides.',
+    unit: 'bytes',
+    trades: 'packing reads and writes the operand once more, and then streams it.',
+    measure: gemm,
+    value: 1 << 20,
+  },
+  panelBytes: {
+    doc: 'Bytes of the panels of a unit, which lie on the stack of its thread.',
+    unit: 'bytes',
+    trades: 'more panels share the rows of the first operand; they are to stay in the second-level cache.',
+    measure: gemm,
+    value: 512 << 10,
+  },
+  panels: { doc: 'Panels of a unit at most.', unit: 'panels', trades: 'as panelBytes.', measure: gemm, value: 4 },
+  blockRows: {
+    doc: 'Rows per block, where the first operand is packed and where it is read in place.',
+    unit: 'rows',
+    trades: 'more rows use a panel more often; a packed block is to stay in the second-level cache.',
+    measure: gemm,
+    value: { packed: 96, inPlace: 192 },
+  },
+  plainVolume: {
+    doc: 'Below how many products plain loops are taken.',
+    unit: 'products',
+    trades: 'tiles have code for every tail.',
+    measure: 'gemm: small products',
+    value: 512,
+  },
+  dotRows: {
+    doc: 'Up to how many rows a product is taken as dot products, where both operands lie along the reduced axis.',
+    unit: 'rows',
+    trades: 'packing costs more than it gains for few rows.',
+    measure: 'gemm: few rows',
+    value: 4,
+  },
+  dotColumns: {
+    doc: 'Columns per unit of dot products.',
+    unit: 'columns',
+    trades: 'enough to be worth handing out.',
+    measure: 'gemm: few rows',
+    value: 32,
+  },
+  rowColumns: {
+    doc: 'From how many columns on a product of one row is taken as a reduction of rows.',
+    unit: 'columns',
+    trades: 'short rows are read in tiles as well.',
+    measure: 'gemm: one row',
+    value: 256,
+  },
+};

@@ -1,0 +1,27 @@
+// Choices between instructions that compute the same bits.
+import type { ChoiceTable } from '../choice.ts';
+
+export interface InstructionChoices {
+  readonly usesGather: boolean;
+  readonly dividesByProducts: boolean;
+}
+
+export const instructionChoices: ChoiceTable<InstructionChoices> = {
+  usesGather: {
+    doc: 'Whether lanes at offsets are taken by the gather instruction of AVX-512; under a mask they always are.',
+    unit: 'yes or no',
+    trades:
+      'one instruction, against a load for each lane; microcode mended against data sampling makes it many times slower.',
+    measure: 'memory-bound: elements by indices, in cache',
+    value: false,
+    families: { rapids: { value: true, because: 'it takes 0.19 ns an element there, loads 0.46' } },
+  },
+  dividesByProducts: {
+    doc: 'Whether registers of f32 are divided by a constant as two products, and their roots taken as products, with the same bits.',
+    unit: 'yes or no',
+    trades: 'more instructions, against a divider that takes one vector at a time.',
+    measure: 'memory-bound: image, Adam, in cache',
+    value: false,
+    families: { rapids: { value: true, because: 'its divider takes 2.57 ns for a register, two products 0.84' } },
+  },
+};

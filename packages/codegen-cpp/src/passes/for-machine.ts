@@ -1,0 +1,31 @@
+// Bound kernels for a machine: the passes that choose instructions, in their order, between binding and printing. The printer then
+// spells what the Kernel IR says.
+import { mapKernel, mapValue } from '@tsinductor/ir';
+import type { Kernel, KernelChange, Value } from '@tsinductor/ir';
+import { choicesFor } from '../machine/choices.ts';
+import type { ChoiceTarget } from '../machine/choices.ts';
+import type { Machine, MachinePass } from './machine-pass.ts';
+import { loadInstructions, withoutStreams } from './memory-instructions.ts';
+import { strengthReductions } from './strength-reductions.ts';
+
+const machinePasses: readonly MachinePass[] = [strengthReductions, loadInstructions, withoutStreams];
+
+/** All passes as one walk: each changes what those before it made. */
+export class ForMachine {
+  readonly #change: KernelChange;
+
+  constructor({ isa, ...target }: ChoiceTarget & Pick<Machine, 'isa'>) {
+    const { usesGather, dividesByProducts } = choicesFor(target);
+    const machine = { isa, usesGather, dividesByProducts };
+    const changes = machinePasses.map((pass) => pass.on(machine));
+    this.#change = {
+      value: (value) => changes.reduce((sofar, { value: change }) => change?.(sofar) ?? sofar, value),
+      statement: (statement) => changes.reduce((sofar, { statement: change }) => change?.(sofar) ?? sofar, statement),
+    };
+  }
+
+  readonly kernel = (kernel: Kernel): Kernel => mapKernel(kernel, this.#change);
+
+  /** A value that stands in no kernel, as those of the functions of ops. */
+  readonly value = (value: Value): Value => mapValue(value, this.#change.value);
+}

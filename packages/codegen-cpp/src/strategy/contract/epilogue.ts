@@ -1,0 +1,95 @@
+// What follows a matrix product at each of its elements (bias, activation, residual, cast), computed while the product's
+// tile is in the first-level cache: the register tile goes to scratch, and the nodes that follow run over its rows as over
+// those of any nest. So an epilogue may load, mask and convert whatever a map may, and the tile's own code stays as it is.
+import { dtypeInfo } from '@tsinductor/base';
+import { staticValue } from '@tsinductor/codegen';
+import { add, int, multiply } from '@tsinductor/ir';
+import type { Access, Index, LoopNode, Value } from '@tsinductor/ir';
+import { lanesFor } from '../../machine/isa.ts';
+import { laneBytes } from '../plan/lanes.ts';
+import { scalarLoop, vectorLoop } from '../write/loops.ts';
+import type { Vector } from '../write/loops.ts';
+import { bindAxis } from '../write/nest.ts';
+import type { Frame, Nest } from '../write/nest.ts';
+import { writeMap, writeResult } from '../write/results.ts';
+import { converted } from './operands.ts';
+import type { Product, Tile } from './operands.ts';
+import type { Contract } from './plan.ts';
+
+export type MapNode = LoopNode & { readonly kind: 'map' };
+
+/** The nodes of a group that has one product, and maps at its elements. */
+export interface Followed {
+  readonly product: Contract;
+  /** In execution order. */
+  readonly maps: readonly MapNode[];
+}
+
+/** The rows of a tile in scratch, `width` elements each. */
+export interface Epilogue {
+  readonly maps: readonly MapNode[];
+  readonly scratch: string;
+  readonly width: number;
+}
+
+/** Where the register tile's element (row, column) is put. */
+export const scratchAccess = ({ scratch, width }: Epilogue, row: number, column: number): Omit<Access, 'align'> => ({
+  buffer: scratch,
+  at: int(row * width + column),
+  step: int(1),
+});
+
+/** Runs the epilogue over a tile whose values lie in scratch. */
+export function writeEpilogue(nest: Nest, product: Product, { tile, epilogue }: Finished): void {
+  const { m } = product.oriented;
+  if (tile.rows === 1) {
+    writeRow(nest, product, { tile, epilogue, row: int(0) });
+    return;
+  }
+  const rows = { axis: { name: `${m.name}_row`, extent: int(tile.rows) }, from: int(0), to: int(tile.rows) };
+  scalarLoop(nest, rows, (row) => {
+    writeRow(nest, product, { tile, epilogue, row });
+  });
+}
+
+export interface Finished {
+  readonly tile: Tile;
+  readonly epilogue: Epilogue;
+}
+
+function writeRow(nest: Nest, product: Product, finished: Finished & { readonly row: Index }): void {
+  const { tile, epilogue } = finished;
+  const { plan, oriented } = product;
+  const whole = (tile.vectors - 1) * plan.lanes;
+  const width = add(int(whole), tile.lastCount ?? int(plan.lanes));
+  const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, laneBytes(epilogue.maps, oriented.n.name, nest)));
+  const axis = { name: `${oriented.n.name}_column`, extent: int(epilogue.width) };
+  const unroll = staticValue(width) === undefined ? 1 : 2;
+  vectorLoop(nest, { axis, from: int(0), to: width, lanes, instances: 1, unroll }, (vectors) => {
+    for (const vector of vectors) nest.memory.scoped(() => { writeVector(nest, product, { ...finished, vector }); }); // prettier-ignore
+  });
+}
+
+interface Place extends Finished {
+  readonly row: Index;
+  readonly vector: Vector;
+}
+
+function writeVector(nest: Nest, { oriented, batch }: Product, { tile, epilogue, row, vector }: Place): void {
+  const { node, m, n, outDType } = oriented;
+  const { lanes, count } = vector.lane;
+  const access: Access = {
+    buffer: epilogue.scratch,
+    at: add(multiply(row, int(epilogue.width)), vector.at),
+    step: int(1),
+    align: dtypeInfo[node.accumulate].bytes,
+    ...(count === undefined || lanes === 1 ? {} : { count }),
+  };
+  const load: Value = { kind: 'load', type: { dtype: node.accumulate, lanes }, access };
+  const sum = nest.writer.define(load, 'sum', nest.writer.depth);
+  const inBatch: Frame = { axes: new Map(batch), lane: vector.lane };
+  const inRow = bindAxis(inBatch, m.name, add(tile.row, row));
+  const frame = bindAxis(inRow, n.name, add(tile.column, vector.at));
+  writeResult(nest, { node, slot: 0, value: converted(nest, sum, outDType) }, frame);
+  for (const map of epilogue.maps) writeMap(nest, map, frame);
+}

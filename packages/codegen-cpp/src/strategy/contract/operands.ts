@@ -1,0 +1,68 @@
+// What the forms of a matrix product share: where operands, packed panels and results lie, and the parts of a product.
+import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { mapIndex, named } from '@tsinductor/codegen';
+import type { Index, Value } from '@tsinductor/ir';
+import type { Nest } from '../write/nest.ts';
+import type { Epilogue } from './epilogue.ts';
+import type { Contract, Oriented, ProductPlan } from './plan.ts';
+
+/** Where a packed operand lies: element (x, k) at base + x * step + k * depthStep. */
+export interface Packed {
+  readonly buffer: string;
+  readonly base: Index;
+  /** From one row (of a) or one column (of b) to the next. */
+  readonly step: Index;
+  readonly depthStep: Index;
+}
+
+/** Where a product is stored: its buffer, or the workspace that stands for it. */
+export function resultOf({ memory }: Nest, node: Contract): { readonly name: string; readonly dtype: DType } {
+  const out = at(node.outs, 0);
+  const row = memory.row(out);
+  return row === undefined ? memory.parameter(out) : { name: row.name, dtype: memory.decl(out).dtype };
+}
+
+export interface Product {
+  readonly oriented: Oriented;
+  readonly plan: ProductPlan;
+  /** The batch axes by name. */
+  readonly batch: ReadonlyMap<string, Index>;
+  /** Where sums go: the result itself, or workspace of the accumulated dtype and the result's layout. */
+  readonly target: { readonly name: string; readonly dtype: DType };
+  /** What finished tiles go through instead of being stored. */
+  readonly epilogue?: Epilogue;
+}
+
+export interface Tile {
+  readonly row: Index;
+  readonly column: Index;
+  readonly rows: number;
+  readonly vectors: number;
+  /** Lanes of the last vector; undefined: all. */
+  readonly lastCount: Index | undefined;
+  /** The block of k: its start, and its points. */
+  readonly from: Index;
+  readonly depth: Index;
+  /** What is added to: nothing at the first block of k, else what lies in the result. */
+  readonly accumulates: 'never' | 'always' | 'after first';
+  readonly packedA: Packed | undefined;
+  readonly packedB: Packed | undefined;
+}
+
+/** An index of an operand or the result at a point. */
+export function placeAt(index: Index, product: Pick<Product, 'batch'>, point: ReadonlyMap<string, Index>): Index {
+  return mapIndex(index, {
+    axis: (axis) => point.get(axis.name) ?? product.batch.get(axis.name) ?? named(axis.name, axis.extent),
+    indirect: (value, extent) => ({ kind: 'indirect', value, extent }),
+  });
+}
+
+export function converted(nest: Nest, value: Value, dtype: Value['type']['dtype']): Value {
+  if (value.type.dtype === dtype) return value;
+  return nest.writer.define(
+    { kind: 'cast', value, type: { dtype, lanes: value.type.lanes } },
+    'wide',
+    nest.writer.depth,
+  );
+}

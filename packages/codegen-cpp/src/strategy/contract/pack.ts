@@ -1,0 +1,190 @@
+// Packing for matrix products: b into panels as wide as the register tile, [panel][k][column]; a into a block,
+// [k][row] where rows lie side by side in memory and [row][k] elsewhere. Values are widened to the accumulated dtype.
+import { at, dtypeInfo, invariant } from '@tsinductor/base';
+import { difference, evaluateBody, named, staticValue, widen } from '@tsinductor/codegen';
+import { add, int, minimum, multiply, subtract } from '@tsinductor/ir';
+import type { Axis, Index, Value } from '@tsinductor/ir';
+import { lanesFor } from '../../machine/isa.ts';
+import { laneBytes } from '../plan/lanes.ts';
+import { vectorLoop } from '../write/loops.ts';
+import type { Vector } from '../write/loops.ts';
+import { bindAxis, evaluationAt } from '../write/nest.ts';
+import type { Frame, Nest } from '../write/nest.ts';
+import type { AxisPart } from './blocks.ts';
+import { converted, placeAt } from './operands.ts';
+import type { Packed, Product } from './operands.ts';
+import { stepAlong } from './plan.ts';
+import type { Operand } from './plan.ts';
+
+interface Packing {
+  readonly product: Product;
+  readonly from: Index;
+  readonly depth: Index;
+  readonly buffer: string;
+}
+
+/** Panel p of the columns starts at p * panelWidth * plan.depth. */
+export function packB(nest: Nest, packing: Packing & { readonly columns: AxisPart }): void {
+  const { product, columns, from, depth, buffer } = packing;
+  const { plan, oriented } = product;
+  const { b, n, k, node } = oriented;
+  const panelWidth = plan.vectors * plan.lanes;
+  const name = nest.writer.fresh(n.name);
+  const body = nest.writer.block([name], () => {
+    const column = named(name, n.extent);
+    const base = multiply(difference(column, columns.from), int(plan.depth));
+    const extent = staticValue(n.extent);
+    const present =
+      extent !== undefined && extent % panelWidth === 0
+        ? int(panelWidth)
+        : minimum(int(panelWidth), difference(columns.to, column));
+    const copy = { operand: b, along: n, other: k, product };
+    const turns = plan.lanes > 1 && stepAlong(b, k) === 1 && stepAlong(b, n) !== 1;
+    if (turns && b.element === undefined && b.dtype === node.accumulate) {
+      transposed(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
+    } else {
+      rowsOf(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
+    }
+  });
+  nest.writer.emit({ kind: 'for', name, from: columns.from, to: columns.to, step: panelWidth, body });
+}
+
+/** A block of rows of a; where it was put. */
+export function packA(nest: Nest, packing: Packing & { readonly rows: AxisPart }): Packed {
+  const { product, rows, from, depth, buffer } = packing;
+  const { plan, oriented } = product;
+  const { a, m, k } = oriented;
+  const count = difference(rows.to, rows.from);
+  if (stepAlong(a, k) === 1) {
+    const copy = { operand: a, along: k, other: m, product, start: from, count: depth, from: rows.from, depth: count };
+    rowsOf(nest, copy, { buffer, base: int(0), step: plan.depth });
+    return { buffer, base: int(0), step: int(plan.depth), depthStep: int(1) };
+  }
+  const copy = { operand: a, along: m, other: k, product, start: rows.from, count, from, depth };
+  rowsOf(nest, copy, { buffer, base: int(0), step: plan.blockRows });
+  return { buffer, base: int(0), step: int(1), depthStep: int(plan.blockRows) };
+}
+
+/** `count` points from `start` along one axis, for `depth` points from `from` along the other. */
+interface Copy {
+  readonly operand: Operand;
+  readonly along: Axis;
+  readonly other: Axis;
+  readonly product: Product;
+  readonly start: Index;
+  readonly count: Index;
+  readonly from: Index;
+  readonly depth: Index;
+}
+
+interface Target {
+  readonly buffer: string;
+  readonly base: Index;
+  /** Elements from one point of the other axis to the next. */
+  readonly step: number;
+}
+
+/** Row by row: vectors along `along`, contiguous or not; what is missing of the last vector becomes zero. */
+function rowsOf(nest: Nest, copy: Copy, target: Target): void {
+  const { writer } = nest;
+  const { along, other, product } = copy;
+  const { plan, oriented } = product;
+  const { accumulate } = oriented.node;
+  const name = writer.fresh(other.name);
+  const body = writer.block([name], () => {
+    const row = named(name, other.extent);
+    const axis = { name: along.name, extent: copy.count };
+    const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, laneBytes([oriented.node], along.name, nest)));
+    vectorLoop(nest, { axis, from: int(0), to: copy.count, lanes, instances: 1, unroll: 4 }, ([vector]) => {
+      if (vector === undefined) return;
+      const value = (copy.operand.element === undefined ? loadPoint : computePoint)(nest, copy, { row, vector, lanes });
+      const place = add(add(target.base, multiply(row, int(target.step))), vector.at);
+      const access = { buffer: target.buffer, at: place, step: int(1), align: dtypeInfo[accumulate].bytes };
+      writer.emit({ kind: 'store', access, value: converted(nest, value, accumulate) });
+    });
+  });
+  writer.emit({ kind: 'for', name, from: int(0), to: copy.depth, step: 1, body });
+}
+
+interface Reading {
+  readonly row: Index;
+  readonly vector: Vector;
+  readonly lanes: number;
+}
+
+function loadPoint(
+  nest: Nest,
+  { operand, along, other, product, start, from }: Copy,
+  { row, vector, lanes }: Reading,
+): Value {
+  const at = (column: Index): Index =>
+    placeAt(operand.at, product, new Map([[along.name, add(start, column)], [other.name, add(from, row)]])); // prettier-ignore
+  const near = at(vector.at);
+  const { count } = vector.lane;
+  const access = {
+    buffer: nest.memory.parameter(operand.buffer).name,
+    at: near,
+    step: subtract(at(add(vector.at, int(1))), near),
+    align: dtypeInfo[operand.dtype].bytes,
+    ...(count === undefined || lanes === 1 ? {} : { count }),
+  };
+  return nest.writer.define(
+    { kind: 'load', type: { dtype: operand.dtype, lanes }, access },
+    'packed',
+    nest.writer.depth,
+  );
+}
+
+/** What an operand's element is computed to be, in the product's own dtype. */
+function computePoint(
+  nest: Nest,
+  { operand, along, other, product, start, from }: Copy,
+  { row, vector, lanes }: Reading,
+): Value {
+  const { element } = operand;
+  invariant(element !== undefined, 'the operand is computed');
+  const inBatch: Frame = { axes: new Map(product.batch), lane: vector.lane };
+  const frame = bindAxis(bindAxis(inBatch, other.name, add(from, row)), along.name, add(start, vector.at));
+  return widen(at(evaluateBody(element, evaluationAt(nest, frame)), 0), lanes, nest.writer);
+}
+
+/** k lies side by side: tiles of lanes x lanes, turned in registers. */
+function transposed(nest: Nest, copy: Copy, target: Target): void {
+  const { writer, memory } = nest;
+  const { operand, along, other, product, count, depth } = copy;
+  const tile = product.plan.lanes;
+  const [columnName, rowName] = [writer.fresh(along.name), writer.fresh(other.name)];
+  const outer = writer.block([columnName], () => {
+    const column = named(columnName, count);
+    const inner = writer.block([rowName], () => {
+      const row = named(rowName, depth);
+      const point = (x: Index, y: Index): Index =>
+        placeAt(operand.at, product, new Map([[along.name, add(copy.start, x)], [other.name, add(copy.from, y)]])); // prettier-ignore
+      const near = point(column, row);
+      writer.emit({
+        kind: 'transpose',
+        dtype: operand.dtype,
+        from: {
+          buffer: memory.parameter(operand.buffer).name,
+          at: near,
+          step: subtract(point(add(column, int(1)), row), near),
+        },
+        to: {
+          buffer: target.buffer,
+          at: add(add(target.base, multiply(row, int(target.step))), column),
+          step: int(target.step),
+        },
+        rows: partOf(count, { at: column, tile }),
+        columns: partOf(depth, { at: row, tile }),
+        tile,
+      });
+    });
+    writer.emit({ kind: 'for', name: rowName, from: int(0), to: depth, step: tile, body: inner });
+  });
+  writer.emit({ kind: 'for', name: columnName, from: int(0), to: count, step: tile, body: outer });
+}
+
+const partOf = (count: Index, { at, tile }: { readonly at: Index; readonly tile: number }): Index => {
+  const all = staticValue(count);
+  return all !== undefined && all % tile === 0 ? int(tile) : minimum(int(tile), difference(count, at));
+};

@@ -1,0 +1,204 @@
+// How a matrix product is laid out: orientation, register tile, cache blocks, what is packed, and the units that threads
+// share. See Note [matrix products].
+//
+// Note [matrix products]
+// The register tile has a few rows by a few vectors of columns, all accumulators in named variables. Elements of a are
+// broadcast from where they lie (each row of a is read once per panel of b, in order); b is read in place while it is
+// small, and otherwise copied into panels as wide as the tile, one after another, so that it streams from the second
+// level cache. Units are blocks of rows and columns that share nothing: no barrier, and any number of threads. The sum
+// over k is never divided between units, so results do not depend on threads.
+import { at, dtypeInfo, isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { nextPowerOfTwo, staticValue, typicalValue } from '@tsinductor/codegen';
+import { coefficientOf } from '@tsinductor/ir';
+import type { Axis, ContractOperand, LoopNode } from '@tsinductor/ir';
+import type { Choices } from '../../machine/choices.ts';
+import type { RegisterTile } from '../../machine/choices/contract.ts';
+import { lanesFor } from '../../machine/isa.ts';
+import type { Planning } from '../plan/planning.ts';
+
+export type Contract = LoopNode & { readonly kind: 'contract' };
+
+export interface Operand extends ContractOperand {
+  readonly dtype: DType;
+}
+
+/** A product with its roles settled: n is the axis along which the result is contiguous, if there is one. */
+export interface Oriented {
+  readonly node: Contract;
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly m: Axis;
+  readonly n: Axis;
+  readonly k: Axis;
+  readonly outDType: DType;
+}
+
+/** Steps of an operand, where they are numbers. */
+export const stepAlong = (operand: ContractOperand, axis: Axis): number | undefined => {
+  const step = coefficientOf(operand.at, axis);
+  return step?.kind === 'int' ? step.value : undefined;
+};
+
+export function orient({ memory }: Pick<Planning, 'memory'>, node: Contract): Oriented {
+  const operand = (given: ContractOperand): Operand => ({ ...given, dtype: memory.decl(given.buffer).dtype });
+  const [a, b] = [operand(node.a), operand(node.b)];
+  const outDType = memory.decl(at(node.outs, 0)).dtype;
+  const write = at(node.writes, 0);
+  const step = (axis: Axis): number | undefined => staticValue(coefficientOf(write, axis) ?? write);
+  const swaps =
+    (step(node.m) === 1 && step(node.n) !== 1 && staticValue(node.m.extent) !== 1) || staticValue(node.n.extent) === 1;
+  return swaps
+    ? { node, a: b, b: a, m: node.n, n: node.m, k: node.k, outDType }
+    : { node, a, b, m: node.m, n: node.n, k: node.k, outDType };
+}
+
+/** `tiles`: register tiles; `dots`: sums along the reduced axis; `rows`: one row, as a reduction; `plain`: loops. */
+export type ProductForm = 'tiles' | 'dots' | 'rows' | 'plain';
+
+/**
+ * Long rows of both operands side by side and few rows of the result: dot products. One row: a reduction. Anything else of some size:
+ * register tiles. The rest: plain loops.
+ */
+export function formOf({ choices }: Planning, oriented: Oriented): ProductForm {
+  const known = [oriented.m, oriented.n, oriented.k].every((axis) => staticValue(axis.extent) !== undefined);
+  if ((known && volume(oriented) < choices.plainVolume) || !isAffine(oriented)) return 'plain';
+  if (favoursDots(choices, oriented)) return 'dots';
+  return isRowTimesRows(choices, oriented) ? 'rows' : 'tiles';
+}
+
+const isAffine = ({ a, b, k }: Oriented): boolean => stepAlong(a, k) !== undefined || stepAlong(b, k) !== undefined;
+
+/** Few rows, and k side by side in both operands: packing would cost more than the product. */
+function favoursDots({ dotRows }: Choices, { a, b, m, k, node }: Oriented): boolean {
+  const rows = staticValue(m.extent);
+  const direct = [a, b].every((operand) => operand.element === undefined && operand.dtype === node.accumulate);
+  return rows !== undefined && rows <= dotRows && direct && stepAlong(a, k) === 1 && stepAlong(b, k) === 1;
+}
+
+/** One row, and rows of b that are contiguous and long, or computed from contiguous columns: each is used once. */
+const isRowTimesRows = ({ rowColumns }: Choices, { b, m, n, k }: Oriented): boolean =>
+  staticValue(m.extent) === 1 &&
+  ((stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= rowColumns) ||
+    (b.element !== undefined && stepAlong(b, k) === 1));
+
+export interface ProductPlan {
+  readonly lanes: number;
+  readonly rows: number;
+  readonly vectors: number;
+  /** Points of k per block. */
+  readonly depth: number;
+  readonly packA: boolean;
+  readonly packB: boolean;
+  /** Rows per block, of which the packed part of a is kept; and per unit. */
+  readonly blockRows: number;
+  readonly unitRows: number | undefined;
+  /** Panels that are packed before they are used, and that a unit has. */
+  readonly panels: number;
+}
+
+/** A register tile for so many rows: few rows leave registers for more columns. */
+function tileFor({ target, choices }: Planning, rows: number, lanes: number): RegisterTile {
+  const full = choices.registerTiles[target.isa];
+  if (lanes === 1) return { rows: Math.min(rows, 4), vectors: 1 };
+  if (rows >= full.rows || target.isa !== 'avx512') return { ...full, rows: Math.min(rows, full.rows) };
+  return { rows, vectors: choices.fewRowsVectors[rows] ?? full.vectors };
+}
+
+/** Extents, as far as they can be reckoned with. */
+interface Extents {
+  readonly height: number;
+  readonly width: number;
+  readonly length: number;
+  readonly batch: number;
+}
+
+function extentsOf({ node, m, n, k }: Oriented): Extents {
+  const batch = node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1);
+  return { height: typicalValue(m.extent), width: typicalValue(n.extent), length: typicalValue(k.extent), batch };
+}
+
+export function planProduct(planning: Planning, oriented: Oriented): ProductPlan {
+  const { target, choices } = planning;
+  const { node, m, n, k } = oriented;
+  const { bytes } = dtypeInfo[node.accumulate];
+  const columns = staticValue(n.extent);
+  const full = lanesFor(target.isa, bytes);
+  const lanes = columns === undefined ? full : Math.min(full, nextPowerOfTwo(columns));
+  const tile = tileFor(planning, staticValue(m.extent) ?? 64, lanes);
+  const vectors = columns === undefined ? tile.vectors : Math.min(tile.vectors, Math.ceil(columns / lanes));
+  const extents = extentsOf(oriented);
+  const depth = depthFor(choices, staticValue(k.extent), bytes);
+  const packed = packing(choices, oriented, { extents, rows: tile.rows, bytes });
+  const panelBytes = depth * vectors * lanes * bytes;
+  const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, planning);
+  const units = target.threads * choices.unitsPerThread;
+  const columnUnits = Math.ceil(extents.width / (vectors * lanes * panels)) * extents.batch;
+  const enough = columnUnits >= units / 2;
+  const unitRows = enough ? undefined : rowsPerUnit({ height: extents.height, columnUnits, units, rows: tile.rows });
+  const blockRows = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
+  return { lanes, rows: tile.rows, vectors, depth, ...packed, panels, unitRows, blockRows };
+}
+
+/** Points of k per block: blocks of about equal size. */
+function depthFor({ contractDepth }: Choices, length: number | undefined, bytes: number): number {
+  const most = bytes === 8 ? contractDepth / 2 : contractDepth;
+  if (length === undefined) return most;
+  const blocks = Math.max(1, Math.ceil(length / most));
+  return Math.max(8, Math.ceil(Math.ceil(length / blocks) / 8) * 8);
+}
+
+interface Packing {
+  readonly extents: Extents;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** What is copied before it is used: what must be widened, what lies across the grain, what is large. */
+function packing(
+  { packedBytes }: Choices,
+  { node, a, b, n, k }: Oriented,
+  { extents, rows, bytes }: Packing,
+): Pick<ProductPlan, 'packA' | 'packB'> {
+  const { height, width, length } = extents;
+  const isComputed = (operand: Operand): boolean => operand.element !== undefined || operand.dtype !== node.accumulate;
+  const widens = isComputed(b);
+  const inPlace = !widens && stepAlong(b, n) === 1;
+  const isLarge = length * width * bytes > packedBytes && height > 2 * rows;
+  const strides = stepAlong(a, k) !== 1 && length * height * bytes > packedBytes / 4;
+  return { packA: isComputed(a) || strides, packB: inPlace ? isLarge : widens || height > rows };
+}
+
+interface Panels {
+  readonly extents: Extents;
+  readonly panelWidth: number;
+  readonly panelBytes: number;
+  readonly packA: boolean;
+}
+
+/** Panels per unit: as many as fit beside a block of a, but not so many that threads go without a unit. */
+function panelsFor({ extents, panelWidth, panelBytes, packA }: Panels, { target, choices }: Planning): number {
+  const inAll = Math.ceil(extents.width / panelWidth);
+  const spread = Math.floor((inAll * extents.batch) / Math.max(2, (target.threads * choices.unitsPerThread) / 2));
+  const fits = Math.floor((packA ? choices.panelBytes / 2 : choices.panelBytes) / panelBytes);
+  return Math.max(1, Math.min(choices.panels, fits, spread));
+}
+
+interface Splitting {
+  readonly height: number;
+  readonly columnUnits: number;
+  readonly units: number;
+  readonly rows: number;
+}
+
+function rowsPerUnit({ height, columnUnits, units, rows }: Splitting): number | undefined {
+  const parts = Math.ceil(units / columnUnits);
+  const each = Math.max(4 * rows, Math.ceil(height / parts / rows) * rows);
+  return each >= height ? undefined : each;
+}
+
+/** The op that adds a product to a sum, fused for floats. */
+export const fuses = (dtype: DType): boolean => isFloat(dtype);
+
+export const volume = ({ m, n, k }: Oriented): number =>
+  [m, n, k].reduce((left, axis) => left * typicalValue(axis.extent), 1);

@@ -1,0 +1,216 @@
+// The register tile of a matrix product: rows x vectors of accumulators in named variables, a loop over a block of k, and
+// the stores. Every variant (fewer rows, fewer columns, a partial last vector) is written out.
+import { at, dtypeInfo } from '@tsinductor/base';
+import { named } from '@tsinductor/codegen';
+import { add, int, multiply, subtract } from '@tsinductor/ir';
+import type { Access, Index, Value } from '@tsinductor/ir';
+import type { Nest } from '../write/nest.ts';
+import { scratchAccess, writeEpilogue } from './epilogue.ts';
+import type { Epilogue } from './epilogue.ts';
+import { converted, placeAt } from './operands.ts';
+import type { Product, Tile } from './operands.ts';
+import { fuses } from './plan.ts';
+import type { ProductPlan } from './plan.ts';
+
+export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): void {
+  const { writer } = nest;
+  const { oriented, plan } = product;
+  const type = { dtype: oriented.node.accumulate, lanes: plan.lanes };
+  const names = Array.from({ length: tile.rows }, (_, row) =>
+    Array.from({ length: tile.vectors }, (_, vector) => {
+      const name = writer.fresh(`c${String(row)}${String(vector)}`);
+      writer.emit({ kind: 'var', name, value: { kind: 'constant', value: 0, type } });
+      return name;
+    }),
+  );
+  prefetchResult(nest, product, tile);
+  const k = writer.fresh(oriented.k.name);
+  const body = writer.block([k], () => {
+    writeStep(nest, product, { tile, names, k: named(k, oriented.k.extent) });
+  });
+  writer.emit({ kind: 'for', name: k, from: int(0), to: tile.depth, step: 1, body });
+  writeResults(nest, product, { tile, names });
+}
+
+const columnAt = (plan: ProductPlan, tile: Tile, vector: number): Index => add(tile.column, int(vector * plan.lanes));
+const rowAt = (tile: Tile, row: number): Index => add(tile.row, int(row));
+
+function resultPlace(product: Product, row: Index, column: Index): Index {
+  const { m, n, node } = product.oriented;
+  return placeAt(at(node.writes, 0), product, new Map([[m.name, row], [n.name, column]])); // prettier-ignore
+}
+
+function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
+  if (product.plan.lanes === 1 || product.epilogue !== undefined) return;
+  const { name } = product.target;
+  for (let row = 0; row < tile.rows; row++) {
+    const place = resultPlace(product, rowAt(tile, row), tile.column);
+    nest.writer.emit({ kind: 'prefetch', buffer: name, at: place, intent: 'write' });
+  }
+}
+
+interface Step {
+  readonly tile: Tile;
+  readonly names: readonly (readonly string[])[];
+  readonly k: Index;
+}
+
+function writeStep(nest: Nest, product: Product, { tile, names, k }: Step): void {
+  const { writer } = nest;
+  const { oriented, plan } = product;
+  const type = { dtype: oriented.node.accumulate, lanes: plan.lanes };
+  const right = Array.from({ length: tile.vectors }, (_, vector) => loadB(nest, product, { tile, vector, k }));
+  for (let row = 0; row < tile.rows; row++) {
+    const scalar = loadA(nest, product, { tile, row, k });
+    const left =
+      plan.lanes === 1
+        ? scalar
+        : writer.define({ kind: 'broadcast', type, value: scalar }, `a${String(row)}_all`, writer.depth);
+    for (let vector = 0; vector < tile.vectors; vector++) {
+      const name = at(at(names, row), vector);
+      const sum: Value = { kind: 'name', name, type };
+      const factors = [left, at(right, vector)];
+      const value: Value = fuses(type.dtype)
+        ? { kind: 'apply', op: 'fma', args: [...factors, sum], type }
+        : { kind: 'apply', op: 'add', args: [sum, { kind: 'apply', op: 'mul', args: factors, type }], type };
+      writer.emit({ kind: 'set', name, value });
+    }
+  }
+}
+
+function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; vector: number; k: Index }): Value {
+  const { writer, memory } = nest;
+  const { oriented, plan } = product;
+  const { b, node } = oriented;
+  const { lanes } = plan;
+  const base = `b${String(vector)}`;
+  const isLast = vector === tile.vectors - 1;
+  const partial = isLast && lanes > 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
+  if (tile.packedB !== undefined) {
+    const { buffer, base: start, depthStep } = tile.packedB;
+    const place = add(add(start, multiply(k, depthStep)), int(vector * lanes));
+    const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes, ...partial };
+    return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes }, access }, base, writer.depth);
+  }
+  const point = new Map([[oriented.n.name, columnAt(plan, tile, vector)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
+  const near = placeAt(b.at, product, point);
+  const next = placeAt(
+    b.at,
+    product,
+    new Map([...point, [oriented.n.name, add(columnAt(plan, tile, vector), int(1))]]),
+  );
+  const access: Access = {
+    buffer: memory.parameter(b.buffer).name,
+    at: near,
+    step: subtract(next, near),
+    align: dtypeInfo[b.dtype].bytes,
+    ...partial,
+  };
+  const value = writer.define({ kind: 'load', type: { dtype: b.dtype, lanes }, access }, base, writer.depth);
+  return converted(nest, value, node.accumulate);
+}
+
+function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row: number; k: Index }): Value {
+  const { writer, memory } = nest;
+  const { oriented } = product;
+  const { a, node } = oriented;
+  const base = `a${String(row)}`;
+  if (tile.packedA !== undefined) {
+    const { buffer, base: start, step, depthStep } = tile.packedA;
+    const place = add(add(start, multiply(int(row), step)), multiply(k, depthStep));
+    const access: Access = { buffer, at: place, step: int(0), align: dtypeInfo[node.accumulate].bytes };
+    return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes: 1 }, access }, base, writer.depth);
+  }
+  const point = new Map([[oriented.m.name, rowAt(tile, row)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
+  const access: Access = {
+    buffer: memory.parameter(a.buffer).name,
+    at: placeAt(a.at, product, point),
+    step: int(0),
+    align: dtypeInfo[a.dtype].bytes,
+  };
+  const value = writer.define({ kind: 'load', type: { dtype: a.dtype, lanes: 1 }, access }, base, writer.depth);
+  return converted(nest, value, node.accumulate);
+}
+
+function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k'>): void {
+  const { epilogue, oriented } = product;
+  if (epilogue === undefined) {
+    writeSums(nest, product, step);
+    return;
+  }
+  const { tile } = step;
+  const finish = (): void => {
+    writeSums(nest, product, { ...step, finished: epilogue });
+    writeEpilogue(nest, product, { tile, epilogue });
+  };
+  if (tile.accumulates === 'never') {
+    finish();
+    return;
+  }
+  const { writer } = nest;
+  const test = { kind: 'less' as const, left: add(tile.from, tile.depth), right: oriented.k.extent };
+  const then = writer.block([], () => { writeSums(nest, product, step); }); // prettier-ignore
+  writer.emit({ kind: 'if', test, then, otherwise: writer.block([], finish) });
+}
+
+interface Sums extends Omit<Step, 'k'> {
+  /** The tile is finished, and goes to scratch. */
+  readonly finished?: Epilogue;
+}
+
+function writeSums(nest: Nest, product: Product, { tile, names, finished }: Sums): void {
+  const { writer } = nest;
+  const emitAll = (adds: boolean): void => {
+    for (let row = 0; row < tile.rows; row++) {
+      for (let vector = 0; vector < tile.vectors; vector++) {
+        const one = { tile, row, vector, name: at(at(names, row), vector), adds };
+        writeOne(nest, product, finished === undefined ? one : { ...one, finished });
+      }
+    }
+  };
+  if (tile.accumulates !== 'after first') {
+    emitAll(tile.accumulates === 'always');
+    return;
+  }
+  const block = (adds: boolean) => writer.block([], () => { emitAll(adds); }); // prettier-ignore
+  const test = { kind: 'equal' as const, left: tile.from, right: int(0) };
+  const then = block(false);
+  writer.emit({ kind: 'if', test, then, otherwise: block(true) });
+}
+
+interface One {
+  readonly tile: Tile;
+  readonly row: number;
+  readonly vector: number;
+  readonly name: string;
+  readonly adds: boolean;
+  readonly finished?: Epilogue;
+}
+
+function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds, finished }: One): void {
+  const { writer } = nest;
+  const { plan, oriented, target } = product;
+  const { lanes } = plan;
+  const column = columnAt(plan, tile, vector);
+  const near = resultPlace(product, rowAt(tile, row), column);
+  const step = subtract(resultPlace(product, rowAt(tile, row), add(column, int(1))), near);
+  const partial =
+    lanes > 1 && vector === tile.vectors - 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
+  const access: Access = {
+    buffer: target.name,
+    at: near,
+    step,
+    align: dtypeInfo[target.dtype].bytes,
+    ...partial,
+  };
+  const type = { dtype: oriented.node.accumulate, lanes };
+  const sum: Value = { kind: 'name', name, type };
+  const old: Value = { kind: 'load', type, access };
+  const value: Value = adds ? { kind: 'apply', op: 'add', args: [old, sum], type } : sum;
+  if (finished === undefined) {
+    writer.emit({ kind: 'store', access, value: converted(nest, value, target.dtype) });
+    return;
+  }
+  const align = dtypeInfo[type.dtype].bytes * lanes;
+  writer.emit({ kind: 'store', access: { ...scratchAccess(finished, row, vector * lanes), align }, value });
+}

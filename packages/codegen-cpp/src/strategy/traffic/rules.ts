@@ -1,0 +1,55 @@
+// The rules of memory traffic, in the order in which they are run. In: the plan of a region. Out: its traffic.
+import type { Planning } from '../plan/planning.ts';
+import type { RegionPlan } from '../plan/region.ts';
+import { adjacentRowsRule } from './adjacent-rows.ts';
+import { columnRowsRule } from './column-rows.ts';
+import { foldRules, planFolds } from './folds.ts';
+import { nextRowRule } from './next-row.ts';
+import { linesFurtherOnRule, longRowsRule, rowsBelowRule, rowsFurtherOnRule } from './passes.ts';
+import { nonTemporalResultsRule, prefetchedResultsRule } from './results.ts';
+import { rowRunsRule } from './row-runs.ts';
+import { runRules } from './rule.ts';
+import type { TrafficRule, TrafficRuleName } from './rule.ts';
+import { scatterRules } from './scatter.ts';
+import { tilesRule } from './tiles.ts';
+import { noTraffic } from './traffic.ts';
+import type { RegionTraffic } from './traffic.ts';
+import { windowsRule } from './windows.ts';
+
+const regionRules: readonly TrafficRule<RegionPlan, RegionTraffic>[] = [
+  nextRowRule,
+  rowsBelowRule,
+  linesFurtherOnRule,
+  longRowsRule,
+  rowsFurtherOnRule,
+  windowsRule,
+  rowRunsRule,
+  adjacentRowsRule,
+  columnRowsRule,
+  tilesRule,
+  prefetchedResultsRule,
+  nonTemporalResultsRule,
+];
+
+export function planTraffic(planning: Planning, region: RegionPlan): RegionTraffic {
+  const traffic = runRules(planning, regionRules, { region, none: noTraffic });
+  const folds = planFolds(planning, region, traffic);
+  const decisions = [...traffic.decisions, ...[...folds.values()].flatMap((fold) => fold.decisions)];
+  return { ...traffic, folds, decisions };
+}
+
+/** What holds of results wherever in a kernel they are written, if no region says another thing. */
+export const planKernelTraffic = (planning: Planning): RegionTraffic =>
+  runRules(planning, [nonTemporalResultsRule], {
+    region: { nodes: planning.group.nodes, tiles: undefined },
+    none: noTraffic,
+  });
+
+/** Every rule, with what it does and why. */
+export const trafficRules: readonly { readonly name: TrafficRuleName; readonly doc: string }[] = [
+  ...regionRules,
+  ...foldRules,
+  ...scatterRules,
+]
+  .map(({ name, doc }) => ({ name, doc }))
+  .filter(({ name }, place, all) => all.findIndex((other) => other.name === name) === place);

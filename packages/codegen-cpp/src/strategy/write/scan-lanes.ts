@@ -1,0 +1,74 @@
+// Scans whose lanes are points of the scanned axis: a vector's elements are joined in its lanes, those before them with all, by as
+// many steps as the lanes' number has bits, then with the state that the vector before it left (Hillis and Steele, Data
+// parallel algorithms, 1986). In: a scan, the state before a vector. Out: the states after each of its points.
+//
+// Sums come in another order so than one by one, as those of reductions do; a row is read and written as it lies.
+import { at, isFloat } from '@tsinductor/base';
+import { evaluateBody, widen } from '@tsinductor/codegen';
+import { scalarOperands } from '@tsinductor/ir';
+import type { ScalarId, Value } from '@tsinductor/ir';
+import type { Carrying } from '../plan/work.ts';
+import { evaluationAt, stepAt } from './nest.ts';
+import type { Frame, Nest } from './nest.ts';
+
+export interface Scanning {
+  readonly node: Carrying;
+  /** The state before the vector, in every lane. */
+  readonly before: readonly Value[];
+  readonly frame: Frame;
+  /** Joins states, those of earlier points on the left. */
+  readonly join: (left: readonly Value[], right: readonly Value[]) => readonly Value[];
+}
+
+/** The states after each point of a vector, lane by lane. */
+export function scanLanes(nest: Nest, { node, before, frame, join }: Scanning): readonly Value[] {
+  const { writer } = nest;
+  const lanes = frame.lane?.lanes ?? 1;
+  const first = evaluateBody(node.init, evaluationAt(nest, frame));
+  const start = first.map((value) => widen(value, lanes, writer));
+  const none = start.map((value, slot): Value =>
+    isSumFromZero(node, slot) ? { kind: 'constant', value: '-0', type: value.type } : value,
+  );
+  let states: readonly Value[] = stepAt(nest, node, { frame, states: none }).map((value) =>
+    widen(value, lanes, writer),
+  );
+  for (let distance = 1; distance < lanes; distance *= 2) {
+    const shifted = states.map((value, slot) =>
+      rearranged(nest, { value, other: at(start, slot) }, shiftedBy(distance, lanes)),
+    );
+    states = join(shifted, states);
+  }
+  return join(before, states);
+}
+
+/**
+ * Whether a state is a sum of floats that begins with 0, which -0 may stand for in each lane: -0 + x is x, and need not be computed,
+ * while what the lanes are joined with in the end, the state before, begins with 0 and makes 0 of a sum of nothing but -0 as ever.
+ */
+function isSumFromZero({ init, step }: Carrying, slot: number): boolean {
+  const [first, sum] = [init, step].map(({ nodes, results }) => nodes[results[slot] ?? -1]);
+  if (first?.kind !== 'constant' || first.value !== 0 || !isFloat(first.dtype)) return false;
+  if (sum?.kind !== 'apply' || sum.op !== 'add') return false;
+  const isState = (id: ScalarId): boolean => {
+    const node = step.nodes[id];
+    return node?.kind === 'carried' && node.slot === slot;
+  };
+  const uses = step.nodes.flatMap((node) => scalarOperands(node).filter(isState));
+  return uses.length === 1 && sum.args.some(isState) && !step.results.some(isState);
+}
+
+/** What the last lane holds, in every lane. */
+export const lastOf = (nest: Nest, value: Value): Value =>
+  rearranged(nest, { value, other: value }, new Array<number>(value.type.lanes).fill(value.type.lanes - 1));
+
+/** Lanes that many further up, and what fills the first ones. */
+const shiftedBy = (distance: number, lanes: number): readonly number[] =>
+  Array.from({ length: lanes }, (_, lane) => (lane < distance ? lanes + lane : lane - distance));
+
+interface Lanes {
+  readonly value: Value;
+  readonly other: Value;
+}
+
+const rearranged = (nest: Nest, { value, other }: Lanes, order: readonly number[]): Value =>
+  nest.writer.define({ kind: 'rearranged', value, other, order, type: value.type }, 'lanes');
