@@ -6,16 +6,16 @@ import { fingerprint } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import type { Schedule } from '@tsinductor/ir';
-import { cppBackend } from './batch-backend.ts';
-import type { BatchBackend } from './batch-backend.ts';
-import { planStages } from './compilation.ts';
+import { cppBackend } from './build/batch-backend.ts';
+import type { BatchBackend } from './build/batch-backend.ts';
+import { planStages } from './build/compilation.ts';
 import { defaultSession, useNativeMemory } from './default-compiler.ts';
-import type { Executable } from './executable.ts';
-import type { NativeMachine } from './machine.ts';
-import { NativeExecutable } from './native-executable.ts';
-import { clockOf } from './measure-schedule.ts';
-import { isPlan, makePlan } from './plan.ts';
-import type { Plan } from './plan.ts';
+import type { Executable } from './run/executable.ts';
+import type { NativeMachine } from './build/machine.ts';
+import { NativeExecutable } from './run/native-executable.ts';
+import { clockOf } from './build/measure-schedule.ts';
+import { isPlan, makePlan } from './run/plan.ts';
+import type { Plan } from './run/plan.ts';
 import type { Session } from './session.ts';
 
 export type CompiledGraph =

@@ -8,8 +8,8 @@ import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@ts
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
-import { familyOf } from '../machine.ts';
-import type { NativeMachine } from '../machine.ts';
+import { familyOf } from '../build/machine.ts';
+import type { NativeMachine } from '../build/machine.ts';
 import type { BoundArgument } from './bind-arguments.ts';
 import { emulatedKernel } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';

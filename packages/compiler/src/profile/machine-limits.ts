@@ -7,7 +7,7 @@ import { at, stableHash } from '@tsinductor/base';
 import { limitEntries, machineLimitsUnit, requireToolchain } from '@tsinductor/runtime';
 import type { Bridge } from '@tsinductor/runtime';
 import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
-import type { NativeMachine } from '../machine.ts';
+import type { NativeMachine } from '../build/machine.ts';
 import type { Session } from '../session.ts';
 
 /** What a pass over memory is like: how many arrays it reads (1 to 3) and writes (0 or 1), and their bytes together. */

@@ -9,7 +9,8 @@
 // that dies says so itself, in memory that a blocked caller sees (`coordinator-thread`).
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { buildTimedOut, workerFailed } from './errors.ts';
+import { buildTimedOut, workerFailed } from '../errors.ts';
+import { workerFiles } from '../worker-files.ts';
 import { toError } from './workers/failure.ts';
 import { sharedAnswers, sharedHeartbeat, sharedLength, sharedState, threadStates } from './workers/protocol.ts';
 import type { EntryJob, Job, Request, Response, ThreadData, ThreadEnd } from './workers/protocol.ts';
@@ -38,9 +39,6 @@ export interface ClientOptions {
   readonly startPatience?: number;
 }
 
-// Seen from the sources (which a test runner runs) and from what is built alike.
-const workers = new URL('../dist/workers/', import.meta.url);
-
 export class CompileClient implements Compiling, Disposable {
   readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
   readonly #worker: Worker;
@@ -58,8 +56,8 @@ export class CompileClient implements Compiling, Disposable {
     const { port1, port2 } = new MessageChannel();
     this.#blockingPort = port1;
     this.#startPatience = options.startPatience ?? startPatience;
-    const coordinator = (options.coordinator ?? new URL('coordinator.js', workers)).href;
-    this.#worker = new Worker(new URL('coordinator-thread.js', workers), {
+    const coordinator = (options.coordinator ?? new URL('coordinator.js', workerFiles)).href;
+    this.#worker = new Worker(new URL('coordinator-thread.js', workerFiles), {
       workerData: { port: port2, shared: this.#shared, threads, coordinator } satisfies ThreadData,
       transferList: [port2],
       execArgv: [],

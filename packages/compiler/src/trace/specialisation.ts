@@ -4,11 +4,11 @@ import { at } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import type { Executable } from './executable.ts';
+import type { Executable } from '../run/executable.ts';
 import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
 import type { GuardFailure } from './guard.ts';
 import { putTogether } from './result.ts';
-import type { Backend } from './options.ts';
+import type { Backend } from '../options.ts';
 import { aliasedResult } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
 

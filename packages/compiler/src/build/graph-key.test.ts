@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { buildFingerprint } from './build-fingerprint.ts';
-import { defaultSession } from './default-compiler.ts';
+import { defaultSession } from '../default-compiler.ts';
 import { graphKey } from './graph-key.ts';
 
 const native = defaultSession().machine();
@@ -24,7 +24,7 @@ maybe('another build of the compiler, or other settings of code, give another ke
   expect(graphKey(graph, { native, config: settled })).not.toBe(key);
 });
 
-const text = join(import.meta.dirname, '../dist/bundle.cjs');
+const text = join(import.meta.dirname, '../../dist/bundle.cjs');
 const ifBuilt = existsSync(text) ? test : test.skip;
 if (!existsSync(text)) process.stderr.write('the digest of the build skipped: npm run build makes it\n');
 

@@ -9,10 +9,10 @@ import type { Graph, HostNode, Meta } from '@tsinductor/graph';
 import { evaluateIndex } from '@tsinductor/ir';
 import { badOpMeta } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import type { Executable } from './executable.ts';
+import type { Executable } from '../run/executable.ts';
 import type { HostedGraph, HostPart, LaunchPart, TracedPart } from './hosted-graph.ts';
 import { HostedValues, keyOf } from './hosted-values.ts';
-import type { KernelReport } from './report.ts';
+import type { KernelReport } from '../report.ts';
 import { runLaunch } from './run-launch.ts';
 
 type Sizes = ReadonlyMap<string, number>;

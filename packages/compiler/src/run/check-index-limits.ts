@@ -2,7 +2,7 @@
 // sizes of this call. In: the limits of a plan, and sizes. Throws UserError INDEX_BEYOND_32_BITS.
 import { evaluateIndex, largestIndex, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { indexBeyond32Bits } from './errors.ts';
+import { indexBeyond32Bits } from '../errors.ts';
 
 export function checkIndexLimits(limits: readonly Index[], sizes: ReadonlyMap<string, number>): void {
   for (const limit of limits) {

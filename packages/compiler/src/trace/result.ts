@@ -3,7 +3,7 @@
 import { at } from '@tsinductor/base';
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { argumentTooDeep, unsupportedResult } from './errors.ts';
+import { argumentTooDeep, unsupportedResult } from '../errors.ts';
 import { isPlainObject } from './guard.ts';
 
 export type ResultTemplate =

@@ -16,7 +16,7 @@ import type {
   Schedule,
 } from '@tsinductor/ir';
 import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
-import type { KernelReport } from './report.ts';
+import type { KernelReport } from '../report.ts';
 
 export const planFormat = 5;
 

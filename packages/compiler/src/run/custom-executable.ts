@@ -2,8 +2,8 @@
 import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import type { Executable } from './executable.ts';
-import type { CustomBackend } from './options.ts';
-import type { PrepareRequest } from './session.ts';
+import type { CustomBackend } from '../options.ts';
+import type { PrepareRequest } from '../session.ts';
 
 export function customExecutable(graph: Graph, backend: CustomBackend, { name, examples }: PrepareRequest): Executable {
   const run = backend(graph, examples);

@@ -10,8 +10,8 @@ import { evaluateIndex } from '@tsinductor/ir';
 import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import type { HostCall, KernelLaunch, TraceResult } from '@tsinductor/tensor/internal';
-import { noLowering } from './errors.ts';
-import type { PrepareRequest, TracedGraph } from './session.ts';
+import { noLowering } from '../errors.ts';
+import type { PrepareRequest, TracedGraph } from '../session.ts';
 
 export type TracedPart =
   | { readonly kind: 'graph'; readonly traced: TracedGraph; readonly inputs: GraphPart['inputs']; readonly outputs: GraphPart['outputs'] } // prettier-ignore

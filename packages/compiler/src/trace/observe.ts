@@ -11,7 +11,7 @@
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
 import { types } from 'node:util';
-import { argumentTooDeep, observedWrite, unsupportedArgument } from './errors.ts';
+import { argumentTooDeep, observedWrite, unsupportedArgument } from '../errors.ts';
 import { firstSlot, isPlainObject } from './guard.ts';
 import type { Expectation, GuardNode, TensorGuard } from './guard.ts';
 

@@ -1,8 +1,8 @@
 // The stance: what compiled functions of the process do when nothing that was compiled fits a call. In: a name, and what goes
 // with it. Out: checked values. Who holds the current one is default-compiler.ts.
-import { badStanceOption, unknownStance } from './errors.ts';
-import { backendForms, isBackend } from './options.ts';
-import type { Backend } from './options.ts';
+import { badStanceOption, unknownStance } from '../errors.ts';
+import { backendForms, isBackend } from '../options.ts';
+import type { Backend } from '../options.ts';
 
 /** What calls of compiled functions do; see `setStance`. */
 export type Stance =

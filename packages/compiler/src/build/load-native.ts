@@ -5,12 +5,12 @@ import { optimize, printGraph } from '@tsinductor/graph';
 import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import type { Artifact } from './artifacts.ts';
-import type { Executable } from './executable.ts';
+import type { Executable } from '../run/executable.ts';
 import type { NativeMachine } from './machine.ts';
-import { NativeExecutable } from './native-executable.ts';
-import { openProfile, reported } from './profile/open-profile.ts';
-import type { ProfileSurroundings } from './profile/open-profile.ts';
-import type { TracedGraph } from './session.ts';
+import { NativeExecutable } from '../run/native-executable.ts';
+import { openProfile, reported } from '../profile/open-profile.ts';
+import type { ProfileSurroundings } from '../profile/open-profile.ts';
+import type { TracedGraph } from '../session.ts';
 
 export interface Loading extends ProfileSurroundings {
   readonly native: NativeMachine;

@@ -2,7 +2,7 @@
 // graphs; those allowed in a graph are trusted with what they do beside tensors. In: a function. Out: one of the same type.
 import { recorderInUse } from '@tsinductor/tensor/internal';
 import type { AnyFunction } from './compiled-code.ts';
-import { badDisableOption, notCallable } from './errors.ts';
+import { badDisableOption, notCallable } from '../errors.ts';
 
 export interface DisableOptions {
   /** Why, for the error under `fullgraph` and for `explain`. */

@@ -5,7 +5,7 @@ import type { Config } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
 import { buildFingerprint } from './build-fingerprint.ts';
 import type { NativeMachine } from './machine.ts';
-import { planFormat } from './plan.ts';
+import { planFormat } from '../run/plan.ts';
 
 export interface KeyContext {
   readonly native: NativeMachine;

@@ -8,9 +8,9 @@ import type { Config, ConfigPatch } from '@tsinductor/config';
 import { decompose } from '@tsinductor/graph';
 import { tensor } from '@tsinductor/tensor';
 import { trace } from '@tsinductor/tensor/internal';
-import type { Executable } from './executable.ts';
+import type { Executable } from '../run/executable.ts';
 import { familyOf } from './machine.ts';
-import { Session } from './session.ts';
+import { Session } from '../session.ts';
 
 let directory: string;
 beforeAll(() => {

@@ -9,7 +9,7 @@ import type { Bridge, EntryId } from '@tsinductor/runtime';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkIndexLimits } from './check-index-limits.ts';
-import { checkFailed } from './errors.ts';
+import { checkFailed } from '../errors.ts';
 import type { Executable } from './executable.ts';
 import { checkInputs } from './layout-check.ts';
 import type { LayoutCheck } from './layout-check.ts';
@@ -18,7 +18,7 @@ import { outputMaker } from './output-maker.ts';
 import type { OutputMaker } from './output-maker.ts';
 import { sizeFunction, sizesOfCall } from './plan.ts';
 import type { Plan } from './plan.ts';
-import type { KernelProfile } from './profile/kernel-profile.ts';
+import type { KernelProfile } from '../profile/kernel-profile.ts';
 
 /** A loaded entry, and what is known of the places where its checks can fail. */
 export interface NativeEntry {

@@ -4,7 +4,7 @@
 // against mistakes of ours. A few comparisons per axis.
 import { at } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
-import { inputLayout, outputLayout } from './errors.ts';
+import { inputLayout, outputLayout } from '../errors.ts';
 import { sizeFunction } from './plan.ts';
 import type { PlannedTensor } from './plan.ts';
 

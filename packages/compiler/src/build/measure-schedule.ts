@@ -9,11 +9,11 @@ import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
 import type { Measure } from '@tsinductor/scheduler';
 import { targetOf } from './compilation.ts';
 import type { Making } from './compilation.ts';
-import { doBench } from './kernels/do-bench.ts';
+import { doBench } from '../profile/do-bench.ts';
 import type { NativeMachine } from './machine.ts';
-import { constantsBlock } from './plan.ts';
-import { isClocked } from './profile/open-profile.ts';
-import type { Session } from './session.ts';
+import { constantsBlock } from '../run/plan.ts';
+import { isClocked } from '../profile/open-profile.ts';
+import type { Session } from '../session.ts';
 
 /** What builds and runs, and for which settings. */
 interface Clock {

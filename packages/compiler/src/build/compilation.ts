@@ -13,10 +13,10 @@ import { lowerGraph } from '@tsinductor/lowering';
 import type { LoweringOptions } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
 import type { Measure } from '@tsinductor/scheduler';
-import { indexIntoNothing } from './errors.ts';
+import { indexIntoNothing } from '../errors.ts';
 import { familyOf } from './machine.ts';
 import type { NativeMachine } from './machine.ts';
-import type { TracedGraph } from './session.ts';
+import type { TracedGraph } from '../session.ts';
 
 /** Generated code, and for what. */
 interface Generated {

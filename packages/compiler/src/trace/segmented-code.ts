@@ -9,12 +9,12 @@ import { printIndex } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
 import { dynamicAxesOf, LazyRecorder } from '@tsinductor/tensor/internal';
 import type { DynamicAxis, NewSegment, SegmentCause, SegmentHost, SegmentPlan } from '@tsinductor/tensor/internal';
-import { segmentLimit } from './errors.ts';
-import type { Executable } from './executable.ts';
+import { segmentLimit } from '../errors.ts';
+import type { Executable } from '../run/executable.ts';
 import { isContiguous } from './guard.ts';
 import { recordedIn } from './recorded-tensors.ts';
-import type { GraphReport } from './report.ts';
-import type { PrepareRequest, TracedGraph } from './session.ts';
+import type { GraphReport } from '../report.ts';
+import type { PrepareRequest, TracedGraph } from '../session.ts';
 
 /** What a function's segments need of the compiled function. */
 export interface SegmentedFunction {

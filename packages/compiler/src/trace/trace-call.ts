@@ -9,9 +9,9 @@ import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
-import { markedSizeFixed, observedWrite } from './errors.ts';
-import { resolveProgram, tracedProgram } from './hosted-graph.ts';
-import type { TracedProgram } from './hosted-graph.ts';
+import { markedSizeFixed, observedWrite } from '../errors.ts';
+import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
+import type { TracedProgram } from '../hosted/hosted-graph.ts';
 import { isContiguous } from './guard.ts';
 import type { GuardNode, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';

@@ -4,7 +4,7 @@
 import { openStore } from '@tsinductor/cache';
 import type { ArtifactStore, StoreOptions } from '@tsinductor/cache';
 import { buildBridge } from '@tsinductor/runtime';
-import { buildTimedOut } from '../errors.ts';
+import { buildTimedOut } from '../../errors.ts';
 import { buildFiles, buildFilesNow } from './build-files.ts';
 import { describeFailure } from './failure.ts';
 import type { EntryJob, Job, Response } from './protocol.ts';

@@ -1,6 +1,6 @@
 // What a compiled graph becomes: something that takes the graph's inputs and gives its outputs.
 import type { Tensor } from '@tsinductor/tensor';
-import type { GraphReport } from './report.ts';
+import type { GraphReport } from '../report.ts';
 
 export interface Executable {
   /** Inputs in the order of the graph's placeholders. Mutated inputs hold their new values afterwards. */

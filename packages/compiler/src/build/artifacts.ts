@@ -12,8 +12,8 @@ import type { Artifact as StoredArtifact, ArtifactStore } from '@tsinductor/cach
 import type { Config } from '@tsinductor/config';
 import type { CompileUnit, CudaSource, CudaToolkit, KernelFacts, Toolchain } from '@tsinductor/runtime';
 import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
-import { isPlan } from './plan.ts';
-import type { Plan } from './plan.ts';
+import { isPlan } from '../run/plan.ts';
+import type { Plan } from '../run/plan.ts';
 import type { Compiling } from './compile-client.ts';
 import type { BuildJob, CudaJob } from './workers/protocol.ts';
 
