@@ -1,6 +1,7 @@
 // Schedules -> C++: binds each group to a kernel, prints the kernels, and writes one entry per graph that calls them in
 // order. The C ABI of the entry is in docs/architecture.md.
-import { Lines, stableHash } from '@tsinductor/base';
+import { Lines, stableHash, verifying, watchedBy } from '@tsinductor/base';
+import type { Watch } from '@tsinductor/base';
 import {
   addressOf,
   buffersOfCall,
@@ -25,12 +26,12 @@ import type {
   ValueContext,
   WrittenFunctions,
 } from '@tsinductor/codegen';
-import { indexLimits, verifyKernel } from '@tsinductor/ir';
+import { indexLimits } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
+import { kernelStages } from './kernel-stages.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
-import { bindGroup } from './strategy/bind-group.ts';
 import type { BindOptions } from './strategy/bind-group.ts';
 import type { CpuTarget } from './target.ts';
 import { assembleUnits } from './units.ts';
@@ -60,15 +61,16 @@ export interface CppBatch {
   readonly programs: readonly Omit<CppProgram, 'units'>[];
 }
 
-export function generateCpp(schedule: Schedule, target: CpuTarget): CppProgram {
-  const generator = new Generator(target, 'operators');
+/** `watch` sees the stages of each kernel (`kernelStages`). */
+export function generateCpp(schedule: Schedule, target: CpuTarget, watch?: Watch): CppProgram {
+  const generator = new Generator(target, 'operators', watch);
   const program = generator.addSchedule(schedule);
   return { ...program, units: generator.units() };
 }
 
 /** Graphs that share a prelude and, where two have the same kernel, the kernel. */
-export function generateBatch(schedules: readonly Schedule[], target: CpuTarget): CppBatch {
-  const generator = new Generator(target, 'positions');
+export function generateBatch(schedules: readonly Schedule[], target: CpuTarget, watch?: Watch): CppBatch {
+  const generator = new Generator(target, 'positions', watch);
   const programs = schedules.map((schedule) => generator.addSchedule(schedule));
   return { programs, units: generator.units() };
 }
@@ -77,7 +79,7 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget)
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
   const source = groupSource(schedule, 'operators');
   const options = { target, wideSteps: new Map() };
-  const bound = new EqualGroups((alone) => bindGroup(alone.group, alone.schedule, options));
+  const bound = new EqualGroups((alone) => kernelStages().run(alone, options));
   return schedule.groups.map((group) => {
     const alone = loneGroup(group, source);
     const kernel = bound.find(alone);
@@ -101,8 +103,11 @@ class Generator {
   readonly #entries: EntryText[] = [];
   readonly #written: WrittenFunctions = new Map();
   readonly #wideSteps: BindOptions['wideSteps'] = new Map();
+  /** Kernels are verified always, before they are printed. */
+  readonly #watch: Watch | undefined;
 
-  constructor(target: CpuTarget, naming: Naming) {
+  constructor(target: CpuTarget, naming: Naming, watch: Watch | undefined) {
+    this.#watch = watch === undefined ? verifying : watchedBy([verifying, watch]);
     this.#target = target;
     this.#dialect = cppDialect(target);
     this.#naming = naming;
@@ -131,9 +136,8 @@ class Generator {
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
-  #write({ group, schedule }: LoneGroup): WrittenKernel {
-    const kernel = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
-    verifyKernel(kernel);
+  #write(alone: LoneGroup): WrittenKernel {
+    const kernel = kernelStages().run(alone, { target: this.#target, wideSteps: this.#wideSteps }, this.#watch);
     const { buffers, sizes, notes, origins } = kernel;
     const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];
     return { buffers, sizes, notes, origins, indexLimits: limits, printed: this.#print(kernel) };

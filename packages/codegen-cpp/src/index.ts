@@ -1,6 +1,8 @@
 // The public API of @tsinductor/codegen-cpp: re-exports only.
 export { bindSchedule, generateBatch, generateCpp } from './generate.ts';
 export type { CppBatch, CppProgram, KernelInfo } from './generate.ts';
+export { kernelStages } from './kernel-stages.ts';
+export type { BindOptions } from './strategy/bind-group.ts';
 export { layoutConstants } from '@tsinductor/codegen';
 export type { ConstantsLayout } from '@tsinductor/codegen';
 export { extentOf, lineBytes } from './target.ts';

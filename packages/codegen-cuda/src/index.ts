@@ -1,6 +1,7 @@
 // The public API of @tsinductor/codegen-cuda: re-exports only.
 export { bindSchedule, generateCuda, generateCudaBatch } from './generate.ts';
 export type { CudaArgument, CudaBatch, CudaKernel, CudaProgram } from './generate.ts';
+export { kernelStages } from './kernel-stages.ts';
 export { emulatedUnit, emulationFailed } from './emulated-unit.ts';
 export type { EmulatedProgram, EmulatedUnit, EmulationOptions } from './emulated-unit.ts';
 export type { Architecture, CudaTarget } from './target.ts';

@@ -34,7 +34,7 @@ export {
 } from './bind/index-math.ts';
 export type { IndexMap } from './bind/index-math.ts';
 export { distinctOrigins, sizesOf, usedBuffers } from './bind/kernel-parts.ts';
-export { buffersOfCall, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
+export { buffersOfCall, distinctGroups, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
 export type { GroupSource, LoneGroup, Naming } from './bind/lone-group.ts';
 export { KernelWriter, type Positions } from './bind/kernel-writer.ts';
 export { addressOf, layoutConstants, layoutProgram } from './bind/layout.ts';

@@ -7,8 +7,8 @@ import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/
 import { CudaDevices } from './cuda/cuda-devices.ts';
 import { stanceInTrace } from './errors.ts';
 import type { Machine } from './build/machine.ts';
+import type { Voice } from './build/announcer.ts';
 import { Session } from './session.ts';
-import type { Voice } from './session.ts';
 import { checkStance, defaultStance } from './trace/stance.ts';
 import type { CurrentStance, Stance, StanceOptions } from './trace/stance.ts';
 

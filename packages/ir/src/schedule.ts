@@ -79,7 +79,8 @@ export type BufferPlan = { readonly buffer: BufferId } & (
   | { readonly kind: 'virtual' }
 );
 
-export type Decision =
+/** What was decided, why, and by which stage of the pipeline. */
+export type Decision = { readonly stage?: string } & (
   | {
       readonly kind: 'inlined';
       readonly producer: string;
@@ -96,7 +97,8 @@ export type Decision =
       readonly isDone: boolean;
       readonly strides: string;
       readonly reason: string;
-    };
+    }
+);
 
 /** What a group costs, counted from its accesses; numbers but for symbolic sizes. */
 export interface GroupStatistics {

@@ -8,8 +8,9 @@ import type { Architecture } from '@tsinductor/codegen-cuda';
 import type { Config } from '@tsinductor/config';
 import type { CheckSite, Schedule } from '@tsinductor/ir';
 import type { CompileUnit } from '@tsinductor/runtime';
-import { positionsOf, targetOf } from './compilation.ts';
 import type { NativeMachine } from './machine.ts';
+import { watchingFor } from './stage-log.ts';
+import { positionsOf, targetOf } from './stage-options.ts';
 
 export interface Batch {
   readonly units: readonly CompileUnit[];
@@ -27,7 +28,8 @@ export interface BatchBackend {
 
 export const cppBackend: BatchBackend = {
   name: 'native code',
-  generate: (schedules, machine, config) => generateBatch(schedules, targetOf(machine, config)),
+  generate: (schedules, machine, config) =>
+    generateBatch(schedules, targetOf(machine, config), watchingFor(config).watch),
   failureOf: () => undefined,
 };
 
@@ -44,11 +46,9 @@ export const emulatedCudaBackend = (architecture: Architecture): BatchBackend =>
     const count = Math.max(1, Math.min(config.compileThreads, schedules.length));
     const length = Math.ceil(schedules.length / count);
     const units = Array.from({ length: count }, (_, position) => {
-      const batch = generateCudaBatch(schedules.slice(position * length, (position + 1) * length), {
-        architecture,
-        inputAlignment,
-        positions: positionsOf(config),
-      });
+      const own = schedules.slice(position * length, (position + 1) * length);
+      const target = { architecture, inputAlignment, positions: positionsOf(config) };
+      const batch = generateCudaBatch(own, target, watchingFor(config).watch);
       return emulatedUnit(batch, { header, name: `emulated_${String(position)}` });
     });
     return { units, programs: units.flatMap(({ programs }) => programs) };

@@ -1,11 +1,23 @@
 // Folders of what compiling made, for people to read and to compare: one per compiled graph, numbered in the order of
-// compilation, with a file per stage. In: the stages. Out: the folder's path. Names and contents depend on the program
-// alone; a folder that is there already is left alone, and the next number is taken.
+// compilation, with a file per stage, numbered in the order of the pipeline. In: texts. Out: the folder's path. But for times,
+// names and contents depend on the program alone; a folder that is there already is left alone, and the next number is taken.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Compilation } from './compilation.ts';
-import { stageFiles } from './compilation.ts';
+import type { StageText, StageTime } from '@tsinductor/base';
+import { timesText } from './stage-times.ts';
+
+/** What is kept of a graph. */
+export interface Kept {
+  /** The graph as it was traced. */
+  readonly traced: string;
+  readonly stages: readonly StageText[];
+  readonly decisions: string;
+  readonly times: readonly StageTime[] | undefined;
+}
+
+/** What a stage prints, where that is no text of ours. */
+const endings: Readonly<Partial<Record<string, string>>> = { 'print-cpp': 'cc', 'print-cuda': 'cu' };
 
 export class DebugFolders {
   readonly root: string;
@@ -17,9 +29,9 @@ export class DebugFolders {
     this.root = directory ?? mkdtempSync(join(tmpdir(), 'tsinductor-debug-'));
   }
 
-  keep(name: string, stages: Compilation): string {
+  keep(name: string, kept: Kept): string {
     const folder = this.#make(name.replace(/\W+/g, '_').slice(0, 60));
-    for (const [file, text] of stageFiles(stages)) writeFileSync(join(folder, file), text, { mode: 0o600, flag: 'wx' });
+    for (const [file, text] of filesOf(kept)) writeFileSync(join(folder, file), text, { mode: 0o600, flag: 'wx' });
     return folder;
   }
 
@@ -34,4 +46,17 @@ export class DebugFolders {
       }
     }
   }
+}
+
+function filesOf({ traced, stages, decisions, times }: Kept): readonly (readonly [string, string])[] {
+  const numbered = stages.map(({ name, text, isSame }, position): readonly [string, string] => [
+    `${String(position + 1).padStart(2, '0')}-${name}.${endings[name] ?? 'txt'}`,
+    isSame ? `The stage ${name} changed nothing.\n` : text,
+  ]);
+  return [
+    ['00-traced.txt', traced],
+    ...numbered,
+    ['decisions.txt', decisions],
+    ...(times === undefined ? [] : [['times.txt', `${timesText(times)}\n`] as const]),
+  ];
 }

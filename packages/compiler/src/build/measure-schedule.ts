@@ -7,40 +7,41 @@ import { constantValue } from '@tsinductor/ir';
 import type { BufferId, Index, Schedule } from '@tsinductor/ir';
 import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
 import type { Measure } from '@tsinductor/scheduler';
-import { targetOf } from './compilation.ts';
-import type { Making } from './compilation.ts';
 import { doBench } from '../profile/do-bench.ts';
+import type { Builder } from './builder.ts';
 import type { NativeMachine } from './machine.ts';
+import type { CppContext } from './pipeline.ts';
+import { targetOf } from './stage-options.ts';
 import { constantsBlock } from '../run/plan.ts';
 import { isClocked } from '../profile/open-profile.ts';
-import type { Session } from '../session.ts';
 
 /** What builds and runs, and for which settings. */
 interface Clock {
-  readonly session: Session;
+  readonly builder: Builder;
   readonly machine: NativeMachine;
   readonly config: Config;
 }
 
 /** The clock that the settings ask for, where there is a machine to run on. */
-export function clockOf(session: Session, config: Config): Measure | undefined {
+export function clockOf(builder: Builder, config: Config): Measure | undefined {
   if (!config.benchmarkFusion && !config.benchmarkComboKernel) return undefined;
-  const machine = session.machine(config);
-  return machine.kind === 'native' ? (plan) => measureSchedule(plan, { session, machine, config }) : undefined;
+  const machine = builder.machine(config);
+  return machine.kind === 'native' ? (plan) => measureSchedule(plan, { builder, machine, config }) : undefined;
 }
 
-/** What a session makes native code for, and the clock that it takes for it. */
-export const makingOf = (session: Session, machine: NativeMachine, config: Config): Making => ({
+/** What native code is made for on this machine, and by which clock. */
+export const cppContextOf = (builder: Builder, machine: NativeMachine, config: Config): CppContext => ({
+  config,
   target: { ...targetOf(machine, config), clocks: isClocked(config) },
-  measure: clockOf(session, config),
+  measure: clockOf(builder, config),
 });
 
 /** Milliseconds of a run of `plan`, which has no symbolic sizes. Blocks while it is built. */
-function measureSchedule(plan: Schedule, { session, machine, config }: Clock): number {
+function measureSchedule(plan: Schedule, { builder, machine, config }: Clock): number {
   const { toolchain, bridge } = machine;
   const { units, ...program } = generateCpp(plan, targetOf(machine, config));
   const key = stableHash({ kind: 'trial', units, compiler: toolchain.fingerprint, cpu: machine.isaReport.cpu });
-  const library = session.buildKernel({ key, name: 'trial', units, plan: { entry: program.entry }, toolchain });
+  const library = builder.libraryNow({ key, name: 'trial', units, plan: { entry: program.entry }, toolchain });
   const { program: loops } = plan;
   const blocks = [...loops.inputs, ...loops.outputs].map((id) => filledBlock(plan, id));
   const constants = Buffer.from(constantsBlock(loops, program.constants), 'base64');

@@ -87,6 +87,7 @@ function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
     ...(hosts.length > 0 ? ['the host'] : []),
   ];
   const sources = reports.flatMap(({ source }) => (source === undefined ? [] : [source]));
+  const shown = reports.flatMap(({ showStage }) => (showStage === undefined ? [] : [showStage]));
   const milliseconds = reports.reduce((sum, report) => sum + (report.milliseconds ?? 0), 0);
   return {
     runsOn: [...places, ...own].join(', and '),
@@ -96,6 +97,7 @@ function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
     decisions: reports.flatMap(({ decisions }) => decisions),
     ...(hosts.length === 0 ? {} : { hosts }),
     ...(sources.length === 0 ? {} : { source: () => sources.map((source) => source()).join('\n') }),
+    ...(shown.length === 0 ? {} : { showStage: (name) => shown.map((show) => show(name)).join('\n') }),
     ...(milliseconds === 0 ? {} : { milliseconds }),
   };
 }

@@ -11,7 +11,7 @@ import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import type { HostCall, KernelLaunch, TraceResult } from '@tsinductor/tensor/internal';
 import { noLowering } from '../errors.ts';
-import type { PrepareRequest, TracedGraph } from '../session.ts';
+import type { PrepareRequest, TracedGraph } from '../request.ts';
 
 export type TracedPart =
   | { readonly kind: 'graph'; readonly traced: TracedGraph; readonly inputs: GraphPart['inputs']; readonly outputs: GraphPart['outputs'] } // prettier-ignore

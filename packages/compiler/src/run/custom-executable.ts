@@ -3,7 +3,7 @@ import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import type { Executable } from './executable.ts';
 import type { CustomBackend } from '../options.ts';
-import type { PrepareRequest } from '../session.ts';
+import type { PrepareRequest } from '../request.ts';
 
 export function customExecutable(graph: Graph, backend: CustomBackend, { name, examples }: PrepareRequest): Executable {
   const run = backend(graph, examples);

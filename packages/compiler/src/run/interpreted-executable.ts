@@ -8,7 +8,7 @@ import { lowerGraph } from '@tsinductor/lowering';
 import { allocate, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import type { TracedGraph } from '../session.ts';
+import type { TracedGraph } from '../request.ts';
 import type { Executable } from './executable.ts';
 
 type Sizes = ReadonlyMap<string, number>;

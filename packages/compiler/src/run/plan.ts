@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
+import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { add, constantValue, evaluateIndex, printIndex } from '@tsinductor/ir';
 import type {
@@ -16,7 +17,7 @@ import type {
   Schedule,
 } from '@tsinductor/ir';
 import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
-import type { KernelReport } from '../report.ts';
+import type { GraphReport, KernelReport } from '../report.ts';
 
 export const planFormat = 5;
 
@@ -75,6 +76,19 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     ...temporariesOf(schedule.statistics?.memory),
   };
 }
+
+/** What every report of code that runs by this plan says. */
+export const reportOfPlan = (
+  plan: Plan,
+  graph: Graph,
+): Pick<GraphReport, 'graph' | 'loopNodes' | 'kernels' | 'decisions' | 'workspaceBytes' | 'temporaries'> => ({
+  graph: printGraph(graph),
+  loopNodes: plan.loopNodes,
+  kernels: plan.kernels,
+  decisions: plan.decisions,
+  ...(plan.workspaceBytes.kind === 'int' ? { workspaceBytes: plan.workspaceBytes.value } : {}),
+  ...(plan.temporaries === undefined ? {} : { temporaries: plan.temporaries }),
+});
 
 function temporariesOf(counted: MemoryStatistics | undefined): Pick<Plan, 'temporaries'> {
   if (counted === undefined) return {};

@@ -18,7 +18,9 @@ import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
 import { SegmentedCode } from './segmented-code.ts';
-import type { Session } from '../session.ts';
+import type { PrepareRequest } from '../request.ts';
+import type { TracedProgram } from '../hosted/hosted-graph.ts';
+import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { CallScope } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
@@ -36,9 +38,18 @@ export interface CacheInfo {
   readonly recompiles: number;
 }
 
-/** What a compiled function asks of the process that it runs in. */
+/** What a compiled function asks of its session. */
+export interface Preparing {
+  readonly config: Config;
+  prepare(traced: TracedProgram, request: PrepareRequest): Executable;
+  prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
+  warnOnce(topic: string, message: string): void;
+  log(topic: string, message: string, config: Config): void;
+}
+
+/** What it asks of the process that it runs in. */
 export interface Surroundings {
-  session(): Session;
+  session(): Preparing;
   stance(): CurrentStance;
 }
 
@@ -143,7 +154,7 @@ export class CompiledCode {
     });
   }
 
-  #session(): Session {
+  #session(): Preparing {
     return this.#surroundings.session();
   }
 
@@ -264,10 +275,7 @@ export class CompiledCode {
     }
   }
 
-  #request(
-    { inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>,
-    backend: Backend,
-  ): Parameters<Session['prepare']>[1] {
+  #request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
     const { mode, options } = this.#options;
     return {
       name: this.name,

@@ -14,7 +14,7 @@ import type { Executable } from '../run/executable.ts';
 import { isContiguous } from './guard.ts';
 import { recordedIn } from './recorded-tensors.ts';
 import type { GraphReport } from '../report.ts';
-import type { PrepareRequest, TracedGraph } from '../session.ts';
+import type { PrepareRequest, TracedGraph } from '../request.ts';
 
 /** What a function's segments need of the compiled function. */
 export interface SegmentedFunction {
