@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { at, isTsInductorError } from '@tsinductor/base';
 import { generateCpp } from '@tsinductor/codegen-cpp';
 import type { CpuTarget } from '@tsinductor/codegen-cpp';
-import { planStages } from '@tsinductor/compiler';
+import { scheduleOf } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import { callOf, traceCall } from './conformance/cases.mjs';
 import type { Call } from './conformance/cases.mjs';
@@ -37,7 +37,7 @@ interface Turn {
   function linesOf({ how, entry, position }: Turn, golden: Golden): number {
     const named = Object.fromEntries(Object.entries(entry.kwargs).map(([key, value]) => [key, golden.decode(value)]));
     const { graph } = traceCall(how, { args: golden.decode(entry.args), kwargs: named });
-    const { scheduled } = planStages({ graph, primitives: graph }, config);
+    const scheduled = scheduleOf(graph, config);
     const targets = [wide, narrow].map((row) => at(row, position % row.length));
     const lines = targets.map((target) =>
       generateCpp(scheduled, target).units.reduce((sum, { source }) => sum + source.split('\n').length, 0),

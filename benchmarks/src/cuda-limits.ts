@@ -21,8 +21,8 @@ const session = defaultSession();
 const device = openDevices().open('cuda:0');
 const { cuda } = device;
 const architecture = cuda.facts.architecture === 'sm_90' ? 'sm_90a' : 'sm_80';
-const toolkit = session.cuda.requireToolkit(session.config);
-const built = await session.buildCuda({ name: 'limits', source: { source: limitKernels, architecture }, toolkit });
+const toolkit = session.builder.requireToolkit();
+const built = await session.builder.cuda({ name: 'limits', source: { source: limitKernels, architecture }, toolkit });
 const module: CudaModule = cuda.loadModule(readFileSync(built.ptx));
 const grid = cuda.facts.multiprocessors * 8;
 

@@ -200,7 +200,7 @@ function missingDevice(options: Options): string | undefined {
   if (deviceOf(options) === 'cpu') return undefined;
   try {
     const session = defaultSession();
-    session.cuda.requireToolkit(session.config);
+    session.builder.requireToolkit();
     openDevices().open('cuda:0');
     return undefined;
   } catch (error) {

@@ -45,7 +45,7 @@ const runners = (programs, isBound, make) => {
 
 const build = (session, machine, { units, plan }) => {
   const key = stableHash({ kind: 'dsl', units, compiler: machine.toolchain.fingerprint, cpu: machine.isaReport.cpu });
-  return session.buildBatch({ key, name: 'dsl', units, plan, toolchain: machine.toolchain });
+  return session.builder.library({ key, name: 'dsl', units, plan, toolchain: machine.toolchain });
 };
 
 /** The addresses of a program's arrays, and last of the words of its scalars; the arrays are kept alive by who calls. */

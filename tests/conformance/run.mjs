@@ -181,6 +181,8 @@ const wanted = [...golden.cases()].filter(
 );
 const step = options.sample === undefined ? 1 : Math.max(1, wanted.length / Number(options.sample));
 const chosen = wanted.filter((_, position) => Math.floor(position / step) !== Math.floor((position - 1) / step));
+// Every stage of the compiler is verified, unless the environment says otherwise.
+process.env.TSINDUCTOR_VERIFY ??= '1';
 if (options.config !== undefined) (await import('@tsinductor/compiler')).setConfig(JSON.parse(options.config));
 const backend = await backends[options.backend]();
 let waiting = [];

@@ -30,7 +30,7 @@ function missing() {
     const session = defaultSession();
     const driver = openDevices().driver();
     if (driver.deviceCount === 0) return 'the CUDA driver shows no device';
-    session.cuda.requireToolkit(session.config);
+    session.builder.requireToolkit();
     return undefined;
   } catch (error) {
     if (error?.code === undefined) throw error;

@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
+import { cppPipeline } from '@tsinductor/compiler';
 import { randn, reset } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { freshDirectory, reportOf, stderrOf } from './effect.ts';
@@ -19,8 +20,14 @@ export const diagnosticsEffects = {
   debug: () => {
     expect(said({})).toBe('');
     const text = said({ debug: true });
-    for (const stage of ['graph: ', 'lowering: ', 'fusion: ', 'code generation: '])
-      expect(text).toContain(`: ${stage}`);
+    expect(text).toMatch(/: share-common-again: nothing changed\n/);
+    for (const told of [
+      /: lower: \d+ loop nodes\n/,
+      /: fuse: \d+ clusters in 1 kernels\n/,
+      /: inline: inlined add/,
+      /: kernel \w*sum\w*: /,
+    ])
+      expect(text).toMatch(told);
   },
   'trace.enabled': () => {
     const debugDir = freshDirectory();
@@ -35,7 +42,14 @@ export const diagnosticsEffects = {
         (file) => `${file}\n${readFileSync(join(debugDir, folder, file), 'utf8')}`,
       );
     expect(read('000-rowSums')).toEqual(read('001-rowSums'));
-    expect(read('000-rowSums').map((text) => text.split('\n')[0])).toEqual(['decisions.txt', 'decomposed.txt', 'graph.cc', 'graph.txt', 'kernels.txt', 'loops.txt', 'schedule.txt']); // prettier-ignore
+    expect(read('000-rowSums').map((text) => text.split('\n')[0])).toEqual([
+      '00-traced.txt',
+      ...cppPipeline().stages.map(
+        ({ name }, position) =>
+          `${String(position + 1).padStart(2, '0')}-${name}.${name === 'print-cpp' ? 'cc' : 'txt'}`,
+      ),
+      'decisions.txt',
+    ]);
     expect(read('000-rowSums').every((text) => text.length > 30)).toBe(true);
     reset();
   },
@@ -46,6 +60,34 @@ export const diagnosticsEffects = {
     expect(readdirSync(below)).toEqual(['000-rowSums']);
     reset();
     expect(said({ trace: { enabled: true } })).toContain(join(tmpdir(), 'tsinductor-debug-'));
+    reset();
+  },
+  verify: () => {
+    // A pass of the program's that breaks a law which nothing else looks at: its loops do not reach the second one.
+    const repeat = (groups: { nodes: unknown[] }[]): unknown => {
+      groups[0]?.nodes.push(groups[0].nodes[0]);
+      return groups;
+    };
+    const broken = (verify: boolean) => (): unknown =>
+      reportOf(rowSums, [randn([4, 40])], {
+        verify,
+        postFusionCustomPass: { key: String(verify), run: repeat },
+        'cpp.cxx': ['/absent'],
+        'trace.enabled': true,
+        'trace.debugDir': freshDirectory(),
+      });
+    expect(broken(true)).toThrow(/the stage custom-order made breaks a law: .* is written by an earlier node already/);
+    expect(broken(false)).not.toThrow();
+  },
+  timeStages: () => {
+    const stages = (options: Options): readonly string[] =>
+      (reportOf(rowSums, [randn([4, 40])], { cacheDir: freshDirectory(), ...options }).stages ?? []).map(({ name }) => name); // prettier-ignore
+    expect(stages({})).toEqual([]);
+    expect(stages({ timeStages: true })).toEqual(cppPipeline().stages.map(({ name }) => name));
+    const debugDir = freshDirectory();
+    reset();
+    said({ timeStages: true, trace: { enabled: true, debugDir } });
+    expect(readFileSync(join(debugDir, '000-rowSums', 'times.txt'), 'utf8')).toMatch(/^fuse +\d+\.\d\d ms$/m);
     reset();
   },
   torchLogs: () => {

@@ -9,3 +9,7 @@ export type { ErrorDetails, SourceLocation } from './error.ts';
 export { sha256, stableHash, stableStringify } from './hash.ts';
 export { Lines } from './lines.ts';
 export { nearest } from './nearest.ts';
+export { Pipeline } from './pipeline.ts';
+export type { Cut, Form, PartedStage, Stage, StageDescription, Watch, WatchedStage } from './pipeline.ts';
+export { StageTexts, StageTimes, verifying, watchedBy } from './watch-stages.ts';
+export type { StageText, StageTime } from './watch-stages.ts';

@@ -153,6 +153,23 @@ describeBuilt('explain', () => {
     expect(explained.every(({ graphs }) => graphs.length === 1)).toBe(true);
   });
 
+  test('--stage shows what one stage makes; a name that no stage has is an error that lists them', () => {
+    const file = join(directory, 'stages.mjs');
+    const workload = `{ name: 'added twice', inputs: () => [randn([8])], fn: (x) => x.add(1).add(x) }`;
+    writeFileSync(file, `import { randn } from 'tsinductor'; export const workloads = [${workload}];`);
+    const explained = (stage: string): { readonly stdout: string; readonly stderr: string } =>
+      spawnSync(process.execPath, [bin, 'explain', file, '--stage', stage], {
+        encoding: 'utf8',
+        env: { PATH: '/usr/bin:/bin', TORCHINDUCTOR_CACHE_DIR: join(directory, 'explain-cache') },
+      });
+    expect(explained('lower').stdout.match(/^map /gm)).toHaveLength(2);
+    expect(explained('inline').stdout.match(/^map /gm)).toHaveLength(1);
+    const { stderr } = explained('inlin');
+    expect(stderr).toContain(
+      'STAGE_UNKNOWN: this graph goes through no stage "inlin"; did you mean inline? its stages are decompose,',
+    );
+  });
+
   test('a module that compiles nothing is an error', () => {
     const file = join(directory, 'nothing.mjs');
     writeFileSync(file, 'export const answer = 42;');

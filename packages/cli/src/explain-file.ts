@@ -15,7 +15,14 @@ interface Workload {
   readonly fn: (...inputs: Tensor[]) => Tensor | Tensor[];
 }
 
-export async function explainFile(file: string, showSource: boolean): Promise<Outcome> {
+/** What is shown beside, or instead of, the explanation. */
+export interface ExplainOptions {
+  readonly source: boolean;
+  /** A stage of the compiler, whose output is all that is shown. */
+  readonly stage: string | undefined;
+}
+
+export async function explainFile(file: string, options: ExplainOptions): Promise<Outcome> {
   const path = resolve(file);
   if (!existsSync(path)) throw fileMissing(path);
   const exports = await loadModule(path);
@@ -26,6 +33,16 @@ export async function explainFile(file: string, showSource: boolean): Promise<Ou
     ...workloadsOf(exports).map(({ name, inputs, fn }) => ({ name, explanation: compile(fn).explain(...inputs()) })),
   ];
   if (explained.length === 0) throw nothingCompiled(path);
+  const { stage } = options;
+  return stage === undefined ? whole(explained, options.source) : oneStage(explained, stage);
+}
+
+interface Explained {
+  readonly name: string;
+  readonly explanation: Explanation;
+}
+
+function whole(explained: readonly Explained[], showSource: boolean): Outcome {
   return {
     data: explained.map(({ name, explanation }) => ({ export: name, ...plainExplanation(explanation, showSource) })),
     status: 0,
@@ -36,6 +53,20 @@ export async function explainFile(file: string, showSource: boolean): Promise<Ou
             `${colors.bold(name)}\n${explanation.toString()}${sourcesOf(explanation, showSource)}`,
         )
         .join('\n'),
+  };
+}
+
+/** What one stage makes of each graph. Throws UserError STAGE_UNKNOWN. */
+function oneStage(explained: readonly Explained[], stage: string): Outcome {
+  const data = explained.map(({ name, explanation: { graphs } }) => ({
+    export: name,
+    stage,
+    graphs: graphs.map(({ showStage }) => showStage?.(stage) ?? ''),
+  }));
+  return {
+    data,
+    status: 0,
+    text: (colors) => data.map(({ export: name, graphs }) => `${colors.bold(name)}\n${graphs.join('\n')}`).join('\n'),
   };
 }
 
@@ -69,7 +100,7 @@ const sourcesOf = ({ graphs }: Explanation, wanted: boolean): string =>
 /** An explanation as JSON: sources and timings are functions, and sources only read when they are wanted. */
 const plainExplanation = ({ graphs, ...rest }: Explanation, wanted: boolean): object => ({
   ...rest,
-  graphs: graphs.map(({ source, timings, ...graph }) => ({
+  graphs: graphs.map(({ source, timings, showStage: _, ...graph }) => ({
     ...graph,
     ...(timings === undefined ? {} : { timings: timings() }),
     ...(wanted && source !== undefined ? { source: source() } : {}),

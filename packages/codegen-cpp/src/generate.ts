@@ -1,6 +1,7 @@
 // Schedules -> C++: binds each group to a kernel, prints the kernels, and writes one entry per graph that calls them in
 // order. The C ABI of the entry is in docs/architecture.md.
-import { Lines, stableHash } from '@tsinductor/base';
+import { Lines, stableHash, verifying, watchedBy } from '@tsinductor/base';
+import type { Watch } from '@tsinductor/base';
 import {
   addressOf,
   buffersOfCall,
@@ -25,15 +26,14 @@ import type {
   PositionContext,
   PrintedKernel,
 } from '@tsinductor/codegen';
-import { indexLimits, verifyKernel } from '@tsinductor/ir';
+import { indexLimits } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
-import { ForMachine } from './passes/for-machine.ts';
+import { bindingFor, kernelStages } from './kernel-stages.ts';
+import type { BindOptions } from './kernel-stages.ts';
+import type { CpuTarget } from './machine/target.ts';
 import { clockedFunction, nanosecondsFunction } from './prelude/clock-functions.ts';
 import { elementDefinition } from './prelude/vector-types.ts';
-import { bindGroup } from './strategy/write/bind-group.ts';
-import type { BindOptions } from './strategy/write/bind-group.ts';
-import type { CpuTarget } from './machine/target.ts';
 import { assembleUnits } from './units.ts';
 import type { CppUnit, EntryText } from './units.ts';
 
@@ -61,15 +61,16 @@ export interface CppBatch {
   readonly programs: readonly Omit<CppProgram, 'units'>[];
 }
 
-export function generateCpp(schedule: Schedule, target: CpuTarget): CppProgram {
-  const generator = new Generator(target, 'operators');
+/** `watch` sees the stages of each kernel (`kernelStages`). */
+export function generateCpp(schedule: Schedule, target: CpuTarget, watch?: Watch): CppProgram {
+  const generator = new Generator(target, 'operators', watch);
   const program = generator.addSchedule(schedule);
   return { ...program, units: generator.units() };
 }
 
 /** Graphs that share a prelude and, where two have the same kernel, the kernel. */
-export function generateBatch(schedules: readonly Schedule[], target: CpuTarget): CppBatch {
-  const generator = new Generator(target, 'positions');
+export function generateBatch(schedules: readonly Schedule[], target: CpuTarget, watch?: Watch): CppBatch {
+  const generator = new Generator(target, 'positions', watch);
   const programs = schedules.map((schedule) => generator.addSchedule(schedule));
   return { programs, units: generator.units() };
 }
@@ -77,9 +78,8 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget)
 /** The kernel of each group, as the Kernel IR: what `generateCpp` prints, with the buffers that the group gives it. */
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
   const source = groupSource(schedule, 'operators');
-  const options = { target, wideSteps: new Map() };
-  const machine = new ForMachine(target);
-  const bound = new EqualGroups((alone) => machine.kernel(bindGroup(alone.group, alone.schedule, options)));
+  const options = bindingFor(target);
+  const bound = new EqualGroups((alone) => kernelStages().run(alone, options));
   return schedule.groups.map((group) => {
     const alone = loneGroup(group, source);
     const kernel = bound.find(alone);
@@ -95,7 +95,7 @@ interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'or
 
 class Generator {
   readonly #target: CpuTarget;
-  readonly #machine: ForMachine;
+  readonly #binding: BindOptions;
   readonly #dialect: Dialect;
   readonly #naming: Naming;
   /** By name. */
@@ -103,13 +103,15 @@ class Generator {
   readonly #groups = new EqualGroups((alone) => this.#write(alone));
   readonly #entries: EntryText[] = [];
   readonly #functions: OpFunctions;
-  readonly #wideSteps: BindOptions['wideSteps'] = new Map();
+  /** Kernels are verified always, before they are printed. */
+  readonly #watch: Watch | undefined;
 
-  constructor(target: CpuTarget, naming: Naming) {
+  constructor(target: CpuTarget, naming: Naming, watch: Watch | undefined) {
+    this.#watch = watch === undefined ? verifying : watchedBy([verifying, watch]);
     this.#target = target;
-    this.#machine = new ForMachine(target);
+    this.#binding = bindingFor(target);
     this.#dialect = cppDialect(target.isa);
-    this.#functions = new OpFunctions(this.#dialect, this.#machine.value);
+    this.#functions = new OpFunctions(this.#dialect, this.#binding.machine.value);
     this.#naming = naming;
   }
 
@@ -136,10 +138,8 @@ class Generator {
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
-  #write({ group, schedule }: LoneGroup): WrittenKernel {
-    const bound = bindGroup(group, schedule, { target: this.#target, wideSteps: this.#wideSteps });
-    const kernel = this.#machine.kernel(bound);
-    verifyKernel(kernel);
+  #write(alone: LoneGroup): WrittenKernel {
+    const kernel = kernelStages().run(alone, this.#binding, this.#watch);
     const { buffers, sizes, notes, origins } = kernel;
     const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];
     return { buffers, sizes, notes, origins, indexLimits: limits, printed: this.#print(kernel) };

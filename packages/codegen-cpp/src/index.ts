@@ -1,6 +1,8 @@
 // The public API of @tsinductor/codegen-cpp: re-exports only.
 export { bindSchedule, generateBatch, generateCpp } from './generate.ts';
 export type { CppBatch, CppProgram } from './generate.ts';
+export { bindingFor, kernelStages } from './kernel-stages.ts';
+export type { BindOptions } from './kernel-stages.ts';
 export type { ConstantsLayout } from '@tsinductor/codegen';
 export { choiceTable, extentOf } from './machine/choices.ts';
 export type { Choices, Extent } from './machine/choices.ts';

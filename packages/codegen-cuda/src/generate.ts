@@ -1,14 +1,14 @@
 // Schedules -> CUDA C++: binds each group to its kernels and prints them. Out: text and data. A kernel's arguments and the
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
-import { dtypeInfo } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+import { dtypeInfo, verifying, watchedBy } from '@tsinductor/base';
+import type { DType, Watch } from '@tsinductor/base';
 import { addressOf, buffersOfCall, Definitions, EqualGroups, groupSource, layoutProgram, loneGroup, OpFunctions, originText, printKernel } from '@tsinductor/codegen'; // prettier-ignore
 import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen'; // prettier-ignore
-import { indexLimits, int, multiply, verifyKernel, visitStatements } from '@tsinductor/ir';
+import { indexLimits, int, multiply, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
+import { kernelStages } from './kernel-stages.ts';
 import { elementDefinition } from './prelude/scalar-types.ts';
-import { bindGroup } from './strategy/bind-group.ts';
 import type { BoundGroup } from './strategy/bind-group.ts';
 import type { CudaTarget } from './target.ts';
 
@@ -66,20 +66,20 @@ export interface CudaBatch {
 }
 
 /**
- * The CUDA program of a schedule. Needs no toolkit and no device.
+ * The CUDA program of a schedule. Needs no toolkit and no device. `watch` sees the stages of each group (`kernelStages`).
  *
  * @example
  * const { source, kernels } = generateCuda(schedule(lowerGraph(graph), { config }), { architecture: 'sm_80' });
  */
-export function generateCuda(schedule: Schedule, target: CudaTarget): CudaProgram {
-  const generator = new Generator(target, 'operators');
+export function generateCuda(schedule: Schedule, target: CudaTarget, watch?: Watch): CudaProgram {
+  const generator = new Generator(target, 'operators', watch);
   const program = generator.addSchedule(schedule);
   return { ...program, source: generator.source() };
 }
 
 /** Programs that share a prelude and, where two have the same kernel, the kernel. */
-export function generateCudaBatch(schedules: readonly Schedule[], target: CudaTarget): CudaBatch {
-  const generator = new Generator(target, 'positions');
+export function generateCudaBatch(schedules: readonly Schedule[], target: CudaTarget, watch?: Watch): CudaBatch {
+  const generator = new Generator(target, 'positions', watch);
   const programs = schedules.map((schedule) => generator.addSchedule(schedule));
   return { source: generator.source(), programs };
 }
@@ -87,7 +87,7 @@ export function generateCudaBatch(schedules: readonly Schedule[], target: CudaTa
 /** The kernels of a schedule, by group, as the Kernel IR: what `generateCuda` prints, with the buffers that the group gives them. */
 export function bindSchedule(schedule: Schedule, target: CudaTarget): readonly BoundGroup[] {
   const source = groupSource(schedule, 'operators');
-  const groups = new EqualGroups((alone) => bindGroup(alone.group, alone.schedule, target));
+  const groups = new EqualGroups((alone) => kernelStages().run(alone, target));
   return schedule.groups.map((group) => {
     const alone = loneGroup(group, source);
     const { kernels, workspaces } = groups.find(alone);
@@ -120,7 +120,11 @@ class Generator {
   readonly #groups = new EqualGroups((alone) => this.#write(alone));
   readonly #functions = new OpFunctions(cudaDialect);
 
-  constructor(target: CudaTarget, naming: Naming) {
+  /** Kernels are verified always, before they are printed. */
+  readonly #watch: Watch | undefined;
+
+  constructor(target: CudaTarget, naming: Naming, watch: Watch | undefined) {
+    this.#watch = watch === undefined ? verifying : watchedBy([verifying, watch]);
     this.#target = target;
     this.#naming = naming;
   }
@@ -155,13 +159,12 @@ class Generator {
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
-  #write({ group, schedule }: LoneGroup): WrittenGroup {
-    const { kernels, workspaces } = bindGroup(group, schedule, this.#target);
+  #write(alone: LoneGroup): WrittenGroup {
+    const { kernels, workspaces } = kernelStages().run(alone, this.#target, this.#watch);
     return { kernels: kernels.map((kernel) => this.#writeKernel(kernel)), workspaces };
   }
 
   #writeKernel(kernel: Kernel): WrittenKernel {
-    verifyKernel(kernel);
     const { name, hasChecks } = this.#print(kernel);
     const { launch, buffers, sizes, notes, origins } = kernel;
     const { blocks = int(1), threads = 1, sharedBytes = 0 } = launch ?? {};

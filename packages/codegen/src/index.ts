@@ -33,7 +33,7 @@ export {
   typicalValue,
 } from './bind/index-math.ts';
 export { distinctOrigins, sizesOf, usedBuffers } from './bind/kernel-parts.ts';
-export { buffersOfCall, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
+export { buffersOfCall, distinctGroups, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
 export type { LoneGroup, Naming } from './bind/lone-group.ts';
 export { KernelWriter, type Positions } from './bind/kernel-writer.ts';
 export { addressOf, layoutProgram } from './bind/layout.ts';

@@ -1,8 +1,8 @@
 // compile(fn): a function over tensors becomes one that runs compiled. Also a method decorator.
-import { uncompiled } from './call-marks.ts';
+import { uncompiled } from './trace/call-marks.ts';
 import { notAFunction } from './errors.ts';
-import { CompiledCode } from './compiled-code.ts';
-import type { AnyFunction, CacheInfo } from './compiled-code.ts';
+import { CompiledCode } from './trace/compiled-code.ts';
+import type { AnyFunction, CacheInfo } from './trace/compiled-code.ts';
 import { currentStance, defaultSession, useNativeMemory } from './default-compiler.ts';
 import { checkOptions } from './options.ts';
 import type { CompileOptions } from './options.ts';

@@ -6,11 +6,11 @@ import type { StoragePool } from '@tsinductor/runtime';
 import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
 import { CudaDevices } from './cuda/cuda-devices.ts';
 import { stanceInTrace } from './errors.ts';
-import type { Machine } from './machine.ts';
+import type { Machine } from './build/machine.ts';
+import type { Voice } from './build/announcer.ts';
 import { Session } from './session.ts';
-import type { Voice } from './session.ts';
-import { checkStance, defaultStance } from './stance.ts';
-import type { CurrentStance, Stance, StanceOptions } from './stance.ts';
+import { checkStance, defaultStance } from './trace/stance.ts';
+import type { CurrentStance, Stance, StanceOptions } from './trace/stance.ts';
 
 interface DefaultCompiler {
   program: ConfigPatch;

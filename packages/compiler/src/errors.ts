@@ -1,6 +1,6 @@
 // Every error the compiler package makes, by name.
 import { inspect } from 'node:util';
-import { InternalError, isTsInductorError, ToolchainError, UserError } from '@tsinductor/base';
+import { InternalError, isTsInductorError, nearest, ToolchainError, UserError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { badValues } from '@tsinductor/ir';
 import type { CheckSite, Origin } from '@tsinductor/ir';
@@ -32,6 +32,13 @@ export const badBundleValue = (value: unknown): UserError =>
   new UserError('CACHE_BUNDLE_VALUE', `loadCacheArtifacts() was given ${describe(value)}`, {
     hint: 'give it the bytes that saveCacheArtifacts() gave, as a Uint8Array',
   });
+
+export function unknownStage(name: string, known: readonly string[]): UserError {
+  const meant = nearest(name, known);
+  return new UserError('STAGE_UNKNOWN', `this graph goes through no stage ${JSON.stringify(name.slice(0, 60))}`, {
+    hint: `${meant === undefined ? '' : `did you mean ${meant}? `}its stages are ${known.join(', ')}`,
+  });
+}
 
 export const unsupportedArgument = (path: string, value: unknown): UserError =>
   new UserError(

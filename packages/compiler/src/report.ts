@@ -1,6 +1,8 @@
 // What `explain` shows: for each compiled graph its kernels, its guards, and every decision with its reason. Plain data
 // with one rendering as text.
 import { Lines } from '@tsinductor/base';
+import type { StageTime } from '@tsinductor/base';
+import { timesText } from './build/stage-times.ts';
 import { printDecision } from '@tsinductor/ir';
 import type { Decision } from '@tsinductor/ir';
 import type { TemporaryStats } from '@tsinductor/tensor';
@@ -38,6 +40,10 @@ export interface GraphReport {
   readonly workspaceBytes?: number;
   /** What one call takes for temporaries; undefined where that depends on symbolic sizes. */
   readonly temporaries?: TemporaryStats;
+  /** What each stage of the pipeline took, under `timeStages`, where the code was not found on disk. */
+  readonly stages?: readonly StageTime[];
+  /** Prints what the stage of that name makes of the graph. Throws UserError STAGE_UNKNOWN, which lists the names. */
+  readonly showStage?: (name: string) => string;
   /** Gives what its kernels took until now, under `profileBandwidth`. */
   readonly timings?: () => readonly KernelTiming[];
 }
@@ -94,15 +100,21 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
     'kernels',
     graph.kernels.map((kernel) => `${kernel.name}${printCost(kernel)}: ${kernel.description}`),
   );
+  const { stages } = graph;
+  if (stages !== undefined) lines.block('stages', () => lines.line(timesText(stages)), '');
   const timings = graph.timings?.() ?? [];
   if (timings.length > 0) lines.block('profile', () => lines.line(profileTable(timings)), '');
   list(lines, 'host callbacks', graph.hosts ?? []);
   list(lines, 'guards', graph.guards);
-  list(lines, 'decisions', graph.decisions.map(printDecision));
+  list(lines, 'decisions', graph.decisions.map(printStaged));
   lines.block('graph', () => {
     lines.line(graph.graph.trimEnd());
   }, ''); // prettier-ignore
 }
+
+/** With the stage that decided it. */
+const printStaged = (decision: Decision): string =>
+  `${decision.stage === undefined ? '' : `${decision.stage}: `}${printDecision(decision)}`;
 
 /** What the graphs take together. */
 export const sumTemporaries = (reports: readonly Pick<GraphReport, 'temporaries'>[]): TemporaryStats =>

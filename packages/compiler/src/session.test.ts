@@ -10,7 +10,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { trace } from '@tsinductor/tensor/internal';
 import { reset, setConfig, useNativeMemory } from './default-compiler.ts';
 import { Session } from './session.ts';
-import type { PrepareRequest, TracedGraph } from './session.ts';
+import type { PrepareRequest, TracedGraph } from './request.ts';
 
 const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-session-'));
 beforeAll(() => {

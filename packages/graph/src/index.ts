@@ -38,6 +38,6 @@ export { foldConstants } from './passes/fold-constants.ts';
 export { resolveSizes } from './passes/resolve-sizes.ts';
 export { removeDead } from './passes/remove-dead.ts';
 export { shareCommon } from './passes/share-common.ts';
-export { graphPasses, optimize } from './passes/optimize.ts';
-export type { GraphPass, OptimizeOptions } from './passes/optimize.ts';
+export { graphPasses, optimize, primitivesForm } from './passes/optimize.ts';
+export type { OptimizeOptions } from './passes/optimize.ts';
 export { broadcastShapes, broadcastTwo, contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';

@@ -10,12 +10,12 @@ import { SizeEnvironment } from './size-environment.ts';
 export interface VerifyOptions {
   /** Only primitives may be left: what lowering asks for. */
   readonly primitivesOnly?: boolean;
-  /** The environment in which the graph was built; needed where sizes are symbolic. */
+  /** The environment in which the graph was built. Without it, what operators make of symbolic sizes is not inferred again. */
   readonly sizes?: SizeEnvironment;
 }
 
 export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
-  const sizes = options.sizes ?? new SizeEnvironment();
+  const sizes = options.sizes ?? (graph.sizes.length === 0 ? new SizeEnvironment() : undefined);
   graph.nodes.forEach((node, position) => {
     if (node.id !== position) throw broken(node, `it stands at position ${String(position)}`);
     if (node.kind === 'call') verifyCall(graph, node, { ...options, sizes });
@@ -50,14 +50,18 @@ function verifyHost(graph: Graph, node: GraphNode & { readonly kind: 'host' }, o
 
 type Call = GraphNode & { readonly kind: 'call' };
 
-function verifyCall(graph: Graph, node: Call, options: VerifyOptions & { readonly sizes: SizeEnvironment }): void {
+type CallOptions = Pick<VerifyOptions, 'primitivesOnly'> & { readonly sizes: SizeEnvironment | undefined };
+
+function verifyCall(graph: Graph, node: Call, options: CallOptions): void {
   for (const value of valuesOf(node.args)) requireValue(graph, value, { before: node.id, where: printNode(node) });
   const operator = operatorFor(node.target, node.attrs);
   if (options.primitivesOnly === true && primitives.get(node.target) !== operator)
     throw broken(node, 'only primitives may be left');
-  const metas = inferred(graph, node, options.sizes);
+  const { sizes } = options;
+  if (sizes === undefined) return;
+  const metas = inferred(graph, node, sizes);
   const agree =
-    metas.length === node.results.length && metas.every((meta, i) => sameMeta(meta, node.results[i], options.sizes));
+    metas.length === node.results.length && metas.every((meta, i) => sameMeta(meta, node.results[i], sizes));
   if (!agree) throw broken(node, `its operator gives ${metas.map((meta) => stableStringify(meta)).join(', ')}`);
 }
 

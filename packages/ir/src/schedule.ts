@@ -79,7 +79,8 @@ export type BufferPlan = { readonly buffer: BufferId } & (
   | { readonly kind: 'virtual' }
 );
 
-export type Decision =
+/** What was decided, why, and by which stage of the pipeline. */
+export type Decision = { readonly stage?: string } & (
   | {
       readonly kind: 'inlined';
       readonly producer: string;
@@ -98,7 +99,8 @@ export type Decision =
       readonly reason: string;
     }
   /** How a kernel moves memory: the rule that says so, and what it does to which buffers. */
-  | { readonly kind: 'traffic'; readonly rule: string; readonly what: string; readonly reason: string };
+  | { readonly kind: 'traffic'; readonly rule: string; readonly what: string; readonly reason: string }
+);
 
 /** What a group costs, counted from its accesses; numbers but for symbolic sizes. */
 export interface GroupStatistics {

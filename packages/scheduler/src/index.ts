@@ -1,5 +1,7 @@
 // The public API of @tsinductor/scheduler: re-exports only.
-export { schedule } from './schedule.ts';
+export { schedule, schedulingOf } from './schedule.ts';
+export { scheduleSteps } from './steps.ts';
+export type { Scheduling } from './steps.ts';
 export type { ScheduleOptions } from './schedule.ts';
 export type { Measure } from './fusion-trial.ts';
 export { defaultChoices } from './choices.ts';

@@ -1,7 +1,7 @@
 // Random graphs: what the groups compute, loop by loop, is what the program computed before scheduling; and the
 // memory plan never gives one place to two buffers that live at the same time. Seeds are printed on failure.
 import { describe, expect, test } from '@jest/globals';
-import { at } from '@tsinductor/base';
+import { at, verifying } from '@tsinductor/base';
 import { resolveConfig, withConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { contiguousMeta, GraphBuilder, optimize, scalar } from '@tsinductor/graph';
@@ -162,8 +162,8 @@ describe.each(['default', 'another way'])('random graphs, %s', (way) => {
     const { program, sizes } = randomProgram(seed);
     verifyProgram(program);
     // Every trial of measured fusion is a schedule as any other.
-    const planned = schedule(program, { config, measure: (trial) => { verifySchedule(trial); return 1; } }); // prettier-ignore
-    verifySchedule(planned);
+    const measure = (trial: Schedule): number => { verifySchedule(trial); return 1; }; // prettier-ignore
+    const planned = schedule(program, { config, measure, watch: verifying });
     const expected = outputsOf(program, sizes, (memory) => interpretProgram(program, memory));
     const actual = outputsOf(program, sizes, (memory) => interpretSchedule(planned, memory));
     expect(actual).toHaveLength(expected.length);

@@ -88,7 +88,7 @@ export class ProgramChecker implements Disposable {
   #compared: Compared = { elements: 0, free: 0 };
 
   constructor(settings: Settings = {}) {
-    const config = resolveConfig({ program: settings, report: () => undefined });
+    const config = resolveConfig({ program: { verify: true, ...settings }, report: () => undefined });
     this.#halvesAreWide = !config.emulatePrecisionCasts;
     this.#session = new Session(config, { warn: () => undefined, log: () => undefined });
   }

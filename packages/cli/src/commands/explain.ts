@@ -8,10 +8,15 @@ export const addExplainCommand: AddCommand = (parser, context) =>
     (command) =>
       command
         .positional('file', { type: 'string', demandOption: true, describe: 'a TypeScript or JavaScript module' })
-        .option('source', { type: 'boolean', default: false, describe: 'also the generated C++' }),
-    async ({ file, source }) => {
+        .option('source', { type: 'boolean', default: false, describe: 'also the generated C++' })
+        .option('stage', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'what this stage of the compiler makes, and no more',
+        }),
+    async ({ file, source, stage }) => {
       // The compiler is loaded by this command only: the others start without it.
       const { explainFile } = await import('../explain-file.ts');
-      context.finish(await explainFile(file, source));
+      context.finish(await explainFile(file, { source, stage }));
     },
   );

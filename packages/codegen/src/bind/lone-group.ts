@@ -194,3 +194,14 @@ function placeOf(buffer: BufferId, numbers: Numbers, directory: BufferDirectory)
 }
 
 const anywhere: PlacePlan = { offset: int(0), bytes: int(0), first: 0, last: 0 };
+
+/** The groups of a schedule by themselves, equal ones once: what code is made of. */
+export function distinctGroups(schedule: Schedule, naming: Naming): readonly LoneGroup[] {
+  const source = groupSource(schedule, naming);
+  const byKey = new Map<string, LoneGroup>();
+  for (const group of schedule.groups) {
+    const alone = loneGroup(group, source);
+    if (!byKey.has(alone.key)) byKey.set(alone.key, alone);
+  }
+  return [...byKey.values()];
+}

@@ -2,19 +2,31 @@
 // settings name the driver. Out: the device as tensors see it: memory, copies, and operators as compiled graphs.
 //
 // Devices stay open for the life of the process: tensors lie on them. An attempt that fails leaves nothing behind.
+import type { Config } from '@tsinductor/config';
 import { buildBridge, CudaDevice, CudaDriver } from '@tsinductor/runtime';
 import type { Block, Bridge } from '@tsinductor/runtime';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
-import type { DeviceProvider, OtherDevice, TensorDevice } from '@tsinductor/tensor/internal';
-import type { Session } from '../session.ts';
+import { openDevice } from '@tsinductor/tensor/internal';
+import type { Device, DeviceProvider, OtherDevice, TensorDevice } from '@tsinductor/tensor/internal';
+import type { Builder } from '../build/builder.ts';
+import { foreignDevice } from '../errors.ts';
+import type { PrepareRequest, TracedGraph } from '../request.ts';
+import type { Executable } from '../run/executable.ts';
+
+/** What a device needs of a session: settings, what builds the bridge, and operators as compiled graphs. */
+export interface DeviceSession {
+  readonly config: Config;
+  readonly builder: Builder;
+  prepare(traced: TracedGraph, request: PrepareRequest): Executable;
+}
 
 export class CudaDevices implements DeviceProvider {
-  readonly #session: () => Session;
+  readonly #session: () => DeviceSession;
   readonly #drivers = new Map<string, CudaDriver>();
   readonly #devices = new Map<string, CudaTensorDevice>();
 
-  constructor(session: () => Session) {
+  constructor(session: () => DeviceSession) {
     this.#session = session;
   }
 
@@ -38,8 +50,9 @@ export class CudaDevices implements DeviceProvider {
     const { driver: library } = session.config.cuda;
     const known = this.#drivers.get(library);
     if (known !== undefined) return known;
-    const { bridge, toolchain } = session.requireNative();
-    const addon = buildBridge({ toolchain, directory: session.artifacts().directory });
+    const { builder } = session;
+    const { bridge, toolchain } = builder.requireNative();
+    const addon = buildBridge({ toolchain, directory: builder.artifacts().directory });
     const driver = CudaDriver.open({ bridge, addon, library });
     this.#drivers.set(library, driver);
     return driver;
@@ -49,14 +62,14 @@ export class CudaDevices implements DeviceProvider {
 interface Opened {
   readonly cuda: CudaDevice;
   readonly bridge: Bridge;
-  readonly session: () => Session;
+  readonly session: () => DeviceSession;
 }
 
 export class CudaTensorDevice implements TensorDevice {
   readonly name: OtherDevice;
   readonly cuda: CudaDevice;
   readonly #bridge: Bridge;
-  readonly #session: () => Session;
+  readonly #session: () => DeviceSession;
 
   constructor(name: OtherDevice, { cuda, bridge, session }: Opened) {
     this.name = name;
@@ -91,4 +104,11 @@ export class CudaTensorDevice implements TensorDevice {
     const executable = this.#session().prepare({ graph, primitives: graph }, request);
     return (inputs) => executable.run(inputs);
   }
+}
+
+/** The device of that name, which must be one of ours. */
+export function openCuda(name: Device): CudaTensorDevice {
+  const device = name === 'cpu' ? undefined : openDevice(name);
+  if (!(device instanceof CudaTensorDevice)) throw foreignDevice(name);
+  return device;
 }

@@ -11,13 +11,13 @@ import type { Block, CudaModule } from '@tsinductor/runtime';
 import type { Tensor } from '@tsinductor/tensor';
 import { allocateOn, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
 import type { Placement, Storage } from '@tsinductor/tensor/internal';
-import { checkIndexLimits } from '../check-index-limits.ts';
+import { checkIndexLimits } from '../run/check-index-limits.ts';
 import { checkFailed } from '../errors.ts';
-import type { Executable } from '../executable.ts';
-import { checkInputs } from '../layout-check.ts';
-import type { LayoutCheck } from '../layout-check.ts';
-import { sizeFunction, sizesOfCall } from '../plan.ts';
-import type { Plan, PlannedTensor } from '../plan.ts';
+import type { Executable } from '../run/executable.ts';
+import { checkInputs } from '../run/layout-check.ts';
+import type { LayoutCheck } from '../run/layout-check.ts';
+import { sizeFunction, sizesOfCall } from '../run/plan.ts';
+import type { Plan, PlannedTensor } from '../run/plan.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
 
 /** What the addresses of inputs are multiples of, in bytes: an input that is not is copied for the call. */

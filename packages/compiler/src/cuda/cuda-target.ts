@@ -22,3 +22,10 @@ export function targetFor(found: string, configured: string | null): CudaChoice 
   if (isHopper && configured !== '80') return { architecture: 'sm_90a', form: 'cubin' };
   return { architecture: 'sm_80', form: number < 90 ? 'cubin' : 'ptx' };
 }
+
+/** What runs on a device, in words. */
+export const describeCode = (
+  { architecture, form }: CudaChoice,
+  { name, cuda: { facts } }: { readonly name: string; readonly cuda: { readonly facts: { readonly name: string } } },
+): string =>
+  `CUDA code for ${architecture}${form === 'ptx' ? ', compiled by the driver,' : ''} on ${name} (${facts.name})`;

@@ -11,11 +11,11 @@ import type { LaunchArguments, MetaArguments, Schema } from '@tsinductor/dsl';
 import type { Tensor } from '@tsinductor/tensor';
 import { placeOf, recorderInUse } from '@tsinductor/tensor/internal';
 import type { KernelLaunch } from '@tsinductor/tensor/internal';
-import type { Session } from '../session.ts';
+import type { Builder } from '../build/builder.ts';
 import { requireHost } from './bind-arguments.ts';
 import type { BoundLaunch } from './bind-arguments.ts';
-import { doBench } from './do-bench.ts';
-import type { BenchOptions } from './do-bench.ts';
+import { doBench } from '../profile/do-bench.ts';
+import type { BenchOptions } from '../profile/do-bench.ts';
 import { badConfiguration, badKey, noConfigurations } from './kernel-errors.ts';
 import type { GridLike, Kernel, LaunchOptions } from './kernel.ts';
 import type { Grid } from './prepare-kernel.ts';
@@ -111,7 +111,7 @@ class Tuner<S extends Schema, Config extends object> {
   readonly #bench: BenchOptions | undefined;
   /** What was found in a session, by what differs between the launches of it. */
   readonly #best = new Map<string, Best<Config>>();
-  #session: Session | undefined;
+  #builder: Builder | undefined;
 
   constructor(kernel: Kernel<S>, { configs, key, bench }: AutotuneOptions<S, Config>) {
     this.#kernel = kernel;
@@ -181,9 +181,9 @@ class Tuner<S extends Schema, Config extends object> {
   }
 
   #bestOf(launching: Launching<Config>): Best<Config> {
-    const { session } = this.#kernel;
-    if (session !== this.#session) this.#best.clear();
-    this.#session = session;
+    const { builder } = this.#kernel;
+    if (builder !== this.#builder) this.#best.clear();
+    this.#builder = builder;
     const first = launching.of(at(this.#choices, 0)).bound;
     const dtypes = first.args.map(({ dtype }) => dtype);
     const key = JSON.stringify([launching.keys, launching.options.backend, dtypes]);
@@ -196,8 +196,8 @@ class Tuner<S extends Schema, Config extends object> {
 
   /** What the times depend on: the kernel, the key's arguments, dtypes, the machine. */
   #problem({ keys, options }: Launching<Config>, dtypes: readonly DType[]): string {
-    const { definition, session } = this.#kernel;
-    const machine = session.machine();
+    const { definition, builder } = this.#kernel;
+    const machine = builder.machine();
     return stableHash({
       kernel: definition.name,
       source: definition.source.text,
@@ -213,12 +213,12 @@ class Tuner<S extends Schema, Config extends object> {
   }
 
   #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
-    const { session } = this.#kernel;
+    const { builder } = this.#kernel;
     using records: RecordStore = openRecords({
-      root: session.config.cacheDir,
+      root: builder.config.cacheDir,
       temporaryDirectory: tmpdir(),
       report: ({ message }) => {
-        session.warnOnce(`AUTOTUNE_CACHE ${message}`, message);
+        builder.announcer.warnOnce(`AUTOTUNE_CACHE ${message}`, message);
       },
     });
     const stored = records.read(problem);

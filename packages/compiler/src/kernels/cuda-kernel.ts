@@ -12,9 +12,9 @@ import type { BlockProgram } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
 import type { EntryId, KernelFacts } from '@tsinductor/runtime';
 import { placeOf } from '@tsinductor/tensor/internal';
-import { emulationMessage } from '../batch-backend.ts';
-import type { NativeMachine } from '../machine.ts';
-import type { Session } from '../session.ts';
+import { emulationMessage } from '../build/batch-backend.ts';
+import type { NativeMachine } from '../build/machine.ts';
+import type { Builder } from '../build/builder.ts';
 import { emulatedAssertion, emulationFault } from './kernel-errors.ts';
 import type { PreparedLaunch } from './prepare-kernel.ts';
 import { tellPrinted } from './printed-lines.ts';
@@ -24,12 +24,12 @@ export interface CudaOptions {
   readonly numWarps?: number | undefined;
   readonly numStages?: number | undefined;
   readonly mayAlias: boolean;
-  readonly session: Session;
+  readonly builder: Builder;
 }
 
 /** What the settings of the session, or else the oldest architecture that there is code for, make of the options. */
-export function blockTarget({ numWarps = 4, numStages = 3, mayAlias, session }: CudaOptions): BlockTarget {
-  const architecture: Architecture = session.config.cuda.arch === '90a' ? 'sm_90a' : 'sm_80';
+export function blockTarget({ numWarps = 4, numStages = 3, mayAlias, builder }: CudaOptions): BlockTarget {
+  const architecture: Architecture = builder.config.cuda.arch === '90a' ? 'sm_90a' : 'sm_80';
   return { architecture, warps: numWarps, stages: numStages, mayAlias };
 }
 
@@ -66,17 +66,17 @@ export function inspectCuda(program: BlockProgram, options: CudaOptions): CudaIn
   const { notes, threads, sharedBytes } = at(at(programs, 0).kernels, 0);
   const { architecture } = target;
   const kernelIr = printKernelIr(at(kernels, 0));
-  const machine = compiled(program.name, { source, architecture }, options.session);
+  const machine = compiled(program.name, { source, architecture }, options.builder);
   return { kind: 'source', architecture, notes, kernelIr, source, threads, sharedBytes, machine };
 }
 
 type MachineCode = (CudaInspection & { readonly kind: 'source' })['machine'];
 
-function compiled(name: string, source: { source: string; architecture: Architecture }, session: Session): MachineCode {
-  const { toolkit, searched } = session.cuda.toolkitReport(session.config);
+function compiled(name: string, source: { source: string; architecture: Architecture }, builder: Builder): MachineCode {
+  const { toolkit, searched } = builder.toolkitReport();
   if (toolkit === undefined)
     return { kind: 'absent', reason: `there is no CUDA toolkit in ${searched.map(({ place }) => place).join(', ')}` };
-  const { ptx, facts } = session.buildCudaNow({ name, source, toolkit });
+  const { ptx, facts } = builder.cudaNow({ name, source, toolkit });
   return { kind: 'compiled', ptx: readFileSync(ptx, 'utf8'), facts: at(facts, 0) };
 }
 
@@ -107,7 +107,7 @@ export function emulatedKernel(program: BlockProgram, machine: NativeMachine, op
     compiler: toolchain.fingerprint,
     cpu: machine.isaReport.cpu,
   });
-  const library = options.session.buildKernel({ key, name: program.name, units, plan: { entry }, toolchain });
+  const library = options.builder.libraryNow({ key, name: program.name, units, plan: { entry }, toolchain });
   const load = (symbol: string): EntryId => bridge.load(library, symbol);
   const [loaded, moveLog, printed] = [load(entry), load(unit.logEntry), load(unit.printedEntry)];
   const words = new ScalarWords(program.params.length);

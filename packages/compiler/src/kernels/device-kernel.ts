@@ -10,7 +10,7 @@ import type { BlockProgram } from '@tsinductor/ir';
 import type { KernelArgument } from '@tsinductor/runtime';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { OtherDevice } from '@tsinductor/tensor/internal';
-import { openCuda } from '../cuda/cuda-compiler.ts';
+import { openCuda } from '../cuda/cuda-devices.ts';
 import { targetFor } from '../cuda/cuda-target.ts';
 import { blockTarget } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
@@ -26,15 +26,15 @@ export function deviceKernel(
   device: OtherDevice,
   options: CudaOptions,
 ): Pick<PreparedKernel, 'runsOn' | 'run'> {
-  const { session } = options;
+  const { builder } = options;
   const opened = openCuda(device);
   const { facts } = opened.cuda;
-  const { architecture, form } = targetFor(facts.architecture, session.config.cuda.arch);
+  const { architecture, form } = targetFor(facts.architecture, builder.config.cuda.arch);
   const { source, programs } = generateCudaBlocks([program], { ...blockTarget(options), architecture });
   const { sizes, kernels } = at(programs, 0);
   const { name, threads, sharedBytes, arguments: parameters } = at(kernels, 0);
-  const toolkit = session.cuda.requireToolkit(session.config);
-  const built = session.buildCudaNow({ name: program.name, source: { source, architecture }, toolkit });
+  const toolkit = builder.requireToolkit();
+  const built = builder.cudaNow({ name: program.name, source: { source, architecture }, toolkit });
   const module = opened.cuda.loadModule(readFileSync(form === 'cubin' ? built.cubin : built.ptx));
   const words = new ScalarWords(program.params.length);
   return {

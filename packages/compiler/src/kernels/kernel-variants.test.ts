@@ -33,7 +33,7 @@ const add = kernel(
 );
 const variants = new KernelVariants(add.definition);
 const variantOf = (args: Parameters<typeof add.launch>[1], options: LaunchOptions = {}): KernelVariant =>
-  variants.of(add.bind(args, options), options, add.session);
+  variants.of(add.bind(args, options), options, add.builder);
 const ramp = (): Tensor => tensor(Float32Array.from({ length: 20 }, (_, i) => i));
 
 ring('buffers in one memory', () => {

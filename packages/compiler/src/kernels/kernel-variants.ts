@@ -12,7 +12,7 @@ import type { ArgumentFacts, KernelDefinition } from '@tsinductor/dsl';
 import type { BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
-import type { Session } from '../session.ts';
+import type { Builder } from '../build/builder.ts';
 import { deviceOf, factsOf, requireHost } from './bind-arguments.ts';
 import type { BoundArgument, BoundLaunch } from './bind-arguments.ts';
 import { blockTarget } from './cuda-kernel.ts';
@@ -40,24 +40,24 @@ interface Lowered {
 export class KernelVariants {
   readonly #definition: KernelDefinition;
   readonly #lowered = new Map<string, Lowered>();
-  #session: Session | undefined;
+  #builder: Builder | undefined;
 
   constructor(definition: KernelDefinition) {
     this.#definition = definition;
   }
 
   /** The code for bound arguments, made if need be. */
-  of(bound: BoundLaunch, options: LaunchOptions, session: Session): KernelVariant {
-    if (session !== this.#session) this.#lowered.clear();
-    this.#session = session;
+  of(bound: BoundLaunch, options: LaunchOptions, builder: Builder): KernelVariant {
+    if (builder !== this.#builder) this.#lowered.clear();
+    this.#builder = builder;
     const { backend } = options;
     const device = this.#deviceOf(bound, backend);
-    const isNative = backend !== 'interpreter' && session.machine().kind === 'native';
+    const isNative = backend !== 'interpreter' && builder.machine().kind === 'native';
     const addresses = isNative ? addressesOf(bound) : [];
     const { program, written, prepared } = this.#lower(bound, addresses);
     const mayAlias = writesAreSeen(bound, written);
     const large = device === 'cpu' ? largeBuffers(bound, addresses) : noneLarge;
-    const made: PrepareOptions = { ...options, backend, device, mayAlias, large, session };
+    const made: PrepareOptions = { ...options, backend, device, mayAlias, large, builder };
     const isCuda = device !== 'cpu' || backend === 'cuda-emulated';
     const threads = isCuda ? JSON.stringify(blockTarget(made)) : '';
     const executor = device === 'cpu' ? (backend ?? (isNative ? 'native' : 'interpreter')) : device;

@@ -10,6 +10,7 @@ import type {
 import { printBlockProgram, printKernelIr } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
 import { placeOf, recorderInUse, userLocation } from '@tsinductor/tensor/internal';
+import type { Builder } from '../build/builder.ts';
 import { defaultSession, useNativeMemory } from '../default-compiler.ts';
 import type { Session } from '../session.ts';
 import { autotune } from './autotune.ts';
@@ -125,8 +126,9 @@ export class Kernel<S extends Schema> {
     return this.definition.name;
   }
 
-  get session(): Session {
-    return this.#session ?? defaultSession();
+  /** What its code is built by: the session's. */
+  get builder(): Builder {
+    return (this.#session ?? defaultSession()).builder;
   }
 
   /**
@@ -157,7 +159,7 @@ export class Kernel<S extends Schema> {
 
   /** Runs it at once. */
   run(size: Grid, bound: BoundLaunch, options: LaunchOptions): void {
-    const { prepared, addresses } = this.#variants.of(bound, options, this.session);
+    const { prepared, addresses } = this.#variants.of(bound, options, this.builder);
     if (size.includes(0)) return;
     const { args } = bound;
     for (const position of prepared.written) {
@@ -170,14 +172,14 @@ export class Kernel<S extends Schema> {
   /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
   inspect(args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): KernelInspection {
     const bound = this.bind(args, options);
-    const { prepared, mayAlias } = this.#variants.of(bound, options, this.session);
+    const { prepared, mayAlias } = this.#variants.of(bound, options, this.builder);
     const { program, compiled, runsOn } = prepared;
     return {
       blockIr: printBlockProgram(program),
       runsOn,
       kernelIr: compiled === undefined ? undefined : printKernelIr(compiled.kernel),
       cpp: compiled?.units.map(({ source }) => source).join('\n'),
-      cuda: inspectCuda(program, { ...options, mayAlias, session: this.session }),
+      cuda: inspectCuda(program, { ...options, mayAlias, builder: this.builder }),
     };
   }
 

@@ -8,8 +8,8 @@ import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@ts
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
-import { familyOf } from '../machine.ts';
-import type { NativeMachine } from '../machine.ts';
+import { familyOf } from '../build/machine.ts';
+import type { NativeMachine } from '../build/machine.ts';
 import type { BoundArgument } from './bind-arguments.ts';
 import { emulatedKernel } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
@@ -66,9 +66,9 @@ export function prepareKernel(
   const { device } = options;
   if (device !== 'cpu') return { program, compiled: undefined, written, ...deviceKernel(program, device, options) };
   if (options.backend === 'interpreter') return interpreted(program, written, 'the interpreter, as the launch asks');
-  const machine = options.session.machine();
+  const machine = options.builder.machine();
   if (machine.kind === 'interpreter') {
-    if (options.backend !== undefined) options.session.requireNative();
+    if (options.backend !== undefined) options.builder.requireNative();
     return interpreted(program, written, `the interpreter: ${machine.reason}`);
   }
   if (options.backend === 'cuda-emulated')
@@ -117,8 +117,8 @@ function compiled(program: BlockProgram, { written, machine, options }: Compilin
     compiler: toolchain.fingerprint,
     cpu: machine.isaReport.cpu,
   });
-  const { session } = options;
-  const library = session.buildKernel({
+  const { builder } = options;
+  const library = builder.libraryNow({
     key,
     name: program.name,
     units: code.units,

@@ -7,8 +7,8 @@ import { at, stableHash } from '@tsinductor/base';
 import { limitEntries, machineLimitsUnit, requireToolchain } from '@tsinductor/runtime';
 import type { Bridge } from '@tsinductor/runtime';
 import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
-import type { NativeMachine } from '../machine.ts';
-import type { Session } from '../session.ts';
+import type { Builder } from '../build/builder.ts';
+import type { NativeMachine } from '../build/machine.ts';
 
 /** What a pass over memory is like: how many arrays it reads (1 to 3) and writes (0 or 1), and their bytes together. */
 export interface Traffic {
@@ -46,14 +46,14 @@ interface Measuring {
 }
 
 /** Builds what measures, or finds it in the cache. */
-export function openMachineLimits(session: Session, machine: NativeMachine): MachineLimits {
+export function openMachineLimits(builder: Builder, machine: NativeMachine): MachineLimits {
   const { bridge, threads, report, isaReport } = machine;
   // Without the flags that the settings add: what the machine can do does not depend on them.
   const toolchain = requireToolchain(report);
   const unit = machineLimitsUnit();
   const key = stableHash({ kind: 'limits', unit, compiler: toolchain.fingerprint, cpu: isaReport.cpu });
   const plan = { entries: limitEntries };
-  const library = session.buildKernel({ key, name: unit.name, units: [unit], plan, toolchain });
+  const library = builder.libraryNow({ key, name: unit.name, units: [unit], plan, toolchain });
   return measuredLimits({ bridge, threads, library });
 }
 

@@ -1,5 +1,5 @@
 // An executable whose runs are measures of the performance timeline, for whoever observes that.
-import type { Executable } from '../executable.ts';
+import type { Executable } from '../run/executable.ts';
 
 /** `executable`; each of its runs is a measure called `name`, which a PerformanceObserver sees. */
 export const marked = (executable: Executable, name: string): Executable => ({

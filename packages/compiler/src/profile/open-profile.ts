@@ -3,9 +3,9 @@
 import { appendFileSync } from 'node:fs';
 import type { Config } from '@tsinductor/config';
 import type { GroupStatistics } from '@tsinductor/ir';
-import { memoryOf } from '../kept-memory.ts';
-import { sizeFunction } from '../plan.ts';
-import type { Plan } from '../plan.ts';
+import { memoryOf } from '../run/kept-memory.ts';
+import { sizeFunction } from '../run/plan.ts';
+import type { Plan } from '../run/plan.ts';
 import { clocksBytes, KernelProfile } from './kernel-profile.ts';
 import type { KernelCost, KernelTiming } from './kernel-profile.ts';
 import type { MachineLimits } from './machine-limits.ts';

@@ -21,6 +21,20 @@ export const diagnostics = {
     affects: 'diagnostics',
     doc: 'Where the folders of trace.enabled are made; null means a new directory among the temporary ones.',
   },
+  verify: {
+    type: 'bool',
+    default: false,
+    env: ['TSINDUCTOR_VERIFY'],
+    affects: 'diagnostics',
+    doc: 'Check the laws of what every stage of the compiler makes: graphs, loops, schedules, kernels. A broken one is an error that names the stage. Nothing is checked where assertIndirectIndexing is off.',
+  },
+  timeStages: {
+    type: 'bool',
+    default: false,
+    env: ['TSINDUCTOR_TIME_STAGES'],
+    affects: 'diagnostics',
+    doc: 'Say in explain(), and in the folders of trace.enabled, how long each stage of the compiler took.',
+  },
   torchLogs: {
     type: 'stringList',
     default: [],

@@ -1,11 +1,11 @@
 // For tests: graphs scheduled under a patch of the configuration, verified, with the questions that tests ask of them.
-import { at } from '@tsinductor/base';
+import { at, verifying } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { resolveConfig, withConfig } from '@tsinductor/config';
 import type { Config, ConfigPatch } from '@tsinductor/config';
 import { contiguousMeta, GraphBuilder, optimize } from '@tsinductor/graph';
 import type { ValueRef } from '@tsinductor/graph';
-import { evaluateIndex, int, printIndex, verifySchedule } from '@tsinductor/ir';
+import { evaluateIndex, int, printIndex } from '@tsinductor/ir';
 import type { Group, Index, LoopTree, NodeRef, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '../index.ts';
@@ -18,9 +18,7 @@ export function scheduled(build: Build, patch: ConfigPatch = {}): Schedule {
   const b = new GraphBuilder({ expand: true });
   const results = build(b);
   b.output(...('kind' in results ? [results] : results));
-  const plan = schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch) });
-  verifySchedule(plan);
-  return plan;
+  return schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch), watch: verifying });
 }
 
 export const input = (b: GraphBuilder, shape: readonly number[], dtype: DType = 'f32'): ValueRef =>

@@ -22,13 +22,13 @@ import { writeScatter } from './scatter.ts';
 import { writeContract } from '../contract/contract.ts';
 import { shareWindows } from '../passes/shared-windows.ts';
 
-export interface BindOptions {
+export interface StrategyOptions {
   readonly target: CpuTarget;
   /** What is found out about ops, kept for the next kernels. */
   readonly wideSteps: WideSteps;
 }
 
-export function bindGroup(given: Group, schedule: Schedule, options: BindOptions): Kernel {
+export function bindGroup(given: Group, schedule: Schedule, options: StrategyOptions): Kernel {
   const bounds = options.target.decidesBounds === false ? 'kept' : 'decided';
   const group = collapseAxes(cutLoops(withoutCopies(given, schedule), bounds));
   const writer = new KernelWriter(options.target.positions);

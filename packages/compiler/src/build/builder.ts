@@ -1,0 +1,128 @@
+// What builds, for code of every target: the machines that the settings name, the cache, the worker threads, the CUDA toolkits.
+// In: source text and who compiles it. Out: paths of verified files. What a compiler of a target, a clock or a hand-written
+// kernel needs of a session is this.
+import { delimiter } from 'node:path';
+import { ToolchainError } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
+import { findCudaToolkit, requireCudaToolkit } from '@tsinductor/runtime';
+import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
+import type { Announcer } from './announcer.ts';
+import { Artifacts } from './artifacts.ts';
+import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
+import type { Compiling } from './compile-client.ts';
+import { CompileClients } from './compile-clients.ts';
+import type { Machine, NativeMachine } from './machine.ts';
+import { Machines } from './machines.ts';
+
+/** Limits are those of the settings. */
+export type GraphRequest = Omit<BuildRequest, 'seconds' | 'concurrency'>;
+export type LibraryRequest = Omit<BatchRequest, 'seconds' | 'concurrency'>;
+export type CudaCodeRequest = Omit<CudaRequest, 'seconds'>;
+
+export class Builder implements Disposable {
+  readonly config: Config;
+  readonly announcer: Announcer;
+  readonly #artifacts = new Map<string, Artifacts>();
+  readonly #clients = new CompileClients();
+  readonly #machines = new Machines(this.#clients);
+  readonly #toolkits = new Map<string, CudaToolkitReport>();
+
+  constructor(config: Config, announcer: Announcer) {
+    this.config = config;
+    this.announcer = announcer;
+  }
+
+  /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
+  machine(config: Config = this.config): Machine {
+    return this.#machines.of(config, () => this.artifacts(config).directory);
+  }
+
+  /** The machine, where it has a compiler; throws a ToolchainError that says what is missing. */
+  requireNative(): NativeMachine {
+    const machine = this.machine();
+    if (machine.kind === 'interpreter') throw new ToolchainError(machine.code, machine.reason);
+    return machine;
+  }
+
+  /** Where these settings keep what is built. */
+  artifacts(config: Config = this.config): Artifacts {
+    const { cacheDir, fxGraphCache, forceDisableCaches } = config;
+    const place = fxGraphCache && !forceDisableCaches ? cacheDir : null;
+    return remembered(this.#artifacts, place, () => {
+      return new Artifacts(config, (code, message) => {
+        this.announcer.warnOnce(code, message);
+      });
+    });
+  }
+
+  /** Starts what compiles, so that it comes up while code is generated. */
+  client(config: Config): Compiling {
+    return this.#clients.of(config);
+  }
+
+  /** A graph's library with its plan, built while this thread waits. */
+  graphNow(request: GraphRequest, config: Config): Artifact {
+    return this.artifacts(config).build(this.client(config), { ...request, ...limitsOf(config) });
+  }
+
+  graph(request: GraphRequest, config: Config): Promise<Artifact> {
+    return this.artifacts(config).buildAsync(this.client(config), { ...request, ...limitsOf(config) });
+  }
+
+  /** A library that is no single graph's, built or found while this thread waits; gives its path. */
+  libraryNow(request: LibraryRequest): string {
+    return this.artifacts().buildLibraryNow(this.client(this.config), { ...request, ...limitsOf(this.config) });
+  }
+
+  library(request: LibraryRequest): Promise<string> {
+    return this.artifacts().buildLibrary(this.client(this.config), { ...request, ...limitsOf(this.config) });
+  }
+
+  /** CUDA source, compiled or found while this thread waits. Throws ToolchainError CUDA_COMPILER_FAILED and its kin. */
+  cudaNow(request: CudaCodeRequest, config: Config = this.config): CudaArtifact {
+    const { seconds } = limitsOf(config);
+    return this.artifacts(config).buildCudaNow(this.client(config), { ...request, seconds });
+  }
+
+  cuda(request: CudaCodeRequest, config: Config = this.config): Promise<CudaArtifact> {
+    const { seconds } = limitsOf(config);
+    return this.artifacts(config).buildCuda(this.client(config), { ...request, seconds });
+  }
+
+  /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */
+  requireToolkit(config: Config = this.config): CudaToolkit {
+    return requireCudaToolkit(this.toolkitReport(config));
+  }
+
+  /** The same with what was searched, looked for once. */
+  toolkitReport(config: Config = this.config): CudaToolkitReport {
+    const { cudaCxx, home, path, installed } = config.cuda;
+    const { searchPath } = config.cpp;
+    return remembered(this.#toolkits, [cudaCxx, home, path, installed, searchPath], () =>
+      findCudaToolkit({
+        configured: cudaCxx ?? undefined,
+        cudaHome: home ?? undefined,
+        cudaPath: path ?? undefined,
+        path: searchPath,
+        installed: installed.split(delimiter),
+      }),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#clients[Symbol.dispose]();
+  }
+}
+
+const limitsOf = ({ compileTimeout, compileThreads }: Config): { seconds: number; concurrency: number } => ({
+  seconds: compileTimeout,
+  concurrency: compileThreads,
+});
+
+/** What was made for `key` before, or is made now. */
+export function remembered<T>(known: Map<string, T>, key: unknown, make: () => T): T {
+  const text = JSON.stringify(key);
+  const value = known.get(text) ?? make();
+  known.set(text, value);
+  return value;
+}

@@ -1,0 +1,187 @@
+// From a traced graph to native code. In: a graph, settings and a machine with a C++ compiler. Out: an executable with its report.
+//
+// What was compiled last is kept in memory, and everything on disk, under a key of what decides the code. An executable that is
+// dropped here stays whole for whoever holds it, and its memory goes when nobody does.
+import { stableHash } from '@tsinductor/base';
+import type { StageTime } from '@tsinductor/base';
+import type { CppProgram } from '@tsinductor/codegen-cpp';
+import { LRUCache } from 'lru-cache';
+import { openMachineLimits } from '../profile/machine-limits.ts';
+import type { MachineLimits } from '../profile/machine-limits.ts';
+import { openProfile, reported } from '../profile/open-profile.ts';
+import { checkIndexLimits } from '../run/check-index-limits.ts';
+import type { Executable } from '../run/executable.ts';
+import { NativeExecutable } from '../run/native-executable.ts';
+import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
+import { siteFinder } from '../run/site-finder.ts';
+import type { Artifact } from './artifacts.ts';
+import { remembered } from './builder.ts';
+import type { Builder } from './builder.ts';
+import { graphKey } from './graph-key.ts';
+import type { NativeMachine } from './machine.ts';
+import { cppContextOf } from './measure-schedule.ts';
+import { cppPipeline, showStage, sourceText } from './pipeline.ts';
+import type { CppContext, Printed } from './pipeline.ts';
+import { watchingFor } from './stage-log.ts';
+import type { StageLog, Watching } from './stage-log.ts';
+import type { CompileJob, TargetCompiler } from './target-compiler.ts';
+
+/** A graph for this machine, under its key. */
+export interface NativeJob extends CompileJob {
+  readonly native: NativeMachine;
+  readonly key: string;
+  /** Under what it is kept: the key, or a name that nothing else will ever have where caches are off. */
+  readonly slot: string;
+  /** When it was asked for, by `performance.now`. */
+  readonly started: number;
+}
+
+/** A job with its C++. */
+export interface GeneratedNative {
+  readonly job: NativeJob;
+  readonly printed: Printed<CppProgram>;
+  readonly times: readonly StageTime[] | undefined;
+}
+
+/** How what is loaded came to be. */
+interface Origin {
+  readonly origin: 'built' | 'disk';
+  readonly times?: readonly StageTime[] | undefined;
+}
+
+export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
+  readonly #builder: Builder;
+  readonly #log: StageLog;
+  /** So that two functions with the same graph share its code. */
+  readonly #executables: LRUCache<string, Executable>;
+  readonly #limits = new Map<string, MachineLimits>();
+  #uncached = 0;
+
+  /** At most so many executables are kept. */
+  constructor(builder: Builder, log: StageLog, kept: number) {
+    this.#builder = builder;
+    this.#log = log;
+    this.#executables = new LRUCache({ max: kept });
+  }
+
+  jobFor(job: CompileJob, native: NativeMachine): NativeJob {
+    const { config, traced } = job;
+    const key = graphKey(traced.graph, { native, config });
+    const slot = config.forceDisableCaches ? stableHash([key, this.#uncached++]) : key;
+    return { ...job, native, key, slot, started: performance.now() };
+  }
+
+  find(job: NativeJob): Executable | undefined {
+    const known = this.#executables.get(memoryKey(job));
+    if (known !== undefined) return known;
+    const found = this.#builder.artifacts(job.config).find(job.slot);
+    if (found === undefined) return undefined;
+    if (job.config.trace.enabled) this.#keepStages(job);
+    return this.#open(job, found, { origin: 'disk' });
+  }
+
+  generate(job: NativeJob): GeneratedNative {
+    this.#builder.client(job.config); // starts, while this thread generates
+    const watching = watchingFor(job.config);
+    const printed = this.#printed(job, watching);
+    const { units, kernels } = printed.program;
+    this.#log.tell({ ...toldOf(job, printed), source: sourceText(units), kernels }, watching);
+    return { job, printed, times: watching.times?.list() };
+  }
+
+  build(generated: GeneratedNative): Artifact {
+    return this.#builder.graphNow(requestOf(generated), generated.job.config);
+  }
+
+  buildAsync(generated: GeneratedNative): Promise<Artifact> {
+    return this.#builder.graph(requestOf(generated), generated.job.config);
+  }
+
+  load({ job, times }: GeneratedNative, artifact: Artifact): Executable {
+    return this.#open(job, artifact, { origin: 'built', times });
+  }
+
+  /** What was loaded and is kept. */
+  kept(): readonly Executable[] {
+    return [...this.#executables.values()];
+  }
+
+  clear(): void {
+    this.#executables.clear();
+  }
+
+  /** The folder of a graph whose code was found. */
+  #keepStages(job: NativeJob): void {
+    const watching = watchingFor(job.config);
+    this.#log.keep(toldOf(job, this.#printed(job, watching)), watching);
+  }
+
+  #printed(job: NativeJob, { watch }: Watching): Printed<CppProgram> {
+    return cppPipeline().run(job.traced, this.#contextOf(job), watch);
+  }
+
+  #contextOf({ native, config }: NativeJob): CppContext {
+    return cppContextOf(this.#builder, native, config);
+  }
+
+  #open(job: NativeJob, artifact: Artifact, { origin, times }: Origin): Executable {
+    const { native, config, traced, key, started } = job;
+    const { plan, source } = artifact;
+    const { bridge, threads } = native;
+    const entry = bridge.load(artifact.library, plan.entry);
+    const profile = openProfile(plan, config, this.#surroundingsOf(job));
+    const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts: config.sizeAsserts, profile };
+    const executable = new NativeExecutable(plan, code, {
+      ...reportOfPlan(plan, traced.graph),
+      runsOn: `native code for ${native.isa}, ${String(threads)} threads`,
+      source,
+      cacheKey: key,
+      origin,
+      milliseconds: performance.now() - started,
+      showStage: (name) => showStage(cppPipeline(), { traced, context: this.#contextOf(job) }, name),
+      ...(times === undefined ? {} : { stages: times }),
+      ...(profile === undefined || !config.profileBandwidth
+        ? {}
+        : { timings: () => reported(profile.timings(), config) }),
+    });
+    this.#executables.set(memoryKey(job), executable);
+    return executable;
+  }
+
+  #surroundingsOf({ name, native }: NativeJob): Parameters<typeof openProfile>[2] {
+    const { announcer } = this.#builder;
+    return {
+      name,
+      print: (table) => {
+        announcer.tell('profile', table);
+      },
+      warn: (message) => {
+        announcer.warnOnce('PROFILE_OUTPUT', message);
+      },
+      limits: () => remembered(this.#limits, native.threads, () => openMachineLimits(this.#builder, native)),
+    };
+  }
+}
+
+const toldOf = ({ name, traced }: NativeJob, { scheduled }: Printed<CppProgram>): Parameters<StageLog['keep']>[0] => ({
+  name,
+  graph: traced.graph,
+  scheduled,
+});
+
+function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph']>[0] {
+  const { name, slot, traced, examples, native } = job;
+  const { scheduled, program } = printed;
+  const plan = makePlan(traced.graph, scheduled, program);
+  // Where no call is at hand, the first one asks.
+  if (examples.length > 0) checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
+  return { key: slot, name, units: program.units, plan, toolchain: native.toolchain };
+}
+
+/** The code, and what of the settings decides where it is kept and how it is called. */
+const memoryKey = ({ slot, config, native }: Pick<NativeJob, 'slot' | 'config' | 'native'>): string => {
+  const { sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches } = config;
+  const { profileBandwidthRegex, profileBandwidthOutput } = config;
+  const told = [profileBandwidthRegex, profileBandwidthOutput];
+  return JSON.stringify([slot, native.threads, sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches, ...told]);
+};

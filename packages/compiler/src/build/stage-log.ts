@@ -1,0 +1,91 @@
+// Who watches the pipeline for the settings, and who is told what was seen: the laws of every stage (`verify`), a line for each
+// stage (`debug`), the source (`torchLogs`), a folder of texts (`trace.enabled`), times (`timeStages`).
+import { StageTexts, StageTimes, verifying, watchedBy } from '@tsinductor/base';
+import type { Watch } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
+import { printGraph } from '@tsinductor/graph';
+import type { Graph } from '@tsinductor/graph';
+import { printDecision } from '@tsinductor/ir';
+import type { Schedule } from '@tsinductor/ir';
+import { messageOf } from './announcer.ts';
+import type { Announcer } from './announcer.ts';
+import { DebugFolders } from './debug-folders.ts';
+
+/** The watch of one run, and what it saw. */
+export interface Watching {
+  readonly config: Config;
+  readonly watch: Watch | undefined;
+  readonly texts: StageTexts | undefined;
+  readonly times: StageTimes | undefined;
+}
+
+/** What these settings watch; without them a run costs nothing beside itself. */
+export function watchingFor(config: Config): Watching {
+  const texts = config.debug || config.trace.enabled ? new StageTexts() : undefined;
+  const times = config.timeStages ? new StageTimes() : undefined;
+  // Times are taken innermost: neither printing nor verifying is in them.
+  const all: readonly (Watch | undefined)[] = [texts, isVerified(config) ? verifying : undefined, times];
+  const watch = watchedBy(all.filter((one) => one !== undefined));
+  return { config, watch, texts, times };
+}
+
+/** That indices are checked is a law of programs, which the setting `assertIndirectIndexing` breaks on purpose. */
+const isVerified = ({ verify, assertIndirectIndexing }: Config): boolean => verify && assertIndirectIndexing;
+
+/** What was compiled. */
+export interface Told {
+  readonly name: string;
+  readonly graph: Graph;
+  readonly scheduled: Schedule;
+  /** Of the generated code, where there is any. */
+  readonly source?: string;
+  readonly kernels?: readonly { readonly name: string; readonly notes: readonly string[] }[];
+}
+
+export class StageLog {
+  readonly #announcer: Announcer;
+  #folders: DebugFolders | undefined;
+
+  constructor(announcer: Announcer) {
+    this.#announcer = announcer;
+  }
+
+  /** Tells what a run made, as the settings ask. */
+  tell(told: Told, watching: Watching): void {
+    const { config } = watching;
+    if (config.debug) for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`); // prettier-ignore
+    if (told.source !== undefined) this.#announcer.log('output_code', told.source, config);
+    this.keep(told, watching);
+  }
+
+  /** Keeps the stages for reading. A folder that cannot be written costs the reader something, and the program nothing. */
+  keep({ name, graph, scheduled }: Told, { config, texts, times }: Watching): void {
+    if (!config.trace.enabled || texts === undefined) return;
+    try {
+      if (this.#folders === undefined) {
+        this.#folders = new DebugFolders(config.trace.debugDir);
+        this.#announcer.tell('trace', `what compiling makes is kept in ${this.#folders.root}`);
+      }
+      this.#folders.keep(name, {
+        traced: printGraph(graph),
+        stages: texts.list(),
+        decisions: `${scheduled.decisions.map(printDecision).join('\n')}\n`,
+        times: times?.list(),
+      });
+    } catch (error) {
+      this.#announcer.warnOnce('TRACE_DIRECTORY', `what compiling makes cannot be kept: ${messageOf(error)}`);
+    }
+  }
+}
+
+/** What the stages decided: a line for each, and the reasons. */
+function described({ scheduled, kernels = [] }: Told, { texts }: Watching): readonly string[] {
+  const stages = (texts?.list() ?? []).map(
+    ({ name, isSame, summary }) => `${name}: ${isSame ? 'nothing changed' : summary}`,
+  );
+  return [
+    ...stages,
+    ...scheduled.decisions.map((decision) => `${decision.stage ?? 'schedule'}: ${printDecision(decision)}`),
+    ...kernels.map(({ name, notes }) => `kernel ${name}: ${notes.join('; ')}`),
+  ];
+}

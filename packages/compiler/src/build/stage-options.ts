@@ -1,0 +1,43 @@
+// What the settings say to the stages of the pipeline, in the words of each.
+import type { Positions } from '@tsinductor/codegen';
+import type { CpuTarget } from '@tsinductor/codegen-cpp';
+import type { Config } from '@tsinductor/config';
+import type { OptimizeOptions } from '@tsinductor/graph';
+import type { LoweringOptions } from '@tsinductor/lowering';
+import { familyOf } from './machine.ts';
+import type { NativeMachine } from './machine.ts';
+
+/** What code is generated for, on a machine and under settings. */
+export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => ({
+  isa: machine.isa,
+  threads: machine.codeThreads,
+  anyThreads: config.cpp.dynamicThreads,
+  family: familyOf(machine),
+  units: config.compileThreads,
+  minChunk: config.cpp.minChunkSize,
+  emptyLoops: !config.cpp.noRedundantLoops,
+  decidesBounds: config.constantAndIndexPropagation,
+  splitReductions: config.splitReductions,
+  leastSplits: config.minNumSplit,
+  positions: positionsOf(config),
+});
+
+/** What the settings say of the width of indices. */
+export const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
+
+/** What the settings say of lowering. */
+export const loweringOf = (config: Config): LoweringOptions => ({
+  catInputs: config.forcePointwiseCat ? Infinity : config.maxPointwiseCatInputs,
+  unrollBelow: config.unrollReductionsThreshold,
+  checkIndices: config.assertIndirectIndexing,
+  divideRows: config.conv1x1AsMm,
+  channelsLast: !config.layoutOptimization ? 'never' : config.forceLayoutOptimization ? 'always' : 'whereItGains',
+  keepOutputStrides: config.keepOutputStride,
+});
+
+/** Rows of this size leave the second-level cache before they are walked again. */
+const LONG_ROW_BYTES = 1 << 20;
+
+/** What the settings say of graphs of primitives. */
+export const optimizeOf = (config: Config): OptimizeOptions =>
+  config.onlineSoftmax ? { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } } : {};

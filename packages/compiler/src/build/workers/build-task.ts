@@ -1,0 +1,65 @@
+// What a worker of the piscina pool does: builds one job into the cache, under the key's lock, so that many processes build it
+// once. Runs in a worker thread, or in the caller's own where only one thread may compile; everything it needs comes with the
+// job.
+import { openStore } from '@tsinductor/cache';
+import type { ArtifactStore, StoreOptions } from '@tsinductor/cache';
+import { buildBridge } from '@tsinductor/runtime';
+import { buildTimedOut } from '../../errors.ts';
+import { buildFiles, buildFilesNow } from './build-files.ts';
+import { describeFailure } from './failure.ts';
+import type { EntryJob, Job, Response } from './protocol.ts';
+
+/**
+ * Builds `job` and stores it; events of the cache (damage, a fallback directory) and a compiler's warnings are returned as texts,
+ * and so is what failed: an error that crosses threads by itself forgets what kind it is.
+ */
+export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
+  const events: string[] = [];
+  try {
+    if ('bridge' in job) buildBridge(job.bridge);
+    else await build(job, events);
+    return { events };
+  } catch (error) {
+    return { events, failure: describeFailure(error) };
+  }
+}
+
+/** Builds `job` and stores it. Throws what failed. */
+export async function build(job: EntryJob, events: string[]): Promise<void> {
+  using store = storeOf(job, events);
+  const signal = AbortSignal.timeout(job.deadlineMs);
+  await store.withBuildLock(job.key, async (directory) => {
+    try {
+      const { draft, warnings } = await buildFiles(job, directory, signal);
+      events.push(...warnings);
+      return draft;
+    } catch (error) {
+      throw signal.aborted ? buildTimedOut(job) : error;
+    }
+  });
+}
+
+/** The same while the caller waits. */
+export function buildNow(job: EntryJob, events: string[]): void {
+  // Nobody gives this thread up: it waits for other processes as long as the job may take, and builds beside them then.
+  using store = storeOf(job, events, { waitMilliseconds: job.deadlineMs });
+  const started = performance.now();
+  store.buildNow(job.key, (directory) => {
+    try {
+      const { draft, warnings } = buildFilesNow(job, directory);
+      events.push(...warnings);
+      return draft;
+    } catch (error) {
+      throw performance.now() - started >= job.deadlineMs ? buildTimedOut(job) : error;
+    }
+  });
+}
+
+const storeOf = (job: EntryJob, events: string[], more: Pick<StoreOptions, 'waitMilliseconds'> = {}): ArtifactStore =>
+  openStore({
+    root: job.cacheRoot,
+    namespace: job.namespace,
+    temporaryDirectory: job.temporaryDirectory,
+    report: ({ message }) => events.push(message),
+    ...more,
+  });

@@ -1,0 +1,116 @@
+// Running a graph with calls of the host in it: native parts, custom ops and launches of kernels in turn. In: the parts, and an
+// executable for each that is compiled. Out: one Executable, which does what any other does.
+//
+// What native code is given is checked first: a host function whose result is not of the shape and dtype that its `meta`
+// said would make it read memory that is not there. A launch writes to memory in place (run-launch.ts).
+import { at, get } from '@tsinductor/base';
+import { printGraph, valuesOf } from '@tsinductor/graph';
+import type { Graph, HostNode, Meta } from '@tsinductor/graph';
+import { evaluateIndex } from '@tsinductor/ir';
+import { badOpMeta } from '@tsinductor/tensor/internal';
+import type { Tensor } from '@tsinductor/tensor';
+import type { Executable } from '../run/executable.ts';
+import type { HostedGraph, HostPart, LaunchPart, TracedPart } from './hosted-graph.ts';
+import { HostedValues, keyOf } from './hosted-values.ts';
+import type { KernelReport } from '../report.ts';
+import { runLaunch } from './run-launch.ts';
+
+type Sizes = ReadonlyMap<string, number>;
+interface CompiledPart {
+  readonly executable: Executable;
+  readonly part: TracedPart & { readonly kind: 'graph' };
+}
+type Step = CompiledPart | { readonly part: HostPart | LaunchPart };
+
+/** `executables` are those of the graphs among the parts, in order. */
+export function hostedExecutable({ graph, parts }: HostedGraph, executables: readonly Executable[]): Executable {
+  let next = 0;
+  const steps = parts.map((part): Step => (part.kind === 'graph' ? { part, executable: at(executables, next++) } : { part })); // prettier-ignore
+  const uses = steps.map(({ part }) => (part.kind === 'graph' ? part.inputs : valuesOf(part.node.args)));
+  const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => keyOf({ node: id, result: 0 })); // prettier-ignore
+  const lastUses = new Map(uses.flatMap((values, step) => values.map((value) => [keyOf(value), step] as const)));
+  for (const output of graph.outputs) lastUses.set(keyOf(output), steps.length);
+  return {
+    run: (inputs) => {
+      const values = new HostedValues(inputs, { placeholders, lastUses });
+      const sizes: Sizes = new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)])); // prettier-ignore
+      steps.forEach((step, position) => {
+        if ('executable' in step) runGraph(step, values);
+        else if (step.part.kind === 'host') runHost(step.part, values, sizes);
+        else runLaunch(step.part, values, { sizes, step: position });
+      });
+      return values.finish(graph);
+    },
+    report: reportOf(graph, steps),
+  };
+}
+
+function runGraph({ part, executable }: CompiledPart, values: HostedValues): void {
+  const results = executable.run(part.inputs.map((value) => values.get(value)));
+  part.outputs.forEach((value, position) => {
+    values.own(value, at(results, position));
+  });
+}
+
+function runHost({ node, call }: HostPart, values: HostedValues, sizes: Sizes): void {
+  const operands = new Map<number, Tensor>();
+  const refs = valuesOf(node.args);
+  valuesOf(call.call.args).forEach((position, index) => {
+    operands.set(position.node, values.show(at(refs, index)));
+  });
+  const results = call.run(call.call.tensors.map((_, position) => get(operands, position)));
+  if (results.length !== node.results.length)
+    throw badOpMeta(call.name, `meta said ${String(node.results.length)} results, and eager gave ${String(results.length)}`); // prettier-ignore
+  results.forEach((tensor, result) => {
+    requireMeta(call.name, tensor, { meta: at(node.results, result), sizes });
+    values.set({ node: node.id, result }, tensor);
+  });
+}
+
+function requireMeta(
+  name: string,
+  tensor: Tensor,
+  { meta, sizes }: { readonly meta: Meta; readonly sizes: Sizes },
+): void {
+  const shape = meta.shape.map((size) => evaluateIndex(size, { sizes }));
+  const isSame = tensor.dtype === meta.dtype && tensor.ndim === shape.length && shape.every((size, axis) => size === tensor.shape[axis]); // prettier-ignore
+  const [said, gave] = [`${meta.dtype}[${shape.join(', ')}]`, `${tensor.dtype}[${tensor.shape.join(', ')}]`];
+  if (!isSame) throw badOpMeta(name, `meta said ${said}, and eager gave ${gave}`);
+}
+
+function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
+  const reports = steps.flatMap((step) => ('executable' in step ? [step.executable.report] : []));
+  const hosts = steps.flatMap(({ part }) => (part.kind === 'host' ? [describeHost(part.node)] : []));
+  const places = [...new Set(reports.map(({ runsOn }) => runsOn))];
+  const own = [
+    ...(steps.some(({ part }) => part.kind === 'launch') ? ['kernels of their own'] : []),
+    ...(hosts.length > 0 ? ['the host'] : []),
+  ];
+  const sources = reports.flatMap(({ source }) => (source === undefined ? [] : [source]));
+  const shown = reports.flatMap(({ showStage }) => (showStage === undefined ? [] : [showStage]));
+  const milliseconds = reports.reduce((sum, report) => sum + (report.milliseconds ?? 0), 0);
+  return {
+    runsOn: [...places, ...own].join(', and '),
+    graph: printGraph(graph),
+    loopNodes: reports.reduce((sum, { loopNodes }) => sum + loopNodes, 0),
+    kernels: steps.flatMap((step) => kernelsOf(step)),
+    decisions: reports.flatMap(({ decisions }) => decisions),
+    ...(hosts.length === 0 ? {} : { hosts }),
+    ...(sources.length === 0 ? {} : { source: () => sources.map((source) => source()).join('\n') }),
+    ...(shown.length === 0 ? {} : { showStage: (name) => shown.map((show) => show(name)).join('\n') }),
+    ...(milliseconds === 0 ? {} : { milliseconds }),
+  };
+}
+
+function kernelsOf(step: Step): readonly KernelReport[] {
+  if ('executable' in step) return step.executable.report.kernels;
+  if (step.part.kind === 'host') return [];
+  const { target, origin } = step.part.node;
+  return [{ name: target, description: `launched as it was written${placeOf(origin)}` }];
+}
+
+const describeHost = ({ target, origin }: HostNode): string =>
+  `${target}${placeOf(origin)}: it has no lowering, so its eager function runs between the compiled parts`;
+
+const placeOf = ({ location }: HostNode['origin']): string =>
+  location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;

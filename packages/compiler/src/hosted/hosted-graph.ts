@@ -1,0 +1,111 @@
+// A traced graph as what is compiled of it: itself, or, where custom ops without a lowering or launches of kernels are among
+// its nodes, parts that are compiled one by one with these between them. In: the graph, and what its host nodes call. Out:
+// parts in primitives, and a request for each.
+import { at, invariant } from '@tsinductor/base';
+import { withConfig } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
+import { decompose, resolveSizes, splitAtHosts } from '@tsinductor/graph';
+import type { Graph, GraphPart, HostNode, LaunchMemory, SizeEnvironment, ValueRef } from '@tsinductor/graph';
+import { evaluateIndex } from '@tsinductor/ir';
+import { zeros } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import type { HostCall, KernelLaunch, TraceResult } from '@tsinductor/tensor/internal';
+import { noLowering } from '../errors.ts';
+import type { PrepareRequest, TracedGraph } from '../request.ts';
+
+export type TracedPart =
+  | { readonly kind: 'graph'; readonly traced: TracedGraph; readonly inputs: GraphPart['inputs']; readonly outputs: GraphPart['outputs'] } // prettier-ignore
+  | HostPart
+  | LaunchPart;
+
+export interface HostPart {
+  readonly kind: 'host';
+  readonly node: HostNode;
+  readonly call: HostCall;
+}
+
+export interface LaunchPart {
+  readonly kind: 'launch';
+  readonly node: LaunchNode;
+  readonly call: KernelLaunch;
+}
+
+export type LaunchNode = HostNode & { readonly launch: LaunchMemory };
+
+export interface HostedGraph {
+  /** The whole, host nodes among its calls. */
+  readonly graph: Graph;
+  readonly parts: readonly TracedPart[];
+}
+
+export type TracedProgram = TracedGraph | HostedGraph;
+
+/** `hosts` are what the graph's host nodes call, in their order. Asks further questions about symbolic sizes. */
+export function tracedProgram(graph: Graph, hosts: TraceResult['hosts'], sizes: SizeEnvironment): TracedProgram {
+  if (hosts.length === 0) return { graph, primitives: decompose(graph, sizes) };
+  let next = 0;
+  const parts = splitAtHosts(graph, sizes).map((part): TracedPart => {
+    if (part.kind === 'host') return hostPart(part.node, at(hosts, next++));
+    const traced = { graph: part.graph, primitives: decompose(part.graph, sizes) };
+    return { kind: 'graph', traced, inputs: part.inputs, outputs: part.outputs };
+  });
+  return { graph, parts };
+}
+
+function hostPart(node: HostNode, call: HostCall | KernelLaunch): HostPart | LaunchPart {
+  if (call.kind === 'op') return { kind: 'host', node, call };
+  return { kind: 'launch', node: launchNode(node), call };
+}
+
+function launchNode(node: HostNode): LaunchNode {
+  const { launch } = node;
+  invariant(launch !== undefined, `${node.target} is a launch, and its node says nothing of memory`);
+  return { ...node, launch };
+}
+
+/** The same when no more is asked of `sizes`: those that were found equal are one. */
+export function resolveProgram(program: TracedProgram, sizes: SizeEnvironment): TracedProgram {
+  const graph = resolveSizes(program.graph, sizes);
+  if (!('parts' in program)) return { graph, primitives: resolveSizes(program.primitives, sizes) };
+  const parts = program.parts.map((part): TracedPart => {
+    if (part.kind === 'graph') {
+      const traced = { graph: resolveSizes(part.traced.graph, sizes), primitives: resolveSizes(part.traced.primitives, sizes) }; // prettier-ignore
+      return { ...part, traced };
+    }
+    const node = at(graph.nodes, part.node.id);
+    return node.kind === 'host' ? hostPart(node, part.call) : part;
+  });
+  return { graph, parts };
+}
+
+/**
+ * The parts that are compiled, each with a request of its own.
+ *
+ * @throws UserError NO_LOWERING where the settings forbid to run ops by their own functions.
+ */
+export function graphParts(
+  { graph, parts }: HostedGraph,
+  request: PrepareRequest,
+  config: Config,
+): readonly { readonly traced: TracedGraph; readonly request: PrepareRequest }[] {
+  const { examples, placement, patch = {} } = request;
+  const [host] = parts.flatMap((part) => (part.kind === 'host' ? [part.node] : []));
+  if (host !== undefined && !withConfig(config, patch, 'options').implicitFallbacks)
+    throw noLowering(host.target, host.origin.location);
+  const outputOf = ({ node, result }: ValueRef): number => graph.outputs.findIndex((output) => output.node === node && output.result === result); // prettier-ignore
+  const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
+  const sizes = new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(examples, placeholder).shape, axis)])); // prettier-ignore
+  const exampleOf = ({ node, result }: ValueRef): Tensor => {
+    const known = examples[placeholders.indexOf(node)];
+    if (known !== undefined) return known;
+    // What the host will give is not known yet: only its shape and dtype are.
+    const { shape, dtype } = at(at(graph.nodes, node).results, result);
+    return zeros(shape.map((size) => evaluateIndex(size, { sizes })), { dtype }); // prettier-ignore
+  };
+  return parts.flatMap((part) => {
+    if (part.kind !== 'graph') return [];
+    const own = typeof request.backend === 'function' ? part.inputs.map(exampleOf) : [];
+    const outputs = part.outputs.map((value) => placement.outputs[outputOf(value)] ?? placement.device);
+    return [{ traced: part.traced, request: { ...request, examples: own, placement: { ...placement, outputs } } }];
+  });
+}

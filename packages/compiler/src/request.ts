@@ -1,0 +1,22 @@
+// What is asked of a session: a graph that was traced, and how it is to run.
+import type { ConfigPatch } from '@tsinductor/config';
+import type { Graph } from '@tsinductor/graph';
+import type { Tensor } from '@tsinductor/tensor';
+import type { Placement } from '@tsinductor/tensor/internal';
+import type { Backend, Mode } from './options.ts';
+
+/** A graph as traced, and the same in primitives. */
+export interface TracedGraph {
+  readonly graph: Graph;
+  readonly primitives: Graph;
+}
+
+export interface PrepareRequest {
+  readonly name: string;
+  readonly backend: Backend;
+  readonly examples: readonly Tensor[];
+  readonly patch?: ConfigPatch;
+  readonly mode?: Mode;
+  /** Where the graph runs, and where its outputs are to be. */
+  readonly placement: Placement;
+}

@@ -1,0 +1,126 @@
+// Running native code: the hot path. In: a plan and a loaded entry. Out: an Executable whose call writes addresses and
+// sizes into a table, calls once, and hands out the outputs.
+//
+// Outputs are the caller's own: fresh storage from the pool at every call. The workspace belongs to the executable and
+// is kept between calls, which is safe because a call is synchronous and never re-enters.
+import { at } from '@tsinductor/base';
+import type { CheckSite } from '@tsinductor/ir';
+import type { Bridge, EntryId } from '@tsinductor/runtime';
+import type { Storage } from '@tsinductor/tensor/internal';
+import type { Tensor } from '@tsinductor/tensor';
+import { checkIndexLimits } from './check-index-limits.ts';
+import { checkFailed } from '../errors.ts';
+import type { Executable } from './executable.ts';
+import { checkInputs } from './layout-check.ts';
+import type { LayoutCheck } from './layout-check.ts';
+import { memoryOf } from './kept-memory.ts';
+import { outputMaker } from './output-maker.ts';
+import type { OutputMaker } from './output-maker.ts';
+import { sizeFunction, sizesOfCall } from './plan.ts';
+import type { Plan } from './plan.ts';
+import type { KernelProfile } from '../profile/kernel-profile.ts';
+
+/** A loaded entry, and what is known of the places where its checks can fail. */
+export interface NativeEntry {
+  readonly bridge: Bridge;
+  readonly entry: EntryId;
+  /** How many threads the code was made for. */
+  readonly threads: number;
+  readonly siteOf: (site: number) => CheckSite | undefined;
+  /** The setting of that name: look at inputs and outputs before the code trusts them. */
+  readonly sizeAsserts: boolean;
+  /** The clocks of its kernels, where the code winds them. */
+  readonly profile?: KernelProfile | undefined;
+}
+
+const noSizes: ReadonlyMap<string, number> = new Map();
+
+export class NativeExecutable implements Executable {
+  readonly report: Executable['report'];
+  readonly borrowsInputs = true;
+  readonly #plan: Plan;
+  readonly #table: Float64Array;
+  readonly #call: () => number;
+  readonly #useThreads: () => void;
+  readonly #outputs: readonly OutputMaker[];
+  readonly #workspaceBytes: (sizes: ReadonlyMap<string, number>) => number;
+  // As storages, so that the pool has their memory back when this is no longer reachable.
+  readonly #constants: Storage | undefined;
+  #workspace: Storage | undefined;
+  readonly #profile: KernelProfile | undefined;
+  /** Where sizes begin in the table: behind all buffers, of which the clocks are the last. */
+  readonly #sizesAt: number;
+  readonly #checkInputs: LayoutCheck | undefined;
+  readonly #siteOf: NativeEntry['siteOf'];
+
+  constructor(plan: Plan, native: NativeEntry, report: Executable['report']) {
+    this.#plan = plan;
+    this.#siteOf = native.siteOf;
+    this.report = report;
+    this.#checkInputs = native.sizeAsserts ? checkInputs(plan.inputs) : undefined;
+    this.#profile = native.profile;
+    const buffers = plan.inputs.length + plan.outputs.length + (native.profile === undefined ? 2 : 3);
+    this.#table = new Float64Array(buffers + plan.sizes.length);
+    this.#sizesAt = buffers;
+    if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, native.sizeAsserts));
+    this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
+    this.#constants = constantsOf(plan.constants);
+    this.#useThreads = () => native.bridge.setThreads(native.threads);
+    this.#call = native.bridge.bind(native.entry, this.#table, { buffers, sizes: plan.sizes.length });
+  }
+
+  run(inputs: readonly Tensor[]): Tensor[] {
+    const table = this.#table;
+    const sizes = this.#plan.sizes.length === 0 ? noSizes : sizesOfCall(this.#plan.sizes, inputs);
+    checkIndexLimits(this.#plan.indexLimits, sizes);
+    this.#checkInputs?.(inputs, sizes);
+    let slot = 0;
+    for (const input of inputs) table[slot++] = input.address;
+    // Of their number at once: pushed one by one, the list would grow twice.
+    const outputs = new Array<Tensor>(this.#outputs.length);
+    let made = 0;
+    for (const make of this.#outputs) {
+      const output = make(sizes);
+      outputs[made++] = output;
+      table[slot++] = output.address;
+    }
+    table[slot++] = this.#constants?.address ?? 0;
+    table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
+    slot = this.#sizesAt;
+    for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
+    const status = this.#invoke(sizes);
+    if (status !== 0) this.#fail(status, outputs);
+    for (const { placeholder, output } of this.#plan.mutations) {
+      at(inputs, placeholder).writeBack(at(outputs, output));
+    }
+    return outputs;
+  }
+
+  #invoke(sizes: ReadonlyMap<string, number>): number {
+    this.#useThreads();
+    return this.#profile === undefined ? this.#call() : this.#profile.run(this.#call, sizes);
+  }
+
+  #workspaceAddress(bytes: number): number {
+    if (bytes === 0) return 0;
+    if (this.#workspace === undefined || this.#workspace.byteLength < bytes) {
+      this.#workspace?.release();
+      this.#workspace = memoryOf(bytes);
+    }
+    return this.#workspace.address;
+  }
+
+  #fail(status: number, outputs: readonly Tensor[]): never {
+    for (const output of outputs) output.dispose();
+    throw checkFailed(this.#siteOf(status - 1));
+  }
+}
+
+function constantsOf(base64: string): Storage | undefined {
+  if (base64 === '') return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  const storage = memoryOf(bytes.length);
+  new Uint8Array(storage.buffer, storage.byteOffset, storage.byteLength).set(bytes);
+  return storage;
+}

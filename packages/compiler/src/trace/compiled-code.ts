@@ -1,0 +1,388 @@
+// One compiled function: its specialisations, and what happens when none of them fits.
+//
+// A call looks for a specialisation whose guards hold, newest first, and runs it. Otherwise the function is traced again
+// for these arguments, unless the stance says otherwise. What cannot be one graph (a value is read while tracing, an
+// argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
+// which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
+import { isTsInductorError } from '@tsinductor/base';
+import type { SourceLocation, TsInductorError } from '@tsinductor/base';
+import { withConfig } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
+import { isRecording } from '@tsinductor/tensor/internal';
+import { AliasedCalls } from './aliased-calls.ts';
+import { findOuterWrites } from './closure.ts';
+import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
+import { FirstCall } from './first-call.ts';
+import type { GuardFailure } from './guard.ts';
+import type { Backend, CompileOptions } from '../options.ts';
+import { makeExplanation } from '../report.ts';
+import type { Break, Explanation, GraphReport } from '../report.ts';
+import { SegmentedCode } from './segmented-code.ts';
+import type { PrepareRequest } from '../request.ts';
+import type { TracedProgram } from '../hosted/hosted-graph.ts';
+import type { Executable } from '../run/executable.ts';
+import { Specialisation } from './specialisation.ts';
+import type { CallScope } from './specialisation.ts';
+import type { CurrentStance } from './stance.ts';
+import { traceCall } from './trace-call.ts';
+import type { TracedCall } from './trace-call.ts';
+
+export type AnyFunction = (this: never, ...args: never[]) => unknown;
+type Callable = (this: unknown, ...args: unknown[]) => unknown;
+
+export interface CacheInfo {
+  readonly entries: number;
+  readonly calls: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly recompiles: number;
+}
+
+/** What a compiled function asks of its session. */
+export interface Preparing {
+  readonly config: Config;
+  prepare(traced: TracedProgram, request: PrepareRequest): Executable;
+  prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
+  warnOnce(topic: string, message: string): void;
+  log(topic: string, message: string, config: Config): void;
+}
+
+/** What it asks of the process that it runs in. */
+export interface Surroundings {
+  session(): Preparing;
+  stance(): CurrentStance;
+}
+
+export class CompiledCode {
+  readonly name: string;
+  readonly #fn: Callable;
+  readonly #options: CompileOptions;
+  readonly #surroundings: Surroundings;
+  #entries: Specialisation[] = [];
+  /** It ran into the limit of recompilations. */
+  #isLimited = false;
+  /** It cannot be one graph. */
+  #isBroken = false;
+  #segments: SegmentedCode | undefined;
+  #aliased = new AliasedCalls();
+  /** Objects for whom the method ran into the limit. */
+  #eagerOwners = new WeakSet();
+  /** A call that was not compiled, so that the next one shows which sizes change. */
+  #first: FirstCall | undefined;
+  #calls = 0;
+  #misses = 0;
+  #lastMissed = -1;
+  readonly #dynamicAxes = new Map<string, Set<number>>();
+  readonly #recompiles: string[] = [];
+  readonly #breaks: Break[] = [];
+  readonly #notes: string[] = [];
+  #inspected = false;
+
+  constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
+    this.#fn = fn as unknown as Callable;
+    this.#options = options;
+    this.#surroundings = surroundings;
+    this.name = options.name ?? (fn.name === '' ? 'anonymous function' : fn.name);
+  }
+
+  call(thisArg: unknown, args: readonly unknown[]): unknown {
+    this.#calls += 1;
+    // Inside another function's trace, this one is part of that graph.
+    if (isRecording() || this.#isEager()) return this.#fn.apply(thisArg, args as unknown[]);
+    const scope = this.#scopeOf(thisArg, args);
+    const entry = this.#find(scope);
+    if (entry !== undefined) return this.#run(entry, thisArg, args);
+    if (this.#isBroken || this.#aliased.has(thisArg, scope.values)) return this.#runSegments(thisArg, args);
+    if (!this.#mayCompile(() => this.#missReason(scope))) return this.#fn.apply(thisArg, args as unknown[]);
+    if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
+    const made = this.#specialise(scope, args);
+    if (made !== undefined) return this.#run(made, thisArg, args);
+    return this.#isEagerFor(thisArg) ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
+  }
+
+  /** Compiles for these arguments, without running. */
+  prepare(thisArg: unknown, args: readonly unknown[]): void {
+    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args), args);
+  }
+
+  /** Compiles for these arguments without blocking, and without running. */
+  async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
+    if (this.#isPrepared(thisArg, args)) return;
+    const traced = this.#trace(thisArg, args);
+    if (traced === undefined) return;
+    const backend = this.#backend();
+    const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
+    this.#entries.unshift(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
+  }
+
+  reset(): void {
+    this.#entries = [];
+    this.#isLimited = false;
+    this.#isBroken = false;
+    this.#segments = undefined;
+    this.#aliased = new AliasedCalls();
+    this.#eagerOwners = new WeakSet();
+    this.#first = undefined;
+    this.#dynamicAxes.clear();
+    this.#recompiles.length = 0;
+    this.#breaks.length = 0;
+  }
+
+  cacheInfo(): CacheInfo {
+    return {
+      entries: this.#entries.length,
+      calls: this.#calls,
+      hits: this.#calls - this.#misses,
+      misses: this.#misses,
+      recompiles: this.#recompiles.length,
+    };
+  }
+
+  graphs(): readonly GraphReport[] {
+    const whole = this.#entries.map((entry) => ({ ...entry.executable.report, guards: entry.guards() }));
+    return [...whole, ...(this.#segments?.reports() ?? [])];
+  }
+
+  explain(): Explanation {
+    return makeExplanation({
+      name: this.name,
+      calls: this.#calls,
+      graphs: this.graphs(),
+      recompiles: [...this.#recompiles],
+      breaks: [...this.#breaks],
+      notes: [...this.#notes],
+    });
+  }
+
+  #session(): Preparing {
+    return this.#surroundings.session();
+  }
+
+  #backend(): Backend {
+    return this.#surroundings.stance().forceBackend ?? this.#options.backend ?? 'inductor';
+  }
+
+  /** Whether every call is the function itself. */
+  #isEager(): boolean {
+    if (this.#options.disable === true || this.#isLimited) return true;
+    return this.#surroundings.stance().stance === 'force_eager' || this.#backend() === 'eager';
+  }
+
+  #isEagerFor(thisArg: unknown): boolean {
+    return this.#isEager() || (isObject(thisArg) && this.#eagerOwners.has(thisArg));
+  }
+
+  /** What guards read: the arguments, and what `captures` gives now. */
+  #scopeOf(thisArg: unknown, args: readonly unknown[]): CallScope {
+    const { captures } = this.#options;
+    return { thisArg, values: captures === undefined ? args : [...args, captures()] };
+  }
+
+  #find(scope: CallScope): Specialisation | undefined {
+    const backend = this.#backend();
+    for (const entry of this.#entries) if (entry.backend === backend && entry.fits(scope)) return entry;
+    return undefined;
+  }
+
+  /** Whether the stance lets a call that nothing fits be compiled. Throws UserError STANCE_RECOMPILE where it must not come. */
+  #mayCompile(reason: () => string): boolean {
+    const { stance } = this.#surroundings.stance();
+    if (stance === 'fail_on_recompile') throw stanceForbids(this.name, reason());
+    return stance !== 'eager_on_recompile';
+  }
+
+  #missReason(scope: CallScope): string {
+    return this.#entries[0]?.mismatch(scope).reason ?? 'nothing was compiled before';
+  }
+
+  #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
+    const inputs = entry.inputs();
+    if (!entry.writesShared(inputs)) return entry.run(inputs);
+    this.#breakGraph(sharedWrite());
+    return this.#runSegments(thisArg, args);
+  }
+
+  /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
+  #isFirst(scope: CallScope): boolean {
+    const { stance } = this.#surroundings.stance();
+    if (stance !== 'eager_then_compile' && stance !== 'aot_eager_then_compile') return false;
+    if (this.#entries.length > 0) return false;
+    if (this.#first === undefined) {
+      this.#first = new FirstCall(scope);
+      return true;
+    }
+    if (this.#dynamic() === undefined) for (const change of this.#first.changes(scope)) this.#makeDynamic(change);
+    return false;
+  }
+
+  #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
+    this.#countMiss();
+    const { stance } = this.#surroundings.stance();
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(thisArg, args) : undefined;
+    if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
+    const backend = 'aot_eager';
+    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
+    return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
+  }
+
+  #specialise(scope: CallScope, args: readonly unknown[]): Specialisation | undefined {
+    const { thisArg } = scope;
+    this.#countMiss();
+    if (this.#isEagerFor(thisArg)) return undefined;
+    this.#explainMiss(scope);
+    if (this.#isEagerFor(thisArg)) return undefined;
+    const traced = this.#trace(thisArg, args);
+    if (traced === undefined) return undefined;
+    const backend = this.#backend();
+    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
+    const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
+    this.#entries.unshift(entry);
+    return entry;
+  }
+
+  /** This call found nothing that fits: counted once, however much is compiled in it. */
+  #countMiss(): void {
+    if (this.#lastMissed !== this.#calls) this.#misses += 1;
+    this.#lastMissed = this.#calls;
+  }
+
+  /** Whether nothing would be compiled for these arguments before they are called with. */
+  #isPrepared(thisArg: unknown, args: readonly unknown[]): boolean {
+    return this.#isEager() || this.#isBroken || this.#find(this.#scopeOf(thisArg, args)) !== undefined;
+  }
+
+  #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
+    const segments = (this.#segments ??= new SegmentedCode({
+      name: this.name,
+      fn: this.#fn,
+      config: () => this.#config(),
+      dynamic: () => this.#dynamic(),
+      prepare: (traced, { examples, placement }) =>
+        this.#session().prepare(traced, this.#request({ inputs: examples, placement }, this.#backend())),
+      mayCompile: () => this.#mayCompile(() => 'it is run in segments, and meets one that was not compiled before'),
+      noteBreak: ({ reason, location: { file, line } }) => {
+        this.#noteBreak(reason, { file, line });
+      },
+      warn: (topic, message) => {
+        this.#session().warnOnce(topic, message);
+      },
+    }));
+    const known = segments.size;
+    try {
+      return segments.call(thisArg, args);
+    } finally {
+      if (segments.size > known) this.#countMiss();
+    }
+  }
+
+  #request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
+    const { mode, options } = this.#options;
+    return {
+      name: this.name,
+      backend,
+      examples: inputs,
+      placement,
+      ...(options === undefined ? {} : { patch: options }),
+      ...(mode === undefined ? {} : { mode }),
+    };
+  }
+
+  /** Says which guard of the newest entry failed, makes changing sizes symbolic, and stops at the limit. */
+  #explainMiss(scope: CallScope): void {
+    const [newest] = this.#entries;
+    if (newest === undefined) return;
+    const { reason, failure } = newest.mismatch(scope);
+    if (failure !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
+    this.#recompiles.push(reason);
+    const config = this.#config();
+    this.#session().log('recompiles', `${this.name}: ${reason}`, config);
+    const owner = ownerOf(scope.thisArg);
+    const ofOwner = this.#entries.filter((entry) => entry.isOf(owner)).length;
+    const allInAll = this.#entries.length >= config.accumulatedRecompileLimit;
+    if (ofOwner < config.recompileLimit && !allInAll) return;
+    const error = recompileLimit(
+      this.name,
+      allInAll ? config.accumulatedRecompileLimit : config.recompileLimit,
+      reason,
+    );
+    if (this.#options.fullgraph === true) throw error;
+    this.#session().warnOnce(error.code, error.message);
+    if (allInAll || owner === undefined) this.#isLimited = true;
+    else this.#eagerOwners.add(owner);
+  }
+
+  /** The session's settings, with those of this function's own options. */
+  #config(): Config {
+    const { config } = this.#session();
+    const { options } = this.#options;
+    return options === undefined ? config : withConfig(config, options, 'options');
+  }
+
+  #makeDynamic({ path, sizes }: GuardFailure): void {
+    const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
+    for (const axis of sizes?.axes ?? []) axes.add(axis);
+    this.#dynamicAxes.set(path, axes);
+  }
+
+  #dynamic(): boolean | undefined {
+    return this.#options.dynamic ?? this.#config().dynamic ?? undefined;
+  }
+
+  #trace(thisArg: unknown, args: readonly unknown[]): TracedCall | undefined {
+    const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(thisArg, args).values };
+    const dynamic = this.#dynamic();
+    const isDynamic = (path: string, axis: number): boolean =>
+      dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
+    try {
+      const traced = traceCall(call, { isDynamic, keepScalars: this.#config().alwaysKeepTensorConstants });
+      if (!('error' in traced)) {
+        this.#inspectSource();
+        return traced;
+      }
+      this.#breakGraph(traced.error);
+      this.#aliased.add(traced);
+    } catch (error) {
+      if (!breaksGraph(error)) throw error;
+      this.#breakGraph(error);
+      this.#isBroken = true;
+    }
+    return undefined;
+  }
+
+  /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
+  #breakGraph(error: TsInductorError): void {
+    if (this.#options.fullgraph === true) throw graphBreak(this.name, error);
+    this.#noteBreak(reasonOf(error), error.location);
+  }
+
+  #noteBreak(reason: string, location: SourceLocation | undefined): void {
+    const place = location === undefined ? {} : { file: location.file, line: location.line };
+    const isKnown = (known: Break): boolean =>
+      known.file === place.file && known.line === place.line && (place.file !== undefined || known.reason === reason);
+    if (this.#breaks.some(isKnown)) return;
+    this.#breaks.push({ reason, ...place });
+    const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
+    this.#session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#config());
+  }
+
+  /** Reports writes to closed-over variables, once: a trace would do them once only. */
+  #inspectSource(): void {
+    if (this.#inspected) return;
+    this.#inspected = true;
+    for (const { name, line } of findOuterWrites(this.#fn)) {
+      const note = `line ${String(line)} of ${this.name} writes to ${name}, which is outside the function: this happens once, when it is traced; return the value instead`;
+      this.#notes.push(note);
+      this.#session().warnOnce(`CLOSURE_WRITE ${this.name} ${name}`, note);
+    }
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const ownerOf = (thisArg: unknown): object | undefined => (isObject(thisArg) ? thisArg : undefined);
+
+const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED']; // prettier-ignore
+
+/** Whether an error means that the function cannot be one graph, rather than that the user made one. */
+const breaksGraph = (error: unknown): error is TsInductorError =>
+  isTsInductorError(error) && breaking.includes(error.code);
