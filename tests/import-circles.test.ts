@@ -123,7 +123,7 @@ function circlesOf(graph: ReadonlyMap<string, readonly string[]>): readonly (rea
 function circlesIn(name: string): readonly string[] {
   const source = join(packages, name, 'src');
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.m?ts$/.test(file) && !file.endsWith(".test.ts"))
+    .filter((file) => /\.m?ts$/.test(file) && !file.endsWith('.test.ts'))
     .map((file) => join(source, file));
   const circles = circlesOf(new Map(files.map((file) => [file, importsOf(file)])));
   return circles.map((circle) => circle.map((file) => relative(source, file)).join(' ')).sort();
