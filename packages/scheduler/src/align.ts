@@ -95,7 +95,7 @@ class Side {
 }
 
 /** The value of an axis over the axes that replace it. */
-export const splitValue = (pieces: readonly Axis[]): Index =>
+const splitValue = (pieces: readonly Axis[]): Index =>
   pieces.reduce<Index>((total, piece) => add(multiply(total, piece.extent), axisIndex(piece)), int(0));
 
 /** A list of axes with their replacements in place. */

@@ -7,8 +7,9 @@ import type { ValueRef } from '@tsinductor/graph';
 import { int, printSchedule, sizeSymbol, verifySchedule } from '@tsinductor/ir';
 import type { Group, LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
-import { defaultChoices, schedule } from './index.ts';
-import type { Choices } from './index.ts';
+import { defaultChoices } from './choices.ts';
+import type { Choices } from './choices.ts';
+import { schedule } from './index.ts';
 import { configOf, input, scheduled, sketches } from './test-support/scheduled.ts';
 import type { Build } from './test-support/scheduled.ts';
 

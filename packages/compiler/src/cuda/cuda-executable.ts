@@ -9,31 +9,30 @@ import type { CudaArgument, CudaKernel } from '@tsinductor/codegen-cuda';
 import type { CheckSite } from '@tsinductor/ir';
 import type { Block, CudaModule } from '@tsinductor/runtime';
 import type { Tensor } from '@tsinductor/tensor';
-import { allocateOn, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
+import { allocateOn, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
 import type { Placement, Storage } from '@tsinductor/tensor/internal';
-import { checkIndexLimits } from '../run/check-index-limits.ts';
+import { CallFrame } from '../run/call-frame.ts';
+import type { CalledCode, Sizes } from '../run/call-frame.ts';
 import { checkFailed } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
-import { checkInputs } from '../run/layout-check.ts';
-import type { LayoutCheck } from '../run/layout-check.ts';
-import { sizeFunction, sizesOfCall } from '../run/plan.ts';
-import type { Plan, PlannedTensor } from '../run/plan.ts';
+import { outputMaker } from '../run/output-maker.ts';
+import type { OutputMaker } from '../run/output-maker.ts';
+import { sizeFunction } from '../run/plan.ts';
+import type { Plan } from '../run/plan.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
 
 /** What the addresses of inputs are multiples of, in bytes: an input that is not is copied for the call. */
 export const inputAlignment: number = 16;
 
 /** Loaded code, and what is known of it. */
-export interface CudaCode {
+export interface CudaCode extends CalledCode {
   readonly device: CudaTensorDevice;
   readonly module: CudaModule;
   readonly kernels: readonly CudaKernel[];
   readonly placement: Placement;
   readonly siteOf: (site: number) => CheckSite | undefined;
-  readonly sizeAsserts: boolean;
 }
 
-type Sizes = ReadonlyMap<string, number>;
 type SizeFunction = (sizes: Sizes) => number;
 
 /** A launch but for what a call brings. */
@@ -54,35 +53,33 @@ interface Table {
 
 export class CudaExecutable implements Executable {
   readonly report: Executable['report'];
-  readonly #plan: Plan;
   readonly #code: CudaCode;
   readonly #launches: readonly Launch[];
   readonly #checks: boolean;
-  readonly #checkInputs: LayoutCheck | undefined;
+  readonly #frame: CallFrame;
+  readonly #outputs: readonly OutputMaker[];
   readonly #workspaceBytes: SizeFunction;
   readonly #constants: Storage | undefined;
 
   constructor(plan: Plan, code: CudaCode, report: Executable['report']) {
-    this.#plan = plan;
     this.#code = code;
     this.report = report;
     this.#launches = code.kernels.map(launchOf);
     this.#checks = code.kernels.some((kernel) => kernel.arguments.some(({ kind }) => kind === 'status'));
-    this.#checkInputs = code.sizeAsserts ? checkInputs(plan.inputs) : undefined;
+    this.#frame = new CallFrame(plan, code);
+    const { name } = code.device;
+    const allocate = (bytes: number): Storage => allocateOn(name, bytes);
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...code, allocate }));
     this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
     this.#constants = constantsOn(code.device, plan.constants);
   }
 
   run(inputs: readonly Tensor[]): Tensor[] {
     const { placement } = this.#code;
-    const sizes = sizesOfCall(this.#plan.sizes, inputs);
-    checkIndexLimits(this.#plan.indexLimits, sizes);
-    this.#checkInputs?.(inputs, sizes);
+    const sizes = this.#frame.open(inputs);
     const made = this.#launch(inputs, sizes);
     const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
-    for (const { placeholder, output } of this.#plan.mutations) {
-      at(inputs, placeholder).writeBack(at(outputs, output));
-    }
+    this.#frame.close(inputs, outputs);
     return outputs;
   }
 
@@ -98,7 +95,7 @@ export class CudaExecutable implements Executable {
     const outputs: Tensor[] = [];
     try {
       const given = inputs.map((input) => this.#admit(input, borrow));
-      for (const planned of this.#plan.outputs) outputs.push(this.#makeOutput(planned, sizes));
+      for (const make of this.#outputs) outputs.push(make(sizes));
       const workspace = this.#workspaceBytes(sizes);
       const addresses = [
         ...given,
@@ -136,13 +133,6 @@ export class CudaExecutable implements Executable {
     if (isHere) device.copy(input.address, address, reach * size);
     else device.upload(bytesOf(storage.read(input.dtype, layout.offset, layout.offset + reach), reach * size), address);
     return address;
-  }
-
-  #makeOutput({ dtype, shape, strides, size }: PlannedTensor, sizes: Sizes): Tensor {
-    const { name } = this.#code.device;
-    const value = (index: PlannedTensor['size']): number => sizeFunction(index)(sizes);
-    const storage = allocateOn(name, value(size) * dtypeInfo[dtype].bytes);
-    return placedTensor(dtype, storage, { shape: shape.map(value), strides: strides.map(value), offset: 0 });
   }
 
   /** Waits for the device. Throws UserError INDEX_OUT_OF_RANGE where a check failed. */

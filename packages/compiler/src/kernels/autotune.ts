@@ -17,8 +17,8 @@ import type { BoundLaunch } from './bind-arguments.ts';
 import { doBench } from '../profile/do-bench.ts';
 import type { BenchOptions } from '../profile/do-bench.ts';
 import { badConfiguration, badKey, noConfigurations } from './kernel-errors.ts';
-import type { GridLike, Kernel, LaunchOptions } from './kernel.ts';
-import type { Grid } from './prepare-kernel.ts';
+import type { Kernel } from './kernel.ts';
+import type { Grid, GridLike, LaunchOptions } from './launch.ts';
 import { recordedLaunch, writtenBy } from './record-launch.ts';
 
 export interface AutotuneOptions<S extends Schema, Config> {

@@ -16,7 +16,7 @@ import { emulationMessage } from '../build/batch-backend.ts';
 import type { NativeMachine } from '../build/machine.ts';
 import type { Builder } from '../build/builder.ts';
 import { emulatedAssertion, emulationFault } from './kernel-errors.ts';
-import type { PreparedLaunch } from './prepare-kernel.ts';
+import type { PreparedLaunch } from './launch.ts';
 import { tellPrinted } from './printed-lines.ts';
 import { ScalarWords } from './scalar-words.ts';
 

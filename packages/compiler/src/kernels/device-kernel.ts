@@ -14,7 +14,7 @@ import { openCuda } from '../cuda/cuda-devices.ts';
 import { targetFor } from '../cuda/cuda-target.ts';
 import { blockTarget } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
-import type { PreparedKernel, PreparedLaunch } from './prepare-kernel.ts';
+import type { PreparedKernel, PreparedLaunch } from './launch.ts';
 import { ScalarWords } from './scalar-words.ts';
 
 /**

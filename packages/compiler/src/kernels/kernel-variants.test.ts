@@ -9,7 +9,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { hasCompiler } from '@tsinductor/testing/loops';
 import { reset, setConfig } from '../default-compiler.ts';
 import { kernel } from './kernel.ts';
-import type { LaunchOptions } from './kernel.ts';
+import type { LaunchOptions } from './launch.ts';
 import { KernelVariants } from './kernel-variants.ts';
 import type { KernelVariant } from './kernel-variants.ts';
 

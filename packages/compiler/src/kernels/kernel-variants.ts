@@ -16,9 +16,9 @@ import type { Builder } from '../build/builder.ts';
 import { deviceOf, factsOf, requireHost } from './bind-arguments.ts';
 import type { BoundArgument, BoundLaunch } from './bind-arguments.ts';
 import { blockTarget } from './cuda-kernel.ts';
-import type { LaunchOptions } from './kernel.ts';
+import type { LaunchOptions, PreparedKernel } from './launch.ts';
 import { prepareKernel, writtenParams } from './prepare-kernel.ts';
-import type { PreparedKernel, PrepareOptions } from './prepare-kernel.ts';
+import type { PrepareOptions } from './prepare-kernel.ts';
 
 /** Combinations of dtypes, constants and facts that a kernel keeps code for. */
 const keptVariants = 256;

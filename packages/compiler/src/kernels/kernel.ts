@@ -21,29 +21,9 @@ import { inspectCuda } from './cuda-kernel.ts';
 import type { CudaInspection } from './cuda-kernel.ts';
 import { badGrid, badLaunchOption } from './kernel-errors.ts';
 import { KernelVariants } from './kernel-variants.ts';
-import type { Grid } from './prepare-kernel.ts';
+import type { Grid, GridLike, LaunchOptions } from './launch.ts';
 import { printToOutput } from './printed-lines.ts';
 import { recordedLaunch, writtenBy } from './record-launch.ts';
-
-/** One to three numbers, or a function of the launch constants that gives them. */
-export type GridLike<S extends Schema> = readonly number[] | ((meta: MetaArguments<S>) => readonly number[]);
-
-export interface LaunchOptions {
-  /** Warps of a program instance (a power of two) and stages of its pipelines, as CUDA; a CPU has no use for them. */
-  readonly numWarps?: number;
-  readonly numStages?: number;
-  /**
-   * The interpreter checks every access, and stops at breakpoints in the body where a debugger is attached; `cuda-emulated` runs
-   * the CUDA kernel on the host, which checks how its threads work together; without this, compiled code where there is a
-   * compiler.
-   */
-  readonly backend?: 'cpp' | 'cuda-emulated' | 'interpreter';
-  /**
-   * Told of each line of `tl.devicePrint` when the launch is done, in the order of program instances and within one in its
-   * own; standard output if absent. On a CUDA device lines go to standard output, those of one instance in its order.
-   */
-  readonly print?: (line: string) => void;
-}
 
 export interface KernelOptions {
   /** Functions that the body may call, through its third parameter. They see their parameters only. */

@@ -3,7 +3,7 @@
 import { at, isTsInductorError, stableHash } from '@tsinductor/base';
 import type { UserError } from '@tsinductor/base';
 import { generateBlock, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
-import type { CppKernel, Extent } from '@tsinductor/codegen-cpp';
+import type { Extent } from '@tsinductor/codegen-cpp';
 import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
@@ -15,31 +15,10 @@ import { emulatedKernel } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
 import { deviceKernel } from './device-kernel.ts';
 import { isDebugged, KernelDebugger } from './kernel-debugger.ts';
-import type { LaunchOptions } from './kernel.ts';
+import type { Grid, LaunchOptions, PreparedKernel } from './launch.ts';
 import { tellPrinted } from './printed-lines.ts';
-import type { PrintLine, UnitFailure } from './printed-lines.ts';
+import type { UnitFailure } from './printed-lines.ts';
 import { ScalarWords } from './scalar-words.ts';
-
-export type Grid = readonly [number, number, number];
-
-export interface PreparedKernel {
-  readonly program: BlockProgram;
-  /** 'native code for avx512, 2 threads', or why the interpreter. */
-  readonly runsOn: string;
-  readonly compiled: CppKernel | undefined;
-  /** Positions of the parameters that it writes. */
-  readonly written: ReadonlySet<number>;
-  readonly run: (launch: PreparedLaunch) => void;
-}
-
-/** What differs from launch to launch. */
-export interface PreparedLaunch {
-  readonly grid: Grid;
-  readonly args: readonly BoundArgument[];
-  /** Of the buffers among `args`, in order; there are none for the interpreter. */
-  readonly addresses: readonly number[];
-  readonly print: PrintLine;
-}
 
 export interface PrepareOptions extends CudaOptions {
   readonly backend: LaunchOptions['backend'];

@@ -5,9 +5,8 @@
 // ordinary and non-temporal stores.
 import { at, stableHash } from '@tsinductor/base';
 import { limitEntries, machineLimitsUnit, requireToolchain } from '@tsinductor/runtime';
-import type { Bridge } from '@tsinductor/runtime';
+import type { Bridge, CompileUnit, Toolchain } from '@tsinductor/runtime';
 import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
-import type { Builder } from '../build/builder.ts';
 import type { NativeMachine } from '../build/machine.ts';
 
 /** What a pass over memory is like: how many arrays it reads (1 to 3) and writes (0 or 1), and their bytes together. */
@@ -45,8 +44,19 @@ interface Measuring {
   readonly library: string;
 }
 
+/** Builds a library, or finds it; gives its path. */
+export interface LibraryBuilder {
+  libraryNow(request: {
+    readonly key: string;
+    readonly name: string;
+    readonly units: readonly CompileUnit[];
+    readonly plan: unknown;
+    readonly toolchain: Toolchain;
+  }): string;
+}
+
 /** Builds what measures, or finds it in the cache. */
-export function openMachineLimits(builder: Builder, machine: NativeMachine): MachineLimits {
+export function openMachineLimits(builder: LibraryBuilder, machine: NativeMachine): MachineLimits {
   const { bridge, threads, report, isaReport } = machine;
   // Without the flags that the settings add: what the machine can do does not depend on them.
   const toolchain = requireToolchain(report);

@@ -9,9 +9,11 @@ import { allocate, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/te
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { TracedGraph } from '../request.ts';
+import { writeBack } from './call-frame.ts';
+import type { Sizes } from './call-frame.ts';
 import type { Executable } from './executable.ts';
+import { sizesOfCall } from './plan.ts';
 
-type Sizes = ReadonlyMap<string, number>;
 type Elements = Parameters<typeof interpretProgram>[1]['buffers'] extends ReadonlyMap<BufferId, infer E> ? E : never;
 
 /** `runsOn` is what `explain` says of it. */
@@ -25,15 +27,11 @@ export function interpretedExecutable(
   const outputs = program.outputs.map((id) => declared.get(id)).filter((buffer) => buffer !== undefined);
   return {
     run: (inputs) => {
-      const sizes: Sizes = new Map(
-        graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]),
-      );
+      const sizes = sizesOfCall(graph.sizes, inputs);
       const results = interpret(program, outputs, { inputs, sizes }).map((result, position) =>
         sendTo(result, placement?.outputs[position] ?? 'cpu'),
       );
-      for (const { placeholder, output } of graph.mutations) {
-        at(inputs, placeholder).writeBack(at(results, output));
-      }
+      writeBack(graph, inputs, results);
       return results;
     },
     report: { runsOn, graph: printGraph(graph), loopNodes: program.nodes.length, kernels: [], decisions: [] },

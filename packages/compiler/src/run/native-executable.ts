@@ -3,37 +3,32 @@
 //
 // Outputs are the caller's own: fresh storage from the pool at every call. The workspace belongs to the executable and
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
-import { at } from '@tsinductor/base';
 import type { CheckSite } from '@tsinductor/ir';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
+import { acquireBlock, adoptBlock } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import { checkIndexLimits } from './check-index-limits.ts';
 import { checkFailed } from '../errors.ts';
+import { CallFrame } from './call-frame.ts';
+import type { CalledCode } from './call-frame.ts';
 import type { Executable } from './executable.ts';
-import { checkInputs } from './layout-check.ts';
-import type { LayoutCheck } from './layout-check.ts';
 import { memoryOf } from './kept-memory.ts';
 import { outputMaker } from './output-maker.ts';
 import type { OutputMaker } from './output-maker.ts';
-import { sizeFunction, sizesOfCall } from './plan.ts';
+import { sizeFunction } from './plan.ts';
 import type { Plan } from './plan.ts';
 import type { KernelProfile } from '../profile/kernel-profile.ts';
 
 /** A loaded entry, and what is known of the places where its checks can fail. */
-export interface NativeEntry {
+export interface NativeEntry extends CalledCode {
   readonly bridge: Bridge;
   readonly entry: EntryId;
   /** How many threads the code was made for. */
   readonly threads: number;
   readonly siteOf: (site: number) => CheckSite | undefined;
-  /** The setting of that name: look at inputs and outputs before the code trusts them. */
-  readonly sizeAsserts: boolean;
   /** The clocks of its kernels, where the code winds them. */
   readonly profile?: KernelProfile | undefined;
 }
-
-const noSizes: ReadonlyMap<string, number> = new Map();
 
 export class NativeExecutable implements Executable {
   readonly report: Executable['report'];
@@ -50,20 +45,20 @@ export class NativeExecutable implements Executable {
   readonly #profile: KernelProfile | undefined;
   /** Where sizes begin in the table: behind all buffers, of which the clocks are the last. */
   readonly #sizesAt: number;
-  readonly #checkInputs: LayoutCheck | undefined;
+  readonly #frame: CallFrame;
   readonly #siteOf: NativeEntry['siteOf'];
 
   constructor(plan: Plan, native: NativeEntry, report: Executable['report']) {
     this.#plan = plan;
     this.#siteOf = native.siteOf;
     this.report = report;
-    this.#checkInputs = native.sizeAsserts ? checkInputs(plan.inputs) : undefined;
+    this.#frame = new CallFrame(plan, native);
     this.#profile = native.profile;
     const buffers = plan.inputs.length + plan.outputs.length + (native.profile === undefined ? 2 : 3);
     this.#table = new Float64Array(buffers + plan.sizes.length);
     this.#sizesAt = buffers;
     if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
-    this.#outputs = plan.outputs.map((output) => outputMaker(output, native.sizeAsserts));
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...native, allocate }));
     this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
     this.#constants = constantsOf(plan.constants);
     this.#useThreads = () => native.bridge.setThreads(native.threads);
@@ -72,9 +67,7 @@ export class NativeExecutable implements Executable {
 
   run(inputs: readonly Tensor[]): Tensor[] {
     const table = this.#table;
-    const sizes = this.#plan.sizes.length === 0 ? noSizes : sizesOfCall(this.#plan.sizes, inputs);
-    checkIndexLimits(this.#plan.indexLimits, sizes);
-    this.#checkInputs?.(inputs, sizes);
+    const sizes = this.#frame.open(inputs);
     let slot = 0;
     for (const input of inputs) table[slot++] = input.address;
     // Of their number at once: pushed one by one, the list would grow twice.
@@ -91,9 +84,7 @@ export class NativeExecutable implements Executable {
     for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
     const status = this.#invoke(sizes);
     if (status !== 0) this.#fail(status, outputs);
-    for (const { placeholder, output } of this.#plan.mutations) {
-      at(inputs, placeholder).writeBack(at(outputs, output));
-    }
+    this.#frame.close(inputs, outputs);
     return outputs;
   }
 
@@ -116,6 +107,9 @@ export class NativeExecutable implements Executable {
     throw checkFailed(this.#siteOf(status - 1));
   }
 }
+
+/** Fresh memory of the pool. */
+const allocate = (bytes: number): Storage => adoptBlock(acquireBlock(bytes), bytes);
 
 function constantsOf(base64: string): Storage | undefined {
   if (base64 === '') return undefined;

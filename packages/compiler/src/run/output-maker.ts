@@ -1,13 +1,14 @@
-// The outputs of a call of native code: tensors over fresh memory of the pool, which the code then fills. In: what a plan says
-// of an output. Out: a function that makes one for the sizes of a call; what no size changes is found out once.
+// The outputs of a call: tensors over fresh memory, which the code then fills. In: what a plan says of an output, and where its
+// memory comes from. Out: a function that makes one for the sizes of a call; what no size changes is found out once.
 import { dtypeInfo } from '@tsinductor/base';
-import { acquireBlock, adoptBlock, placedTensor } from '@tsinductor/tensor/internal';
+import { placedTensor } from '@tsinductor/tensor/internal';
+import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
+import type { CalledCode, Sizes } from './call-frame.ts';
 import { checkOutput } from './layout-check.ts';
 import { sizeFunction } from './plan.ts';
 import type { PlannedTensor } from './plan.ts';
 
-type Sizes = ReadonlyMap<string, number>;
 export type OutputMaker = (sizes: Sizes) => Tensor;
 
 interface Place {
@@ -16,8 +17,14 @@ interface Place {
   readonly bytes: number;
 }
 
-/** With `isChecked`, throws InternalError OUTPUT_LAYOUT where elements would lie beyond the memory. */
-export function outputMaker({ dtype, size, shape, strides }: PlannedTensor, isChecked: boolean): OutputMaker {
+/** For which code outputs are made, and of which memory. */
+export interface Making extends CalledCode {
+  readonly allocate: (bytes: number) => Storage;
+}
+
+/** With `sizeAsserts`, throws InternalError OUTPUT_LAYOUT where elements would lie beyond the memory. */
+export function outputMaker(planned: PlannedTensor, { sizeAsserts, allocate }: Making): OutputMaker {
+  const { dtype, size, shape, strides } = planned;
   const [elements, sizesOf, stridesOf] = [sizeFunction(size), shape.map(sizeFunction), strides.map(sizeFunction)];
   const placeFor = (sizes: Sizes): Place => {
     const layout = {
@@ -25,11 +32,10 @@ export function outputMaker({ dtype, size, shape, strides }: PlannedTensor, isCh
       strides: stridesOf.map((of) => of(sizes)),
       offset: 0,
     } as const;
-    if (isChecked) checkOutput({ dtype, ...layout }, elements(sizes));
+    if (sizeAsserts) checkOutput({ dtype, ...layout }, elements(sizes));
     return { layout, bytes: elements(sizes) * dtypeInfo[dtype].bytes };
   };
-  const make = ({ layout, bytes }: Place): Tensor =>
-    placedTensor(dtype, adoptBlock(acquireBlock(bytes), bytes), layout);
+  const make = ({ layout, bytes }: Place): Tensor => placedTensor(dtype, allocate(bytes), layout);
   if (![size, ...shape, ...strides].every(({ kind }) => kind === 'int')) return (sizes) => make(placeFor(sizes));
   let fixed: Place | undefined;
   return () => make((fixed ??= frozen(placeFor(new Map()))));

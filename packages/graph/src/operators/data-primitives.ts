@@ -41,7 +41,7 @@ const flip = primitive(
 );
 
 /** The pairs of a canonical padding: sizes before and after, for each axis. */
-export function paddingPairs(padding: Attr): readonly (readonly [Index, Index])[] {
+function paddingPairs(padding: Attr): readonly (readonly [Index, Index])[] {
   return (padding as readonly Attr[]).map((pair) => {
     const [before, after] = pair as readonly [Attr, Attr];
     return [asIndex(before), asIndex(after)];
@@ -129,7 +129,7 @@ const cat = primitive(
   },
 );
 
-export function requireIndex(operator: string, { dtype }: Meta): void {
+function requireIndex(operator: string, { dtype }: Meta): void {
   if (dtype !== 'i64' && dtype !== 'i32') throw dtypeMismatch(operator, `the index is ${dtype}, it must be i64`);
 }
 

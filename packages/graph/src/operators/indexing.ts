@@ -30,7 +30,7 @@ export function asIndex(c: Composer, operator: string, index: ValueRef): ValueRe
 }
 
 /** Elements at indices, broadcast together, of the named axes (ascending); the result's axes stand as in PyTorch. */
-export function advancedIndex(c: Composer, x: ValueRef, indices: ReadonlyMap<number, ValueRef>): ValueRef {
+function advancedIndex(c: Composer, x: ValueRef, indices: ReadonlyMap<number, ValueRef>): ValueRef {
   const dims = [...indices.keys()].sort((a, b) => a - b);
   const rest = range(c.rank(x)).filter((axis) => !dims.includes(axis));
   const values = dims.map((dim) => indices.get(dim)).filter((value) => value !== undefined);

@@ -19,7 +19,7 @@ function shifted(c: Composer, x: ValueRef, dim: number): ValueRef {
 }
 
 /** Softmax of a wide tensor: by the reciprocal of the sum, one rounding more than a quotient and a tenth less time. */
-export function wideSoftmax(c: Composer, x: ValueRef, dim: number): ValueRef {
+function wideSoftmax(c: Composer, x: ValueRef, dim: number): ValueRef {
   const powers = c.op('exp', shifted(c, x, dim));
   return c.op('mul', powers, c.op('reciprocal', c.reduce('sum', powers, { dims: [dim], keepdim: true })));
 }

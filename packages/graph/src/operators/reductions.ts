@@ -35,7 +35,7 @@ const reduction = (op: ReductionOp): Entry =>
 export const reductionPrimitives: readonly Entry[] = Object.values(reductions).map(reduction);
 
 /** What most reductions are called with. */
-export const DIMS = 'input: tensor, dim: dims = null, keepdim: bool = false';
+const DIMS = 'input: tensor, dim: dims = null, keepdim: bool = false';
 const DIMS_DTYPE = `${DIMS}, *, dtype: dtype = null`;
 /** Those of one dim. */
 const DIM = 'input: tensor, dim: int? = null, keepdim: bool = false';

@@ -87,7 +87,7 @@ const reshape = view(
 );
 
 /** A bound of a slice in [0, size]: negative ones count from the end, those outside are moved in. */
-export function sliceBound(sizes: SizeEnvironment, bound: Index | undefined, size: Index): Index {
+function sliceBound(sizes: SizeEnvironment, bound: Index | undefined, size: Index): Index {
   if (bound === undefined) return size;
   const wrapped = bound.kind === 'int' && bound.value < 0 ? add(size, bound) : bound;
   if (!sizes.atMost(zero, wrapped)) return zero;

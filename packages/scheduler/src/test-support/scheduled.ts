@@ -25,7 +25,7 @@ export const input = (b: GraphBuilder, shape: readonly number[], dtype: DType = 
   b.placeholder(`x${String(shape.length)}`, contiguousMeta(shape.map(int), dtype));
 
 /** A nest in one line: loops with their extents (r: reducing), nodes by the operator of their buffer. */
-export function sketch({ program }: Schedule, group: Group): string {
+function sketch({ program }: Schedule, group: Group): string {
   const nameOf = (ref: NodeRef): string => {
     const buffer = at(at(group.nodes, ref.node).outs, 0);
     return (program.buffers.find(({ id }) => id === buffer)?.name ?? '').replace(/_\d+$/, '');
