@@ -34,8 +34,8 @@ type MethodDecorator = <F extends AnyFunction>(method: F, context: ClassMethodDe
  * arguments meet the same guards run it directly.
  *
  * Arguments and results are any nesting of tensors, plain values, arrays, plain objects and (arguments) class instances.
- * A function that writes to its arguments or to `this` runs segment by segment, so that every call does so; writes to
- * #private fields and to what it closes over cannot be seen, and happen when it is traced.
+ * A function that writes to its arguments or to `this`, or that may read #private fields which change, runs segment by
+ * segment, so that every call does so; writes to what it closes over cannot be seen, and happen when it is traced.
  *
  * @example
  * const mlp = compile((x: Tensor, w: Tensor) => x.matmul(w).relu());

@@ -53,6 +53,12 @@ export const observedWrite = (path: string): UserError =>
     hint: 'return the new value instead, or update a tensor in place',
   });
 
+/** Thrown while tracing: the function runs segment by segment instead. */
+export const privateState = (path: string): UserError =>
+  new UserError('PRIVATE_STATE', `it may read ${path}, which changes where no guard can look`, {
+    hint: 'make it a property that is no #private field (TypeScript has private), or pass it as an argument',
+  });
+
 export const argumentTooDeep = (path: string): UserError =>
   new UserError('ARGUMENT_DEPTH', `argument ${path} is nested more than 64 levels deep, or contains itself`, {
     hint: 'pass a flatter structure',

@@ -70,6 +70,7 @@ export class Tensor {
   /** Position of the first element in the storage, in elements. */
   get storageOffset(): number {
     const value = this.backing;
+    if (value.kind === 'recorded') return value.recorder.offsetOf(this);
     return value.kind === 'placed' ? value.layout.offset : 0;
   }
 

@@ -13,14 +13,13 @@ import { AliasedCalls } from './aliased-calls.ts';
 import { findOuterWrites } from './closure.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
-import type { GuardFailure } from './guard.ts';
+import type { CallScope, GuardFailure } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { Session } from '../session.ts';
 import { Specialisation } from './specialisation.ts';
-import type { CallScope } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
 import { traceCall } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
@@ -81,23 +80,23 @@ export class CompiledCode {
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) return this.#run(entry, thisArg, args);
-    if (this.#isBroken || this.#aliased.has(thisArg, scope.values)) return this.#runSegments(thisArg, args);
+    if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
     if (!this.#mayCompile(() => this.#missReason(scope))) return this.#fn.apply(thisArg, args as unknown[]);
     if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
-    const made = this.#specialise(scope, args);
+    const made = this.#specialise(scope);
     if (made !== undefined) return this.#run(made, thisArg, args);
     return this.#isEagerFor(thisArg) ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
   /** Compiles for these arguments, without running. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args), args);
+    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args));
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     if (this.#isPrepared(thisArg, args)) return;
-    const traced = this.#trace(thisArg, args);
+    const traced = this.#trace(this.#scopeOf(thisArg, args));
     if (traced === undefined) return;
     const backend = this.#backend();
     const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
@@ -164,7 +163,7 @@ export class CompiledCode {
   /** What guards read: the arguments, and what `captures` gives now. */
   #scopeOf(thisArg: unknown, args: readonly unknown[]): CallScope {
     const { captures } = this.#options;
-    return { thisArg, values: captures === undefined ? args : [...args, captures()] };
+    return { this: thisArg, arguments: args, captures: captures?.() };
   }
 
   #find(scope: CallScope): Specialisation | undefined {
@@ -207,20 +206,20 @@ export class CompiledCode {
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
     const { stance } = this.#surroundings.stance();
-    const traced = stance === 'aot_eager_then_compile' ? this.#trace(thisArg, args) : undefined;
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(this.#scopeOf(thisArg, args)) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
     return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
   }
 
-  #specialise(scope: CallScope, args: readonly unknown[]): Specialisation | undefined {
-    const { thisArg } = scope;
+  #specialise(scope: CallScope): Specialisation | undefined {
+    const { this: thisArg } = scope;
     this.#countMiss();
     if (this.#isEagerFor(thisArg)) return undefined;
     this.#explainMiss(scope);
     if (this.#isEagerFor(thisArg)) return undefined;
-    const traced = this.#trace(thisArg, args);
+    const traced = this.#trace(scope);
     if (traced === undefined) return undefined;
     const backend = this.#backend();
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
@@ -288,7 +287,7 @@ export class CompiledCode {
     this.#recompiles.push(reason);
     const config = this.#config();
     this.#session().log('recompiles', `${this.name}: ${reason}`, config);
-    const owner = ownerOf(scope.thisArg);
+    const owner = ownerOf(scope.this);
     const ofOwner = this.#entries.filter((entry) => entry.isOf(owner)).length;
     const allInAll = this.#entries.length >= config.accumulatedRecompileLimit;
     if (ofOwner < config.recompileLimit && !allInAll) return;
@@ -320,8 +319,8 @@ export class CompiledCode {
     return this.#options.dynamic ?? this.#config().dynamic ?? undefined;
   }
 
-  #trace(thisArg: unknown, args: readonly unknown[]): TracedCall | undefined {
-    const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(thisArg, args).values };
+  #trace(scope: CallScope): TracedCall | undefined {
+    const call = { fn: this.#fn, scope };
     const dynamic = this.#dynamic();
     const isDynamic = (path: string, axis: number): boolean =>
       dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
@@ -373,7 +372,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 const ownerOf = (thisArg: unknown): object | undefined => (isObject(thisArg) ? thisArg : undefined);
 
-const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED']; // prettier-ignore
+const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED', 'PRIVATE_STATE']; // prettier-ignore
 
 /** Whether an error means that the function cannot be one graph, rather than that the user made one. */
 const breaksGraph = (error: unknown): error is TsInductorError =>

@@ -5,18 +5,21 @@ import type { Graph } from '@tsinductor/graph';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
-import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
-import type { GuardFailure } from './guard.ts';
+import {
+  checkGuards,
+  explainCoincidence,
+  explainFailure,
+  guardsHold,
+  meetsTensor,
+  objectsCoincide,
+  printGuard,
+  printTensorGuard,
+} from './guard.ts';
+import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
 import { putTogether } from './result.ts';
 import type { Backend } from '../options.ts';
 import { aliasedResult } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
-
-/** What a call brings: its `this`, and the arguments with what `captures` gives. */
-export interface CallScope {
-  readonly thisArg: unknown;
-  readonly values: readonly unknown[];
-}
 
 export interface Mismatch {
   readonly reason: string;
@@ -30,9 +33,7 @@ export class Specialisation {
   readonly #traced: TracedCall;
   /** Whose method was called; undefined for a plain function. */
   readonly #owner: WeakRef<object> | undefined;
-  /** Slot 0: kept so that a call allocates nothing. */
-  readonly #self: { this: unknown } = { this: undefined };
-  readonly #slots: unknown[] = [this.#self];
+  readonly #slots: unknown[] = [];
   readonly #leaves: Tensor[];
   /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
   readonly #areInputs: boolean;
@@ -57,21 +58,21 @@ export class Specialisation {
     return this.#owner?.deref() === owner;
   }
 
-  fits({ thisArg, values }: CallScope): boolean {
-    this.#self.this = thisArg;
-    this.#slots[1] = values;
-    const { nodes, captured, sizeHolds } = this.#traced;
-    if (checkGuards(nodes, this.#slots, this.#leaves) !== -1) return false;
+  fits(scope: CallScope): boolean {
+    this.#slots[0] = scope;
+    const { guards, captured, sizeHolds } = this.#traced;
+    if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
     for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
     return sizeHolds === undefined || sizeHolds(this.#leaves);
   }
 
   /** Why the call does not fit. */
-  mismatch({ thisArg, values }: CallScope): Mismatch {
-    this.#self.this = thisArg;
-    this.#slots[1] = values;
-    const { nodes, captured, sizeGuards } = this.#traced;
-    const node = nodes[checkGuards(nodes, this.#slots, this.#leaves)];
+  mismatch(scope: CallScope): Mismatch {
+    this.#slots[0] = scope;
+    const { guards, captured, sizeGuards } = this.#traced;
+    const failed = checkGuards(guards, this.#slots, this.#leaves);
+    if (failed === objectsCoincide) return { reason: printFailure(explainCoincidence(guards, this.#slots)) };
+    const node = guards.nodes[failed];
     if (node === undefined) {
       const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
       return {
@@ -82,7 +83,7 @@ export class Specialisation {
       };
     }
     const failure = explainFailure(node, this.#slots);
-    return { reason: `${failure.path} was ${failure.found}, expected ${failure.expected}`, failure };
+    return { reason: printFailure(failure), failure };
   }
 
   /** The graph's inputs in the call that fitted last. */
@@ -128,14 +129,18 @@ export class Specialisation {
 
   /** One line for each thing that is required. */
   guards(): string[] {
-    const { nodes, captured, sizeGuards } = this.#traced;
+    const { guards, captured, sizeGuards } = this.#traced;
+    const isCount = ({ expect }: GuardNode): boolean => expect.kind === 'count';
     return [
-      ...nodes.map(printGuard),
+      ...guards.nodes.filter((node) => !isCount(node)).map(printGuard),
+      ...guards.nodes.filter(isCount).map(printGuard),
       ...captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
       ...sizeGuards.map(({ text }) => text),
     ];
   }
 }
+
+const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;
 
 /** The symbolic sizes of a call. */
 const sizesOf = (sizes: Graph['sizes'], inputs: readonly Tensor[]): ReadonlyMap<string, number> =>

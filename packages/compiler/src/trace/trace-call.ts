@@ -9,22 +9,19 @@ import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
-import { markedSizeFixed, observedWrite } from '../errors.ts';
+import { markedSizeFixed, privateState } from '../errors.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
 import { isContiguous } from './guard.ts';
-import type { GuardNode, TensorGuard } from './guard.ts';
+import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
-import type { Observation, ObserveMode } from './observe.ts';
+import type { Observation } from './observe.ts';
 import { takeApart } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 
 export interface Call {
   readonly fn: (this: unknown, ...args: unknown[]) => unknown;
-  readonly thisArg: unknown;
-  readonly args: readonly unknown[];
-  /** The arguments, followed by what `captures` gave. */
-  readonly scope: readonly unknown[];
+  readonly scope: CallScope;
 }
 
 export interface SizeGuard {
@@ -45,7 +42,7 @@ export interface TracedCall {
   readonly program: TracedProgram;
   /** Every symbolic size of the inputs, those among them that guards made equal to others, and are no longer in the graph. */
   readonly sizes: Graph['sizes'];
-  readonly nodes: readonly GuardNode[];
+  readonly guards: GuardTree;
   readonly leaves: readonly Tensor[];
   readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
   /** The graph's input at which each leaf stands, then each capture. */
@@ -69,7 +66,7 @@ type RangeOf = (axis: number) => SizeRange | undefined;
 export interface AliasedCall {
   readonly error: TsInductorError;
   /** What was read until then, and the tensors that were met. */
-  readonly nodes: readonly GuardNode[];
+  readonly guards: GuardTree;
   readonly leaves: readonly Tensor[];
   readonly captured: readonly Tensor[];
 }
@@ -83,25 +80,12 @@ export interface Tracing {
 }
 
 /** Traces `call`. Runs the function once, on stand-ins. */
-export function traceCall(call: Call, tracing: Tracing): TracedCall | AliasedCall {
-  try {
-    return traceIn('proxy', call, tracing);
-  } catch (error) {
-    if (!readsPrivateMembers(error)) throw error;
-    return traceIn('scan', call, tracing);
-  }
-}
-
-/** What V8 says when a #private member is read through a proxy. */
-const readsPrivateMembers = (error: unknown): boolean =>
-  Object.prototype.toString.call(error) === '[object Error]' &&
-  /private (member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
-
-function traceIn(mode: ObserveMode, call: Call, { isDynamic, keepScalars }: Tracing): TracedCall | AliasedCall {
+export function traceCall(call: Call, { isDynamic, keepScalars }: Tracing): TracedCall | AliasedCall {
   const session = new TraceSession({ keepScalars });
+  const twins: Tensor[] = [];
   const announced: Tensor[] = [];
-  const observation = observe(call.thisArg, call.scope, {
-    mode,
+  const observation = observe(call.scope, {
+    usesThis: usesThis(call.fn),
     isTrusted: () => session.isTrusted,
     guardOf: (tensor, path) =>
       guardTensor(
@@ -113,47 +97,41 @@ function traceIn(mode: ObserveMode, call: Call, { isDynamic, keepScalars }: Trac
       // next call may pass another one.
       const { storage, layout } = placeOf(tensor, 'a compiled call');
       const twin = placedTensor(tensor.dtype, storage, layout);
+      twins.push(twin);
       announced.push(twin);
-      return session.input(
-        twin,
-        symbolicAxes(
-          tensor,
-          rangesOf(tensor, (axis) => isDynamic(path, axis)),
-        ),
-      );
+      const ranges = rangesOf(tensor, (axis) => isDynamic(path, axis));
+      return session.input(twin, symbolicAxes(tensor, ranges));
+    },
+    asItIs: (tensor) => {
+      announced.push(tensor);
+      return guardTensor(tensor, () => undefined);
     },
   });
   try {
-    const result = runOnce(observation, () =>
-      session.run(() => call.fn.apply(observation.thisArg, observation.args.slice(0, call.args.length))),
-    );
+    const { thisArg, args } = observation;
+    const result = observation.run(() => session.run(() => call.fn.apply(thisArg, [...args])));
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
     return describe(observation, template, { announced, traced, sizes: session.sizes, results: outputs.length });
   } catch (error) {
+    if (readsPrivateMembers(error)) throw privateState('this.#private');
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
-    const { nodes, leaves } = observation;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
-    return { error, nodes, leaves, captured };
+    return { error, guards: observation.guards(), leaves: observation.leaves, captured };
   } finally {
-    for (const twin of announced) twin.dispose();
+    for (const twin of twins) twin.dispose();
   }
 }
 
-/** Runs a trace; throws UserError TRACE_WRITE where it wrote to an object, with everything as it was. */
-function runOnce<T>(observation: Observation, run: () => T): T {
-  let result: T;
-  try {
-    result = run();
-  } catch (error) {
-    observation.takeBack();
-    throw error;
-  }
-  const written = observation.takeBack();
-  if (written !== undefined) throw observedWrite(written);
-  return result;
-}
+/** Whether the function can see what it is called as a method of, going by its text. */
+const usesThis = (fn: Call['fn']): boolean =>
+  /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
+
+/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one. */
+const readsPrivateMembers = (error: unknown): boolean =>
+  Object.prototype.toString.call(error) === '[object Error]' &&
+  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
 
 interface Outcome {
   readonly announced: readonly Tensor[];
@@ -167,11 +145,13 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
   const { traced, announced } = outcome;
   const leafOf = new Map(announced.map((twin, leaf) => [twin, leaf]));
   const captured: { tensor: Tensor; guard: TensorGuard }[] = [];
+  const offsets = new Set(traced.offsets.map((placeholder) => leafOf.get(at(traced.placeholders, placeholder).tensor)));
   const positions = new Array<number>(announced.length).fill(-1);
   const inputs = traced.placeholders.map(({ tensor }, placeholder) => {
     const leaf = leafOf.get(tensor);
     if (leaf === undefined) {
-      captured.push({ tensor, guard: guardTensor(tensor, () => undefined) });
+      const guard = guardTensor(tensor, () => undefined);
+      captured.push({ tensor, guard: traced.offsets.includes(placeholder) ? withOffset(guard, tensor) : guard });
       positions.push(placeholder);
       return tensor;
     }
@@ -189,7 +169,7 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
     graph: resolveSizes(graph, outcome.sizes),
     program: resolveProgram(program, outcome.sizes),
     sizes,
-    nodes: observation.nodes,
+    guards: withOffsets(observation.guards(), observation.leaves, offsets),
     leaves: observation.leaves,
     captured,
     positions,
@@ -202,6 +182,22 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
   };
 }
 
+const withOffset = (guard: TensorGuard, { storageOffset }: Tensor): TensorGuard => ({
+  ...guard,
+  offset: storageOffset,
+});
+
+/** The guards, with the positions in their storage of those leaves that the function asked for. */
+function withOffsets(tree: GuardTree, leaves: readonly Tensor[], asked: ReadonlySet<number | undefined>): GuardTree {
+  if (asked.size === 0) return tree;
+  const nodes = tree.nodes.map((node): GuardNode => {
+    const { expect } = node;
+    if (expect.kind !== 'tensor' || !asked.has(expect.leaf)) return node;
+    return { ...node, expect: { ...expect, tensor: withOffset(expect.tensor, at(leaves, expect.leaf)) } };
+  });
+  return { ...tree, nodes };
+}
+
 interface SizesOfTrace {
   readonly sizes: Graph['sizes'];
   readonly positions: readonly number[];
@@ -209,14 +205,15 @@ interface SizesOfTrace {
 }
 
 /** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
-function checkMarks({ leaves, nodes }: Observation, { sizes, positions, environment }: SizesOfTrace): void {
+function checkMarks(observation: Observation, { sizes, positions, environment }: SizesOfTrace): void {
+  const { leaves } = observation;
   for (const { name, placeholder, axis } of sizes) {
     const leaf = positions.indexOf(placeholder);
     const tensor = leaves[leaf];
     if (tensor === undefined || !dynamicAxesOf(tensor).has(axis)) continue;
     const fixed = environment.resolve(sizeSymbol(name));
     if (fixed.kind !== 'int') continue;
-    const node = nodes.find(({ expect }) => expect.kind === 'tensor' && expect.leaf === leaf);
+    const node = observation.guards().nodes.find(({ expect }) => expect.kind === 'tensor' && expect.leaf === leaf);
     throw markedSizeFixed(node?.path ?? 'an argument', axis, fixed.value);
   }
 }
