@@ -13,6 +13,7 @@ import { AliasedCalls } from './aliased-calls.ts';
 import { findOuterWrites } from './closure.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
+import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope, GuardFailure } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
@@ -20,6 +21,7 @@ import type { Break, Explanation, GraphReport } from '../report.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { Session } from '../session.ts';
 import { Specialisation } from './specialisation.ts';
+import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
 import { traceCall } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
@@ -47,14 +49,11 @@ export class CompiledCode {
   readonly #options: CompileOptions;
   readonly #surroundings: Surroundings;
   #entries: Specialisation[] = [];
-  /** It ran into the limit of recompilations. */
-  #isLimited = false;
+  readonly #limit = new FormLimit();
   /** It cannot be one graph. */
   #isBroken = false;
   #segments: SegmentedCode | undefined;
   #aliased = new AliasedCalls();
-  /** Objects for whom the method ran into the limit. */
-  #eagerOwners = new WeakSet();
   /** A call that was not compiled, so that the next one shows which sizes change. */
   #first: FirstCall | undefined;
   #calls = 0;
@@ -81,11 +80,13 @@ export class CompiledCode {
     const entry = this.#find(scope);
     if (entry !== undefined) return this.#run(entry, thisArg, args);
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
-    if (!this.#mayCompile(() => this.#missReason(scope))) return this.#fn.apply(thisArg, args as unknown[]);
+    if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayCompile(() => this.#missReason(scope)))
+      return this.#fn.apply(thisArg, args as unknown[]);
     if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
     const made = this.#specialise(scope);
     if (made !== undefined) return this.#run(made, thisArg, args);
-    return this.#isEagerFor(thisArg) ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
+    const isRefused = this.#limit.isReachedFor(ownerOf(thisArg));
+    return isRefused ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
   /** Compiles for these arguments, without running. */
@@ -105,15 +106,16 @@ export class CompiledCode {
 
   reset(): void {
     this.#entries = [];
-    this.#isLimited = false;
+    this.#limit.reset();
     this.#isBroken = false;
     this.#segments = undefined;
     this.#aliased = new AliasedCalls();
-    this.#eagerOwners = new WeakSet();
     this.#first = undefined;
     this.#dynamicAxes.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
+    this.#notes.length = 0;
+    this.#inspected = false;
   }
 
   cacheInfo(): CacheInfo {
@@ -152,12 +154,8 @@ export class CompiledCode {
 
   /** Whether every call is the function itself. */
   #isEager(): boolean {
-    if (this.#options.disable === true || this.#isLimited) return true;
+    if (this.#options.disable === true) return true;
     return this.#surroundings.stance().stance === 'force_eager' || this.#backend() === 'eager';
-  }
-
-  #isEagerFor(thisArg: unknown): boolean {
-    return this.#isEager() || (isObject(thisArg) && this.#eagerOwners.has(thisArg));
   }
 
   /** What guards read: the arguments, and what `captures` gives now. */
@@ -216,9 +214,7 @@ export class CompiledCode {
   #specialise(scope: CallScope): Specialisation | undefined {
     const { this: thisArg } = scope;
     this.#countMiss();
-    if (this.#isEagerFor(thisArg)) return undefined;
-    this.#explainMiss(scope);
-    if (this.#isEagerFor(thisArg)) return undefined;
+    if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayRecompile(scope)) return undefined;
     const traced = this.#trace(scope);
     if (traced === undefined) return undefined;
     const backend = this.#backend();
@@ -278,28 +274,34 @@ export class CompiledCode {
     };
   }
 
-  /** Says which guard of the newest entry failed, makes changing sizes symbolic, and stops at the limit. */
-  #explainMiss(scope: CallScope): void {
+  /** Says which guard of the newest entry failed and makes changing sizes symbolic, unless there are forms enough. */
+  #mayRecompile(scope: CallScope): boolean {
     const [newest] = this.#entries;
-    if (newest === undefined) return;
-    const { reason, failure } = newest.mismatch(scope);
+    if (newest === undefined) return true;
+    const mismatch = newest.mismatch(scope);
+    const owner = ownerOf(scope.this);
+    const forms = { ofOwner: this.#entries.filter((entry) => entry.isOf(owner)).length, all: this.#entries.length };
+    const config = this.#config();
+    const reached = limitReached(forms, config);
+    if (reached !== undefined) {
+      this.#refuse(reached.limit, mismatch);
+      this.#limit.close(owner, reached);
+      return false;
+    }
+    const { reason, failure } = mismatch;
     if (failure !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
     this.#recompiles.push(reason);
-    const config = this.#config();
     this.#session().log('recompiles', `${this.name}: ${reason}`, config);
-    const owner = ownerOf(scope.this);
-    const ofOwner = this.#entries.filter((entry) => entry.isOf(owner)).length;
-    const allInAll = this.#entries.length >= config.accumulatedRecompileLimit;
-    if (ofOwner < config.recompileLimit && !allInAll) return;
-    const error = recompileLimit(
-      this.name,
-      allInAll ? config.accumulatedRecompileLimit : config.recompileLimit,
-      reason,
-    );
+    return true;
+  }
+
+  /** Says once that there are no more forms. Throws UserError RECOMPILE_LIMIT where one graph is required. */
+  #refuse(limit: number, mismatch: Mismatch): void {
+    const error = recompileLimit(this.name, limit, mismatch);
     if (this.#options.fullgraph === true) throw error;
-    this.#session().warnOnce(error.code, error.message);
-    if (allInAll || owner === undefined) this.#isLimited = true;
-    else this.#eagerOwners.add(owner);
+    if (this.#notes.some((note) => note.startsWith(error.code))) return;
+    this.#session().warnOnce(`${error.code} ${error.message}`, error.message);
+    this.#notes.push(`${error.code}: ${error.message}`);
   }
 
   /** The session's settings, with those of this function's own options. */

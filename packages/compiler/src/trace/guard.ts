@@ -268,7 +268,8 @@ function printValue(value: unknown, expect: Expectation): string {
         ? `an instance of ${className(Object.getPrototypeOf(value))}`
         : printFound(value);
     case 'value':
-      return describesAlike(value, expect.value) ? `another ${printFound(value)}` : printFound(value);
+      if (!describesAlike(value, expect.value)) return printFound(value);
+      return typeof value === 'function' ? `another ${printFound(value)}` : 'another object';
     case 'tensor':
       return isTensor(value) && expect.tensor.offset !== undefined
         ? `${printFound(value)} storageOffset ${String(value.storageOffset)}`
