@@ -128,7 +128,15 @@ export const stanceForbids = (name: string, reason: string): UserError =>
     },
   );
 
-export const markedSizeFixed = (path: string, axis: number, value: number): UserError =>
+export const markedSizeFixed = ({
+  path,
+  axis,
+  value,
+}: {
+  readonly path: string;
+  readonly axis: number;
+  readonly value: number;
+}): UserError =>
   new UserError(
     'MARKED_SIZE_FIXED',
     `axis ${String(axis)} of ${path} was marked dynamic, and the function works for size ${String(value)} only`,

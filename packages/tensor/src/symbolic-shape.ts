@@ -3,16 +3,26 @@
 import type { Attr, SizeEnvironment } from '@tsinductor/graph';
 import { sizesAttr } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
+import { isCalledByTracedFunction } from './location.ts';
 import { processState } from './process-state.ts';
 
 const sizesOf: unique symbol = Symbol.for('tsinductor.sizes') as never;
 
-/** Numbers for `sizes`, which are fixed one by one as they are read. */
-export function guardedShape(sizes: readonly Index[], environment: SizeEnvironment): readonly number[] {
+/**
+ * Numbers for `sizes`, which are fixed one by one as they are read; but those of axes that the program may read freely are the
+ * hints where the traced function itself reads them.
+ */
+export function guardedShape(
+  sizes: readonly Index[],
+  environment: SizeEnvironment,
+  readsFreely: (axis: number) => boolean = () => false,
+): readonly number[] {
   if (sizes.every((size) => size.kind === 'int')) return sizes.map((size) => size.value);
   const shape = new Array<number>(sizes.length);
   sizes.forEach((size, axis) => {
-    Object.defineProperty(shape, axis, { enumerable: true, get: () => environment.toNumber(size) });
+    const read = (): number =>
+      readsFreely(axis) && isCalledByTracedFunction(read) ? environment.hint(size) : environment.toNumber(size);
+    Object.defineProperty(shape, axis, { enumerable: true, get: read });
   });
   const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment };
   Object.defineProperty(shape, sizesOf, { value: symbolic });

@@ -23,7 +23,7 @@ import type { Session } from '../session.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
-import { traceCall } from './trace-call.ts';
+import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -60,6 +60,9 @@ export class CompiledCode {
   #misses = 0;
   #lastMissed = -1;
   readonly #dynamicAxes = new Map<string, Set<number>>();
+  /** Paths of numbers that change, and of those that are guarded by their values all the same. */
+  readonly #changing = new Set<string>();
+  readonly #fixed = new Set<string>();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
@@ -112,6 +115,8 @@ export class CompiledCode {
     this.#aliased = new AliasedCalls();
     this.#first = undefined;
     this.#dynamicAxes.clear();
+    this.#changing.clear();
+    this.#fixed.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
     this.#notes.length = 0;
@@ -311,7 +316,8 @@ export class CompiledCode {
     return options === undefined ? config : withConfig(config, options, 'options');
   }
 
-  #makeDynamic({ path, sizes }: GuardFailure): void {
+  #makeDynamic({ path, sizes, isNumber }: GuardFailure): void {
+    if (isNumber === true) this.#changing.add(path);
     const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
     for (const axis of sizes?.axes ?? []) axes.add(axis);
     this.#dynamicAxes.set(path, axes);
@@ -327,7 +333,11 @@ export class CompiledCode {
     const isDynamic = (path: string, axis: number): boolean =>
       dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
     try {
-      const traced = traceCall(call, { isDynamic, keepScalars: this.#config().alwaysKeepTensorConstants });
+      const keepScalars = this.#config().alwaysKeepTensorConstants;
+      const isVariable = (path: string): boolean =>
+        (dynamic ?? this.#changing.has(path)) && !this.#fixed.has(path) && !path.startsWith('captures');
+      const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      for (const [path, decided] of fixed) this.#noteFixed(path, decided);
       if (!('error' in traced)) {
         this.#inspectSource();
         return traced;
@@ -340,6 +350,12 @@ export class CompiledCode {
       this.#isBroken = true;
     }
     return undefined;
+  }
+
+  #noteFixed(path: string, decided: string): void {
+    this.#fixed.add(path);
+    const what = decided === '' ? 'what it is used for is not known' : `it decides ${decided}`;
+    this.#notes.push(`${path} changes, and is guarded by its value: ${what}`);
   }
 
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */

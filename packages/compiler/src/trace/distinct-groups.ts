@@ -37,6 +37,7 @@ function kindOf(expect: GuardNode['expect'], prototypes: (object | null)[]): str
       return `instance ${String(known === -1 ? prototypes.push(expect.prototype) - 1 : known)}`;
     }
     case 'value':
+    case 'number':
     case 'names':
     case 'same':
     case 'count':

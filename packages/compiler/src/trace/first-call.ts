@@ -34,7 +34,15 @@ function nodesOf(scope: CallScope): readonly GuardNode[] {
   const guardOf = ({ dtype, device, shape }: Tensor): TensorGuard => ({ dtype, device, shape, strides: 'contiguous' });
   try {
     const standIn = (tensor: Tensor): Tensor => tensor;
-    const observation = observe(scope, { usesThis: true, guardOf, asItIs: guardOf, standIn, isTrusted: () => true });
+    const observation = observe(scope, {
+      usesThis: true,
+      guardOf,
+      asItIs: guardOf,
+      standIn,
+      isTrusted: () => true,
+      isVariable: () => false,
+      shown: (_, value) => value,
+    });
     return observation.guards().nodes;
   } catch (error) {
     // What cannot be an argument of a graph is found again, and reported, when the function is traced.

@@ -30,6 +30,8 @@ export type Expectation =
   | { readonly kind: 'tensor'; readonly leaf: number; readonly tensor: TensorGuard }
   /** A plain value, a function, or any object that is compared by identity. */
   | { readonly kind: 'value'; readonly value: unknown }
+  /** Any number: what is computed of it is an input. */
+  | { readonly kind: 'number'; readonly traced: number }
   | { readonly kind: 'array'; readonly length: number }
   | { readonly kind: 'object'; readonly keys: readonly string[] }
   | { readonly kind: 'instance'; readonly prototype: object | null }
@@ -61,6 +63,8 @@ export interface GuardFailure {
   readonly found: string;
   /** Set if only sizes of a tensor differ: which leaf, which axes. */
   readonly sizes?: { readonly leaf: number; readonly axes: readonly number[] };
+  /** Whether one number was found instead of another. */
+  readonly isNumber?: boolean;
 }
 
 /** What a call brings. */
@@ -108,6 +112,8 @@ function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, l
       return true;
     case 'value':
       return Object.is(value, expect.value);
+    case 'number':
+      return typeof value === 'number';
     case 'array':
       return Array.isArray(value) && value.length === expect.length;
     case 'object':
@@ -190,7 +196,8 @@ const sameNames = (found: readonly string[], names: readonly string[]): boolean 
 export function explainFailure(node: GuardNode, slots: readonly unknown[]): GuardFailure {
   const value = readKey(slots[node.parent], node.key);
   const found = printValue(value, node.expect);
-  const failure = { path: node.path, expected: printExpectation(node.expect), found };
+  const isNumber = node.expect.kind === 'value' && typeof node.expect.value === 'number' && typeof value === 'number';
+  const failure = { path: node.path, expected: printExpectation(node.expect), found, isNumber };
   if (node.expect.kind !== 'tensor' || !isTensor(value)) return failure;
   const axes = differingSizes(value, node.expect.tensor);
   return axes === undefined ? failure : { ...failure, sizes: { leaf: node.expect.leaf, axes } };
@@ -237,6 +244,8 @@ function printExpectation(expect: Expectation): string {
       return printTensorGuard(expect.tensor);
     case 'value':
       return printFound(expect.value);
+    case 'number':
+      return 'any number';
     case 'array':
       return `an array of ${String(expect.length)}`;
     case 'object':
@@ -274,6 +283,7 @@ function printValue(value: unknown, expect: Expectation): string {
       return isTensor(value) && expect.tensor.offset !== undefined
         ? `${printFound(value)} storageOffset ${String(value.storageOffset)}`
         : printFound(value);
+    case 'number':
     case 'array':
     case 'object':
       return printFound(value);

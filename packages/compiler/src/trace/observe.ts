@@ -10,6 +10,7 @@
 // out on the object itself, and plain values are read off class instances without a guard.
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
+import { isCalledByTracedFunction } from '@tsinductor/tensor/internal';
 import { argumentTooDeep, observedWrite, unsupportedArgument } from '../errors.ts';
 import { AsTheyAre } from './as-they-are.ts';
 import { distinctGroups } from './distinct-groups.ts';
@@ -49,6 +50,9 @@ export interface ObserveOptions {
   standIn(tensor: Tensor, path: string): Tensor;
   /** The same for a tensor that the function sees itself: of fixed sizes. */
   asItIs(tensor: Tensor): TensorGuard;
+  /** Whether the number at a path is not guarded by its value, and what the function is shown of it. */
+  isVariable(path: string): boolean;
+  shown(path: string, value: number): number;
   /** Whether what the function does beside tensors is to happen once, when it is traced. */
   isTrusted(): boolean;
 }
@@ -143,6 +147,10 @@ class Observer implements GuardWriter {
       this.#asTheyAre.readFunction(parent, { ...found, value });
       return value;
     }
+    if (typeof value === 'number' && this.#options.isVariable(path)) {
+      this.guard(parent, found, { kind: 'number', traced: value });
+      return this.#options.shown(path, value);
+    }
     if (typeof value !== 'object' || value === null) {
       this.guard(parent, found, { kind: 'value', value });
       return value;
@@ -226,8 +234,9 @@ class Observer implements GuardWriter {
 
   /** The proxy's target is a bare object of the same class, so that frozen instances can be stood in for as well. */
   #proxy(value: object, place: Place): object {
+    const get = (_: object, key: PropertyKey): unknown => this.#property(proxy, key, get);
     const proxy: object = new Proxy(Object.create(prototypeOf(value)) as object, {
-      get: (_, key): unknown => this.#property(proxy, key),
+      get,
       has: (_, key) => this.#once(proxy, presence(key), Reflect.has(value, key)) === true,
       ownKeys: () => {
         const names = ownNames.of(value) as string[];
@@ -251,7 +260,8 @@ class Observer implements GuardWriter {
     return proxy;
   }
 
-  #property(proxy: object, key: PropertyKey): unknown {
+  /** `reader` is what was called to read it. */
+  #property(proxy: object, key: PropertyKey, reader: (...args: never[]) => unknown): unknown {
     const { value, place, seen } = this.#placeOf(proxy);
     const descriptor = findDescriptor(value, key);
     const getter = accessorOf(descriptor);
@@ -266,7 +276,10 @@ class Observer implements GuardWriter {
     // A method by its identity alone; a class, and what was put on the instance, with what they hold.
     const isMethod = typeof found === 'function' && key !== 'constructor' && !Object.hasOwn(value, key);
     if (isMethod) this.guard(place, { key, path, value: found }, { kind: 'value', value: found });
-    const standIn = isMethod ? found : this.#read(place, { key, path, value: found });
+    // What another function reads may decide something there, of which nothing is known.
+    const isFixed = typeof found === 'number' && !(this.#options.isVariable(path) && isCalledByTracedFunction(reader));
+    if (isFixed) this.guard(place, { key, path, value: found }, { kind: 'value', value: found });
+    const standIn = isMethod || isFixed ? found : this.#read(place, { key, path, value: found });
     seen.set(key, standIn);
     return standIn;
   }

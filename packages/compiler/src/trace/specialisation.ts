@@ -9,6 +9,7 @@ import {
   checkGuards,
   explainCoincidence,
   explainFailure,
+  firstSlot,
   guardsHold,
   meetsTensor,
   objectsCoincide,
@@ -16,6 +17,8 @@ import {
   printTensorGuard,
 } from './guard.ts';
 import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
+import type { Point } from './explain-number.ts';
+import { setNumbers } from './number-inputs.ts';
 import { putTogether } from './result.ts';
 import type { Backend } from '../options.ts';
 import { aliasedResult } from './trace-call.ts';
@@ -63,7 +66,20 @@ export class Specialisation {
     const { guards, captured, sizeHolds } = this.#traced;
     if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
     for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
-    return sizeHolds === undefined || sizeHolds(this.#leaves);
+    if (sizeHolds !== undefined && !sizeHolds(this.#leaves)) return false;
+    return this.#traced.numbers.length === 0 || setNumbers(this.#traced.numbers, this.#point());
+  }
+
+  /** The numbers and sizes of the call whose guards held. */
+  #point(): Point {
+    const { guards, sizes, positions } = this.#traced;
+    const numbers = new Map<string, number>();
+    for (const [index, { path, expect }] of guards.nodes.entries())
+      if (expect.kind === 'number') numbers.set(path, Number(this.#slots[firstSlot + index]));
+    const leafSizes = sizes.map(
+      ({ name, placeholder, axis }) => [name, this.#leaves[positions.indexOf(placeholder)]?.shape[axis] ?? 0] as const,
+    );
+    return { numbers, sizes: new Map(leafSizes) };
   }
 
   /** Why the call does not fit. */
@@ -77,9 +93,11 @@ export class Specialisation {
       const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
       return {
         reason:
-          changed === undefined
-            ? `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`
-            : `a captured tensor is no longer ${printTensorGuard(changed.guard)}`,
+          changed === undefined && sizeGuards.length === 0
+            ? 'a number no longer fits the dtype of its tensors'
+            : changed === undefined
+              ? `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`
+              : `a captured tensor is no longer ${printTensorGuard(changed.guard)}`,
       };
     }
     const failure = explainFailure(node, this.#slots);

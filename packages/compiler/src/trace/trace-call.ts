@@ -8,8 +8,10 @@ import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
 import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
-import { markedSizeFixed, privateState } from '../errors.ts';
+import type { BoundCall, OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
+import { privateState } from '../errors.ts';
+import type { Point } from './explain-number.ts';
+import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
 import { isContiguous } from './guard.ts';
@@ -35,6 +37,30 @@ export type ResultSource =
   /** It is the input's own memory: the input itself, or a view of it. */
   | { readonly kind: 'alias'; readonly placeholder: number; readonly alias: OutputAlias };
 
+/** What of a call a trace leaves open, and how it sees it. */
+export interface Plan {
+  /** Whether the number at a path is not guarded by its value. */
+  isVariable(path: string): boolean;
+  /** What the function is shown of a number. */
+  shown(path: string, value: number): number;
+  /** The size to reckon with of the symbolic axis that is met as the `order`th. */
+  hint(size: number, order: number): number;
+  /** Whether the function may read sizes of an axis without fixing them. */
+  readsFreely(axis: number): boolean;
+  /** Numbers of the call that are inputs. */
+  readonly numbers: readonly NumberInput[];
+  adapt?(session: TraceSession, call: BoundCall, position: number): BoundCall;
+}
+
+/** Everything is as it is in this call. */
+export const exactly: Plan = {
+  isVariable: () => false,
+  shown: (_, value) => value,
+  hint: (size) => size,
+  readsFreely: () => false,
+  numbers: [],
+};
+
 export interface TracedCall {
   /** As the user wrote it: composites among its calls. */
   readonly graph: Graph;
@@ -51,6 +77,17 @@ export interface TracedCall {
   /** Tensors in the order of the graph's inputs, as they were when traced. */
   readonly inputs: readonly Tensor[];
   readonly template: ResultTemplate;
+  readonly numbers: readonly NumberInput[];
+  /** Numbers that need not be guarded by their value, as far as the caller knows; all others, by path. */
+  readonly variable: ReadonlyMap<string, number>;
+  readonly plainNumbers: ReadonlyMap<string, number>;
+  /** Axes of which the function read a symbolic size, which fixed it. */
+  readonly readSizes: readonly number[];
+  /** Names of symbolic sizes by path and axis: `arguments[0] 1`. */
+  readonly sizeNames: ReadonlyMap<string, string>;
+  readonly point: Point;
+  /** Marked sizes that are one number all the same. */
+  readonly fixedMarks: readonly FixedMark[];
   readonly results: readonly ResultSource[];
   readonly sizeGuards: readonly SizeGuard[];
   readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
@@ -71,22 +108,44 @@ export interface AliasedCall {
   readonly captured: readonly Tensor[];
 }
 
+export interface FixedMark {
+  readonly path: string;
+  readonly axis: number;
+  readonly value: number;
+}
+
 /** What is symbolic, and what is a constant. */
 export interface Tracing {
+  /** Whether the number at a path is known to change. */
+  readonly isVariable: (path: string) => boolean;
   /** Which axes of the tensors at a path get symbolic sizes. */
   readonly isDynamic: IsDynamic;
   /** Whether tensors of one element that the function makes are constants, and not numbers in the graph. */
   readonly keepScalars: boolean;
 }
 
-/** Traces `call`. Runs the function once, on stand-ins. */
-export function traceCall(call: Call, { isDynamic, keepScalars }: Tracing): TracedCall | AliasedCall {
-  const session = new TraceSession({ keepScalars });
+/** Traces `call` by a plan. Runs the function once, on stand-ins. */
+export function traceOnce(call: Call, tracing: Tracing, plan: Plan): TracedCall | AliasedCall {
+  const { isDynamic, keepScalars } = tracing;
+  const readSizes = new Set<number>();
+  const { adapt } = plan;
+  const session: TraceSession = new TraceSession({
+    keepScalars,
+    readsFreely: (axis) => {
+      readSizes.add(axis);
+      return plan.readsFreely(axis);
+    },
+    ...(adapt === undefined ? {} : { adapt: (made: BoundCall, position: number) => adapt(session, made, position) }),
+  });
+  let order = 0;
+  const sizeNames = new Map<string, string>();
   const twins: Tensor[] = [];
   const announced: Tensor[] = [];
   const observation = observe(call.scope, {
     usesThis: usesThis(call.fn),
     isTrusted: () => session.isTrusted,
+    isVariable: (path) => plan.isVariable(path),
+    shown: (path, value) => plan.shown(path, value),
     guardOf: (tensor, path) =>
       guardTensor(
         tensor,
@@ -100,7 +159,11 @@ export function traceCall(call: Call, { isDynamic, keepScalars }: Tracing): Trac
       twins.push(twin);
       announced.push(twin);
       const ranges = rangesOf(tensor, (axis) => isDynamic(path, axis));
-      return session.input(twin, symbolicAxes(tensor, ranges));
+      const axes = symbolicAxes(tensor, ranges).map((axis) => {
+        sizeNames.set(`${path} ${String(axis.axis)}`, `s${String(order)}`);
+        return { ...axis, hint: plan.hint(at(tensor.shape, axis.axis), order++) };
+      });
+      return session.input(twin, axes);
     },
     asItIs: (tensor) => {
       announced.push(tensor);
@@ -113,7 +176,21 @@ export function traceCall(call: Call, { isDynamic, keepScalars }: Tracing): Trac
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
-    return describe(observation, template, { announced, traced, sizes: session.sizes, results: outputs.length });
+    const described = describe(observation, template, {
+      announced,
+      traced,
+      sizes: session.sizes,
+      results: outputs.length,
+    });
+    const { numbers } = plan;
+    const sizes = session.sizes.hints();
+    return {
+      ...described,
+      ...numbersOf(described.guards, { tracing, plan }, sizes),
+      numbers,
+      sizeNames,
+      readSizes: [...readSizes],
+    };
   } catch (error) {
     if (readsPrivateMembers(error)) throw privateState('this.#private');
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
@@ -141,7 +218,29 @@ interface Outcome {
   readonly results: number;
 }
 
-function describe(observation: Observation, template: ResultTemplate, outcome: Outcome): TracedCall {
+type Described = Omit<TracedCall, 'numbers' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point'>;
+
+/** The plain numbers of a call, by path. */
+function numbersOf(
+  { nodes }: GuardTree,
+  { tracing, plan }: { readonly tracing: Tracing; readonly plan: Plan },
+  sizes: ReadonlyMap<string, number>,
+): Pick<TracedCall, 'variable' | 'plainNumbers' | 'point'> {
+  const found = nodes.flatMap(({ path, expect }): [string, number][] => {
+    if (expect.kind === 'number') return [[path, expect.traced]];
+    return expect.kind === 'value' && typeof expect.value === 'number' ? [[path, expect.value]] : [];
+  });
+  const shown = found
+    .filter(([path]) => plan.isVariable(path))
+    .map(([path, value]) => [path, plan.shown(path, value)] as const);
+  return {
+    variable: new Map(found.filter(([path]) => tracing.isVariable(path))),
+    plainNumbers: new Map(found),
+    point: { numbers: new Map(shown), sizes },
+  };
+}
+
+function describe(observation: Observation, template: ResultTemplate, outcome: Outcome): Described {
   const { traced, announced } = outcome;
   const leafOf = new Map(announced.map((twin, leaf) => [twin, leaf]));
   const captured: { tensor: Tensor; guard: TensorGuard }[] = [];
@@ -162,7 +261,7 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
   // Decomposing asks further questions about symbolic sizes, so guards are complete only afterwards.
   const program = tracedProgram(graph, traced.hosts, outcome.sizes);
   const { sizes } = graph;
-  checkMarks(observation, { sizes, positions, environment: outcome.sizes });
+  const fixedMarks = marksFixed(observation, { sizes, positions, environment: outcome.sizes });
   const guards = outcome.sizes.guards();
   const sizeGuards = guards.map((guard) => ({ guard, text: printSizeGuard(guard) }));
   return {
@@ -177,6 +276,7 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
     inputs,
     template,
     results,
+    fixedMarks,
     sizeGuards,
     sizeHolds: sizeGuards.length === 0 ? undefined : sizeCheck(sizes, guards, positions),
   };
@@ -204,18 +304,18 @@ interface SizesOfTrace {
   readonly environment: SizeEnvironment;
 }
 
-/** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
-function checkMarks(observation: Observation, { sizes, positions, environment }: SizesOfTrace): void {
+/** Marked sizes that the function needs to be one number. */
+function marksFixed(observation: Observation, { sizes, positions, environment }: SizesOfTrace): readonly FixedMark[] {
   const { leaves } = observation;
-  for (const { name, placeholder, axis } of sizes) {
+  return sizes.flatMap(({ name, placeholder, axis }) => {
     const leaf = positions.indexOf(placeholder);
     const tensor = leaves[leaf];
-    if (tensor === undefined || !dynamicAxesOf(tensor).has(axis)) continue;
+    if (tensor === undefined || !dynamicAxesOf(tensor).has(axis)) return [];
     const fixed = environment.resolve(sizeSymbol(name));
-    if (fixed.kind !== 'int') continue;
+    if (fixed.kind !== 'int') return [];
     const node = observation.guards().nodes.find(({ expect }) => expect.kind === 'tensor' && expect.leaf === leaf);
-    throw markedSizeFixed(node?.path ?? 'an argument', axis, fixed.value);
-  }
+    return [{ path: node?.path ?? 'an argument', axis, value: fixed.value }];
+  });
 }
 
 type Unaliased = Pick<TracedCall, 'graph' | 'results' | 'placement'>;

@@ -63,6 +63,7 @@ export class TraceSession implements Recorder {
   readonly #offsets = new Set<number>();
   readonly #snapshots = new Map<object, ValueRef>();
   #symbols = 0;
+  #calls = 0;
   #isOpen = true;
   isTrusted = false; // what runs now may do more than a graph repeats
 
@@ -173,7 +174,9 @@ export class TraceSession implements Recorder {
     );
   }
 
-  call(call: BoundCall): readonly Tensor[] {
+  call(made: BoundCall): readonly Tensor[] {
+    const call = this.#options.adapt?.(made, this.#calls) ?? made;
+    this.#calls += 1;
     const views = call.tensors.map((tensor) => this.#viewOf(tensor));
     const refs = views.map((view) => valueOf(this.#builder, view));
     const results = this.#builder.callAll(
@@ -325,7 +328,7 @@ export class TraceSession implements Recorder {
 
   #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
     return inputMeta(tensor, dynamic, (axis) =>
-      this.sizes.declare(`s${this.#symbols++}`, at(tensor.shape, axis.axis), axis),
+      this.sizes.declare(`s${this.#symbols++}`, axis.hint ?? at(tensor.shape, axis.axis), axis),
     );
   }
 
@@ -374,7 +377,11 @@ export class TraceSession implements Recorder {
   }
 
   #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
-    const layout = { shape: guardedShape(shape, this.sizes), strides: guardedShape(strides, this.sizes) };
+    const { readsFreely } = this.#options;
+    const layout = {
+      shape: guardedShape(shape, this.sizes, readsFreely),
+      strides: guardedShape(strides, this.sizes),
+    };
     const tensor = new Tensor(dtype, layout, {
       kind: 'recorded',
       recorder: this.#recorder,

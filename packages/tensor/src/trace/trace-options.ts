@@ -1,4 +1,5 @@
 // What a trace session is told: who it records for, and what becomes of literals.
+import type { BoundCall } from '../bound-call.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
@@ -18,6 +19,10 @@ export interface TraceOptions {
   readonly maximumConstantBytes?: number;
   /** Whether tensors of one element are constants as all others, and not numbers in the graph. */
   readonly keepScalars?: boolean;
+  /** Sees each call before it is recorded, with how many came before it; gives the one that is. */
+  readonly adapt?: (call: BoundCall, position: number) => BoundCall;
+  /** Whether the program may read the size of an axis, as a number for the hints, without fixing it. */
+  readonly readsFreely?: (axis: number) => boolean;
   /** Set: the session records a segment, and its tensors belong to that recorder. */
   readonly owner?: SegmentOwner;
 }
