@@ -3,9 +3,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { argumentsPrograms } from './arguments-programs.ts';
 import { privatePrograms } from './private-programs.ts';
+import { numbersPrograms } from './numbers-programs.ts';
 import { outcomeOf } from './program.ts';
 
-const tables = { arguments: argumentsPrograms, 'private state': privatePrograms };
+const tables = { arguments: argumentsPrograms, 'private state': privatePrograms, numbers: numbersPrograms };
 
 describe.each(Object.entries(tables))('%s', (_, programs) => {
   test.each(Object.entries(programs))('%s', (__, described) => {

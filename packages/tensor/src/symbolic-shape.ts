@@ -24,7 +24,13 @@ export function guardedShape(
       readsFreely(axis) && isCalledByTracedFunction(read) ? environment.hint(size) : environment.toNumber(size);
     Object.defineProperty(shape, axis, { enumerable: true, get: read });
   });
-  const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment };
+  const hintFor: Symbolic['hintFor'] = (axis, reader) => {
+    const size = sizes[axis];
+    return size !== undefined && readsFreely(axis) && isCalledByTracedFunction(reader)
+      ? environment.hint(size)
+      : undefined;
+  };
+  const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment, hintFor };
   Object.defineProperty(shape, sizesOf, { value: symbolic });
   return Object.freeze(shape);
 }
@@ -32,7 +38,15 @@ export function guardedShape(
 interface Symbolic {
   readonly sizes: readonly Attr[];
   readonly environment: SizeEnvironment;
+  /** A size that `reader` (of ours) may tell its caller without fixing it. */
+  hintFor(axis: number, reader: Reader): number | undefined;
 }
+
+type Reader = (...args: never[]) => unknown;
+
+/** The size of an axis (counted from the start) for the caller of `reader`, which a recorded tensor asks for. */
+export const sizeFor = (shape: readonly number[], axis: number, reader: Reader): number | undefined =>
+  (shape as { readonly [sizesOf]?: Symbolic })[sizesOf]?.hintFor(axis, reader) ?? shape[axis];
 
 /** The sizes of a shape with symbols of what is being recorded, as attributes; undefined for all others, which are numbers. */
 export function symbolicSizes(shape: readonly unknown[]): readonly Attr[] | undefined {

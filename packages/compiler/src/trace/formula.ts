@@ -3,10 +3,8 @@
 import type { AnyNode } from 'acorn';
 
 export interface Names {
-  /** A plain number at an access path. */
+  /** A plain number at an access path, or a size of a tensor that was passed: `arguments[0].shape[1]`. */
   numberAt(path: string): number | undefined;
-  /** The size of an axis of the tensor at a path. */
-  sizeAt(path: string, axis: number): number | undefined;
   pathOf(node: AnyNode): string | undefined;
   /** What a constant of the function is said to be. */
   constant(name: string): AnyNode | undefined;
@@ -18,35 +16,62 @@ export function evaluate(node: AnyNode, names: Names): number | undefined {
   const path = names.pathOf(node);
   const known = path === undefined ? undefined : names.numberAt(path);
   if (known !== undefined) return known;
-  switch (node.type) {
-    case 'Literal':
-      return typeof node.value === 'number' ? node.value : undefined;
-    case 'Identifier': {
-      const constant = names.constant(node.name);
-      return constant === undefined ? names.outer(node.name) : evaluate(constant, names);
-    }
-    case 'ParenthesizedExpression':
-      return evaluate(node.expression, names);
-    case 'UnaryExpression': {
-      const value = evaluate(node.argument, names);
-      return value === undefined ? undefined : unary[node.operator]?.(value);
-    }
-    case 'BinaryExpression': {
-      const [left, right] = [
-        node.left.type === 'PrivateIdentifier' ? undefined : evaluate(node.left, names),
-        evaluate(node.right, names),
-      ];
-      return left === undefined || right === undefined ? undefined : binary[node.operator]?.(left, right);
-    }
-    case 'CallExpression':
-      return called(node, names);
-    case 'MemberExpression':
-      return size(node, names);
-    // eslint-disable-next-line no-fallthrough -- what is left is no arithmetic
-    default:
-      return undefined;
-  }
+  const step = steps[node.type] as ((node: AnyNode, names: Names) => number | undefined) | undefined;
+  return step?.(node, names);
 }
+
+type Steps = {
+  readonly [T in AnyNode['type']]?: (node: Extract<AnyNode, { readonly type: T }>, names: Names) => number | undefined;
+};
+
+const steps: Steps = {
+  Literal: ({ value }) => (typeof value === 'number' ? value : undefined),
+  Identifier: ({ name }, names) => {
+    const constant = names.constant(name);
+    return constant === undefined ? names.outer(name) : evaluate(constant, names);
+  },
+  ParenthesizedExpression: ({ expression }, names) => evaluate(expression, names),
+  UnaryExpression: ({ operator, argument }, names) => {
+    const value = evaluate(argument, names);
+    return value === undefined ? undefined : unary[operator]?.(value);
+  },
+  BinaryExpression: ({ operator, left, right }, names) => {
+    const [one, other] = [
+      left.type === 'PrivateIdentifier' ? undefined : evaluate(left, names),
+      evaluate(right, names),
+    ];
+    return one === undefined || other === undefined ? undefined : binary[operator]?.(one, other);
+  },
+  ConditionalExpression: ({ test, consequent, alternate }, names) => {
+    const answer = holds(test, names);
+    return answer === undefined ? undefined : evaluate(answer ? consequent : alternate, names);
+  },
+  // What is known is there.
+  LogicalExpression: ({ operator, left }, names) => (operator === '??' ? evaluate(left, names) : undefined),
+  CallExpression: called,
+};
+
+/** Whether a comparison, or a number as a condition, holds. */
+export function holds(node: AnyNode, names: Names): boolean | undefined {
+  const compare = node.type === 'BinaryExpression' ? comparisons[node.operator] : undefined;
+  if (node.type !== 'BinaryExpression' || compare === undefined || node.left.type === 'PrivateIdentifier') {
+    const value = evaluate(node, names);
+    return value === undefined ? undefined : Boolean(value);
+  }
+  const [left, right] = [evaluate(node.left, names), evaluate(node.right, names)];
+  return left === undefined || right === undefined ? undefined : compare(left, right);
+}
+
+const comparisons: Readonly<Record<string, (left: number, right: number) => boolean>> = {
+  '<': (left, right) => left < right,
+  '<=': (left, right) => left <= right,
+  '>': (left, right) => left > right,
+  '>=': (left, right) => left >= right,
+  '==': (left, right) => left === right,
+  '===': (left, right) => left === right,
+  '!=': (left, right) => left !== right,
+  '!==': (left, right) => left !== right,
+};
 
 const unary: Readonly<Record<string, (value: number) => number>> = { '-': (value) => -value, '+': (value) => value };
 
@@ -64,6 +89,8 @@ const binary: Readonly<Record<string, (left: number, right: number) => number>> 
 
 function called(node: AnyNode & { readonly type: 'CallExpression' }, names: Names): number | undefined {
   const { callee, arguments: given } = node;
+  const ofTensor = sizeOf(node, names);
+  if (ofTensor !== undefined) return ofTensor;
   if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier' || callee.object.name !== 'Math')
     return undefined;
   if (callee.property.type !== 'Identifier' || callee.property.name === 'random') return undefined;
@@ -73,12 +100,15 @@ function called(node: AnyNode & { readonly type: 'CallExpression' }, names: Name
   return (fn as (...values: readonly number[]) => number)(...values);
 }
 
-/** `x.shape[0]` of a tensor that was passed. */
-function size(node: AnyNode & { readonly type: 'MemberExpression' }, names: Names): number | undefined {
-  const { object, property, computed } = node;
-  if (!computed || property.type !== 'Literal' || typeof property.value !== 'number') return undefined;
-  if (object.type !== 'MemberExpression' || object.computed || object.property.type !== 'Identifier') return undefined;
-  if (object.property.name !== 'shape' || object.object.type === 'Super') return undefined;
-  const path = names.pathOf(object.object);
-  return path === undefined ? undefined : names.sizeAt(path, property.value);
+/** `x.size(0)` of a tensor that was passed. */
+function sizeOf(
+  { callee, arguments: given }: AnyNode & { readonly type: 'CallExpression' },
+  names: Names,
+): number | undefined {
+  const [axis] = given;
+  if (callee.type !== 'MemberExpression' || callee.object.type === 'Super' || callee.property.type !== 'Identifier')
+    return undefined;
+  if (callee.property.name !== 'size' || axis?.type !== 'Literal') return undefined;
+  const path = names.pathOf(callee.object);
+  return path === undefined ? undefined : names.numberAt(`${path}.shape[${String(axis.value)}]`);
 }

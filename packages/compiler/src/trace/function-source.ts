@@ -11,9 +11,7 @@ export function parseFunction(source: string): FunctionNode | undefined {
   // A method's own text (`step(x) { ... }`, `get k() {}`) is an expression only inside an object literal.
   for (const candidate of [`(${source})`, `({${source}})`]) {
     try {
-      return functionIn(
-        parseExpressionAt(candidate, 0, { ecmaVersion: 'latest', allowSuperOutsideMethod: true }) as AnyNode,
-      );
+      return functionIn(parseExpressionAt(candidate, 0, { ecmaVersion: 'latest', allowSuperOutsideMethod: true }));
     } catch {
       continue;
     }

@@ -4,7 +4,7 @@
 // in all three (explain-number.ts). A last trace, for the call as it is, has inputs and symbolic sizes in these places.
 //
 // What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
-import { at, isTsInductorError } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Index } from '@tsinductor/ir';
 import * as exported from '@tsinductor/tensor';
@@ -13,12 +13,16 @@ import type { AnyNode } from 'acorn';
 import { markedSizeFixed } from '../errors.ts';
 import { findOuterWrites } from './closure.ts';
 import { formulaFor, indexFor } from './explain-number.ts';
-import type { Formula, Points } from './explain-number.ts';
+import type { Formula, Point, Points } from './explain-number.ts';
 import { memberPath } from './found.ts';
-import { evaluate } from './formula.ts';
+import { evaluate, holds } from './formula.ts';
+import type { Names } from './formula.ts';
 import { parseFunction, sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
-import { anySize, flowOf, sizeLabel } from './number-flow.ts';
+import { anySize, sizeLabel } from './held-numbers.ts';
+import type { Labels } from './held-numbers.ts';
+import { flowOf } from './number-flow.ts';
+import { keyOf } from './syntax.ts';
 import type { Flow } from './number-flow.ts';
 import { numberInput } from './number-inputs.ts';
 import { CallLog } from './probe.ts';
@@ -59,9 +63,10 @@ function generalise(call: Call, tracing: Tracing): Generalised {
     isTensorAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'tensor'),
     isOperator: (name, method) => isOperator(closure, name, method),
   });
+  const conditions = conditionsOf(plain, { flow, closure }, source);
   const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
   const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));
-  const traced = widest(call, tracing, { flow, closure, freedom: { numbers, sizes } });
+  const traced = widest(call, tracing, { flow, closure, conditions, freedom: { numbers, sizes } });
   return { traced: traced ?? plain, fixed: decided(traced ?? plain, flow) };
 }
 
@@ -87,19 +92,24 @@ function isOperator(closure: ReadonlyMap<string, unknown>, name: string, method?
 /** A function of this project's: of the names that it exports, or a method of its tensors. */
 const isOwn = (fn: object): boolean => (Object.values(exported) as readonly unknown[]).includes(fn);
 
+interface Condition {
+  readonly text: string;
+  readonly labels: Labels;
+  readonly isMet: (point: Point) => boolean;
+}
+
 interface Search {
   readonly flow: Flow;
   readonly closure: ReadonlyMap<string, unknown>;
+  readonly conditions: readonly Condition[];
   readonly freedom: Freedom;
 }
 
 /** The trace that leaves most open, of those in which everything is explained. */
-function widest(call: Call, tracing: Tracing, { flow, closure, freedom }: Search): TracedCall | undefined {
+function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): TracedCall | undefined {
   const alone = [...freedom.numbers].map((path): Freedom => ({ numbers: new Set([path]), sizes: false }));
   const attempt = (tried: Freedom): TracedCall | undefined =>
-    tried.numbers.size === 0 && !tried.sizes
-      ? undefined
-      : traceFreely(call, tracing, { flow, closure, freedom: tried });
+    tried.numbers.size === 0 && !tried.sizes ? undefined : traceFreely(call, tracing, { ...rest, freedom: tried });
   const all = attempt(freedom);
   if (all !== undefined) return all;
   const good =
@@ -115,12 +125,16 @@ function widest(call: Call, tracing: Tracing, { flow, closure, freedom }: Search
 }
 
 function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
-  const probes = [0, 1, 2].map((round) => probe(call, tracing, { search, round }));
-  if (!probes.every((found) => found !== undefined)) return undefined;
+  const probes = probesOf(call, tracing, search);
+  if (probes === undefined) return undefined;
   const [first, ...others] = probes;
-  if (first === undefined || others.some(({ structure }) => structure !== first.structure)) return undefined;
-  const points = probes.map(({ point }) => point) as unknown as Points;
-  const written = search.flow.passed.map((node) => writtenFormula(node, first.traced, search));
+  if (others.some(({ structure }) => structure !== first.structure)) return undefined;
+  const points: Points = [first.point, probes[1].point, probes[2].point];
+  const written = search.flow.passed.map(
+    (node): Formula =>
+      (point) =>
+        evaluate(node, namesOf(first.traced, search, point)),
+  );
   const numbers = new Map<string, { readonly formula: Formula; readonly dtype: DType }>();
   const indexes = new Map<string, Index>();
   for (const [index, { call: position, where, value, dtype }] of first.log.places.entries()) {
@@ -142,7 +156,34 @@ function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall |
       adapt: (session, made, position) => replaced(made, position, { session, inputs, indexes }),
     }),
   );
-  return traced;
+  const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
+  return traced === undefined ? undefined : { ...traced, conditions: relevant };
+}
+
+const isOpen = ({ numbers, sizes }: Freedom, label: string): boolean =>
+  label.startsWith(anySize) ? sizes : numbers.has(label);
+
+/** The call as it is, and two for other values for which every condition has the same answer. */
+function probesOf(call: Call, tracing: Tracing, search: Search): readonly [Probe, Probe, Probe] | undefined {
+  const first = probe(call, tracing, { search, round: 0 });
+  if (first === undefined) return undefined;
+  const others: Probe[] = [];
+  for (let round = 1; round <= ways && others.length < 2; round += 1) {
+    if (!search.conditions.every(({ isMet }) => isMet(otherPoint(first, search, round)))) continue;
+    const other = probe(call, tracing, { search, round });
+    if (other === undefined) return undefined;
+    others.push(other);
+  }
+  const [second, third] = others;
+  return second === undefined || third === undefined ? undefined : [first, second, third];
+}
+
+function otherPoint({ point }: Probe, search: Search, round: number): Point {
+  const plan = planOf(search, round);
+  return {
+    numbers: new Map([...point.numbers].map(([path, value]) => [path, plan.shown(path, value)])),
+    sizes: new Map([...point.sizes].map(([name, size], order) => [name, plan.hint(size, order)])),
+  };
 }
 
 /** Numbers and sizes as they are in this call, then twice others. */
@@ -152,15 +193,27 @@ function planOf({ flow, freedom }: Search, round: number): Plan {
     isVariable: (path) => freedom.numbers.has(path),
     shown: (path, value) =>
       freedom.numbers.has(path) ? otherNumber(value, round, [...freedom.numbers].indexOf(path)) : value,
-    hint: (size, order) => (freedom.sizes ? size * (1 + round * (1 + order)) : size),
+    hint: (size, order) => (freedom.sizes ? otherSize(size, round, order) : size),
     readsFreely: (axis) => freedom.sizes && isFree(flow, axis),
   };
 }
 
-/** Whole numbers stay whole, fractions stay fractions. */
+/** How many other values are thought of. */
+const ways = 10;
+
+/** Multiples first, which divide as the size does; then sizes around it. */
+function otherSize(size: number, round: number, order: number): number {
+  if (round === 0) return size;
+  if (round <= 4) return size * (1 + round * (1 + order));
+  return Math.max(2, size + (round % 2 === 0 ? 1 : -1) * (Math.ceil(round / 2) - 2) * (1 + order));
+}
+
+/** Whole numbers stay whole, fractions stay fractions; upwards and downwards in turn. */
 function otherNumber(value: number, round: number, order: number): number {
   if (round === 0) return value;
-  return Number.isInteger(value) ? value + round * (1 + order) : value * (1 + round * (0.2374611 + 0.0718123 * order));
+  const distance = (round % 2 === 1 ? 1 : -1) * Math.ceil(round / 2);
+  if (Number.isInteger(value)) return value + distance * (1 + order);
+  return value * (1 + distance * (0.02374611 + 0.00718123 * order));
 }
 
 interface Probe {
@@ -191,9 +244,8 @@ function attempted(trace: () => TracedCall | AliasedCall): TracedCall | undefine
   try {
     const traced = trace();
     return 'error' in traced ? undefined : traced;
-  } catch (error) {
-    if (isTsInductorError(error) || error instanceof Error) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 
@@ -225,31 +277,54 @@ function replaced(call: BoundCall, position: number, { session, inputs, indexes 
   return { ...call, args, attrs, tensors };
 }
 
-/** An expression of the source as a formula over the numbers and sizes of a call. */
-function writtenFormula(node: AnyNode, { plainNumbers, sizeNames }: TracedCall, { flow, closure }: Search): Formula {
+/** The names of the source, as they stand for the numbers and sizes of a call. */
+function namesOf(
+  { plainNumbers, sizeNames }: TracedCall,
+  { flow, closure }: Pick<Search, 'flow' | 'closure'>,
+  point: Point,
+): Names {
   const pathOf = (of: AnyNode): string | undefined => {
     if (of.type === 'Identifier') return flow.pathOf.get(of.name);
     if (of.type === 'ThisExpression') return 'this';
     if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
     const path = pathOf(of.object);
-    const { property, computed } = of;
-    const key =
-      !computed && property.type === 'Identifier'
-        ? property.name
-        : computed && property.type === 'Literal'
-          ? String(property.value)
-          : undefined;
+    const key = keyOf(of);
     return path === undefined || key === undefined ? undefined : memberPath(path, key);
   };
-  return (point) =>
-    evaluate(node, {
-      pathOf,
-      numberAt: (path) => point.numbers.get(path) ?? plainNumbers.get(path),
-      sizeAt: (path, axis) => point.sizes.get(sizeNames.get(`${path} ${String(axis)}`) ?? ''),
-      constant: (name) => flow.constants.get(name),
-      outer: (name) => {
-        const value = closure.get(name);
-        return typeof value === 'number' ? value : undefined;
-      },
-    });
+  return {
+    pathOf,
+    numberAt: (path) => {
+      const [, tensor, axis] = /^(.*)\.shape\[(\d+)\]$/.exec(path) ?? [];
+      if (tensor === undefined) return point.numbers.get(path) ?? plainNumbers.get(path);
+      return point.sizes.get(sizeNames.get(`${tensor} ${axis ?? ''}`) ?? '');
+    },
+    constant: (name) => flow.constants.get(name),
+    outer: (name) => {
+      const value = closure.get(name);
+      return typeof value === 'number' ? value : undefined;
+    },
+  };
+}
+
+/** The comparisons of the source that can be made again for any call; what the others test decides something. */
+function conditionsOf(
+  plain: TracedCall,
+  search: Pick<Search, 'flow' | 'closure'>,
+  source: string,
+): readonly Condition[] {
+  const point = { numbers: plain.variable, sizes: plain.point.sizes };
+  return [...search.flow.conditions].flatMap(([node, labels]) => {
+    const before = holds(node, namesOf(plain, search, point));
+    const text = source.slice(node.start - 1, node.end - 1).slice(0, 60);
+    if (before === undefined) for (const label of labels) search.flow.decided.set(label, text);
+    return before === undefined
+      ? []
+      : [
+          {
+            text: before ? text : `not ${text}`,
+            labels,
+            isMet: (other: Point) => holds(node, namesOf(plain, search, other)) === before,
+          },
+        ];
+  });
 }

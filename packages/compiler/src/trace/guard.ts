@@ -243,7 +243,9 @@ function printExpectation(expect: Expectation): string {
     case 'tensor':
       return printTensorGuard(expect.tensor);
     case 'value':
-      return printFound(expect.value);
+      return typeof expect.value === 'object' && expect.value !== null
+        ? 'the object that was there'
+        : printFound(expect.value);
     case 'number':
       return 'any number';
     case 'array':

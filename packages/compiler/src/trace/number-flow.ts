@@ -8,15 +8,11 @@
 import { operators } from '@tsinductor/graph';
 import type { AnyNode, CallExpression, MemberExpression, Node, Pattern } from 'acorn';
 import { memberPath } from './found.ts';
+import { absences, arithmetic, comparisons, keepsElements, makers, walksOver } from './known-names.ts';
+import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts';
+import type { Label, Labels } from './held-numbers.ts';
+import { childrenOf, isAbsence, isFunction, isShape, isText, keyOf } from './syntax.ts';
 import type { FunctionNode } from './function-source.ts';
-
-/** A number at a path (`arguments[1].lr`), the size of axis i that is read somewhere (`size 0`), any of the sizes (`size`). */
-export type Label = string;
-type Labels = ReadonlySet<Label>;
-
-const none: Labels = new Set();
-export const anySize: Label = 'size';
-export const sizeLabel = (axis: number): Label => `${anySize} ${String(axis)}`;
 
 /** What is known of the function beside its text. */
 export interface Surroundings {
@@ -31,7 +27,9 @@ export interface Surroundings {
 
 export interface Flow {
   /** Labels that decide something, each with the text of what it decides (the first that was found). */
-  readonly decided: ReadonlyMap<Label, string>;
+  readonly decided: Map<Label, string>;
+  /** Comparisons and tests of expressions that carry numbers, with what they carry: the code takes another way where one has another answer. */
+  readonly conditions: ReadonlyMap<AnyNode, Labels>;
   /** Expressions that are passed to operators, and carry numbers. */
   readonly passed: readonly AnyNode[];
   /** Access paths of its parameters and constants; what other constants are said to be. */
@@ -52,25 +50,28 @@ export function flowOf(fn: FunctionNode, surroundings: Surroundings): Flow {
   return flow;
 }
 
-/** Functions of Math whose answer is a number that follows from numbers. */
-const arithmetic =
-  /^(?:abs|a?(?:cos|sin|tan)h?|atan2|cbrt|ceil|exp|expm1|floor|fround|hypot|log(?:10|1p|2)?|max|min|pow|round|sign|sqrt|trunc)$/;
-const comparisons: readonly string[] = ['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in', 'instanceof'];
-const absences: readonly string[] = ['==', '===', '!=', '!=='];
-
 class NumberFlow implements Flow {
   readonly decided = new Map<Label, string>();
-  readonly pathOf = new Map<string, string>();
+  readonly conditions = new Map<AnyNode, Labels>();
   readonly constants = new Map<string, AnyNode>();
   readonly #passed = new Set<AnyNode>();
   readonly #surroundings: Surroundings;
-  readonly #variables = new Map<string, Set<Label>>();
-  readonly #properties = new Map<string, Set<Label>>();
+  readonly #held: HeldNumbers;
   readonly #functions = new Map<string, AnyNode>();
   readonly #returned: Set<Label>[] = [];
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
+    this.#held = new HeldNumbers(surroundings.paths, {
+      value: (node) => this.#value(node),
+      decide: (labels, node) => {
+        this.#decide(labels, node);
+      },
+    });
+  }
+
+  get pathOf(): ReadonlyMap<string, string> {
+    return this.#held.pathOf;
   }
 
   get passed(): readonly AnyNode[] {
@@ -79,17 +80,18 @@ class NumberFlow implements Flow {
 
   /** How much is known so far. */
   count(): number {
-    const held = [...this.#variables.values(), ...this.#properties.values()].reduce((sum, { size }) => sum + size, 0);
-    return held + this.decided.size;
+    return (
+      this.#held.count() + this.decided.size + [...this.conditions.values()].reduce((sum, { size }) => sum + size, 0)
+    );
   }
 
   enter({ params, body }: FunctionNode): void {
     params.forEach((pattern, index) => {
-      if (pattern.type === 'RestElement') this.#bind(pattern.argument, this.#under('arguments'), undefined);
-      else this.#bind(pattern, none, `arguments[${String(index)}]`);
+      if (pattern.type === 'RestElement') this.#held.bind(pattern.argument, this.#held.under('arguments'), undefined);
+      else this.#held.bind(pattern, none, `arguments[${String(index)}]`);
     });
     this.#returned.push(new Set());
-    const value = this.#value(body as AnyNode);
+    const value = this.#value(body);
     this.#decide(value, body);
     this.#decide(this.#returned.pop() ?? none, body);
   }
@@ -101,76 +103,14 @@ class NumberFlow implements Flow {
     }
   }
 
-  /** Numbers at or below a path. */
-  #under(path: string): Labels {
-    return new Set(
-      this.#surroundings.paths.filter(
-        (known) => known.startsWith(path) && /^(?:$|[.[])/.test(known.slice(path.length)),
-      ),
-    );
-  }
-
-  #hold(name: string, labels: Labels, among: Map<string, Set<Label>>): void {
-    if (labels.size === 0) return;
-    const known = among.get(name) ?? new Set();
-    for (const label of labels) known.add(label);
-    among.set(name, known);
-  }
-
-  /** A pattern takes a value: what is at `path`, or what carries `labels`. */
-  #bind(pattern: Pattern, labels: Labels, path: string | undefined): void {
-    switch (pattern.type) {
-      case 'Identifier':
-        if (path === undefined) this.#hold(pattern.name, labels, this.#variables);
-        else this.pathOf.set(pattern.name, path);
-        break;
-      case 'AssignmentPattern':
-        // The path is absent where the default is taken, and absence is guarded.
-        this.#bind(pattern.left, new Set([...labels, ...this.#value(pattern.right as AnyNode)]), path);
-        break;
-      case 'ObjectPattern':
-        for (const property of pattern.properties) {
-          if (property.type === 'RestElement')
-            this.#bind(property.argument, path === undefined ? labels : this.#under(path), undefined);
-          else if (property.computed || property.key.type !== 'Identifier')
-            this.#bind(property.value, path === undefined ? labels : this.#under(path), undefined);
-          else this.#bindMember(property.value, { labels, path, name: property.key.name });
-        }
-        break;
-      case 'ArrayPattern':
-        pattern.elements.forEach((element, index) => {
-          if (element === null) return;
-          if (element.type === 'RestElement')
-            this.#bind(element.argument, path === undefined ? labels : this.#under(path), undefined);
-          else if (labels.has(anySize))
-            this.#bind(element, new Set([...without(labels, anySize), sizeLabel(index)]), undefined);
-          else this.#bind(element, labels, path === undefined ? undefined : `${path}[${String(index)}]`);
-        });
-        break;
-      case 'RestElement':
-        this.#bind(pattern.argument, labels, undefined);
-        break;
-      case 'MemberExpression':
-        this.#value(pattern.object as AnyNode);
-        if (pattern.property.type === 'Identifier' && !pattern.computed)
-          this.#hold(pattern.property.name, labels, this.#properties);
-        else this.#decide(labels, pattern);
-        break;
-    }
-  }
-
-  #bindMember(
-    pattern: Pattern,
-    { labels, path, name }: { labels: Labels; path: string | undefined; name: string },
-  ): void {
-    if (name === 'shape') this.#bind(pattern, new Set([...labels, anySize]), undefined);
-    else this.#bind(pattern, labels, path === undefined ? undefined : memberPath(path, name));
+  #condition(labels: Labels, node: AnyNode): void {
+    if (labels.size > 0) this.conditions.set(node, union(this.conditions.get(node) ?? none, labels));
   }
 
   /** The path that an expression names, if it is one. */
   #path(node: AnyNode): string | undefined {
     if (node.type === 'ThisExpression') return 'this';
-    if (node.type === 'Identifier') return this.pathOf.get(node.name);
+    if (node.type === 'Identifier') return this.#held.pathOf.get(node.name);
     if (node.type === 'ChainExpression') return this.#path(node.expression);
     if (node.type !== 'MemberExpression' || node.object.type === 'Super') return undefined;
     const path = this.#path(node.object);
@@ -194,29 +134,34 @@ class NumberFlow implements Flow {
   }
 
   #test(node: AnyNode | null | undefined): Labels {
-    if (node !== null && node !== undefined) this.#decide(this.#value(node), node);
+    if (node !== null && node !== undefined) this.#condition(this.#value(node), node);
+    return none;
+  }
+
+  /** Becomes part of something else than arithmetic. */
+  #leaves(node: AnyNode): Labels {
+    this.#decide(this.#value(node), node);
     return none;
   }
 
   readonly #handlers: { readonly [T in AnyNode['type']]?: (node: Extract<AnyNode, { readonly type: T }>) => Labels } = {
     Identifier: ({ name }) => {
-      if (name === 'arguments') return this.#under(name);
-      const path = this.pathOf.get(name);
-      return union(this.#variables.get(name) ?? none, path === undefined ? none : this.#under(path));
+      if (name === 'arguments') return this.#held.under(name);
+      return this.#held.inVariable(name);
     },
     Literal: () => none,
-    ThisExpression: () => this.#under('this'),
+    ThisExpression: () => this.#held.under('this'),
     ChainExpression: ({ expression }) => this.#value(expression),
     ParenthesizedExpression: ({ expression }) => this.#value(expression),
     TemplateLiteral: ({ expressions }) => {
-      for (const part of expressions) this.#test(part);
+      for (const part of expressions) this.#leaves(part);
       return none;
     },
     MemberExpression: (node) => this.#member(node),
     CallExpression: (node) => this.#call(node),
     NewExpression: ({ callee, arguments: given }) => {
-      this.#test(callee);
-      for (const argument of given) this.#test(argument);
+      this.#leaves(callee);
+      for (const argument of given) this.#leaves(argument);
       return none;
     },
     UnaryExpression: ({ operator, argument }) => {
@@ -229,7 +174,7 @@ class NumberFlow implements Flow {
       const { left, right, operator } = node;
       const labels = union(left.type === 'PrivateIdentifier' ? none : this.#value(left), this.#value(right));
       if (comparisons.includes(operator)) {
-        if (!(absences.includes(operator) && (isAbsence(left) || isAbsence(right)))) this.#decide(labels, node);
+        if (!(absences.includes(operator) && (isAbsence(left) || isAbsence(right)))) this.#condition(labels, node);
         return none;
       }
       if (operator === '+' && (isText(left) || isText(right))) this.#decide(labels, node);
@@ -245,9 +190,9 @@ class NumberFlow implements Flow {
     },
     AssignmentExpression: ({ left, right, operator }) => {
       const labels = this.#value(right);
-      if (left.type === 'Identifier') this.pathOf.delete(left.name);
-      const before = operator === '=' ? none : this.#value(left as AnyNode);
-      this.#bind(left, union(labels, before), undefined);
+      if (left.type === 'Identifier') this.#held.pathOf.delete(left.name);
+      const before = operator === '=' ? none : this.#value(left);
+      this.#held.bind(left, union(labels, before), undefined);
       return union(labels, before);
     },
     SequenceExpression: ({ expressions }) => {
@@ -258,9 +203,9 @@ class NumberFlow implements Flow {
     SpreadElement: ({ argument }) => this.#value(argument),
     ObjectExpression: ({ properties }) => this.#all(properties),
     Property: ({ value, key, computed }) => {
-      if (computed) this.#test(key);
-      const labels = this.#value(value as AnyNode);
-      if (key.type === 'Identifier') this.#hold(key.name, labels, this.#properties);
+      if (computed) this.#leaves(key);
+      const labels = this.#value(value);
+      if (key.type === 'Identifier') this.#held.holdProperty(key.name, labels);
       return labels;
     },
     ArrowFunctionExpression: (node) => this.#nested(node),
@@ -295,8 +240,8 @@ class NumberFlow implements Flow {
     ForOfStatement: ({ left, right, body }) => {
       const labels = this.#value(right);
       if (left.type === 'VariableDeclaration') {
-        for (const { id } of left.declarations) this.#bind(id, labels, undefined);
-      } else this.#bind(left, labels, undefined);
+        for (const { id } of left.declarations) this.#held.bind(id, labels, undefined);
+      } else this.#held.bind(left, labels, undefined);
       return this.#each([body]);
     },
     WhileStatement: ({ test, body }) => union(this.#test(test), this.#each([body])),
@@ -314,7 +259,7 @@ class NumberFlow implements Flow {
       if (isConstant && known === undefined) this.constants.set(id.name, init);
       else if (known !== init) this.constants.delete(id.name);
     }
-    this.#bind(id, this.#value(init), isConstant || id.type !== 'Identifier' ? this.#path(init) : undefined);
+    this.#held.bind(id, this.#value(init), isConstant || id.type !== 'Identifier' ? this.#path(init) : undefined);
   }
 
   #each(nodes: readonly (AnyNode | null | undefined)[]): Labels {
@@ -332,20 +277,22 @@ class NumberFlow implements Flow {
 
   #member(node: MemberExpression): Labels {
     const path = this.#path(node);
-    if (path !== undefined && this.#under(path).size > 0) return this.#under(path);
+    if (path !== undefined && this.#held.under(path).size > 0) return this.#held.under(path);
     const { object, property, computed } = node;
     if (object.type === 'Super' || property.type === 'PrivateIdentifier') return none;
-    if (computed) {
-      const key = keyOf(node);
-      if (key === undefined) this.#test(property);
-      if (isShape(object)) return new Set([typeof key === 'number' ? sizeLabel(key) : anySize]);
-      return this.#value(object);
-    }
+    if (computed) return this.#element(node, object);
     if (property.type !== 'Identifier') return none;
-    const isOfPath = this.#path(object) !== undefined;
-    const held = union(this.#properties.get(property.name) ?? none, isOfPath ? none : this.#value(object));
-    if (property.name === 'shape' || property.name === 'numel') return union(held, new Set([anySize]));
-    return property.name === 'length' || property.name === 'ndim' ? none : held;
+    const { name } = property;
+    const held = union(this.#held.inProperty(name), this.#path(object) === undefined ? this.#value(object) : none);
+    if (name === 'shape' || name === 'numel') return union(held, new Set([anySize]));
+    return name === 'length' || name === 'ndim' ? none : held;
+  }
+
+  #element(node: MemberExpression, object: AnyNode): Labels {
+    const key = keyOf(node);
+    if (key === undefined && node.property.type !== 'PrivateIdentifier') this.#leaves(node.property);
+    if (isShape(object)) return new Set([typeof key === 'number' ? sizeLabel(key) : anySize]);
+    return this.#value(object);
   }
 
   #call(node: CallExpression): Labels {
@@ -353,35 +300,26 @@ class NumberFlow implements Flow {
     const values = given.map((argument) => this.#argument(argument));
     const labels = values.reduce(union, none);
     if (isFunction(callee)) return this.#apply(callee, values);
-    if (callee.type === 'Identifier') {
-      const own = this.#functions.get(callee.name);
-      if (own !== undefined) return this.#apply(own, values);
-      if (callee.name === 'Number') return labels;
-      if (this.#surroundings.isOperator(callee.name) === true) this.#pass(given);
-      else this.#decide(labels, node);
-      return none;
-    }
-    if (
-      callee.type !== 'MemberExpression' ||
-      callee.object.type === 'Super' ||
-      callee.property.type !== 'Identifier' ||
-      callee.computed
-    ) {
+    if (callee.type === 'Identifier') return this.#named(node, callee.name, values);
+    const method = methodOf(callee);
+    if (method === undefined) {
       this.#decide(union(labels, callee.type === 'Super' ? none : this.#value(callee)), node);
       return none;
     }
-    const { object, property: { name } } = callee; // prettier-ignore
+    const { object, name } = method;
     if (object.type === 'Identifier' && object.name === 'Math' && arithmetic.test(name)) return labels;
-    if (isShape(object) && name === 'at') {
-      const [first] = given;
-      return new Set([
-        first?.type === 'Literal' && typeof first.value === 'number' && first.value >= 0
-          ? sizeLabel(first.value)
-          : anySize,
-      ]);
-    }
-    if (name === 'size') return new Set([anySize]);
-    return this.#method(node, { name, object, given, labels });
+    return sizeRead(object, name, given) ?? this.#method(node, { name, object, given, labels });
+  }
+
+  /** A call of what has a name. */
+  #named(node: CallExpression, name: string, values: readonly Labels[]): Labels {
+    const labels = values.reduce(union, none);
+    const own = this.#functions.get(name);
+    if (own !== undefined) return this.#apply(own, values);
+    if (name === 'Number') return labels;
+    if (this.#surroundings.isOperator(name) === true) this.#pass(node.arguments);
+    else this.#decide(labels, node);
+    return none;
   }
 
   #method(node: CallExpression, { name, object, given, labels }: MethodCall): Labels {
@@ -410,9 +348,7 @@ class NumberFlow implements Flow {
     for (const argument of given) {
       if (argument.type === 'ArrayExpression') this.#pass(argument.elements.filter((element) => element !== null));
       else if (argument.type === 'ObjectExpression')
-        this.#pass(
-          argument.properties.flatMap((property) => (property.type === 'Property' ? [property.value as AnyNode] : [])),
-        );
+        this.#pass(argument.properties.flatMap((property) => (property.type === 'Property' ? [property.value] : [])));
       else if (this.#argument(argument).size > 0) this.#passed.add(argument);
     }
   }
@@ -425,10 +361,23 @@ class NumberFlow implements Flow {
   #apply(fn: AnyNode, values: readonly Labels[]): Labels {
     if (!('params' in fn)) return none;
     fn.params.forEach((pattern, index) => {
-      this.#bind(pattern, values[index] ?? none, undefined);
+      this.#held.bind(pattern, values[index] ?? none, undefined);
     });
-    return this.#nested({ body: fn.body as AnyNode });
+    return this.#nested({ body: fn.body });
   }
+}
+
+/** What is called as a method, and its name. */
+function methodOf(callee: CallExpression['callee']): Pick<MethodCall, 'object' | 'name'> | undefined {
+  if (callee.type !== 'MemberExpression' || callee.object.type === 'Super' || callee.computed) return undefined;
+  return callee.property.type === 'Identifier' ? { object: callee.object, name: callee.property.name } : undefined;
+}
+
+/** `x.size(0)`, `x.shape.at(0)`. */
+function sizeRead(object: AnyNode, name: string, [axis]: readonly AnyNode[]): Labels | undefined {
+  if (name !== 'size' && !(name === 'at' && isShape(object))) return undefined;
+  const isKnown = axis?.type === 'Literal' && typeof axis.value === 'number' && axis.value >= 0;
+  return new Set([isKnown ? sizeLabel(Number(axis.value)) : anySize]);
 }
 
 interface MethodCall {
@@ -436,57 +385,4 @@ interface MethodCall {
   readonly object: AnyNode;
   readonly given: readonly AnyNode[];
   readonly labels: Labels;
-}
-
-/** What makes tensors without being an operator. */
-export const makers: readonly string[] = [
-  'slice',
-  'tensor',
-  'at',
-  'set',
-  'markDynamic',
-  'isTensor',
-  'rand',
-  'randn',
-  'float',
-];
-const walksOver: readonly string[] = ['map', 'forEach', 'reduce', 'flatMap'];
-const keepsElements: readonly string[] = ['slice', 'concat', 'at', 'flat', 'reverse'];
-
-function union(one: Labels, other: Labels): Labels {
-  if (one.size === 0) return other;
-  return other.size === 0 ? one : new Set([...one, ...other]);
-}
-
-const without = (labels: Labels, label: Label): Labels => new Set([...labels].filter((other) => other !== label));
-
-const isFunction = (node: AnyNode): boolean =>
-  node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression';
-
-const isShape = (node: AnyNode): boolean =>
-  node.type === 'MemberExpression' &&
-  !node.computed &&
-  node.property.type === 'Identifier' &&
-  node.property.name === 'shape';
-
-const isAbsence = (node: AnyNode): boolean =>
-  (node.type === 'Literal' && node.value === null) || (node.type === 'Identifier' && node.name === 'undefined');
-
-const isText = (node: AnyNode): boolean =>
-  node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string');
-
-/** The key of a property that is written out. */
-function keyOf({ computed, property }: MemberExpression): string | number | undefined {
-  if (!computed) return property.type === 'Identifier' ? property.name : undefined;
-  return property.type === 'Literal' && (typeof property.value === 'string' || typeof property.value === 'number')
-    ? property.value
-    : undefined;
-}
-
-/** Everything that hangs on a node. */
-function childrenOf(node: AnyNode): readonly AnyNode[] {
-  const isNode = (value: unknown): value is AnyNode => typeof value === 'object' && value !== null && 'type' in value;
-  return Object.values(node)
-    .flatMap((value: unknown) => (Array.isArray(value) ? value : [value]))
-    .filter(isNode);
 }

@@ -57,6 +57,8 @@ export interface ObserveOptions {
   isTrusted(): boolean;
 }
 
+type Reading = (...args: never[]) => unknown;
+
 const maximumDepth = 64;
 const call: Place = { slot: 0, path: '', depth: 0 };
 
@@ -261,7 +263,7 @@ class Observer implements GuardWriter {
   }
 
   /** `reader` is what was called to read it. */
-  #property(proxy: object, key: PropertyKey, reader: (...args: never[]) => unknown): unknown {
+  #property(proxy: object, key: PropertyKey, reader: Reading): unknown {
     const { value, place, seen } = this.#placeOf(proxy);
     const descriptor = findDescriptor(value, key);
     const getter = accessorOf(descriptor);
@@ -272,16 +274,20 @@ class Observer implements GuardWriter {
     const found: unknown = descriptor?.value;
     if (seen.has(key)) return seen.get(key);
     if (this.#options.isTrusted() && isPlainValue(found)) return found;
-    const path = memberPath(place.path, key);
-    // A method by its identity alone; a class, and what was put on the instance, with what they hold.
     const isMethod = typeof found === 'function' && key !== 'constructor' && !Object.hasOwn(value, key);
-    if (isMethod) this.guard(place, { key, path, value: found }, { kind: 'value', value: found });
-    // What another function reads may decide something there, of which nothing is known.
-    const isFixed = typeof found === 'number' && !(this.#options.isVariable(path) && isCalledByTracedFunction(reader));
-    if (isFixed) this.guard(place, { key, path, value: found }, { kind: 'value', value: found });
-    const standIn = isMethod || isFixed ? found : this.#read(place, { key, path, value: found });
+    const standIn = this.#seenAs(place, { key, path: memberPath(place.path, key), value: found }, { isMethod, reader });
     seen.set(key, standIn);
     return standIn;
+  }
+
+  /** A method by its identity alone; a class, and what was put on the instance, with what they hold. */
+  #seenAs(place: Place, found: Found, { isMethod, reader }: { isMethod: boolean; reader: Reading }): unknown {
+    const { value, path } = found;
+    // What another function reads may decide something there, of which nothing is known.
+    const isFixed = typeof value === 'number' && !(this.#options.isVariable(path) && isCalledByTracedFunction(reader));
+    if (!isMethod && !isFixed) return this.#read(place, found);
+    this.guard(place, found, { kind: 'value', value });
+    return value;
   }
 
   /** The answer to a question about an instance, guarded once. */

@@ -67,7 +67,10 @@ export class Specialisation {
     if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
     for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
     if (sizeHolds !== undefined && !sizeHolds(this.#leaves)) return false;
-    return this.#traced.numbers.length === 0 || setNumbers(this.#traced.numbers, this.#point());
+    const { numbers, conditions } = this.#traced;
+    if (numbers.length === 0 && conditions.length === 0) return true;
+    const point = this.#point();
+    return conditions.every(({ isMet }) => isMet(point)) && setNumbers(numbers, point);
   }
 
   /** The numbers and sizes of the call whose guards held. */
@@ -85,23 +88,28 @@ export class Specialisation {
   /** Why the call does not fit. */
   mismatch(scope: CallScope): Mismatch {
     this.#slots[0] = scope;
-    const { guards, captured, sizeGuards } = this.#traced;
+    const { guards } = this.#traced;
     const failed = checkGuards(guards, this.#slots, this.#leaves);
     if (failed === objectsCoincide) return { reason: printFailure(explainCoincidence(guards, this.#slots)) };
     const node = guards.nodes[failed];
     if (node === undefined) {
-      const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
-      return {
-        reason:
-          changed === undefined && sizeGuards.length === 0
-            ? 'a number no longer fits the dtype of its tensors'
-            : changed === undefined
-              ? `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`
-              : `a captured tensor is no longer ${printTensorGuard(changed.guard)}`,
-      };
+      return { reason: this.#otherReason() };
     }
     const failure = explainFailure(node, this.#slots);
     return { reason: printFailure(failure), failure };
+  }
+
+  /** Why a call does not fit whose guards hold. */
+  #otherReason(): string {
+    const { captured, sizeGuards, sizeHolds, conditions } = this.#traced;
+    const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
+    if (changed !== undefined) return `a captured tensor is no longer ${printTensorGuard(changed.guard)}`;
+    if (sizeHolds !== undefined && !sizeHolds(this.#leaves))
+      return `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`;
+    const point = this.#point();
+    const condition = conditions.find(({ isMet }) => !isMet(point));
+    if (condition !== undefined) return `${condition.text} no longer holds`;
+    return 'a number no longer fits the dtype of its tensors';
   }
 
   /** The graph's inputs in the call that fitted last. */
@@ -154,6 +162,7 @@ export class Specialisation {
       ...guards.nodes.filter(isCount).map(printGuard),
       ...captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
       ...sizeGuards.map(({ text }) => text),
+      ...this.#traced.conditions.map(({ text }) => text),
     ];
   }
 }

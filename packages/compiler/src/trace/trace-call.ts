@@ -8,16 +8,16 @@ import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
 import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { BoundCall, OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
+import type { BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
 import { privateState } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
-import { isContiguous } from './guard.ts';
 import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
 import type { Observation } from './observe.ts';
+import { guardTensor, TracedInputs } from './traced-inputs.ts';
 import { takeApart } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 
@@ -49,7 +49,7 @@ export interface Plan {
   readsFreely(axis: number): boolean;
   /** Numbers of the call that are inputs. */
   readonly numbers: readonly NumberInput[];
-  adapt?(session: TraceSession, call: BoundCall, position: number): BoundCall;
+  readonly adapt?: (session: TraceSession, call: BoundCall, position: number) => BoundCall;
 }
 
 /** Everything is as it is in this call. */
@@ -78,6 +78,8 @@ export interface TracedCall {
   readonly inputs: readonly Tensor[];
   readonly template: ResultTemplate;
   readonly numbers: readonly NumberInput[];
+  /** Comparisons of numbers and sizes that came out as they did. */
+  readonly conditions: readonly { readonly text: string; readonly isMet: (point: Point) => boolean }[];
   /** Numbers that need not be guarded by their value, as far as the caller knows; all others, by path. */
   readonly variable: ReadonlyMap<string, number>;
   readonly plainNumbers: ReadonlyMap<string, number>;
@@ -95,9 +97,6 @@ export interface TracedCall {
 
 /** Whether an axis of the argument at a path is symbolic, without a mark. */
 type IsDynamic = (path: string, axis: number) => boolean;
-
-/** The sizes that an axis may have if it is to be symbolic. */
-type RangeOf = (axis: number) => SizeRange | undefined;
 
 /** A call that writes to memory which several of its tensors share: no graph stands for it, as it is. */
 export interface AliasedCall {
@@ -126,49 +125,25 @@ export interface Tracing {
 
 /** Traces `call` by a plan. Runs the function once, on stand-ins. */
 export function traceOnce(call: Call, tracing: Tracing, plan: Plan): TracedCall | AliasedCall {
-  const { isDynamic, keepScalars } = tracing;
   const readSizes = new Set<number>();
   const { adapt } = plan;
   const session: TraceSession = new TraceSession({
-    keepScalars,
+    keepScalars: tracing.keepScalars,
     readsFreely: (axis) => {
       readSizes.add(axis);
       return plan.readsFreely(axis);
     },
     ...(adapt === undefined ? {} : { adapt: (made: BoundCall, position: number) => adapt(session, made, position) }),
   });
-  let order = 0;
-  const sizeNames = new Map<string, string>();
-  const twins: Tensor[] = [];
-  const announced: Tensor[] = [];
+  const inputs = new TracedInputs(session, tracing, plan);
   const observation = observe(call.scope, {
     usesThis: usesThis(call.fn),
     isTrusted: () => session.isTrusted,
     isVariable: (path) => plan.isVariable(path),
     shown: (path, value) => plan.shown(path, value),
-    guardOf: (tensor, path) =>
-      guardTensor(
-        tensor,
-        rangesOf(tensor, (axis) => isDynamic(path, axis)),
-      ),
-    standIn: (tensor, path) => {
-      // Announced under another identity, so that the same tensor met through a closure is an input of its own: the
-      // next call may pass another one.
-      const { storage, layout } = placeOf(tensor, 'a compiled call');
-      const twin = placedTensor(tensor.dtype, storage, layout);
-      twins.push(twin);
-      announced.push(twin);
-      const ranges = rangesOf(tensor, (axis) => isDynamic(path, axis));
-      const axes = symbolicAxes(tensor, ranges).map((axis) => {
-        sizeNames.set(`${path} ${String(axis.axis)}`, `s${String(order)}`);
-        return { ...axis, hint: plan.hint(at(tensor.shape, axis.axis), order++) };
-      });
-      return session.input(twin, axes);
-    },
-    asItIs: (tensor) => {
-      announced.push(tensor);
-      return guardTensor(tensor, () => undefined);
-    },
+    guardOf: (tensor, path) => inputs.guardOf(tensor, path),
+    standIn: (tensor, path) => inputs.standIn(tensor, path),
+    asItIs: (tensor) => inputs.asItIs(tensor),
   });
   try {
     const { thisArg, args } = observation;
@@ -176,28 +151,19 @@ export function traceOnce(call: Call, tracing: Tracing, plan: Plan): TracedCall 
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
-    const described = describe(observation, template, {
-      announced,
-      traced,
-      sizes: session.sizes,
-      results: outputs.length,
-    });
-    const { numbers } = plan;
-    const sizes = session.sizes.hints();
-    return {
-      ...described,
-      ...numbersOf(described.guards, { tracing, plan }, sizes),
-      numbers,
-      sizeNames,
-      readSizes: [...readSizes],
-    };
+    const { announced, sizeNames } = inputs;
+    const outcome = { announced, traced, sizes: session.sizes, results: outputs.length };
+    const described = describe(observation, template, outcome);
+    const numbers = numbersOf(described.guards, { tracing, plan }, session.sizes.hints());
+    const { numbers: given } = plan;
+    return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
     if (readsPrivateMembers(error)) throw privateState('this.#private');
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
     return { error, guards: observation.guards(), leaves: observation.leaves, captured };
   } finally {
-    for (const twin of twins) twin.dispose();
+    inputs.dispose();
   }
 }
 
@@ -218,7 +184,10 @@ interface Outcome {
   readonly results: number;
 }
 
-type Described = Omit<TracedCall, 'numbers' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point'>;
+type Described = Omit<
+  TracedCall,
+  'numbers' | 'conditions' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point'
+>;
 
 /** The plain numbers of a call, by path. */
 function numbersOf(
@@ -343,41 +312,6 @@ function withoutAliases({ graph, aliases, placement }: TraceResult, count: numbe
       outputs: kept.map((output) => at(graph.outputs, output)),
       mutations: graph.mutations.map(({ placeholder, output }) => ({ placeholder, output: get(place, output) })),
     },
-  };
-}
-
-/** 0 and 1 mean something else than other sizes do. */
-const anySize: SizeRange = { min: 2, max: null };
-
-/** What was marked, and what is dynamic besides. */
-const rangesOf = (tensor: Tensor, isDynamic: (axis: number) => boolean): RangeOf => {
-  const marked = dynamicAxesOf(tensor);
-  return (axis) => marked.get(axis) ?? (isDynamic(axis) ? anySize : undefined);
-};
-
-/** Axes that become symbolic: of a contiguous tensor, and of sizes that a symbol may have. */
-function symbolicAxes(
-  { shape, strides }: Tensor,
-  rangeOf: RangeOf,
-): readonly (SizeRange & { readonly axis: number })[] {
-  if (!isContiguous(shape, strides)) return [];
-  return shape.flatMap((size, axis) => {
-    const range = rangeOf(axis);
-    return range === undefined || size < range.min ? [] : [{ axis, ...range }];
-  });
-}
-
-function guardTensor(tensor: Tensor, rangeOf: RangeOf): TensorGuard {
-  const symbolic = symbolicAxes(tensor, rangeOf);
-  const rangeAt = (axis: number): SizeRange | undefined => {
-    const found = symbolic.find((candidate) => candidate.axis === axis);
-    return found === undefined ? undefined : { min: found.min, max: found.max };
-  };
-  return {
-    dtype: tensor.dtype,
-    device: tensor.device,
-    shape: tensor.shape.map((size, axis) => rangeAt(axis) ?? size),
-    strides: symbolic.length > 0 ? 'contiguous' : [...tensor.strides],
   };
 }
 

@@ -92,18 +92,19 @@ function arange(c: Composer, a: ArgumentReader): ValueRef {
   const given = ['start', 'end', 'step'].map((name) => a.attr(name)).filter(isScalar);
   const dtype = a.dtype() ?? (given.some(({ category }) => category === 'float') ? 'f32' : 'i64');
   if (isSizeAttr(a.attr('start')) || isSizeAttr(a.attr('end'))) return arangeOfSizes(c, a, dtype);
-  const number = (name: string): number | undefined =>
-    a.attr(name) === null ? undefined : scalarNumber(a.scalar(name));
-  const [first, second] = [number('start'), number('end')];
-  if (first === undefined && second === undefined) throw argumentValue('arange', 'no end', 'give an end');
-  const asked = {
-    start: second === undefined ? 0 : (first ?? 0),
-    end: second ?? first ?? 0,
-    step: number('step') ?? 1,
-  };
+  const asked = progressionOf(a);
   const truncated = { start: Math.trunc(asked.start), end: Math.trunc(asked.end), step: Math.trunc(asked.step) };
   const length = arangeLength(dtype === 'i64' ? truncated : asked);
   return c.iota(int(length), dtype, isFloat(dtype) ? asked : truncated);
+}
+
+/** One bound alone is the end. */
+function progressionOf(a: ArgumentReader): Progression {
+  const number = (name: string): number | undefined =>
+    a.attr(name) === null ? undefined : scalarNumber(a.scalar(name));
+  const [first, second, step = 1] = [number('start'), number('end'), number('step')];
+  if (first === undefined && second === undefined) throw argumentValue('arange', 'no end', 'give an end');
+  return second === undefined ? { start: 0, end: first ?? 0, step } : { start: first ?? 0, end: second, step };
 }
 
 /** Evenly spaced values in a dtype wide enough; the second half counts back from the end, so that both ends are exact. */
