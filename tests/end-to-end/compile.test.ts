@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { arange, compile, full, nn, randn, reset, setConfig, tensor, where, zeros } from 'tsinductor';
+import { arange, cat, compile, full, nn, randn, reset, setConfig, tensor, where, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { warningsOf } from '../settings/effect.ts';
 
@@ -122,13 +122,51 @@ describe('guards', () => {
     expect(compiled.cacheInfo().entries).toBe(2);
   });
 
-  test('a changing number is a recompilation with a reason, and the limit ends in eager runs', () => {
-    const compiled = compile((x: Tensor, factor: number) => x.mul(factor));
-    for (let factor = 1; factor <= 12; factor += 1) {
-      expect(compiled(full([1], 2), factor).item()).toBe(2 * factor);
+  test('a number that changes is an input from its second value on: a schedule of 1000 steps is compiled twice', () => {
+    const compiled = compile((weight: Tensor, gradient: Tensor, rate: number) => weight.sub(gradient.mul(rate)));
+    const weight = randn([16]);
+    const gradient = randn([16]);
+    for (let step = 1; step <= 1000; step += 1) {
+      const rate = 0.1 * Math.min(1, step / 100) * 0.999 ** step;
+      expect(bits(compiled(weight, gradient, rate))).toBe(bits(weight.sub(gradient.mul(rate))));
     }
-    expect(compiled.explain().recompiles[0]).toContain('arguments[1] was 2, expected 1');
-    expect(compiled.cacheInfo().entries).toBe(8);
+    expect(compiled.explain().recompiles).toEqual([expect.stringContaining('arguments[2] was 0.00')]);
+    expect(compiled.cacheInfo().entries).toBe(2);
+  });
+
+  test('a cache that grows from 1 to 512 is compiled three times, though the function reads its sizes', () => {
+    const decode = (x: Tensor, cache: Tensor): { cache: Tensor; y: Tensor } => {
+      const past = cache.shape[0] ?? 0;
+      const all = cat([cache, x], 0);
+      const weights = arange(past + 1)
+        .to('f32')
+        .reshape([past + 1, 1]);
+      return {
+        cache: all,
+        y: all
+          .mul(weights)
+          .sum(0)
+          .div(past + 1),
+      };
+    };
+    const compiled = compile(decode);
+    let [cache, expected] = [randn([1, 8]), randn([1, 8])];
+    expected = cache;
+    for (let step = 1; step < 512; step += 1) {
+      const x = randn([1, 8]);
+      const found = compiled(x, cache);
+      if (step % 50 === 1) {
+        const eager = decode(x, expected).y.toTypedArray() as Float32Array;
+        (found.y.toTypedArray() as Float32Array).forEach((value, index) => {
+          expect(Math.abs(value - (eager[index] ?? 0))).toBeLessThan(1e-3);
+        });
+      }
+      ({ cache } = found);
+      expected = cache;
+    }
+    expect(cache.shape).toEqual([512, 8]);
+    expect(compiled.cacheInfo().entries).toBeLessThanOrEqual(3);
+    expect(compiled.explain().breaks).toEqual([]);
   });
 });
 

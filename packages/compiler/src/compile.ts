@@ -1,6 +1,6 @@
 // compile(fn): a function over tensors becomes one that runs compiled. Also a method decorator.
 import { uncompiled } from './trace/call-marks.ts';
-import { notAFunction } from './errors.ts';
+import { deferredFunction, notAFunction } from './errors.ts';
 import { CompiledCode } from './trace/compiled-code.ts';
 import type { AnyFunction, CacheInfo } from './trace/compiled-code.ts';
 import { currentStance, defaultSession, useNativeMemory } from './default-compiler.ts';
@@ -27,15 +27,29 @@ export interface CompiledMembers<F extends AnyFunction> {
 /** A function of type F that runs compiled. */
 export type CompiledFunction<F extends AnyFunction> = F & CompiledMembers<F>;
 
-type MethodDecorator = <F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext) => F;
+/** Whether a type says nothing: `any`, or `never`, which fit every other. */
+type IsAny<T> = [T] extends [never] ? true : 0 extends 1 & T ? true : false;
+
+type Deferred = (this: never, ...args: never[]) => PromiseLike<unknown> | Iterator<unknown> | AsyncIterator<unknown>;
+
+/** What compiling an async or generator function would give: nothing that could be called. It is refused. */
+export interface SynchronousOnly {
+  readonly 'compile the part that computes, and await or yield around its calls': never;
+}
+
+/** Nothing where the function gives promises or yields: decorating it is a type error. */
+type Synchronous<F extends AnyFunction> =
+  IsAny<ReturnType<F>> extends true ? unknown : F extends Deferred ? SynchronousOnly : unknown;
+
+type MethodDecorator = <F extends AnyFunction>(method: F & Synchronous<F>, context: ClassMethodDecoratorContext) => F;
 
 /**
  * Compiles a function over tensors. The first call traces it, builds native code and runs that; later calls whose
  * arguments meet the same guards run it directly.
  *
  * Arguments and results are any nesting of tensors, plain values, arrays, plain objects and (arguments) class instances.
- * A function that writes to its arguments or to `this` runs segment by segment, so that every call does so; writes to
- * #private fields and to what it closes over cannot be seen, and happen when it is traced.
+ * A function that writes to its arguments or to `this`, or that may read #private fields which change, runs segment by
+ * segment, so that every call does so; writes to what it closes over cannot be seen, and happen when it is traced.
  *
  * @example
  * const mlp = compile((x: Tensor, w: Tensor) => x.matmul(w).relu());
@@ -44,11 +58,15 @@ type MethodDecorator = <F extends AnyFunction>(method: F, context: ClassMethodDe
  *   constructor(readonly weight: Tensor) {}
  *   @compile({ fullgraph: true }) forward(x: Tensor) { return x.linear(this.weight).relu(); }
  * }
- * @throws UserError OPTION_UNKNOWN, OPTION_VALUE, COMPILE_TARGET at once; what the function itself throws when called
+ * @throws UserError OPTION_UNKNOWN, OPTION_VALUE, COMPILE_TARGET, ASYNC_FUNCTION at once; what the function itself throws when called
  * @see torch.compile
  */
+export function compile<F extends Deferred>(
+  fn: F & (IsAny<ReturnType<F>> extends true ? never : unknown),
+  options?: CompileOptions,
+): SynchronousOnly;
 export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): CompiledFunction<F>;
-export function compile<F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext): F;
+export function compile<F extends AnyFunction>(method: F & Synchronous<F>, context: ClassMethodDecoratorContext): F;
 export function compile(options?: CompileOptions): MethodDecorator;
 export function compile(
   target: AnyFunction | CompileOptions = {},
@@ -74,8 +92,21 @@ function compileMethod(
   return compileFunction(method, { name: String(context.name), ...options });
 }
 
+/** Throws UserError ASYNC_FUNCTION for what does not answer at once. */
+function checkSynchronous(fn: AnyFunction): void {
+  const kind = deferredKinds[Object.prototype.toString.call(fn)];
+  if (kind !== undefined) throw deferredFunction(fn.name, kind);
+}
+
+const deferredKinds: Readonly<Record<string, string>> = {
+  '[object AsyncFunction]': 'an async function',
+  '[object GeneratorFunction]': 'a generator function',
+  '[object AsyncGeneratorFunction]': 'an async generator function',
+};
+
 function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
   checkOptions(options);
+  checkSynchronous(fn);
   useNativeMemory();
   const code = new CompiledCode(fn, options, { session: defaultSession, stance: currentStance });
   const call = function (this: unknown, ...args: unknown[]): unknown {

@@ -117,10 +117,13 @@ function openMemory(machine: Machine): OpenedMemory {
 /**
  * Sets configuration for everything compiled from now on, over defaults and environment.
  *
+ * @throws UserError SETTING_UNKNOWN, SETTING_VALUE, SETTING_TWICE, SETTING_PATCH for what is no setting, or not a value of it: then nothing changes
  * @example setConfig({ cpp: { threads: 1 } })
  */
 export function setConfig(patch: ConfigPatch): void {
-  defaultCompiler.program = { ...defaultCompiler.program, ...patch };
+  const program = { ...defaultCompiler.program, ...patch };
+  resolveConfig({ program });
+  defaultCompiler.program = program;
   reset();
 }
 

@@ -18,6 +18,25 @@ export const notAFunction = (value: unknown): UserError =>
     hint: 'give it a function over tensors, or use it as a method decorator',
   });
 
+export const deferredFunction = (name: string, kind: string): UserError =>
+  new UserError(
+    'ASYNC_FUNCTION',
+    `compile() was given ${kind}${name === '' ? '' : `, ${name}`}: calls are synchronous`,
+    {
+      hint: 'compile the part that computes, as a function that returns its tensors, and await or yield around its calls',
+    },
+  );
+
+/** A function that looks synchronous (as tsc translates async ones), and gave a promise or an iterator. */
+export const deferredResult = (path: string, value: unknown): UserError =>
+  new UserError(
+    'ASYNC_FUNCTION',
+    `the compiled function returned ${describe(value)} at ${path}: calls are synchronous`,
+    {
+      hint: 'compile the part that computes, as a function that returns its tensors, and await or yield around its calls',
+    },
+  );
+
 export const notCallable = (where: string, value: unknown): UserError =>
   new UserError('FUNCTION_EXPECTED', `${where}() was given ${describe(value)}`, {
     hint: 'give it a function, or use it as a method decorator',
@@ -58,6 +77,12 @@ export const unsupportedResult = (path: string, value: unknown): UserError =>
 export const observedWrite = (path: string): UserError =>
   new UserError('TRACE_WRITE', `it writes to ${path}, which a compiled call would not repeat`, {
     hint: 'return the new value instead, or update a tensor in place',
+  });
+
+/** Thrown while tracing: the function runs segment by segment instead. */
+export const privateState = (path: string): UserError =>
+  new UserError('PRIVATE_STATE', `it may read ${path}, which changes where no guard can look`, {
+    hint: 'make it a property that is no #private field (TypeScript has private), or pass it as an argument',
   });
 
 export const argumentTooDeep = (path: string): UserError =>
@@ -110,7 +135,15 @@ export const stanceForbids = (name: string, reason: string): UserError =>
     },
   );
 
-export const markedSizeFixed = (path: string, axis: number, value: number): UserError =>
+export const markedSizeFixed = ({
+  path,
+  axis,
+  value,
+}: {
+  readonly path: string;
+  readonly axis: number;
+  readonly value: number;
+}): UserError =>
   new UserError(
     'MARKED_SIZE_FIXED',
     `axis ${String(axis)} of ${path} was marked dynamic, and the function works for size ${String(value)} only`,
@@ -124,12 +157,21 @@ export function reasonOf({ message, hint, location }: TsInductorError): string {
   return location === undefined ? what : without(what, `, at ${location.file}:${String(location.line)}`);
 }
 
-export const recompileLimit = (name: string, limit: number, reason: string): UserError =>
+/** What a call that fits nothing differs in: the guard that failed, and whether it is of sizes. */
+interface LastMiss {
+  readonly reason: string;
+  readonly failure?: { readonly path: string; readonly sizes?: object };
+}
+
+export const recompileLimit = (name: string, limit: number, { reason, failure }: LastMiss): UserError =>
   new UserError(
     'RECOMPILE_LIMIT',
-    `${name} was compiled ${String(limit)} times; the last guard to fail was: ${reason}`,
+    `${name} was compiled ${String(limit)} times, and calls that fit none of these run as they are from now on: ${reason}`,
     {
-      hint: 'mark changing sizes with markDynamic, pass changing numbers as tensors, or raise recompileLimit',
+      hint:
+        failure?.sizes !== undefined
+          ? `mark the sizes of ${failure.path} with markDynamic, or raise recompileLimit`
+          : `pass ${failure?.path ?? 'what changes'} as a tensor where it is a number, keep it as it is, or raise recompileLimit`,
     },
   );
 

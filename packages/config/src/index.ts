@@ -4,6 +4,7 @@ export type { ConfigWarning } from './errors.ts';
 export { describeSource, explainConfig } from './explain.ts';
 export type { ExplainedSetting } from './explain.ts';
 export { fingerprint } from './fingerprint.ts';
+export { readPatch } from './patch.ts';
 export type { ConfigPatch } from './patch.ts';
 export { provenanceOf, resolveConfig, valueOf, withConfig } from './resolve.ts';
 export type { Layer, Provenance, ResolveOptions } from './resolve.ts';

@@ -22,6 +22,10 @@ export const isScalar = (arg: Arg | Attr | undefined): arg is ScalarRef =>
   typeof arg === 'object' && arg !== null && 'kind' in arg && arg.kind === 'scalar';
 export const isList = (arg: Arg | undefined): arg is readonly ValueRef[] => Array.isArray(arg);
 
+/** A symbolic size. */
+export const isSizeAttr = (attr: Attr): attr is { readonly size: Index } =>
+  typeof attr === 'object' && attr !== null && 'size' in attr;
+
 /** Every value that the arguments mention, in order. */
 export const valuesOf = (args: readonly Arg[]): readonly ValueRef[] =>
   args.flatMap((arg) => (isList(arg) ? arg.filter(isValue) : isValue(arg) ? [arg] : []));
@@ -179,7 +183,7 @@ export class ArgumentReader {
 
   #size(name: string, item: Attr): Index {
     if (typeof item === 'number' && Number.isInteger(item)) return int(item);
-    if (typeof item === 'object' && item !== null && 'size' in item) return item.size;
+    if (isSizeAttr(item)) return item.size;
     return this.#fail(name, 'a size or a list of sizes');
   }
 

@@ -2,7 +2,7 @@
 // scalars, dims may be negative, shapes are Indexes, and steps that change nothing add no node.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
+import { add, int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { isScalar, scalar } from './argument-reader.ts';
 import { noDims } from './errors.ts';
@@ -166,8 +166,9 @@ export class Composer {
     const bound = (value: Index | number): Attr => (typeof value === 'number' ? value : sizeAttr(value));
     return this.builder.call('slice', [x], { dim: this.dim(x, dim), start: bound(start), end: bound(end), step });
   }
-  select(x: ValueRef, dim: number, index: number): ValueRef {
-    return this.squeeze(this.slice(x, dim, { start: index, end: index + 1 }), this.dim(x, dim));
+  select(x: ValueRef, dim: number, index: Index | number): ValueRef {
+    const start = typeof index === 'number' ? int(index) : index;
+    return this.squeeze(this.slice(x, dim, { start, end: add(start, one) }), this.dim(x, dim));
   }
   flip(x: ValueRef, dims: readonly number[]): ValueRef {
     return dims.length === 0 ? x : this.builder.call('flip', [x], { dims: [...normalizeDims(dims, this.rank(x))] });

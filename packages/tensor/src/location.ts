@@ -48,6 +48,27 @@ function stackHere(frames: number): { readonly stack?: string } {
   return holder;
 }
 
+/**
+ * Whether `callee` (of this project) was called by the function that is traced, rather than by something that this calls: one frame
+ * of the user's program stands between them. Frames of built-in functions count for nothing.
+ */
+export function isCalledByTracedFunction(callee: (...args: never[]) => unknown): boolean {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = nearFrames;
+  const holder: { stack?: string } = {};
+  Error.captureStackTrace(holder, callee);
+  Error.stackTraceLimit = limit;
+  const files = (holder.stack ?? '').split('\n').flatMap((line) => fileOf(line) ?? []);
+  return files.length > 1 && !isOwn(files[0] ?? '') && isOwn(files[1] ?? '');
+}
+
+/** The file of a frame; undefined for what is no line of a program. */
+function fileOf(line: string): string | undefined {
+  const [, written] = framePattern.exec(line) ?? [];
+  if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<')) return undefined;
+  return (written.startsWith('file:') ? fileURLToPath(written) : written).replaceAll('\\', '/');
+}
+
 /** The first frame of a stack's text that is the user's. */
 export function findUserFrame(stack: string): SourceLocation | undefined {
   for (const line of stack.split('\n')) {

@@ -57,6 +57,8 @@ export interface Recorder {
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
   /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */
   write(target: Tensor, value: Tensor, writing: Writing): void;
+  /** Where the first element of a recorded tensor is in its memory. */
+  offsetOf(tensor: Tensor): number;
   /** The program needs the values of a tensor, recorded or placed: gives their place, or throws. */
   read(tensor: Tensor, operation: string): Placed;
   /** Runs `work` at once and outside of what is recorded; refused, with `reason`, where all must be one graph. */

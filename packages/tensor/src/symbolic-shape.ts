@@ -3,18 +3,34 @@
 import type { Attr, SizeEnvironment } from '@tsinductor/graph';
 import { sizesAttr } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
+import { isCalledByTracedFunction } from './location.ts';
 import { processState } from './process-state.ts';
 
 const sizesOf: unique symbol = Symbol.for('tsinductor.sizes') as never;
 
-/** Numbers for `sizes`, which are fixed one by one as they are read. */
-export function guardedShape(sizes: readonly Index[], environment: SizeEnvironment): readonly number[] {
+/**
+ * Numbers for `sizes`, which are fixed one by one as they are read; but those of axes that the program may read freely are the
+ * hints where the traced function itself reads them.
+ */
+export function guardedShape(
+  sizes: readonly Index[],
+  environment: SizeEnvironment,
+  readsFreely: (axis: number) => boolean = () => false,
+): readonly number[] {
   if (sizes.every((size) => size.kind === 'int')) return sizes.map((size) => size.value);
   const shape = new Array<number>(sizes.length);
   sizes.forEach((size, axis) => {
-    Object.defineProperty(shape, axis, { enumerable: true, get: () => environment.toNumber(size) });
+    const read = (): number =>
+      readsFreely(axis) && isCalledByTracedFunction(read) ? environment.hint(size) : environment.toNumber(size);
+    Object.defineProperty(shape, axis, { enumerable: true, get: read });
   });
-  const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment };
+  const hintFor: Symbolic['hintFor'] = (axis, reader) => {
+    const size = sizes[axis];
+    return size !== undefined && readsFreely(axis) && isCalledByTracedFunction(reader)
+      ? environment.hint(size)
+      : undefined;
+  };
+  const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment, hintFor };
   Object.defineProperty(shape, sizesOf, { value: symbolic });
   return Object.freeze(shape);
 }
@@ -22,7 +38,15 @@ export function guardedShape(sizes: readonly Index[], environment: SizeEnvironme
 interface Symbolic {
   readonly sizes: readonly Attr[];
   readonly environment: SizeEnvironment;
+  /** A size that `reader` (of ours) may tell its caller without fixing it. */
+  hintFor(axis: number, reader: Reader): number | undefined;
 }
+
+type Reader = (...args: never[]) => unknown;
+
+/** The size of an axis (counted from the start) for the caller of `reader`, which a recorded tensor asks for. */
+export const sizeFor = (shape: readonly number[], axis: number, reader: Reader): number | undefined =>
+  (shape as { readonly [sizesOf]?: Symbolic })[sizesOf]?.hintFor(axis, reader) ?? shape[axis];
 
 /** The sizes of a shape with symbols of what is being recorded, as attributes; undefined for all others, which are numbers. */
 export function symbolicSizes(shape: readonly unknown[]): readonly Attr[] | undefined {

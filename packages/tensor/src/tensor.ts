@@ -15,6 +15,7 @@ import { processState } from './process-state.ts';
 import type { RandomMethods } from './random.ts';
 import type { Placed, Recorded } from './recorder.ts';
 import type { Storage } from './storage.ts';
+import { sizeFor } from './symbolic-shape.ts';
 import type { DeviceMethods } from './transfer.ts';
 import type { SubscriptMethods } from './subscript.ts';
 
@@ -60,7 +61,10 @@ export class Tensor {
 
   /** Number of elements. */
   get numel(): number {
-    return elementsOf(this.shape);
+    if (this.backing.kind !== 'recorded') return elementsOf(this.shape);
+    let count = 1;
+    for (let axis = 0; axis < this.shape.length; axis += 1) count *= sizeFor(this.shape, axis, numelOf()) ?? 1;
+    return count;
   }
 
   get isDisposed(): boolean {
@@ -70,6 +74,7 @@ export class Tensor {
   /** Position of the first element in the storage, in elements. */
   get storageOffset(): number {
     const value = this.backing;
+    if (value.kind === 'recorded') return value.recorder.offsetOf(this);
     return value.kind === 'placed' ? value.layout.offset : 0;
   }
 
@@ -88,7 +93,9 @@ export class Tensor {
   size(dim: number): number;
   size(dim?: number): number | readonly number[] {
     if (dim === undefined) return this.shape;
-    return this.shape.at(dim) ?? 1;
+    if (this.backing.kind !== 'recorded') return this.shape.at(dim) ?? 1;
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called: whose caller asks is looked up by it
+    return sizeFor(this.shape, dim < 0 ? dim + this.shape.length : dim, this.size) ?? 1;
   }
 
   stride(): readonly number[];
@@ -166,6 +173,11 @@ export class Tensor {
 export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods, DeviceMethods {
   to: DeviceMethods['to'] & TensorMethods['to'];
 }
+
+/** The function behind `numel`. */
+const numelOf = (): (() => unknown) =>
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called either
+  Object.getOwnPropertyDescriptor(Tensor.prototype, 'numel')?.get ?? (() => undefined);
 
 Object.defineProperty(Tensor.prototype, brand, { value: true });
 Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {

@@ -3,14 +3,13 @@
 // not share is traced as any other.
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import { checkGuards } from './guard.ts';
-import type { GuardNode } from './guard.ts';
+import { checkGuards, guardsHold } from './guard.ts';
+import type { CallScope, GuardTree } from './guard.ts';
 import type { AliasedCall } from './trace-call.ts';
 
 interface Known {
-  readonly nodes: readonly GuardNode[];
+  readonly guards: GuardTree;
   readonly captured: readonly Tensor[];
-  readonly self: { this: unknown };
   readonly slots: unknown[];
   readonly leaves: Tensor[];
 }
@@ -18,20 +17,18 @@ interface Known {
 export class AliasedCalls {
   readonly #known: Known[] = [];
 
-  add({ nodes, leaves, captured }: AliasedCall): void {
-    const self = { this: undefined };
-    this.#known.push({ nodes, captured, self, slots: [self], leaves: [...leaves] });
+  add({ guards, leaves, captured }: AliasedCall): void {
+    this.#known.push({ guards, captured, slots: [], leaves: [...leaves] });
   }
 
-  has(thisArg: unknown, scope: readonly unknown[]): boolean {
-    return this.#known.some((known) => isLike(known, thisArg, scope));
+  has(scope: CallScope): boolean {
+    return this.#known.some((known) => isLike(known, scope));
   }
 }
 
-function isLike({ nodes, captured, self, slots, leaves }: Known, thisArg: unknown, scope: readonly unknown[]): boolean {
-  self.this = thisArg;
-  slots[1] = scope;
-  if (checkGuards(nodes, slots, leaves) !== -1) return false;
+function isLike({ guards, captured, slots, leaves }: Known, scope: CallScope): boolean {
+  slots[0] = scope;
+  if (checkGuards(guards, slots, leaves) !== guardsHold) return false;
   const tensors = [...leaves, ...captured];
   return writesAreShared(tensors, tensors);
 }

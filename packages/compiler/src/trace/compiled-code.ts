@@ -13,7 +13,8 @@ import { AliasedCalls } from './aliased-calls.ts';
 import { findOuterWrites } from './closure.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
-import type { GuardFailure } from './guard.ts';
+import { FormLimit, limitReached } from './form-limit.ts';
+import type { CallScope, GuardFailure } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
@@ -22,9 +23,9 @@ import type { PrepareRequest } from '../request.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
 import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
-import type { CallScope } from './specialisation.ts';
+import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
-import { traceCall } from './trace-call.ts';
+import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -59,20 +60,20 @@ export class CompiledCode {
   readonly #options: CompileOptions;
   readonly #surroundings: Surroundings;
   #entries: Specialisation[] = [];
-  /** It ran into the limit of recompilations. */
-  #isLimited = false;
+  readonly #limit = new FormLimit();
   /** It cannot be one graph. */
   #isBroken = false;
   #segments: SegmentedCode | undefined;
   #aliased = new AliasedCalls();
-  /** Objects for whom the method ran into the limit. */
-  #eagerOwners = new WeakSet();
   /** A call that was not compiled, so that the next one shows which sizes change. */
   #first: FirstCall | undefined;
   #calls = 0;
   #misses = 0;
   #lastMissed = -1;
   readonly #dynamicAxes = new Map<string, Set<number>>();
+  /** Paths of numbers that change, and of those that are guarded by their values all the same. */
+  readonly #changing = new Set<string>();
+  readonly #fixed = new Set<string>();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
@@ -92,23 +93,25 @@ export class CompiledCode {
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) return this.#run(entry, thisArg, args);
-    if (this.#isBroken || this.#aliased.has(thisArg, scope.values)) return this.#runSegments(thisArg, args);
-    if (!this.#mayCompile(() => this.#missReason(scope))) return this.#fn.apply(thisArg, args as unknown[]);
+    if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
+    if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayCompile(() => this.#missReason(scope)))
+      return this.#fn.apply(thisArg, args as unknown[]);
     if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
-    const made = this.#specialise(scope, args);
+    const made = this.#specialise(scope);
     if (made !== undefined) return this.#run(made, thisArg, args);
-    return this.#isEagerFor(thisArg) ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
+    const isRefused = this.#limit.isReachedFor(ownerOf(thisArg));
+    return isRefused ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
   /** Compiles for these arguments, without running. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args), args);
+    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args));
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     if (this.#isPrepared(thisArg, args)) return;
-    const traced = this.#trace(thisArg, args);
+    const traced = this.#trace(this.#scopeOf(thisArg, args));
     if (traced === undefined) return;
     const backend = this.#backend();
     const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
@@ -117,15 +120,18 @@ export class CompiledCode {
 
   reset(): void {
     this.#entries = [];
-    this.#isLimited = false;
+    this.#limit.reset();
     this.#isBroken = false;
     this.#segments = undefined;
     this.#aliased = new AliasedCalls();
-    this.#eagerOwners = new WeakSet();
     this.#first = undefined;
     this.#dynamicAxes.clear();
+    this.#changing.clear();
+    this.#fixed.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
+    this.#notes.length = 0;
+    this.#inspected = false;
   }
 
   cacheInfo(): CacheInfo {
@@ -164,18 +170,14 @@ export class CompiledCode {
 
   /** Whether every call is the function itself. */
   #isEager(): boolean {
-    if (this.#options.disable === true || this.#isLimited) return true;
+    if (this.#options.disable === true) return true;
     return this.#surroundings.stance().stance === 'force_eager' || this.#backend() === 'eager';
-  }
-
-  #isEagerFor(thisArg: unknown): boolean {
-    return this.#isEager() || (isObject(thisArg) && this.#eagerOwners.has(thisArg));
   }
 
   /** What guards read: the arguments, and what `captures` gives now. */
   #scopeOf(thisArg: unknown, args: readonly unknown[]): CallScope {
     const { captures } = this.#options;
-    return { thisArg, values: captures === undefined ? args : [...args, captures()] };
+    return { this: thisArg, arguments: args, captures: captures?.() };
   }
 
   #find(scope: CallScope): Specialisation | undefined {
@@ -218,20 +220,18 @@ export class CompiledCode {
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
     const { stance } = this.#surroundings.stance();
-    const traced = stance === 'aot_eager_then_compile' ? this.#trace(thisArg, args) : undefined;
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(this.#scopeOf(thisArg, args)) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
     return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
   }
 
-  #specialise(scope: CallScope, args: readonly unknown[]): Specialisation | undefined {
-    const { thisArg } = scope;
+  #specialise(scope: CallScope): Specialisation | undefined {
+    const { this: thisArg } = scope;
     this.#countMiss();
-    if (this.#isEagerFor(thisArg)) return undefined;
-    this.#explainMiss(scope);
-    if (this.#isEagerFor(thisArg)) return undefined;
-    const traced = this.#trace(thisArg, args);
+    if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayRecompile(scope)) return undefined;
+    const traced = this.#trace(scope);
     if (traced === undefined) return undefined;
     const backend = this.#backend();
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
@@ -287,28 +287,34 @@ export class CompiledCode {
     };
   }
 
-  /** Says which guard of the newest entry failed, makes changing sizes symbolic, and stops at the limit. */
-  #explainMiss(scope: CallScope): void {
+  /** Says which guard of the newest entry failed and makes changing sizes symbolic, unless there are forms enough. */
+  #mayRecompile(scope: CallScope): boolean {
     const [newest] = this.#entries;
-    if (newest === undefined) return;
-    const { reason, failure } = newest.mismatch(scope);
+    if (newest === undefined) return true;
+    const mismatch = newest.mismatch(scope);
+    const owner = ownerOf(scope.this);
+    const forms = { ofOwner: this.#entries.filter((entry) => entry.isOf(owner)).length, all: this.#entries.length };
+    const config = this.#config();
+    const reached = limitReached(forms, config);
+    if (reached !== undefined) {
+      this.#refuse(reached.limit, mismatch);
+      this.#limit.close(owner, reached);
+      return false;
+    }
+    const { reason, failure } = mismatch;
     if (failure !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
     this.#recompiles.push(reason);
-    const config = this.#config();
     this.#session().log('recompiles', `${this.name}: ${reason}`, config);
-    const owner = ownerOf(scope.thisArg);
-    const ofOwner = this.#entries.filter((entry) => entry.isOf(owner)).length;
-    const allInAll = this.#entries.length >= config.accumulatedRecompileLimit;
-    if (ofOwner < config.recompileLimit && !allInAll) return;
-    const error = recompileLimit(
-      this.name,
-      allInAll ? config.accumulatedRecompileLimit : config.recompileLimit,
-      reason,
-    );
+    return true;
+  }
+
+  /** Says once that there are no more forms. Throws UserError RECOMPILE_LIMIT where one graph is required. */
+  #refuse(limit: number, mismatch: Mismatch): void {
+    const error = recompileLimit(this.name, limit, mismatch);
     if (this.#options.fullgraph === true) throw error;
-    this.#session().warnOnce(error.code, error.message);
-    if (allInAll || owner === undefined) this.#isLimited = true;
-    else this.#eagerOwners.add(owner);
+    if (this.#notes.some((note) => note.startsWith(error.code))) return;
+    this.#session().warnOnce(`${error.code} ${error.message}`, error.message);
+    this.#notes.push(`${error.code}: ${error.message}`);
   }
 
   /** The session's settings, with those of this function's own options. */
@@ -318,7 +324,8 @@ export class CompiledCode {
     return options === undefined ? config : withConfig(config, options, 'options');
   }
 
-  #makeDynamic({ path, sizes }: GuardFailure): void {
+  #makeDynamic({ path, sizes, isNumber }: GuardFailure): void {
+    if (isNumber === true) this.#changing.add(path);
     const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
     for (const axis of sizes?.axes ?? []) axes.add(axis);
     this.#dynamicAxes.set(path, axes);
@@ -328,13 +335,17 @@ export class CompiledCode {
     return this.#options.dynamic ?? this.#config().dynamic ?? undefined;
   }
 
-  #trace(thisArg: unknown, args: readonly unknown[]): TracedCall | undefined {
-    const call = { fn: this.#fn, thisArg, args, scope: this.#scopeOf(thisArg, args).values };
+  #trace(scope: CallScope): TracedCall | undefined {
+    const call = { fn: this.#fn, scope };
     const dynamic = this.#dynamic();
     const isDynamic = (path: string, axis: number): boolean =>
       dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
     try {
-      const traced = traceCall(call, { isDynamic, keepScalars: this.#config().alwaysKeepTensorConstants });
+      const keepScalars = this.#config().alwaysKeepTensorConstants;
+      const isVariable = (path: string): boolean =>
+        (dynamic ?? this.#changing.has(path)) && !this.#fixed.has(path) && !path.startsWith('captures');
+      const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      for (const [path, decided] of fixed) this.#noteFixed(path, decided);
       if (!('error' in traced)) {
         this.#inspectSource();
         return traced;
@@ -347,6 +358,12 @@ export class CompiledCode {
       this.#isBroken = true;
     }
     return undefined;
+  }
+
+  #noteFixed(path: string, decided: string): void {
+    this.#fixed.add(path);
+    const what = decided === '' ? 'what it is used for is not known' : `it decides ${decided}`;
+    this.#notes.push(`${path} changes, and is guarded by its value: ${what}`);
   }
 
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
@@ -381,7 +398,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 const ownerOf = (thisArg: unknown): object | undefined => (isObject(thisArg) ? thisArg : undefined);
 
-const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED']; // prettier-ignore
+const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED', 'PRIVATE_STATE']; // prettier-ignore
 
 /** Whether an error means that the function cannot be one graph, rather than that the user made one. */
 const breaksGraph = (error: unknown): error is TsInductorError =>

@@ -3,26 +3,25 @@
 // instances) are not among them: their sizes show when they are compiled a second time.
 import { isTsInductorError } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
-import { explainFailure, firstSlot } from './guard.ts';
-import type { GuardFailure, GuardNode, TensorGuard } from './guard.ts';
+import { explainFailure, firstSlot, readKey } from './guard.ts';
+import type { CallScope, GuardFailure, GuardNode, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
-import type { CallScope } from './specialisation.ts';
 
 export class FirstCall {
   readonly #nodes: readonly GuardNode[];
 
-  constructor({ thisArg, values }: CallScope) {
-    this.#nodes = nodesOf(thisArg, values);
+  constructor(scope: CallScope) {
+    this.#nodes = nodesOf(scope);
   }
 
   /** The tensors of a further call whose sizes differ, and nothing else of them. */
-  changes({ thisArg, values }: CallScope): readonly GuardFailure[] {
-    const slots: unknown[] = [{ this: thisArg }, values];
+  changes(scope: CallScope): readonly GuardFailure[] {
+    const slots: unknown[] = [scope];
     const changes: GuardFailure[] = [];
     this.#nodes.forEach((node, index) => {
       const parent = slots[node.parent];
       const isThere = typeof parent === 'object' && parent !== null;
-      slots[firstSlot + index] = isThere ? (parent as Record<string | number, unknown>)[node.key] : undefined;
+      slots[firstSlot + index] = isThere ? readKey(parent, node.key) : undefined;
       if (!isThere || node.expect.kind !== 'tensor') return;
       const failure = explainFailure(node, slots);
       if (failure.sizes !== undefined) changes.push(failure);
@@ -31,11 +30,20 @@ export class FirstCall {
   }
 }
 
-function nodesOf(thisArg: unknown, values: readonly unknown[]): readonly GuardNode[] {
+function nodesOf(scope: CallScope): readonly GuardNode[] {
   const guardOf = ({ dtype, device, shape }: Tensor): TensorGuard => ({ dtype, device, shape, strides: 'contiguous' });
   try {
-    return observe(thisArg, values, { mode: 'proxy', guardOf, standIn: (tensor) => tensor, isTrusted: () => true })
-      .nodes;
+    const standIn = (tensor: Tensor): Tensor => tensor;
+    const observation = observe(scope, {
+      usesThis: true,
+      guardOf,
+      asItIs: guardOf,
+      standIn,
+      isTrusted: () => true,
+      isVariable: () => false,
+      shown: (_, value) => value,
+    });
+    return observation.guards().nodes;
   } catch (error) {
     // What cannot be an argument of a graph is found again, and reported, when the function is traced.
     if (isTsInductorError(error)) return [];

@@ -8,6 +8,10 @@ import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { dynamicAxesOf, printRange } from '@tsinductor/tensor/internal';
 import type { Device, SizeRange } from '@tsinductor/tensor/internal';
+import { areDistinct } from './distinct.ts';
+import type { DistinctGroup } from './distinct.ts';
+import { isReader } from './readers.ts';
+import type { Reader } from './readers.ts';
 
 /** What is required of a tensor. A range in shape: a symbolic size, which need not be the traced one. */
 export interface TensorGuard {
@@ -16,6 +20,8 @@ export interface TensorGuard {
   readonly shape: readonly (number | SizeRange)[];
   /** Exact strides; `contiguous` where sizes are symbolic. */
   readonly strides: readonly number[] | 'contiguous';
+  /** Position of its first element in its storage, where the function asked for that. */
+  readonly offset?: number;
   /** The shape and strides that met this last: a tensor whose lists these are needs no look into them. */
   met?: { shape: readonly number[]; strides: readonly number[] };
 }
@@ -24,19 +30,31 @@ export type Expectation =
   | { readonly kind: 'tensor'; readonly leaf: number; readonly tensor: TensorGuard }
   /** A plain value, a function, or any object that is compared by identity. */
   | { readonly kind: 'value'; readonly value: unknown }
+  /** Any number: what is computed of it is an input. */
+  | { readonly kind: 'number'; readonly traced: number }
   | { readonly kind: 'array'; readonly length: number }
   | { readonly kind: 'object'; readonly keys: readonly string[] }
   | { readonly kind: 'instance'; readonly prototype: object | null }
-  /** The same tensor as an earlier leaf. */
-  | { readonly kind: 'alias'; readonly leaf: number };
+  /** The very object that an earlier slot holds. */
+  | { readonly kind: 'same'; readonly slot: number; readonly path: string }
+  /** A list of names, in order. */
+  | { readonly kind: 'names'; readonly names: readonly string[] }
+  /** The list of arguments, of that many. */
+  | { readonly kind: 'count'; readonly count: number };
 
 export interface GuardNode {
-  /** Slot of the object read from; 0 holds `{ this }`, 1 the list of arguments. */
+  /** Slot of the object read from; 0 holds the call: `{ this, arguments, captures }`. */
   readonly parent: number;
-  readonly key: string | number;
+  readonly key: PropertyKey | Reader;
   readonly expect: Expectation;
   /** As a user would write it: `this.layers[0].weight`, `arguments[1]`. */
   readonly path: string;
+}
+
+/** Everything that a call has to meet. */
+export interface GuardTree {
+  readonly nodes: readonly GuardNode[];
+  readonly distinct: readonly DistinctGroup[];
 }
 
 export interface GuardFailure {
@@ -45,35 +63,48 @@ export interface GuardFailure {
   readonly found: string;
   /** Set if only sizes of a tensor differ: which leaf, which axes. */
   readonly sizes?: { readonly leaf: number; readonly axes: readonly number[] };
+  /** Whether one number was found instead of another. */
+  readonly isNumber?: boolean;
 }
 
-/** Slots before the first node's: `this` and the arguments. */
-export const firstSlot = 2;
+/** What a call brings. */
+export interface CallScope {
+  readonly this: unknown;
+  readonly arguments: readonly unknown[];
+  /** What `captures` gives now. */
+  readonly captures: unknown;
+}
+
+/** Slots before the first node's: the call. */
+export const firstSlot = 1;
+
+/** What `checkGuards` gives where nothing failed, and where objects are one that were several. */
+export const guardsHold = -1;
+export const objectsCoincide = -2;
 
 /**
  * Reads and checks everything that the trace read. On success `leaves` holds the tensors; otherwise the index of the
- * node that failed is returned. `slots` is scratch space, kept between calls.
+ * node that failed is returned, or `objectsCoincide`. `slots` is scratch space, kept between calls, with the call in slot 0.
  */
-export function checkGuards(nodes: readonly GuardNode[], slots: unknown[], leaves: Tensor[]): number {
+export function checkGuards({ nodes, distinct }: GuardTree, slots: unknown[], leaves: Tensor[]): number {
   // Not by `at`: a profile shows that its reads are megamorphic, since all of the program reads its lists there.
   let index = 0;
   for (const { parent, key, expect } of nodes) {
     const value = readKey(slots[parent], key);
-    if (!meets(value, expect, leaves)) return index;
+    if (expect.kind === 'same' ? value !== slots[expect.slot] : !meets(value, expect, leaves)) return index;
     slots[firstSlot + index] = value;
     index += 1;
   }
-  return -1;
+  return areDistinct(distinct, slots) ? guardsHold : objectsCoincide;
 }
 
 /** Elements of lists apart from properties of everything else: each is then read in one way. */
-function readKey(parent: unknown, key: string | number): unknown {
-  return typeof key === 'number' && Array.isArray(parent)
-    ? (parent as unknown[])[key]
-    : (parent as Record<string | number, unknown>)[key];
+export function readKey(parent: unknown, key: PropertyKey | Reader): unknown {
+  if (typeof key === 'number' && Array.isArray(parent)) return (parent as unknown[])[key];
+  return isReader(key) ? key.of(parent as object) : (parent as Record<PropertyKey, unknown>)[key];
 }
 
-function meets(value: unknown, expect: Expectation, leaves: Tensor[]): boolean {
+function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, leaves: Tensor[]): boolean {
   switch (expect.kind) {
     case 'tensor':
       if (!isTensor(value) || !meetsTensor(value, expect.tensor)) return false;
@@ -81,14 +112,18 @@ function meets(value: unknown, expect: Expectation, leaves: Tensor[]): boolean {
       return true;
     case 'value':
       return Object.is(value, expect.value);
+    case 'number':
+      return typeof value === 'number';
     case 'array':
       return Array.isArray(value) && value.length === expect.length;
     case 'object':
       return isPlainObject(value) && sameKeys(value, expect.keys);
     case 'instance':
       return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === expect.prototype;
-    case 'alias':
-      return value === leaves[expect.leaf];
+    case 'names':
+      return sameNames(value as readonly string[], expect.names);
+    case 'count':
+      return (value as readonly unknown[]).length === expect.count;
   }
 }
 
@@ -96,6 +131,7 @@ export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
   if (tensor.dtype !== guard.dtype || tensor.device !== guard.device || !meetsMarks(tensor, guard)) return false;
   const { shape, strides } = tensor;
   const { met } = guard;
+  if (guard.offset !== undefined && tensor.storageOffset !== guard.offset) return false;
   if (met?.shape === shape && met.strides === strides) return true;
   if (!meetsLayout(tensor, guard)) return false;
   if (met === undefined) {
@@ -150,14 +186,18 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 function sameKeys(value: Record<string, unknown>, keys: readonly string[]): boolean {
-  const found = Object.keys(value);
-  return found.length === keys.length && found.every((key, index) => key === keys[index]);
+  return sameNames(Object.keys(value), keys);
 }
+
+const sameNames = (found: readonly string[], names: readonly string[]): boolean =>
+  found.length === names.length && found.every((name, index) => name === names[index]);
 
 /** Explains why the node at `failed` was not met. */
 export function explainFailure(node: GuardNode, slots: readonly unknown[]): GuardFailure {
-  const value = (slots[node.parent] as Record<string | number, unknown>)[node.key];
-  const failure = { path: node.path, expected: printExpectation(node.expect), found: printFound(value) };
+  const value = readKey(slots[node.parent], node.key);
+  const found = printValue(value, node.expect);
+  const isNumber = node.expect.kind === 'value' && typeof node.expect.value === 'number' && typeof value === 'number';
+  const failure = { path: node.path, expected: printExpectation(node.expect), found, isNumber };
   if (node.expect.kind !== 'tensor' || !isTensor(value)) return failure;
   const axes = differingSizes(value, node.expect.tensor);
   return axes === undefined ? failure : { ...failure, sizes: { leaf: node.expect.leaf, axes } };
@@ -178,10 +218,24 @@ function differingSizes(tensor: Tensor, guard: TensorGuard): number[] | undefine
   return axes.length > 0 ? axes : undefined;
 }
 
-export function printTensorGuard({ dtype, device, shape, strides }: TensorGuard): string {
+/** Explains `objectsCoincide`. */
+export function explainCoincidence({ nodes, distinct }: GuardTree, slots: readonly unknown[]): GuardFailure {
+  for (const group of distinct) {
+    for (const [position, slot] of group.slots.entries()) {
+      const earlier = group.slots.slice(0, position).find((other) => slots[other] === slots[slot]);
+      const [node, other] = [nodes[slot - firstSlot], nodes[(earlier ?? slot) - firstSlot]];
+      if (earlier !== undefined && node !== undefined && other !== undefined)
+        return { path: node.path, expected: 'another one', found: `the same object as ${other.path}` };
+    }
+  }
+  return { path: 'an argument', expected: 'another one', found: 'the same object as another' };
+}
+
+export function printTensorGuard({ dtype, device, shape, strides, offset }: TensorGuard): string {
   const sizes = shape.map((size) => (typeof size === 'number' ? String(size) : printRange(size))).join(', ');
   const place = device === 'cpu' ? '' : ` on ${device}`;
-  return `${dtype}[${sizes}]${place}${strides === 'contiguous' ? '' : ` strides [${strides.join(', ')}]`}`;
+  const layout = strides === 'contiguous' ? '' : ` strides [${strides.join(', ')}]`;
+  return `${dtype}[${sizes}]${place}${layout}${offset === undefined ? '' : ` storageOffset ${String(offset)}`}`;
 }
 
 function printExpectation(expect: Expectation): string {
@@ -189,17 +243,62 @@ function printExpectation(expect: Expectation): string {
     case 'tensor':
       return printTensorGuard(expect.tensor);
     case 'value':
-      return printFound(expect.value);
+      return typeof expect.value === 'object' && expect.value !== null
+        ? 'the object that was there'
+        : printFound(expect.value);
+    case 'number':
+      return 'any number';
     case 'array':
       return `an array of ${String(expect.length)}`;
     case 'object':
-      return `an object with keys ${expect.keys.join(', ')}`;
+      return `an object with keys ${printNames(expect.keys)}`;
     case 'instance':
-      return 'an instance of the same class';
-    case 'alias':
-      return 'the same tensor as another argument';
+      return `an instance of ${className(expect.prototype)}`;
+    case 'same':
+      return `the same object as ${expect.path}`;
+    case 'names':
+      return printNames(expect.names);
+    case 'count':
+      return String(expect.count);
   }
 }
+
+const printNames = (names: readonly string[]): string => (names.length === 0 ? '(none)' : names.join(', '));
+
+/** What was found instead of what a guard expects. */
+function printValue(value: unknown, expect: Expectation): string {
+  switch (expect.kind) {
+    case 'names':
+      return printNames(value as readonly string[]);
+    case 'count':
+      return String((value as readonly unknown[]).length);
+    case 'same':
+      return 'another object';
+    case 'instance':
+      return typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)
+        ? `an instance of ${className(Object.getPrototypeOf(value))}`
+        : printFound(value);
+    case 'value':
+      if (!describesAlike(value, expect.value)) return printFound(value);
+      return typeof value === 'function' ? `another ${printFound(value)}` : 'another object';
+    case 'tensor':
+      return isTensor(value) && expect.tensor.offset !== undefined
+        ? `${printFound(value)} storageOffset ${String(value.storageOffset)}`
+        : printFound(value);
+    case 'number':
+    case 'array':
+    case 'object':
+      return printFound(value);
+  }
+}
+
+function className(prototype: unknown): string {
+  const name: unknown = (prototype as { readonly constructor?: { readonly name?: unknown } } | null)?.constructor?.name;
+  return typeof name === 'string' && name !== '' ? name : 'a class without a name';
+}
+
+const describesAlike = (one: unknown, other: unknown): boolean =>
+  (typeof one === 'function' || typeof one === 'object') && printFound(one) === printFound(other);
 
 function printFound(value: unknown): string {
   if (isTensor(value)) {
@@ -212,7 +311,7 @@ function printFound(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   if (typeof value === 'function') return `function ${value.name}`;
   if (Array.isArray(value)) return `an array of ${String(value.length)}`;
-  if (typeof value === 'object' && value !== null) return `an object with keys ${Object.keys(value).join(', ')}`;
+  if (typeof value === 'object' && value !== null) return `an object with keys ${printNames(Object.keys(value))}`;
   return String(value);
 }
 

@@ -2,264 +2,328 @@
 // the guard nodes of everything that was read through them.
 //
 // Tensors, plain values, arrays and plain objects are taken in whole. A class instance is stood in for by a proxy: each
-// property that the function reads becomes a guard at its access path, and what it does not read is not guarded. A
-// class with #private fields cannot be proxied; the trace is then repeated with such instances passed as they are and
-// their own enumerable properties taken in whole (`mode: 'scan'`).
+// property that the function reads becomes a guard at its access path, methods and getters by the function that was found,
+// and what it does not read is not guarded. Functions, and instances with #private fields, are seen as they are
+// (as-they-are.ts). An object that is met twice has one stand-in.
 //
 // A write to any of them is refused, as a compiled call would not repeat it. While the trace is trusted, writes are carried
 // out on the object itself, and plain values are read off class instances without a guard.
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
-import { types } from 'node:util';
+import { isCalledByTracedFunction } from '@tsinductor/tensor/internal';
 import { argumentTooDeep, observedWrite, unsupportedArgument } from '../errors.ts';
+import { AsTheyAre } from './as-they-are.ts';
+import { distinctGroups } from './distinct-groups.ts';
+import { isObservable, isPlainValue, isUnobservable, memberPath } from './found.ts';
+import type { Found, GuardWriter, Place } from './found.ts';
 import { firstSlot, isPlainObject } from './guard.ts';
-import type { Expectation, GuardNode, TensorGuard } from './guard.ts';
-
-export type ObserveMode = 'proxy' | 'scan';
+import type { CallScope, Expectation, GuardNode, GuardTree, TensorGuard } from './guard.ts';
+import { withPrivateState } from './lowered-private.ts';
+import { nativePrivatesOf } from './native-private.ts';
+import {
+  accessor,
+  accessorOf,
+  entryOf,
+  findDescriptor,
+  membershipOf,
+  ownNames,
+  ownPresence,
+  presence,
+  prototypeOf,
+} from './readers.ts';
+import type { Reader } from './readers.ts';
 
 export interface Observation {
   readonly thisArg: unknown;
   readonly args: readonly unknown[];
-  /** Grows while the traced function reads. */
-  readonly nodes: readonly GuardNode[];
-  /** The distinct tensors found, in the order of their leaves: grows as well. */
+  /** Runs the function on the stand-ins. Throws UserError TRACE_WRITE where it wrote to an object, with everything as it was. */
+  run<T>(work: () => T): T;
+  /** What was read until now. */
+  guards(): GuardTree;
+  /** The distinct tensors found until now, in the order of their leaves. */
   readonly leaves: readonly Tensor[];
-  /** Takes back what the function wrote to objects that it saw as they are, in scan mode; gives the path of one. */
-  takeBack(): string | undefined;
-}
-
-interface Place {
-  readonly slot: number;
-  readonly path: string;
-  readonly depth: number;
 }
 
 /** `guardOf` says what is required of a tensor leaf; `standIn` gives what the function sees of it. */
 export interface ObserveOptions {
-  readonly mode: ObserveMode;
   guardOf(tensor: Tensor, path: string): TensorGuard;
   standIn(tensor: Tensor, path: string): Tensor;
+  /** The same for a tensor that the function sees itself: of fixed sizes. */
+  asItIs(tensor: Tensor): TensorGuard;
+  /** Whether the number at a path is not guarded by its value, and what the function is shown of it. */
+  isVariable(path: string): boolean;
+  shown(path: string, value: number): number;
   /** Whether what the function does beside tensors is to happen once, when it is traced. */
   isTrusted(): boolean;
 }
 
-const maximumDepth = 64;
+type Reading = (...args: never[]) => unknown;
 
-export function observe(thisArg: unknown, args: readonly unknown[], options: ObserveOptions): Observation {
-  return new Observer(options).observeCall(thisArg, args);
+const maximumDepth = 64;
+const call: Place = { slot: 0, path: '', depth: 0 };
+
+/** Guards of `this` only where the function can see it. */
+export function observe(scope: CallScope, options: ObserveOptions & { readonly usesThis: boolean }): Observation {
+  return new Observer(options).observeCall(scope, options.usesThis ? ['this'] : []);
 }
 
-class Observer {
+class Observer implements GuardWriter {
   readonly #options: ObserveOptions;
   readonly #nodes: GuardNode[] = [];
   readonly #leaves: Tensor[] = [];
-  readonly #leafOf = new Map<Tensor, number>();
-  readonly #standIns = new Map<Tensor, Tensor>();
-  readonly #proxies = new Map<object, object>();
-  readonly #seen: { readonly value: object; readonly path: string; readonly members: Members }[] = [];
+  /** What the function sees of each object, and where that was found first. */
+  readonly #known = new Map<object, { readonly place: Place; readonly standIn: object }>();
+  /** Proxies, with what they stand for. */
+  readonly #instances = new Map<
+    object,
+    { readonly value: object; readonly place: Place; readonly seen: Map<unknown, unknown> }
+  >();
+  readonly #asTheyAre = new AsTheyAre(this);
 
   constructor(options: ObserveOptions) {
     this.#options = options;
   }
 
-  observeCall(thisArg: unknown, args: readonly unknown[]): Observation {
-    const standIns = args.map((value, index) => {
-      const path = `arguments[${String(index)}]`;
-      return this.#read({ slot: 1, path: 'arguments', depth: 0 }, { key: index, path, value });
-    });
-    const self =
-      isObservable(thisArg) || isPlainObject(thisArg)
-        ? this.#read({ slot: 0, path: '', depth: 0 }, { key: 'this', path: 'this', value: thisArg })
-        : thisArg;
-    return {
-      thisArg: self,
-      args: standIns,
-      nodes: this.#nodes,
-      leaves: this.#leaves,
-      takeBack: () => this.#takeBack(),
-    };
-  }
-
-  #takeBack(): string | undefined {
-    const written = this.#seen.flatMap(({ value, path, members }) =>
-      restore(value, members).map((key) => memberPath(path, key)),
+  observeCall(scope: CallScope, names: readonly 'this'[]): Observation {
+    const { arguments: given, captures } = scope;
+    const list = this.guard(
+      call,
+      { key: 'arguments', path: 'the number of arguments', value: given },
+      { kind: 'count', count: given.length },
     );
-    return written[0];
-  }
-
-  /** In scan mode the function sees objects as they are: what they were shows what it wrote. */
-  #remember(value: object, path: string): void {
-    if (this.#options.mode === 'scan')
-      this.#seen.push({ value, path, members: Object.getOwnPropertyDescriptors(value) });
-  }
-
-  /** Guards `value`, found at `key` of the object in `parent`'s slot, and gives its stand-in. */
-  #read(parent: Place, { key, path, value }: { key: string | number; path: string; value: unknown }): unknown {
-    if (parent.depth >= maximumDepth) throw argumentTooDeep(path);
-    const guard = (expect: Expectation): Place => {
-      this.#nodes.push({ parent: parent.slot, key, expect, path });
-      return { slot: firstSlot + this.#nodes.length - 1, path, depth: parent.depth + 1 };
+    const args = given.map((value, key) => this.#read(list, { key, path: `arguments[${String(key)}]`, value }));
+    if (captures !== undefined) this.#read(call, { key: 'captures', path: 'captures', value: captures });
+    const isSeen = names.length > 0 && !isUnobservable(scope.this);
+    return {
+      thisArg: isSeen ? this.#read(call, { key: 'this', path: 'this', value: scope.this }) : scope.this,
+      args,
+      run: (work) => this.#run(work),
+      guards: () => ({ nodes: this.#nodes, distinct: distinctGroups(this.#nodes, firstSlot) }),
+      leaves: this.#leaves,
     };
-    if (isTensor(value)) return this.#tensor(value, path, guard);
-    if (Array.isArray(value)) {
-      const place = guard({ kind: 'array', length: value.length });
-      this.#remember(value, path);
-      const items = value.map((item: unknown, index) =>
-        this.#read(place, { key: index, path: `${path}[${String(index)}]`, value: item }),
-      );
-      return this.#watched(items, value, path);
-    }
-    if (isPlainObject(value)) return this.#object(value, guard({ kind: 'object', keys: Object.keys(value) }));
-    if (isObservable(value)) {
-      return this.#instance(value, guard({ kind: 'instance', prototype: prototypeOf(value) }));
-    }
-    if (typeof value === 'object' && value !== null) throw unsupportedArgument(path, value);
-    guard({ kind: 'value', value });
-    return value;
   }
 
-  #tensor(tensor: Tensor, path: string, guard: (expect: Expectation) => Place): Tensor {
-    const known = this.#leafOf.get(tensor);
-    if (known !== undefined) {
-      guard({ kind: 'alias', leaf: known });
-      return this.#standIns.get(tensor) ?? tensor;
+  guard(parent: Place, { key, path }: Found, expect: Expectation): Place {
+    this.#nodes.push({ parent: parent.slot, key, expect, path });
+    return { slot: firstSlot + this.#nodes.length - 1, path, depth: parent.depth + 1 };
+  }
+
+  tensor(parent: Place, found: Found, tensor: Tensor): void {
+    const place = this.#leaf(parent, found, { tensor, guard: this.#options.asItIs(tensor) });
+    this.#known.set(tensor, { place, standIn: tensor });
+  }
+
+  metTensor(tensor: Tensor): boolean {
+    return this.#known.has(tensor);
+  }
+
+  count(): number {
+    return this.#nodes.length;
+  }
+
+  #run<T>(work: () => T): T {
+    const state = {
+      knows: (key: unknown): key is object => this.#instances.has(key as object),
+      read: (key: object, map: WeakMap<object, unknown>) => this.#privateEntry(key, entryOf(map), map),
+      has: (key: object, members: Pick<WeakMap<object, unknown>, 'has'>) =>
+        this.#privateEntry(key, membershipOf(members), members) === true,
+      written: (key: object) => this.#written(key, '#private'),
+    };
+    let result: T;
+    try {
+      result = withPrivateState(state, work);
+    } catch (error) {
+      this.#asTheyAre.takeBack();
+      throw error;
     }
-    const leaf = this.#leaves.length;
-    guard({ kind: 'tensor', leaf, tensor: this.#options.guardOf(tensor, path) });
-    this.#leaves.push(tensor);
-    this.#leafOf.set(tensor, leaf);
-    const standIn = this.#options.standIn(tensor, path);
-    this.#standIns.set(tensor, standIn);
+    const written = this.#asTheyAre.takeBack();
+    if (written !== undefined) throw observedWrite(written);
+    return result;
+  }
+
+  /** Guards what was found, and gives its stand-in. */
+  #read(parent: Place, found: Found): unknown {
+    const { path, value } = found;
+    if (parent.depth >= maximumDepth) throw argumentTooDeep(path);
+    if (typeof value === 'function') {
+      this.#asTheyAre.readFunction(parent, { ...found, value });
+      return value;
+    }
+    if (typeof value === 'number' && this.#options.isVariable(path)) {
+      this.guard(parent, found, { kind: 'number', traced: value });
+      return this.#options.shown(path, value);
+    }
+    if (typeof value !== 'object' || value === null) {
+      this.guard(parent, found, { kind: 'value', value });
+      return value;
+    }
+    const known = this.#known.get(value);
+    if (known !== undefined) {
+      this.guard(parent, found, { kind: 'same', slot: known.place.slot, path: known.place.path });
+      return known.standIn;
+    }
+    if (isTensor(value)) return this.#tensor(parent, found, value);
+    if (Array.isArray(value)) return this.#array(parent, found, value);
+    if (isPlainObject(value)) return this.#object(parent, found, value);
+    if (isObservable(value)) return this.#instance(parent, { ...found, value });
+    throw unsupportedArgument(path, value);
+  }
+
+  #tensor(parent: Place, found: Found, tensor: Tensor): Tensor {
+    const place = this.#leaf(parent, found, { tensor, guard: this.#options.guardOf(tensor, found.path) });
+    const standIn = this.#options.standIn(tensor, found.path);
+    this.#known.set(tensor, { place, standIn });
     return standIn;
   }
 
-  #object(value: Record<string, unknown>, place: Place): Record<string, unknown> {
-    const copy: Record<string, unknown> = {};
-    this.#remember(value, place.path);
-    for (const key of Object.keys(value)) {
+  #leaf(parent: Place, found: Found, { tensor, guard }: { tensor: Tensor; guard: TensorGuard }): Place {
+    return this.guard(parent, found, { kind: 'tensor', leaf: this.#leaves.push(tensor) - 1, tensor: guard });
+  }
+
+  #array(parent: Place, found: Found, value: readonly unknown[]): unknown {
+    const place = this.guard(parent, found, { kind: 'array', length: value.length });
+    const copy: unknown[] = [];
+    const standIn = this.#watched(copy, value, place);
+    value.forEach((item, key) => {
+      copy[key] = this.#read(place, { key, path: `${found.path}[${String(key)}]`, value: item });
+    });
+    copy.length = value.length;
+    return standIn;
+  }
+
+  #object(parent: Place, found: Found, value: Readonly<Record<PropertyKey, unknown>>): unknown {
+    const place = this.guard(parent, found, { kind: 'object', keys: Object.keys(value) });
+    const copy: Record<PropertyKey, unknown> = {};
+    const standIn = this.#watched(copy, value, place);
+    for (const key of Reflect.ownKeys(value)) {
+      if (!Object.prototype.propertyIsEnumerable.call(value, key)) continue;
       const member = this.#read(place, { key, path: memberPath(place.path, key), value: value[key] });
       Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true });
     }
-    return this.#watched(copy, value, place.path);
+    return standIn;
   }
 
-  /** `copy`, which stands for `original`, and through which nobody writes. */
-  #watched<T extends object>(copy: T, original: object, path: string): T {
+  /** What the function sees of `original`: `copy`, through which nobody writes. */
+  #watched(copy: object, original: object, place: Place): object {
     const changing = <R>(key: PropertyKey, change: (target: object) => R): R => {
-      if (!this.#options.isTrusted()) throw observedWrite(memberPath(path, String(key)));
+      if (!this.#options.isTrusted()) throw observedWrite(memberPath(place.path, key));
       change(original);
       return change(copy);
     };
-    return new Proxy(copy, {
+    const standIn = new Proxy(copy, {
       set: (_, key, value) => changing(key, (target) => Reflect.set(target, key, value)),
       defineProperty: (_, key, descriptor) =>
         changing(key, (target) => Reflect.defineProperty(target, key, descriptor)),
       deleteProperty: (_, key) => changing(key, (target) => Reflect.deleteProperty(target, key)),
     });
+    this.#known.set(original, { place, standIn });
+    return standIn;
   }
 
-  #instance(value: object, place: Place): object {
-    const known = this.#proxies.get(value);
-    if (known !== undefined) return known;
-    if (this.#options.mode === 'scan') {
-      this.#proxies.set(value, value);
-      this.#remember(value, place.path);
-      for (const key of Object.keys(value)) this.#scanMember(value, key, place);
+  #instance(parent: Place, found: Found & { readonly value: object }): object {
+    const { value } = found;
+    const fields = nativePrivatesOf(value);
+    if (fields !== undefined) {
+      this.#known.set(value, { place: this.#asTheyAre.readInstance(parent, found, fields), standIn: value });
       return value;
     }
-    const proxy = this.#proxy(value, place);
-    this.#proxies.set(value, proxy);
-    return proxy;
-  }
-
-  /** In scan mode members are guarded, but the function sees the instance itself; foreign objects go by identity. */
-  #scanMember(value: object, key: string, place: Place): void {
-    const member = (value as Record<string, unknown>)[key];
-    const path = memberPath(place.path, key);
-    const opaque = typeof member === 'object' && member !== null && !isTensor(member) && !isContainer(member);
-    if (opaque) this.#nodes.push({ parent: place.slot, key, expect: { kind: 'value', value: member }, path });
-    else this.#read(place, { key, path, value: member });
+    const place = this.guard(parent, found, { kind: 'instance', prototype: prototypeOf(value) });
+    const standIn = this.#proxy(value, place);
+    this.#known.set(value, { place, standIn });
+    this.#instances.set(standIn, { value, place, seen: new Map() });
+    return standIn;
   }
 
   /** The proxy's target is a bare object of the same class, so that frozen instances can be stood in for as well. */
   #proxy(value: object, place: Place): object {
-    const seen = new Map<string, unknown>();
-    const changing = (key: PropertyKey, change: () => boolean): boolean => {
-      if (!this.#options.isTrusted()) throw observedWrite(memberPath(place.path, String(key)));
-      seen.delete(String(key));
-      return change();
-    };
+    const get = (_: object, key: PropertyKey): unknown => this.#property(proxy, key, get);
     const proxy: object = new Proxy(Object.create(prototypeOf(value)) as object, {
-      get: (_, key): unknown => {
-        const descriptor = findDescriptor(value, key);
-        if (descriptor === undefined) {
-          if (typeof key === 'string' && !seen.has(key)) {
-            seen.set(key, undefined);
-            this.#read(place, { key, path: memberPath(place.path, key), value: undefined });
-          }
-          return undefined;
-        }
-        if (descriptor.get !== undefined) return descriptor.get.call(proxy) as unknown;
-        const inherited = !Object.hasOwn(value, key);
-        if (typeof key === 'symbol' || (inherited && typeof descriptor.value === 'function')) return descriptor.value;
-        if (this.#options.isTrusted() && !seen.has(key) && isPlainValue(descriptor.value)) return descriptor.value;
-        if (!seen.has(key)) {
-          seen.set(key, this.#read(place, { key, path: memberPath(place.path, key), value: descriptor.value }));
-        }
-        return seen.get(key);
+      get,
+      has: (_, key) => this.#once(proxy, presence(key), Reflect.has(value, key)) === true,
+      ownKeys: () => {
+        const names = ownNames.of(value) as string[];
+        this.guard(
+          place,
+          { key: ownNames, path: `${place.path} (${ownNames.label})`, value },
+          { kind: 'names', names },
+        );
+        return names;
       },
-      has: (_, key) => Reflect.has(value, key),
-      ownKeys: () => Reflect.ownKeys(value).filter((key) => typeof key === 'string'),
       getOwnPropertyDescriptor: (_, key) => {
-        if (!Object.hasOwn(value, key)) return undefined;
-        return { value: Reflect.get(proxy, key) as unknown, enumerable: true, configurable: true, writable: true };
+        if (this.#once(proxy, ownPresence(key), Object.hasOwn(value, key)) !== true) return undefined;
+        const enumerable = Object.prototype.propertyIsEnumerable.call(value, key);
+        return { value: Reflect.get(proxy, key) as unknown, enumerable, configurable: true, writable: true };
       },
       getPrototypeOf: () => prototypeOf(value),
-      set: (_, key, written) => changing(key, () => Reflect.set(value, key, written)),
-      defineProperty: (_, key, descriptor) => changing(key, () => Reflect.defineProperty(value, key, descriptor)),
-      deleteProperty: (_, key) => changing(key, () => Reflect.deleteProperty(value, key)),
+      set: (_, key, written) => Reflect.set(this.#written(proxy, key), key, written),
+      defineProperty: (_, key, descriptor) => Reflect.defineProperty(this.#written(proxy, key), key, descriptor),
+      deleteProperty: (_, key) => Reflect.deleteProperty(this.#written(proxy, key), key),
     });
     return proxy;
   }
-}
 
-const prototypeOf = (value: object): object | null => Object.getPrototypeOf(value) as object | null;
-
-/** Objects whose state is in properties: not those with internal slots (maps, dates, typed arrays), which proxies break. */
-function isObservable(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || isTensor(value) || isPlainObject(value)) return false;
-  return (
-    !(types.isMap(value) || types.isSet(value) || types.isDate(value) || types.isRegExp(value)) && !isOpaque(value)
-  );
-}
-
-const isOpaque = (value: object): boolean =>
-  ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value) || types.isPromise(value) || types.isProxy(value);
-
-type Members = Readonly<Record<string, PropertyDescriptor>>;
-
-/** Gives `value` the members that it had; the names of those that were not so. */
-function restore(value: object, members: Members): readonly string[] {
-  const added = Object.keys(value).filter((key) => !Object.hasOwn(members, key));
-  for (const key of added) Reflect.deleteProperty(value, key);
-  const changed = Object.entries(members).filter(
-    ([key, member]) => !Object.is(Object.getOwnPropertyDescriptor(value, key)?.value, member.value),
-  );
-  for (const [key, member] of changed) Object.defineProperty(value, key, member);
-  return [...changed.map(([key]) => key), ...added];
-}
-
-const isPlainValue = (value: unknown): boolean => typeof value !== 'object' || value === null;
-
-const isContainer = (value: object): boolean => Array.isArray(value) || isPlainObject(value) || isObservable(value);
-
-function findDescriptor(value: object, key: PropertyKey): PropertyDescriptor | undefined {
-  for (let holder: object | null = value; holder !== null; holder = prototypeOf(holder)) {
-    const descriptor = Object.getOwnPropertyDescriptor(holder, key);
-    if (descriptor !== undefined) return descriptor;
+  /** `reader` is what was called to read it. */
+  #property(proxy: object, key: PropertyKey, reader: Reading): unknown {
+    const { value, place, seen } = this.#placeOf(proxy);
+    const descriptor = findDescriptor(value, key);
+    const getter = accessorOf(descriptor);
+    if (getter !== undefined) {
+      this.#once(proxy, accessor(key), getter);
+      return getter.call(proxy);
+    }
+    const found: unknown = descriptor?.value;
+    if (seen.has(key)) return seen.get(key);
+    if (this.#options.isTrusted() && isPlainValue(found)) return found;
+    const isMethod = typeof found === 'function' && key !== 'constructor' && !Object.hasOwn(value, key);
+    const standIn = this.#seenAs(place, { key, path: memberPath(place.path, key), value: found }, { isMethod, reader });
+    seen.set(key, standIn);
+    return standIn;
   }
-  return undefined;
-}
 
-const memberPath = (path: string, key: string): string =>
-  /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${/^\d+$/.test(key) ? key : JSON.stringify(key)}]`;
+  /** A method by its identity alone; a class, and what was put on the instance, with what they hold. */
+  #seenAs(place: Place, found: Found, { isMethod, reader }: { isMethod: boolean; reader: Reading }): unknown {
+    const { value, path } = found;
+    // What another function reads may decide something there, of which nothing is known.
+    const isFixed = typeof value === 'number' && !(this.#options.isVariable(path) && isCalledByTracedFunction(reader));
+    if (!isMethod && !isFixed) return this.#read(place, found);
+    this.guard(place, found, { kind: 'value', value });
+    return value;
+  }
+
+  /** The answer to a question about an instance, guarded once. */
+  #once(proxy: object, reader: Reader, answer: unknown): unknown {
+    const { place, seen } = this.#placeOf(proxy);
+    if (seen.has(reader.label) || this.#options.isTrusted()) return answer;
+    seen.set(reader.label, answer);
+    this.guard(
+      place,
+      { key: reader, path: `${place.path} (${reader.label})`, value: answer },
+      { kind: 'value', value: answer },
+    );
+    return answer;
+  }
+
+  #privateEntry(proxy: object, reader: Reader, holder: object): unknown {
+    const { value, place, seen } = this.#placeOf(proxy);
+    const known = (seen.get(holder) ?? {}) as Record<string, unknown>;
+    const { label } = reader;
+    if (Object.hasOwn(known, label)) return known[label];
+    const read = this.#read(place, { key: reader, path: memberPath(place.path, '#private'), value: reader.of(value) });
+    seen.set(holder, { ...known, [label]: read });
+    return read;
+  }
+
+  /** The object behind a proxy, if it may be written to; what was seen of it may be another thing afterwards. */
+  #written(proxy: object, key: PropertyKey): object {
+    const { value, place, seen } = this.#placeOf(proxy);
+    if (!this.#options.isTrusted()) throw observedWrite(memberPath(place.path, key));
+    seen.clear();
+    return value;
+  }
+
+  #placeOf(proxy: object) {
+    const known = this.#instances.get(proxy);
+    if (known === undefined) throw unsupportedArgument('this', proxy);
+    return known;
+  }
+}

@@ -3,7 +3,8 @@
 import { at } from '@tsinductor/base';
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { argumentTooDeep, unsupportedResult } from '../errors.ts';
+import { types } from 'node:util';
+import { argumentTooDeep, deferredResult, unsupportedResult } from '../errors.ts';
 import { isPlainObject } from './guard.ts';
 
 export type ResultTemplate =
@@ -32,10 +33,21 @@ export function takeApart(result: unknown, outputs: Tensor[]): ResultTemplate {
       const entries = Object.entries(value);
       return { kind: 'object', entries: entries.map(([key, item]) => [key, visit(item, `${path}.${key}`, depth + 1)]) };
     }
+    refuseDeferred(value, path);
     if (typeof value === 'object' && value !== null) throw unsupportedResult(path, value);
     return { kind: 'value', value };
   };
   return visit(result, 'result', 0);
+}
+
+/** Throws UserError ASYNC_FUNCTION for a promise or a running generator: what they do later is done outside of the call. */
+export function refuseDeferred(value: unknown, path: string): void {
+  if (types.isPromise(value)) {
+    // Its own failure, on tensors that are no longer recorded, would end the process.
+    value.catch(() => undefined);
+    throw deferredResult(path, value);
+  }
+  if (types.isGeneratorObject(value)) throw deferredResult(path, value);
 }
 
 /** Puts a result together from a call's outputs. */

@@ -13,6 +13,7 @@ import { segmentLimit } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
 import { isContiguous } from './guard.ts';
 import { recordedIn } from './recorded-tensors.ts';
+import { refuseDeferred } from './result.ts';
 import type { GraphReport } from '../report.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 
@@ -55,7 +56,11 @@ export class SegmentedCode implements SegmentHost {
 
   call(thisArg: unknown, args: readonly unknown[]): unknown {
     return new LazyRecorder(this).run(
-      () => this.#function.fn.apply(thisArg, args as unknown[]),
+      () => {
+        const result = this.#function.fn.apply(thisArg, args as unknown[]);
+        refuseDeferred(result, 'result');
+        return result;
+      },
       (result) => recordedIn([result, thisArg, args]),
     );
   }

@@ -5,18 +5,24 @@ import type { Graph } from '@tsinductor/graph';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
-import { checkGuards, explainFailure, meetsTensor, printGuard, printTensorGuard } from './guard.ts';
-import type { GuardFailure } from './guard.ts';
+import {
+  checkGuards,
+  explainCoincidence,
+  explainFailure,
+  firstSlot,
+  guardsHold,
+  meetsTensor,
+  objectsCoincide,
+  printGuard,
+  printTensorGuard,
+} from './guard.ts';
+import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
+import type { Point } from './explain-number.ts';
+import { setNumbers } from './number-inputs.ts';
 import { putTogether } from './result.ts';
 import type { Backend } from '../options.ts';
 import { aliasedResult } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
-
-/** What a call brings: its `this`, and the arguments with what `captures` gives. */
-export interface CallScope {
-  readonly thisArg: unknown;
-  readonly values: readonly unknown[];
-}
 
 export interface Mismatch {
   readonly reason: string;
@@ -30,9 +36,7 @@ export class Specialisation {
   readonly #traced: TracedCall;
   /** Whose method was called; undefined for a plain function. */
   readonly #owner: WeakRef<object> | undefined;
-  /** Slot 0: kept so that a call allocates nothing. */
-  readonly #self: { this: unknown } = { this: undefined };
-  readonly #slots: unknown[] = [this.#self];
+  readonly #slots: unknown[] = [];
   readonly #leaves: Tensor[];
   /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
   readonly #areInputs: boolean;
@@ -57,32 +61,55 @@ export class Specialisation {
     return this.#owner?.deref() === owner;
   }
 
-  fits({ thisArg, values }: CallScope): boolean {
-    this.#self.this = thisArg;
-    this.#slots[1] = values;
-    const { nodes, captured, sizeHolds } = this.#traced;
-    if (checkGuards(nodes, this.#slots, this.#leaves) !== -1) return false;
+  fits(scope: CallScope): boolean {
+    this.#slots[0] = scope;
+    const { guards, captured, sizeHolds } = this.#traced;
+    if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
     for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
-    return sizeHolds === undefined || sizeHolds(this.#leaves);
+    if (sizeHolds !== undefined && !sizeHolds(this.#leaves)) return false;
+    const { numbers, conditions } = this.#traced;
+    if (numbers.length === 0 && conditions.length === 0) return true;
+    const point = this.#point();
+    return conditions.every(({ isMet }) => isMet(point)) && setNumbers(numbers, point);
+  }
+
+  /** The numbers and sizes of the call whose guards held. */
+  #point(): Point {
+    const { guards, sizes, positions } = this.#traced;
+    const numbers = new Map<string, number>();
+    for (const [index, { path, expect }] of guards.nodes.entries())
+      if (expect.kind === 'number') numbers.set(path, Number(this.#slots[firstSlot + index]));
+    const leafSizes = sizes.map(
+      ({ name, placeholder, axis }) => [name, this.#leaves[positions.indexOf(placeholder)]?.shape[axis] ?? 0] as const,
+    );
+    return { numbers, sizes: new Map(leafSizes) };
   }
 
   /** Why the call does not fit. */
-  mismatch({ thisArg, values }: CallScope): Mismatch {
-    this.#self.this = thisArg;
-    this.#slots[1] = values;
-    const { nodes, captured, sizeGuards } = this.#traced;
-    const node = nodes[checkGuards(nodes, this.#slots, this.#leaves)];
+  mismatch(scope: CallScope): Mismatch {
+    this.#slots[0] = scope;
+    const { guards } = this.#traced;
+    const failed = checkGuards(guards, this.#slots, this.#leaves);
+    if (failed === objectsCoincide) return { reason: printFailure(explainCoincidence(guards, this.#slots)) };
+    const node = guards.nodes[failed];
     if (node === undefined) {
-      const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
-      return {
-        reason:
-          changed === undefined
-            ? `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`
-            : `a captured tensor is no longer ${printTensorGuard(changed.guard)}`,
-      };
+      return { reason: this.#otherReason() };
     }
     const failure = explainFailure(node, this.#slots);
-    return { reason: `${failure.path} was ${failure.found}, expected ${failure.expected}`, failure };
+    return { reason: printFailure(failure), failure };
+  }
+
+  /** Why a call does not fit whose guards hold. */
+  #otherReason(): string {
+    const { captured, sizeGuards, sizeHolds, conditions } = this.#traced;
+    const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
+    if (changed !== undefined) return `a captured tensor is no longer ${printTensorGuard(changed.guard)}`;
+    if (sizeHolds !== undefined && !sizeHolds(this.#leaves))
+      return `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`;
+    const point = this.#point();
+    const condition = conditions.find(({ isMet }) => !isMet(point));
+    if (condition !== undefined) return `${condition.text} no longer holds`;
+    return 'a number no longer fits the dtype of its tensors';
   }
 
   /** The graph's inputs in the call that fitted last. */
@@ -128,14 +155,19 @@ export class Specialisation {
 
   /** One line for each thing that is required. */
   guards(): string[] {
-    const { nodes, captured, sizeGuards } = this.#traced;
+    const { guards, captured, sizeGuards } = this.#traced;
+    const isCount = ({ expect }: GuardNode): boolean => expect.kind === 'count';
     return [
-      ...nodes.map(printGuard),
+      ...guards.nodes.filter((node) => !isCount(node)).map(printGuard),
+      ...guards.nodes.filter(isCount).map(printGuard),
       ...captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
       ...sizeGuards.map(({ text }) => text),
+      ...this.#traced.conditions.map(({ text }) => text),
     ];
   }
 }
+
+const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;
 
 /** The symbolic sizes of a call. */
 const sizesOf = (sizes: Graph['sizes'], inputs: readonly Tensor[]): ReadonlyMap<string, number> =>

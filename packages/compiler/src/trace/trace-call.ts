@@ -8,23 +8,22 @@ import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
 import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { OutputAlias, SizeRange, TraceResult } from '@tsinductor/tensor/internal';
-import { markedSizeFixed, observedWrite } from '../errors.ts';
+import type { BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
+import { privateState } from '../errors.ts';
+import type { Point } from './explain-number.ts';
+import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
-import { isContiguous } from './guard.ts';
-import type { GuardNode, TensorGuard } from './guard.ts';
+import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
-import type { Observation, ObserveMode } from './observe.ts';
+import type { Observation } from './observe.ts';
+import { guardTensor, TracedInputs } from './traced-inputs.ts';
 import { takeApart } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 
 export interface Call {
   readonly fn: (this: unknown, ...args: unknown[]) => unknown;
-  readonly thisArg: unknown;
-  readonly args: readonly unknown[];
-  /** The arguments, followed by what `captures` gave. */
-  readonly scope: readonly unknown[];
+  readonly scope: CallScope;
 }
 
 export interface SizeGuard {
@@ -38,6 +37,30 @@ export type ResultSource =
   /** It is the input's own memory: the input itself, or a view of it. */
   | { readonly kind: 'alias'; readonly placeholder: number; readonly alias: OutputAlias };
 
+/** What of a call a trace leaves open, and how it sees it. */
+export interface Plan {
+  /** Whether the number at a path is not guarded by its value. */
+  isVariable(path: string): boolean;
+  /** What the function is shown of a number. */
+  shown(path: string, value: number): number;
+  /** The size to reckon with of the symbolic axis that is met as the `order`th. */
+  hint(size: number, order: number): number;
+  /** Whether the function may read sizes of an axis without fixing them. */
+  readsFreely(axis: number): boolean;
+  /** Numbers of the call that are inputs. */
+  readonly numbers: readonly NumberInput[];
+  readonly adapt?: (session: TraceSession, call: BoundCall, position: number) => BoundCall;
+}
+
+/** Everything is as it is in this call. */
+export const exactly: Plan = {
+  isVariable: () => false,
+  shown: (_, value) => value,
+  hint: (size) => size,
+  readsFreely: () => false,
+  numbers: [],
+};
+
 export interface TracedCall {
   /** As the user wrote it: composites among its calls. */
   readonly graph: Graph;
@@ -45,7 +68,7 @@ export interface TracedCall {
   readonly program: TracedProgram;
   /** Every symbolic size of the inputs, those among them that guards made equal to others, and are no longer in the graph. */
   readonly sizes: Graph['sizes'];
-  readonly nodes: readonly GuardNode[];
+  readonly guards: GuardTree;
   readonly leaves: readonly Tensor[];
   readonly captured: readonly { readonly tensor: Tensor; readonly guard: TensorGuard }[];
   /** The graph's input at which each leaf stands, then each capture. */
@@ -54,6 +77,19 @@ export interface TracedCall {
   /** Tensors in the order of the graph's inputs, as they were when traced. */
   readonly inputs: readonly Tensor[];
   readonly template: ResultTemplate;
+  readonly numbers: readonly NumberInput[];
+  /** Comparisons of numbers and sizes that came out as they did. */
+  readonly conditions: readonly { readonly text: string; readonly isMet: (point: Point) => boolean }[];
+  /** Numbers that need not be guarded by their value, as far as the caller knows; all others, by path. */
+  readonly variable: ReadonlyMap<string, number>;
+  readonly plainNumbers: ReadonlyMap<string, number>;
+  /** Axes of which the function read a symbolic size, which fixed it. */
+  readonly readSizes: readonly number[];
+  /** Names of symbolic sizes by path and axis: `arguments[0] 1`. */
+  readonly sizeNames: ReadonlyMap<string, string>;
+  readonly point: Point;
+  /** Marked sizes that are one number all the same. */
+  readonly fixedMarks: readonly FixedMark[];
   readonly results: readonly ResultSource[];
   readonly sizeGuards: readonly SizeGuard[];
   readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
@@ -62,98 +98,83 @@ export interface TracedCall {
 /** Whether an axis of the argument at a path is symbolic, without a mark. */
 type IsDynamic = (path: string, axis: number) => boolean;
 
-/** The sizes that an axis may have if it is to be symbolic. */
-type RangeOf = (axis: number) => SizeRange | undefined;
-
 /** A call that writes to memory which several of its tensors share: no graph stands for it, as it is. */
 export interface AliasedCall {
   readonly error: TsInductorError;
   /** What was read until then, and the tensors that were met. */
-  readonly nodes: readonly GuardNode[];
+  readonly guards: GuardTree;
   readonly leaves: readonly Tensor[];
   readonly captured: readonly Tensor[];
 }
 
+export interface FixedMark {
+  readonly path: string;
+  readonly axis: number;
+  readonly value: number;
+}
+
 /** What is symbolic, and what is a constant. */
 export interface Tracing {
+  /** Whether the number at a path is known to change. */
+  readonly isVariable: (path: string) => boolean;
   /** Which axes of the tensors at a path get symbolic sizes. */
   readonly isDynamic: IsDynamic;
   /** Whether tensors of one element that the function makes are constants, and not numbers in the graph. */
   readonly keepScalars: boolean;
 }
 
-/** Traces `call`. Runs the function once, on stand-ins. */
-export function traceCall(call: Call, tracing: Tracing): TracedCall | AliasedCall {
-  try {
-    return traceIn('proxy', call, tracing);
-  } catch (error) {
-    if (!readsPrivateMembers(error)) throw error;
-    return traceIn('scan', call, tracing);
-  }
-}
-
-/** What V8 says when a #private member is read through a proxy. */
-const readsPrivateMembers = (error: unknown): boolean =>
-  Object.prototype.toString.call(error) === '[object Error]' &&
-  /private (member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
-
-function traceIn(mode: ObserveMode, call: Call, { isDynamic, keepScalars }: Tracing): TracedCall | AliasedCall {
-  const session = new TraceSession({ keepScalars });
-  const announced: Tensor[] = [];
-  const observation = observe(call.thisArg, call.scope, {
-    mode,
-    isTrusted: () => session.isTrusted,
-    guardOf: (tensor, path) =>
-      guardTensor(
-        tensor,
-        rangesOf(tensor, (axis) => isDynamic(path, axis)),
-      ),
-    standIn: (tensor, path) => {
-      // Announced under another identity, so that the same tensor met through a closure is an input of its own: the
-      // next call may pass another one.
-      const { storage, layout } = placeOf(tensor, 'a compiled call');
-      const twin = placedTensor(tensor.dtype, storage, layout);
-      announced.push(twin);
-      return session.input(
-        twin,
-        symbolicAxes(
-          tensor,
-          rangesOf(tensor, (axis) => isDynamic(path, axis)),
-        ),
-      );
+/** Traces `call` by a plan. Runs the function once, on stand-ins. */
+export function traceOnce(call: Call, tracing: Tracing, plan: Plan): TracedCall | AliasedCall {
+  const readSizes = new Set<number>();
+  const { adapt } = plan;
+  const session: TraceSession = new TraceSession({
+    keepScalars: tracing.keepScalars,
+    readsFreely: (axis) => {
+      readSizes.add(axis);
+      return plan.readsFreely(axis);
     },
+    ...(adapt === undefined ? {} : { adapt: (made: BoundCall, position: number) => adapt(session, made, position) }),
+  });
+  const inputs = new TracedInputs(session, tracing, plan);
+  const observation = observe(call.scope, {
+    usesThis: usesThis(call.fn),
+    isTrusted: () => session.isTrusted,
+    isVariable: (path) => plan.isVariable(path),
+    shown: (path, value) => plan.shown(path, value),
+    guardOf: (tensor, path) => inputs.guardOf(tensor, path),
+    standIn: (tensor, path) => inputs.standIn(tensor, path),
+    asItIs: (tensor) => inputs.asItIs(tensor),
   });
   try {
-    const result = runOnce(observation, () =>
-      session.run(() => call.fn.apply(observation.thisArg, observation.args.slice(0, call.args.length))),
-    );
+    const { thisArg, args } = observation;
+    const result = observation.run(() => session.run(() => call.fn.apply(thisArg, [...args])));
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
-    return describe(observation, template, { announced, traced, sizes: session.sizes, results: outputs.length });
+    const { announced, sizeNames } = inputs;
+    const outcome = { announced, traced, sizes: session.sizes, results: outputs.length };
+    const described = describe(observation, template, outcome);
+    const numbers = numbersOf(described.guards, { tracing, plan }, session.sizes.hints());
+    const { numbers: given } = plan;
+    return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
+    if (readsPrivateMembers(error)) throw privateState('this.#private');
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
-    const { nodes, leaves } = observation;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
-    return { error, nodes, leaves, captured };
+    return { error, guards: observation.guards(), leaves: observation.leaves, captured };
   } finally {
-    for (const twin of announced) twin.dispose();
+    inputs.dispose();
   }
 }
 
-/** Runs a trace; throws UserError TRACE_WRITE where it wrote to an object, with everything as it was. */
-function runOnce<T>(observation: Observation, run: () => T): T {
-  let result: T;
-  try {
-    result = run();
-  } catch (error) {
-    observation.takeBack();
-    throw error;
-  }
-  const written = observation.takeBack();
-  if (written !== undefined) throw observedWrite(written);
-  return result;
-}
+/** Whether the function can see what it is called as a method of, going by its text. */
+const usesThis = (fn: Call['fn']): boolean =>
+  /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
+
+/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one. */
+const readsPrivateMembers = (error: unknown): boolean =>
+  Object.prototype.toString.call(error) === '[object Error]' &&
+  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
 
 interface Outcome {
   readonly announced: readonly Tensor[];
@@ -163,15 +184,42 @@ interface Outcome {
   readonly results: number;
 }
 
-function describe(observation: Observation, template: ResultTemplate, outcome: Outcome): TracedCall {
+type Described = Omit<
+  TracedCall,
+  'numbers' | 'conditions' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point'
+>;
+
+/** The plain numbers of a call, by path. */
+function numbersOf(
+  { nodes }: GuardTree,
+  { tracing, plan }: { readonly tracing: Tracing; readonly plan: Plan },
+  sizes: ReadonlyMap<string, number>,
+): Pick<TracedCall, 'variable' | 'plainNumbers' | 'point'> {
+  const found = nodes.flatMap(({ path, expect }): [string, number][] => {
+    if (expect.kind === 'number') return [[path, expect.traced]];
+    return expect.kind === 'value' && typeof expect.value === 'number' ? [[path, expect.value]] : [];
+  });
+  const shown = found
+    .filter(([path]) => plan.isVariable(path))
+    .map(([path, value]) => [path, plan.shown(path, value)] as const);
+  return {
+    variable: new Map(found.filter(([path]) => tracing.isVariable(path))),
+    plainNumbers: new Map(found),
+    point: { numbers: new Map(shown), sizes },
+  };
+}
+
+function describe(observation: Observation, template: ResultTemplate, outcome: Outcome): Described {
   const { traced, announced } = outcome;
   const leafOf = new Map(announced.map((twin, leaf) => [twin, leaf]));
   const captured: { tensor: Tensor; guard: TensorGuard }[] = [];
+  const offsets = new Set(traced.offsets.map((placeholder) => leafOf.get(at(traced.placeholders, placeholder).tensor)));
   const positions = new Array<number>(announced.length).fill(-1);
   const inputs = traced.placeholders.map(({ tensor }, placeholder) => {
     const leaf = leafOf.get(tensor);
     if (leaf === undefined) {
-      captured.push({ tensor, guard: guardTensor(tensor, () => undefined) });
+      const guard = guardTensor(tensor, () => undefined);
+      captured.push({ tensor, guard: traced.offsets.includes(placeholder) ? withOffset(guard, tensor) : guard });
       positions.push(placeholder);
       return tensor;
     }
@@ -182,14 +230,14 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
   // Decomposing asks further questions about symbolic sizes, so guards are complete only afterwards.
   const program = tracedProgram(graph, traced.hosts, outcome.sizes);
   const { sizes } = graph;
-  checkMarks(observation, { sizes, positions, environment: outcome.sizes });
+  const fixedMarks = marksFixed(observation, { sizes, positions, environment: outcome.sizes });
   const guards = outcome.sizes.guards();
   const sizeGuards = guards.map((guard) => ({ guard, text: printSizeGuard(guard) }));
   return {
     graph: resolveSizes(graph, outcome.sizes),
     program: resolveProgram(program, outcome.sizes),
     sizes,
-    nodes: observation.nodes,
+    guards: withOffsets(observation.guards(), observation.leaves, offsets),
     leaves: observation.leaves,
     captured,
     positions,
@@ -197,9 +245,26 @@ function describe(observation: Observation, template: ResultTemplate, outcome: O
     inputs,
     template,
     results,
+    fixedMarks,
     sizeGuards,
     sizeHolds: sizeGuards.length === 0 ? undefined : sizeCheck(sizes, guards, positions),
   };
+}
+
+const withOffset = (guard: TensorGuard, { storageOffset }: Tensor): TensorGuard => ({
+  ...guard,
+  offset: storageOffset,
+});
+
+/** The guards, with the positions in their storage of those leaves that the function asked for. */
+function withOffsets(tree: GuardTree, leaves: readonly Tensor[], asked: ReadonlySet<number | undefined>): GuardTree {
+  if (asked.size === 0) return tree;
+  const nodes = tree.nodes.map((node): GuardNode => {
+    const { expect } = node;
+    if (expect.kind !== 'tensor' || !asked.has(expect.leaf)) return node;
+    return { ...node, expect: { ...expect, tensor: withOffset(expect.tensor, at(leaves, expect.leaf)) } };
+  });
+  return { ...tree, nodes };
 }
 
 interface SizesOfTrace {
@@ -208,17 +273,18 @@ interface SizesOfTrace {
   readonly environment: SizeEnvironment;
 }
 
-/** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
-function checkMarks({ leaves, nodes }: Observation, { sizes, positions, environment }: SizesOfTrace): void {
-  for (const { name, placeholder, axis } of sizes) {
+/** Marked sizes that the function needs to be one number. */
+function marksFixed(observation: Observation, { sizes, positions, environment }: SizesOfTrace): readonly FixedMark[] {
+  const { leaves } = observation;
+  return sizes.flatMap(({ name, placeholder, axis }) => {
     const leaf = positions.indexOf(placeholder);
     const tensor = leaves[leaf];
-    if (tensor === undefined || !dynamicAxesOf(tensor).has(axis)) continue;
+    if (tensor === undefined || !dynamicAxesOf(tensor).has(axis)) return [];
     const fixed = environment.resolve(sizeSymbol(name));
-    if (fixed.kind !== 'int') continue;
-    const node = nodes.find(({ expect }) => expect.kind === 'tensor' && expect.leaf === leaf);
-    throw markedSizeFixed(node?.path ?? 'an argument', axis, fixed.value);
-  }
+    if (fixed.kind !== 'int') return [];
+    const node = observation.guards().nodes.find(({ expect }) => expect.kind === 'tensor' && expect.leaf === leaf);
+    return [{ path: node?.path ?? 'an argument', axis, value: fixed.value }];
+  });
 }
 
 type Unaliased = Pick<TracedCall, 'graph' | 'results' | 'placement'>;
@@ -246,41 +312,6 @@ function withoutAliases({ graph, aliases, placement }: TraceResult, count: numbe
       outputs: kept.map((output) => at(graph.outputs, output)),
       mutations: graph.mutations.map(({ placeholder, output }) => ({ placeholder, output: get(place, output) })),
     },
-  };
-}
-
-/** 0 and 1 mean something else than other sizes do. */
-const anySize: SizeRange = { min: 2, max: null };
-
-/** What was marked, and what is dynamic besides. */
-const rangesOf = (tensor: Tensor, isDynamic: (axis: number) => boolean): RangeOf => {
-  const marked = dynamicAxesOf(tensor);
-  return (axis) => marked.get(axis) ?? (isDynamic(axis) ? anySize : undefined);
-};
-
-/** Axes that become symbolic: of a contiguous tensor, and of sizes that a symbol may have. */
-function symbolicAxes(
-  { shape, strides }: Tensor,
-  rangeOf: RangeOf,
-): readonly (SizeRange & { readonly axis: number })[] {
-  if (!isContiguous(shape, strides)) return [];
-  return shape.flatMap((size, axis) => {
-    const range = rangeOf(axis);
-    return range === undefined || size < range.min ? [] : [{ axis, ...range }];
-  });
-}
-
-function guardTensor(tensor: Tensor, rangeOf: RangeOf): TensorGuard {
-  const symbolic = symbolicAxes(tensor, rangeOf);
-  const rangeAt = (axis: number): SizeRange | undefined => {
-    const found = symbolic.find((candidate) => candidate.axis === axis);
-    return found === undefined ? undefined : { min: found.min, max: found.max };
-  };
-  return {
-    dtype: tensor.dtype,
-    device: tensor.device,
-    shape: tensor.shape.map((size, axis) => rangeAt(axis) ?? size),
-    strides: symbolic.length > 0 ? 'contiguous' : [...tensor.strides],
   };
 }
 

@@ -41,7 +41,7 @@ export const execution = {
     default: 8,
     min: 1,
     affects: 'runtime',
-    doc: 'How many forms of one function (of one method, per object) are compiled before it runs eagerly, with a warning.',
+    doc: 'How many forms of one function (of one method, per object) are compiled; calls that fit none of them run eagerly from then on, with a warning.',
   },
   accumulatedRecompileLimit: {
     type: 'int',

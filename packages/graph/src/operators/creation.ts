@@ -3,15 +3,16 @@
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
-import { isScalar, scalarNumber } from '../argument-reader.ts';
+import { isScalar, isSizeAttr, scalarNumber } from '../argument-reader.ts';
 import { float } from '../composer.ts';
 import type { Composer } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
-import { range } from '../shape.ts';
+import { range, stepCount, zero } from '../shape.ts';
 import type { Shape } from '../shape.ts';
 
 const CATEGORY_DTYPE: Readonly<Record<ScalarRef['category'], DType>> = { bool: 'bool', int: 'i64', float: 'f32' };
@@ -74,21 +75,36 @@ function arangeLength({ start, end, step }: Progression): number {
   return Math.ceil((end - start) / step);
 }
 
+/** The same where a bound is a symbolic size: the numbers are whole then. */
+function arangeOfSizes(c: Composer, a: ArgumentReader, dtype: DType): ValueRef {
+  const bound = (name: string): Index | undefined => {
+    const attr = a.attr(name);
+    return attr === null ? undefined : isScalar(attr) ? int(scalarNumber(attr)) : a.size(name);
+  };
+  const [first, second, step] = [bound('start'), bound('end'), scalarNumber(a.scalar('step'))];
+  const [start, end] = second === undefined ? [zero, first ?? zero] : [first ?? zero, second];
+  if (!Number.isInteger(step) || step < 1 || !c.sizes.atMost(start, end))
+    throw argumentValue('arange', `a step of ${String(step)} over symbolic sizes`, 'use a positive step, upwards');
+  return c.iota(stepCount(start, end, step), dtype, { start, step });
+}
+
 function arange(c: Composer, a: ArgumentReader): ValueRef {
   const given = ['start', 'end', 'step'].map((name) => a.attr(name)).filter(isScalar);
   const dtype = a.dtype() ?? (given.some(({ category }) => category === 'float') ? 'f32' : 'i64');
-  const number = (name: string): number | undefined =>
-    a.attr(name) === null ? undefined : scalarNumber(a.scalar(name));
-  const [first, second] = [number('start'), number('end')];
-  if (first === undefined && second === undefined) throw argumentValue('arange', 'no end', 'give an end');
-  const asked = {
-    start: second === undefined ? 0 : (first ?? 0),
-    end: second ?? first ?? 0,
-    step: number('step') ?? 1,
-  };
+  if (isSizeAttr(a.attr('start')) || isSizeAttr(a.attr('end'))) return arangeOfSizes(c, a, dtype);
+  const asked = progressionOf(a);
   const truncated = { start: Math.trunc(asked.start), end: Math.trunc(asked.end), step: Math.trunc(asked.step) };
   const length = arangeLength(dtype === 'i64' ? truncated : asked);
   return c.iota(int(length), dtype, isFloat(dtype) ? asked : truncated);
+}
+
+/** One bound alone is the end. */
+function progressionOf(a: ArgumentReader): Progression {
+  const number = (name: string): number | undefined =>
+    a.attr(name) === null ? undefined : scalarNumber(a.scalar(name));
+  const [first, second, step = 1] = [number('start'), number('end'), number('step')];
+  if (first === undefined && second === undefined) throw argumentValue('arange', 'no end', 'give an end');
+  return second === undefined ? { start: 0, end: first ?? 0, step } : { start: first ?? 0, end: second, step };
 }
 
 /** Evenly spaced values in a dtype wide enough; the second half counts back from the end, so that both ends are exact. */

@@ -1,6 +1,7 @@
 // Reading by index: gather and its relatives, and subscripts. Reads by tensors end in the primitives `gather`,
 // `indexSelect` and `index`, which check every index at run time.
 import { at } from '@tsinductor/base';
+import { isSizeAttr } from '../argument-reader.ts';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { composite } from '../define.ts';
@@ -75,7 +76,7 @@ function step(
 ): Cursor {
   if (item === null) return { x: c.unsqueeze(x, dim), dim: dim + 1, indices };
   if (item === 'ellipsis') return { x, dim: dim + skipped, indices };
-  if (typeof item === 'number') return { x: c.call('select', [x], { dim, index: item }), dim, indices };
+  if (typeof item === 'number' || isSizeAttr(item)) return { x: c.call('select', [x], { dim, index: item }), dim, indices };
   const [kind, ...parts] = item as readonly Attr[];
   if (kind === 'slice') {
     const [start = null, end = null, stride = null] = parts;

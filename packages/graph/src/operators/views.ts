@@ -1,6 +1,6 @@
 // Views and rearrangements as PyTorch offers them, in terms of the primitive ones.
 import { at, isFloat } from '@tsinductor/base';
-import { add, int } from '@tsinductor/ir';
+import { add, int, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -48,21 +48,23 @@ function viewAs(c: Composer, x: ValueRef, target: Shape): ValueRef {
 }
 
 function narrow(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, start, length] = [a.tensor('input'), a.int('start'), a.int('length')];
+  const [x, start, length] = [a.tensor('input'), a.size('start'), a.size('length')];
   if (c.rank(x) === 0) throw shapeMismatch('narrow of a 0-d tensor', 'it has no dims');
   const dim = c.dim(x, a.int('dim'));
   const extent = at(c.shape(x), dim);
-  const first = start < 0 ? add(extent, int(start)) : int(start);
-  const end = add(first, int(length));
-  if (length < 0 || !c.sizes.atMost(zero, first) || !c.sizes.atMost(end, extent)) {
+  const first = isNegative(start) ? add(extent, start) : start;
+  const end = add(first, length);
+  if (isNegative(length) || !c.sizes.atMost(zero, first) || !c.sizes.atMost(end, extent)) {
     throw argumentValue(
       'narrow',
-      `start ${String(start)} and length ${String(length)} leave ${printShape([extent])}`,
+      `start ${printIndex(start)} and length ${printIndex(length)} leave ${printShape([extent])}`,
       'stay inside the axis',
     );
   }
   return c.slice(x, dim, { start: first, end });
 }
+
+const isNegative = (size: Index): boolean => size.kind === 'int' && size.value < 0;
 
 /** narrow from a start that a tensor holds: the length is known, so that it is a selection. */
 function narrowFrom(c: Composer, a: ArgumentReader): ValueRef {
@@ -74,13 +76,13 @@ function narrowFrom(c: Composer, a: ArgumentReader): ValueRef {
   return c.indexSelect(x, a.int('dim'), c.op('add', c.iota(int(length)), c.cast(start, 'i64')));
 }
 
-function select(c: Composer, x: ValueRef, { dim, index }: { dim: number; index: number }): ValueRef {
+function select(c: Composer, x: ValueRef, { dim, index }: { dim: number; index: Index }): ValueRef {
   if (c.rank(x) === 0) throw shapeMismatch('select of a 0-d tensor', 'it has no dims');
   const axis = c.dim(x, dim);
   const extent = at(c.shape(x), axis);
-  const wrapped = index < 0 ? c.sizes.toNumber(extent) + index : index;
-  if (wrapped < 0 || !c.sizes.atMost(int(wrapped + 1), extent))
-    throw indexOutOfRange(String(index), axis, printShape([extent]));
+  const wrapped = isNegative(index) ? add(extent, index) : index;
+  if (!c.sizes.atMost(zero, wrapped) || !c.sizes.atMost(add(wrapped, one), extent))
+    throw indexOutOfRange(printIndex(index), axis, printShape([extent]));
   return c.select(x, axis, wrapped);
 }
 
@@ -295,7 +297,7 @@ export const viewEntries: readonly Entry[] = [
     return c.reshape(x, [...c.shape(x).slice(0, dim), ...parts, ...c.shape(x).slice(dim + 1)]);
   }),
   view('select', { signature: `${X}, dim: int, index: int`, doc: 'One index of an axis, which goes away.' }, (c, a) =>
-    select(c, a.tensor('input'), { dim: a.int('dim'), index: a.int('index') }),
+    select(c, a.tensor('input'), { dim: a.int('dim'), index: a.size('index') }),
   ),
   view(
     'narrow',

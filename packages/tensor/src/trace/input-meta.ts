@@ -12,6 +12,8 @@ export interface DynamicAxis {
   readonly axis: number;
   readonly min?: number;
   readonly max?: number | null;
+  /** The size to reckon with where a question is not decided; unless given, that of the tensor. */
+  readonly hint?: number;
 }
 
 /** `declare` gives an axis its symbol. Throws UserError where a tensor with such axes is not contiguous. */

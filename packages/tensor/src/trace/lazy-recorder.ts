@@ -107,6 +107,10 @@ export class LazyRecorder implements Recorder {
     });
   }
 
+  offsetOf(tensor: Tensor): number {
+    return this.#current().session.offsetOf(tensor);
+  }
+
   read(tensor: Tensor, operation: string): Placed {
     this.#place([tensor], `${operation} needs the values of a tensor`);
     const place = placeOf(tensor, operation);

@@ -7,7 +7,7 @@ import type { GraphBuilder, ValueRef } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import { elementReader } from '../element-array.ts';
 import type { ElementArray } from '../element-array.ts';
-import type { TraceOptions } from './session.ts';
+import type { TraceOptions } from './trace-options.ts';
 
 export interface Literal {
   readonly dtype: DType;

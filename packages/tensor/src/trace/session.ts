@@ -32,10 +32,9 @@ import {
 import { elementsOf } from '../layout.ts';
 import { deferredLocation, userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
-import { outsideScopes } from '../scope.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
-import { placedTensor, placeOf, sharesMemory, Tensor } from '../tensor.ts';
+import { placeOf, sharesMemory, Tensor } from '../tensor.ts';
 import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
@@ -43,27 +42,11 @@ import { recordHost, withRefs } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
 import { recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
+import type { TraceOptions } from './trace-options.ts';
 import { valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
+import { twinOf } from './twin.ts';
 import { isUndone, repeatsElements } from './undo-view.ts';
-
-/** Who a session records for, where it is one of the segments that a function is run in. */
-export interface SegmentOwner {
-  readonly recorder: Recorder;
-  /** Axes of an input met on the way that get symbolic sizes. */
-  axesOf(tensor: Tensor): readonly DynamicAxis[];
-  /** The memory is of an earlier segment: makes its value one of this session. */
-  carry(memory: Memory): void;
-}
-
-export interface TraceOptions {
-  /** Literals of more bytes are inputs of the graph, not constants in it. */
-  readonly maximumConstantBytes?: number;
-  /** Whether tensors of one element are constants as all others, and not numbers in the graph. */
-  readonly keepScalars?: boolean;
-  /** Set: the session records a segment, and its tensors belong to that recorder. */
-  readonly owner?: SegmentOwner;
-}
 
 export class TraceSession implements Recorder {
   readonly isLazy = false;
@@ -77,8 +60,10 @@ export class TraceSession implements Recorder {
   readonly #inputs: Memory[] = [];
   readonly #fresh: Memory[] = [];
   readonly #hosts: (HostCall | KernelLaunch)[] = [];
+  readonly #offsets = new Set<number>();
   readonly #snapshots = new Map<object, ValueRef>();
   #symbols = 0;
+  #calls = 0;
   #isOpen = true;
   isTrusted = false; // what runs now may do more than a graph repeats
 
@@ -129,6 +114,7 @@ export class TraceSession implements Recorder {
           : { placeholder: memory.placeholder, layout, isWhole: steps.length === 0 },
       ),
       guards: this.sizes.guards(),
+      offsets: [...this.#offsets],
       hosts: this.#hosts,
     };
   }
@@ -188,7 +174,9 @@ export class TraceSession implements Recorder {
     );
   }
 
-  call(call: BoundCall): readonly Tensor[] {
+  call(made: BoundCall): readonly Tensor[] {
+    const call = this.#options.adapt?.(made, this.#calls) ?? made;
+    this.#calls += 1;
     const views = call.tensors.map((tensor) => this.#viewOf(tensor));
     const refs = views.map((view) => valueOf(this.#builder, view));
     const results = this.#builder.callAll(
@@ -244,6 +232,14 @@ export class TraceSession implements Recorder {
   /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
   requireOwn(memory: Memory, operation: string): void {
     if (this.#sharing(memory).length > 0) throw aliasedMutation(operation);
+  }
+
+  offsetOf(tensor: Tensor): number {
+    const { memory, layout } = this.#viewOf(tensor);
+    const own = this.sizes.toNumber(layout.offset);
+    if (memory.placeholder === undefined) return own;
+    this.#offsets.add(memory.placeholder);
+    return own + at(this.#placeholders, memory.placeholder).tensor.storageOffset;
   }
 
   read(_: Tensor, operation: string): Placed {
@@ -332,7 +328,7 @@ export class TraceSession implements Recorder {
 
   #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
     return inputMeta(tensor, dynamic, (axis) =>
-      this.sizes.declare(`s${this.#symbols++}`, at(tensor.shape, axis.axis), axis),
+      this.sizes.declare(`s${this.#symbols++}`, axis.hint ?? at(tensor.shape, axis.axis), axis),
     );
   }
 
@@ -381,7 +377,11 @@ export class TraceSession implements Recorder {
   }
 
   #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
-    const layout = { shape: guardedShape(shape, this.sizes), strides: guardedShape(strides, this.sizes) };
+    const { readsFreely } = this.#options;
+    const layout = {
+      shape: guardedShape(shape, this.sizes, readsFreely),
+      strides: guardedShape(strides, this.sizes),
+    };
     const tensor = new Tensor(dtype, layout, {
       kind: 'recorded',
       recorder: this.#recorder,
@@ -391,10 +391,4 @@ export class TraceSession implements Recorder {
     handle.memory.tensors.push(tensor);
     return tensor;
   }
-}
-
-/** Another tensor over the same elements, which holds the memory for itself. */
-export function twinOf(tensor: Tensor): Tensor {
-  const { storage, layout } = placeOf(tensor, 'a recorded call');
-  return outsideScopes(() => placedTensor(tensor.dtype, storage, layout));
 }

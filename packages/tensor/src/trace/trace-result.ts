@@ -28,6 +28,8 @@ export interface TraceResult {
   readonly placement: Placement;
   /** What was assumed of symbolic sizes. */
   readonly guards: readonly SizeGuard[];
+  /** Placeholders (positions) whose tensors' positions in their storage the program asked for. */
+  readonly offsets: readonly number[];
   /** What the graph's host nodes call, in their order. */
   readonly hosts: readonly (HostCall | KernelLaunch)[];
 }

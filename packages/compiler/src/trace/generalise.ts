@@ -1,0 +1,330 @@
+// Tracing a call so that what was compiled serves other numbers and sizes as well. JavaScript numbers are primitives: nothing in one
+// trace shows what became of them. So the function's source says which of them only meet arithmetic and operators
+// (number-flow.ts), and it is traced for three sets of values: what differs in the traces follows from them, by a formula that holds
+// in all three (explain-number.ts). A last trace, for the call as it is, has inputs and symbolic sizes in these places.
+//
+// What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
+import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { Index } from '@tsinductor/ir';
+import * as exported from '@tsinductor/tensor';
+import type { BoundCall } from '@tsinductor/tensor/internal';
+import type { AnyNode } from 'acorn';
+import { markedSizeFixed } from '../errors.ts';
+import { findOuterWrites } from './closure.ts';
+import { formulaFor, indexFor } from './explain-number.ts';
+import type { Formula, Point, Points } from './explain-number.ts';
+import { memberPath } from './found.ts';
+import { evaluate, holds } from './formula.ts';
+import type { Names } from './formula.ts';
+import { parseFunction, sourceOf } from './function-source.ts';
+import { closureOf } from './inspected.ts';
+import { anySize, sizeLabel } from './held-numbers.ts';
+import type { Labels } from './held-numbers.ts';
+import { flowOf } from './number-flow.ts';
+import { keyOf } from './syntax.ts';
+import type { Flow } from './number-flow.ts';
+import { numberInput } from './number-inputs.ts';
+import { CallLog } from './probe.ts';
+import { exactly, traceOnce } from './trace-call.ts';
+import type { AliasedCall, Call, Plan, TracedCall, Tracing } from './trace-call.ts';
+
+/** What may be other than it is in this call. */
+interface Freedom {
+  readonly numbers: ReadonlySet<string>;
+  readonly sizes: boolean;
+}
+
+export interface Generalised {
+  readonly traced: TracedCall | AliasedCall;
+  /** Numbers that decide something, and are guarded from now on; with what they decide, where that is known. */
+  readonly fixed: ReadonlyMap<string, string>;
+}
+
+/** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
+export function traceCall(call: Call, tracing: Tracing): Generalised {
+  const found = generalise(call, tracing);
+  const [mark] = 'error' in found.traced ? [] : found.traced.fixedMarks;
+  if (mark !== undefined) throw markedSizeFixed(mark);
+  return found;
+}
+
+function generalise(call: Call, tracing: Tracing): Generalised {
+  const plain = traceOnce(call, tracing, exactly);
+  const isPlain = 'error' in plain || (plain.variable.size === 0 && plain.readSizes.length === 0);
+  if (isPlain || findOuterWrites(call.fn).length > 0) return { traced: plain, fixed: decided(plain, undefined) };
+  const source = sourceOf(call.fn);
+  const root = parseFunction(source);
+  const closure = closureOf(call.fn);
+  if (root === undefined || closure === undefined) return { traced: plain, fixed: decided(plain, undefined) };
+  const flow = flowOf(root, {
+    source,
+    paths: [...plain.variable.keys()],
+    isTensorAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'tensor'),
+    isOperator: (name, method) => isOperator(closure, name, method),
+  });
+  const conditions = conditionsOf(plain, { flow, closure }, source);
+  const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
+  const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));
+  const traced = widest(call, tracing, { flow, closure, conditions, freedom: { numbers, sizes } });
+  return { traced: traced ?? plain, fixed: decided(traced ?? plain, flow) };
+}
+
+const isFree = ({ decided: found }: Flow, axis: number): boolean => !found.has(anySize) && !found.has(sizeLabel(axis));
+
+function decided(traced: TracedCall | AliasedCall, flow: Flow | undefined): ReadonlyMap<string, string> {
+  if ('error' in traced) return new Map();
+  const guarded = traced.guards.nodes.filter(
+    ({ path, expect }) => expect.kind === 'value' && traced.variable.has(path),
+  );
+  return new Map(guarded.map(({ path }) => [path, flow?.decided.get(path) ?? '']));
+}
+
+/** Whether what a name of the closure stands for makes tensors of numbers; undefined where the closure has no such name. */
+function isOperator(closure: ReadonlyMap<string, unknown>, name: string, method?: string): boolean | undefined {
+  if (!closure.has(name)) return undefined;
+  const value = closure.get(name);
+  if (exported.isTensor(value)) return method !== undefined;
+  const fn: unknown = method === undefined ? value : (value as Readonly<Record<string, unknown>> | undefined)?.[method];
+  return typeof fn === 'function' && isOwn(fn);
+}
+
+/** A function of this project's: of the names that it exports, or a method of its tensors. */
+const isOwn = (fn: object): boolean => (Object.values(exported) as readonly unknown[]).includes(fn);
+
+interface Condition {
+  readonly text: string;
+  readonly labels: Labels;
+  readonly isMet: (point: Point) => boolean;
+}
+
+interface Search {
+  readonly flow: Flow;
+  readonly closure: ReadonlyMap<string, unknown>;
+  readonly conditions: readonly Condition[];
+  readonly freedom: Freedom;
+}
+
+/** The trace that leaves most open, of those in which everything is explained. */
+function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): TracedCall | undefined {
+  const alone = [...freedom.numbers].map((path): Freedom => ({ numbers: new Set([path]), sizes: false }));
+  const attempt = (tried: Freedom): TracedCall | undefined =>
+    tried.numbers.size === 0 && !tried.sizes ? undefined : traceFreely(call, tracing, { ...rest, freedom: tried });
+  const all = attempt(freedom);
+  if (all !== undefined) return all;
+  const good =
+    freedom.numbers.size < 2
+      ? freedom.numbers
+      : new Set(alone.filter((one) => attempt(one) !== undefined).flatMap(({ numbers }) => [...numbers]));
+  return (
+    attempt({ numbers: good, sizes: freedom.sizes && freedom.numbers.size > good.size }) ??
+    (freedom.sizes
+      ? (attempt({ numbers: good, sizes: false }) ?? attempt({ numbers: new Set(), sizes: true }))
+      : undefined)
+  );
+}
+
+function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
+  const probes = probesOf(call, tracing, search);
+  if (probes === undefined) return undefined;
+  const [first, ...others] = probes;
+  if (others.some(({ structure }) => structure !== first.structure)) return undefined;
+  const points: Points = [first.point, probes[1].point, probes[2].point];
+  const written = search.flow.passed.map(
+    (node): Formula =>
+      (point) =>
+        evaluate(node, namesOf(first.traced, search, point)),
+  );
+  const numbers = new Map<string, { readonly formula: Formula; readonly dtype: DType }>();
+  const indexes = new Map<string, Index>();
+  for (const [index, { call: position, where, value, dtype }] of first.log.places.entries()) {
+    const values = probes.map(({ log }) => at(log.places, index).value);
+    if (values.every((other) => Object.is(other, value))) continue;
+    const formula = dtype === undefined ? undefined : formulaFor(values, points, written);
+    const symbolic = where.startsWith('argument ') ? undefined : indexFor(values, points);
+    if (formula !== undefined && dtype !== undefined) numbers.set(`${String(position)} ${where}`, { formula, dtype });
+    else if (symbolic !== undefined) indexes.set(`${String(position)} ${where}`, symbolic);
+    else return undefined;
+  }
+  const inputs = new Map(
+    [...numbers].map(([place, { formula, dtype }]) => [place, numberInput(dtype, formula, points[0])]),
+  );
+  const traced = attempted(() =>
+    traceOnce(call, tracing, {
+      ...planOf(search, 0),
+      numbers: [...inputs.values()],
+      adapt: (session, made, position) => replaced(made, position, { session, inputs, indexes }),
+    }),
+  );
+  const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
+  return traced === undefined ? undefined : { ...traced, conditions: relevant };
+}
+
+const isOpen = ({ numbers, sizes }: Freedom, label: string): boolean =>
+  label.startsWith(anySize) ? sizes : numbers.has(label);
+
+/** The call as it is, and two for other values for which every condition has the same answer. */
+function probesOf(call: Call, tracing: Tracing, search: Search): readonly [Probe, Probe, Probe] | undefined {
+  const first = probe(call, tracing, { search, round: 0 });
+  if (first === undefined) return undefined;
+  const others: Probe[] = [];
+  for (let round = 1; round <= ways && others.length < 2; round += 1) {
+    if (!search.conditions.every(({ isMet }) => isMet(otherPoint(first, search, round)))) continue;
+    const other = probe(call, tracing, { search, round });
+    if (other === undefined) return undefined;
+    others.push(other);
+  }
+  const [second, third] = others;
+  return second === undefined || third === undefined ? undefined : [first, second, third];
+}
+
+function otherPoint({ point }: Probe, search: Search, round: number): Point {
+  const plan = planOf(search, round);
+  return {
+    numbers: new Map([...point.numbers].map(([path, value]) => [path, plan.shown(path, value)])),
+    sizes: new Map([...point.sizes].map(([name, size], order) => [name, plan.hint(size, order)])),
+  };
+}
+
+/** Numbers and sizes as they are in this call, then twice others. */
+function planOf({ flow, freedom }: Search, round: number): Plan {
+  return {
+    ...exactly,
+    isVariable: (path) => freedom.numbers.has(path),
+    shown: (path, value) =>
+      freedom.numbers.has(path) ? otherNumber(value, round, [...freedom.numbers].indexOf(path)) : value,
+    hint: (size, order) => (freedom.sizes ? otherSize(size, round, order) : size),
+    readsFreely: (axis) => freedom.sizes && isFree(flow, axis),
+  };
+}
+
+/** How many other values are thought of. */
+const ways = 10;
+
+/** Multiples first, which divide as the size does; then sizes around it. */
+function otherSize(size: number, round: number, order: number): number {
+  if (round === 0) return size;
+  if (round <= 4) return size * (1 + round * (1 + order));
+  return Math.max(2, size + (round % 2 === 0 ? 1 : -1) * (Math.ceil(round / 2) - 2) * (1 + order));
+}
+
+/** Whole numbers stay whole, fractions stay fractions; upwards and downwards in turn. */
+function otherNumber(value: number, round: number, order: number): number {
+  if (round === 0) return value;
+  const distance = (round % 2 === 1 ? 1 : -1) * Math.ceil(round / 2);
+  if (Number.isInteger(value)) return value + distance * (1 + order);
+  return value * (1 + distance * (0.02374611 + 0.00718123 * order));
+}
+
+interface Probe {
+  readonly structure: string;
+  readonly log: CallLog;
+  readonly point: Points[0];
+  readonly traced: TracedCall;
+}
+
+function probe(call: Call, tracing: Tracing, { search, round }: { search: Search; round: number }): Probe | undefined {
+  const log = new CallLog();
+  const adapt: Plan['adapt'] = (_, made, position) => log.note(made, position);
+  const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt }));
+  if (traced === undefined) return undefined;
+  const rest = traced.graph.nodes.flatMap((node) =>
+    node.kind === 'constant' ? [node.data] : node.kind === 'host' ? [JSON.stringify(node.attrs)] : [],
+  );
+  return {
+    structure: [log.structure, ...rest, JSON.stringify(traced.template)].join('\n'),
+    log,
+    traced,
+    point: traced.point,
+  };
+}
+
+/** A trace that succeeds; for other numbers than those of the call, one may well fail. */
+function attempted(trace: () => TracedCall | AliasedCall): TracedCall | undefined {
+  try {
+    const traced = trace();
+    return 'error' in traced ? undefined : traced;
+  } catch {
+    return undefined;
+  }
+}
+
+type Session = Parameters<NonNullable<Plan['adapt']>>[0];
+
+interface Replacements {
+  readonly session: Session;
+  readonly inputs: ReadonlyMap<string, ReturnType<typeof numberInput>>;
+  readonly indexes: ReadonlyMap<string, Index>;
+}
+
+/** The call with inputs and symbolic sizes where its numbers follow from what it was given. */
+function replaced(call: BoundCall, position: number, { session, inputs, indexes }: Replacements): BoundCall {
+  const tensors = [...call.tensors];
+  const args = call.args.map((arg, index) => {
+    const input = inputs.get(`${String(position)} argument ${String(index)}`);
+    return input === undefined
+      ? arg
+      : ({ kind: 'value', node: tensors.push(session.input(input.tensor)) - 1, result: 0 } as const);
+  });
+  const changed = (attr: BoundCall['attrs'][string], where: string): BoundCall['attrs'][string] => {
+    const size = indexes.get(`${String(position)} ${where}`);
+    if (size !== undefined) return { size };
+    return Array.isArray(attr)
+      ? attr.map((item: typeof attr, index) => changed(item, `${where} ${String(index)}`))
+      : attr;
+  };
+  const attrs = Object.fromEntries(Object.entries(call.attrs).map(([name, attr]) => [name, changed(attr, name)]));
+  return { ...call, args, attrs, tensors };
+}
+
+/** The names of the source, as they stand for the numbers and sizes of a call. */
+function namesOf(
+  { plainNumbers, sizeNames }: TracedCall,
+  { flow, closure }: Pick<Search, 'flow' | 'closure'>,
+  point: Point,
+): Names {
+  const pathOf = (of: AnyNode): string | undefined => {
+    if (of.type === 'Identifier') return flow.pathOf.get(of.name);
+    if (of.type === 'ThisExpression') return 'this';
+    if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
+    const path = pathOf(of.object);
+    const key = keyOf(of);
+    return path === undefined || key === undefined ? undefined : memberPath(path, key);
+  };
+  return {
+    pathOf,
+    numberAt: (path) => {
+      const [, tensor, axis] = /^(.*)\.shape\[(\d+)\]$/.exec(path) ?? [];
+      if (tensor === undefined) return point.numbers.get(path) ?? plainNumbers.get(path);
+      return point.sizes.get(sizeNames.get(`${tensor} ${axis ?? ''}`) ?? '');
+    },
+    constant: (name) => flow.constants.get(name),
+    outer: (name) => {
+      const value = closure.get(name);
+      return typeof value === 'number' ? value : undefined;
+    },
+  };
+}
+
+/** The comparisons of the source that can be made again for any call; what the others test decides something. */
+function conditionsOf(
+  plain: TracedCall,
+  search: Pick<Search, 'flow' | 'closure'>,
+  source: string,
+): readonly Condition[] {
+  const point = { numbers: plain.variable, sizes: plain.point.sizes };
+  return [...search.flow.conditions].flatMap(([node, labels]) => {
+    const before = holds(node, namesOf(plain, search, point));
+    const text = source.slice(node.start - 1, node.end - 1).slice(0, 60);
+    if (before === undefined) for (const label of labels) search.flow.decided.set(label, text);
+    return before === undefined
+      ? []
+      : [
+          {
+            text: before ? text : `not ${text}`,
+            labels,
+            isMet: (other: Point) => holds(node, namesOf(plain, search, other)) === before,
+          },
+        ];
+  });
+}

@@ -1,0 +1,22 @@
+// Names whose meaning is known wherever they stand in a function's source.
+
+/** Functions of Math whose answer is a number that follows from numbers. */
+export const arithmetic: RegExp =
+  /^(?:abs|a?(?:cos|sin|tan)h?|atan2|cbrt|ceil|exp|expm1|floor|fround|hypot|log(?:10|1p|2)?|max|min|pow|round|sign|sqrt|trunc)$/;
+export const comparisons: readonly string[] = ['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in', 'instanceof'];
+export const absences: readonly string[] = ['==', '===', '!=', '!=='];
+
+/** What makes tensors without being an operator. */
+export const makers: readonly string[] = [
+  'slice',
+  'tensor',
+  'at',
+  'set',
+  'markDynamic',
+  'isTensor',
+  'rand',
+  'randn',
+  'float',
+];
+export const walksOver: readonly string[] = ['map', 'forEach', 'reduce', 'flatMap'];
+export const keepsElements: readonly string[] = ['slice', 'concat', 'at', 'flat', 'reverse'];

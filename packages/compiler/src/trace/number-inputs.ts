@@ -1,0 +1,40 @@
+// Numbers of a call that are inputs of its graph. In: formulas over the plain numbers and sizes of a call. Out: tensors of one
+// element each, which the graph takes as it takes captured tensors, and which are given their values before it runs.
+import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { tensor } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import { outsideScopes, placeOf, unrecorded } from '@tsinductor/tensor/internal';
+import type { Formula, Point } from './explain-number.ts';
+
+export interface NumberInput {
+  readonly tensor: Tensor;
+  readonly dtype: DType;
+  readonly formula: Formula;
+}
+
+export function numberInput(dtype: DType, formula: Formula, point: Point): NumberInput {
+  const value = formula(point) ?? 0;
+  const given = dtypeInfo[dtype].category === 'float' ? value : BigInt(value);
+  return { dtype, formula, tensor: unrecorded(() => outsideScopes(() => tensor(given, { dtype, device: 'cpu' }))) };
+}
+
+/** Gives every input its value in this call; whether all of them can hold theirs. */
+export function setNumbers(inputs: readonly NumberInput[], point: Point): boolean {
+  for (const { tensor: input, dtype, formula } of inputs) {
+    const value = formula(point);
+    if (value === undefined || !fits(value, dtype)) return false;
+    const { storage, layout } = placeOf(input, 'a number of a call');
+    const elements = storage.elements(dtype);
+    if (dtype === 'i64') (elements as BigInt64Array)[layout.offset] = BigInt(value);
+    else (elements as Float64Array)[layout.offset] = value;
+  }
+  return true;
+}
+
+function fits(value: number, dtype: DType): boolean {
+  const { category, bytes, signed } = dtypeInfo[dtype];
+  if (category === 'float') return true;
+  const bits = bytes * 8;
+  return Number.isSafeInteger(value) && (signed ? Math.abs(value) < 2 ** (bits - 1) : value >= 0 && value < 2 ** bits);
+}

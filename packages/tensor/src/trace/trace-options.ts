@@ -1,0 +1,28 @@
+// What a trace session is told: who it records for, and what becomes of literals.
+import type { BoundCall } from '../bound-call.ts';
+import type { Recorder } from '../recorder.ts';
+import type { Tensor } from '../tensor.ts';
+import type { DynamicAxis } from './input-meta.ts';
+import type { Memory } from './traced-memory.ts';
+
+/** Who a session records for, where it is one of the segments that a function is run in. */
+export interface SegmentOwner {
+  readonly recorder: Recorder;
+  /** Axes of an input met on the way that get symbolic sizes. */
+  axesOf(tensor: Tensor): readonly DynamicAxis[];
+  /** The memory is of an earlier segment: makes its value one of this session. */
+  carry(memory: Memory): void;
+}
+
+export interface TraceOptions {
+  /** Literals of more bytes are inputs of the graph, not constants in it. */
+  readonly maximumConstantBytes?: number;
+  /** Whether tensors of one element are constants as all others, and not numbers in the graph. */
+  readonly keepScalars?: boolean;
+  /** Sees each call before it is recorded, with how many came before it; gives the one that is. */
+  readonly adapt?: (call: BoundCall, position: number) => BoundCall;
+  /** Whether the program may read the size of an axis, as a number for the hints, without fixing it. */
+  readonly readsFreely?: (axis: number) => boolean;
+  /** Set: the session records a segment, and its tensors belong to that recorder. */
+  readonly owner?: SegmentOwner;
+}

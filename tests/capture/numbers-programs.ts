@@ -1,0 +1,194 @@
+// Numbers and sizes: which of them are inputs, which are guarded, and by what.
+import { arange, cat } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { program } from './program.ts';
+import type { Programs } from './program.ts';
+
+const three = (): Tensor => arange(3).to('f32');
+const rows = (count: number, width = 3): Tensor =>
+  arange(count * width)
+    .to('f32')
+    .reshape([count, width]);
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+
+class Optimizer {
+  rate = 1;
+  step(x: Tensor, gradient: Tensor): Tensor {
+    return x.sub(gradient.mul(this.rate));
+  }
+}
+
+export const numbersPrograms: Programs = {
+  'a learning rate': program({
+    make: () => (x: Tensor, gradient: Tensor, rate: number) => x.sub(gradient.mul(rate)),
+    calls: (f) => upTo(30).map((step) => f(three(), three(), 0.1 / step)),
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a learning rate, every size and number symbolic': program({
+    make: () => (x: Tensor, rate: number) => x.mul(rate),
+    calls: (f) => upTo(9).map((step) => f(rows(step + 1), 0.1 / step)),
+    graphs: 1,
+    options: { dynamic: true },
+  }),
+  'a step count that corrects a bias': program({
+    make:
+      () =>
+      (x: Tensor, step: number, { rate, beta }: { rate: number; beta: number }) => {
+        const correction = 1 - beta ** step;
+        return x.mul(rate / correction).add(1 / Math.sqrt(step));
+      },
+    calls: (f) => upTo(20).map((step) => f(three(), step, { rate: 0.1, beta: 0.9 })),
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a schedule in the function, with a warm-up': program({
+    make: () => (x: Tensor, step: number, o: { readonly warmup: number; readonly rate: number }) => {
+      const rate = step < o.warmup ? o.rate * (step / o.warmup) : o.rate;
+      return x.mul(rate);
+    },
+    calls: (f) => upTo(20).map((step) => f(three(), step, { warmup: 10, rate: 0.3 })),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a number of this': program({
+    make: () =>
+      function (this: Optimizer, x: Tensor) {
+        return x.mul(this.rate);
+      } as unknown as (x: Tensor) => Tensor,
+    calls: (f) => {
+      const optimizer = new Optimizer();
+      return upTo(9).map((step) => {
+        optimizer.rate = step * 0.3;
+        return f.call(optimizer, three());
+      });
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a number that another method reads': program({
+    make: () => (x: Tensor, optimizer: Optimizer) => optimizer.step(x, x),
+    calls: (f) => {
+      const optimizer = new Optimizer();
+      return [0.5, 0.25, 0.5].map((rate) => {
+        optimizer.rate = rate;
+        return f(three(), optimizer);
+      });
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a number beside whole numbers': program({
+    make: () => (x: Tensor, k: number) => x.mul(k),
+    calls: (f) => [2, 3, 4, 0.5, 5].map((k) => f(arange(3), k)),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a number that is not finite, and a zero below zero': program({
+    make: () => (x: Tensor, k: number) => x.mul(k),
+    calls: (f) => [1, 2, Infinity, -0, -Infinity].map((k) => f(three(), k)),
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a number that decides a branch': program({
+    make: () => (x: Tensor, step: number) => (step > 3 ? x.mul(step) : x),
+    calls: (f) => upTo(6).map((step) => f(three(), step)),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a number that a helper decides on': program({
+    make: () => {
+      const helper = (x: Tensor, k: number): Tensor => (k > 1 ? x.neg() : x);
+      return (x: Tensor, k: number) => helper(x, k).mul(1);
+    },
+    calls: (f) => [1, 2, 3, 2].map((k) => f(three(), k)),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'an axis, and a size': program({
+    make: () => (x: Tensor, axis: number, size: number) => x.sum(axis, { keepdim: true }).reshape([size, -1]),
+    calls: (f) => [[0, 1], [1, 1], [1, 2], [0, 3]].map(([axis, size]) => f(rows(2), axis ?? 0, size ?? 0)), // prettier-ignore
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'one number decides, the other does not': program({
+    make: () => (x: Tensor, axis: number, rate: number) => x.sum(axis).mul(rate),
+    calls: (f) => [[0, 0.1], [0, 0.2], [1, 0.3], [1, 0.4], [0, 0.5]].map(([axis, rate]) => f(rows(2), axis ?? 0, rate ?? 0)), // prettier-ignore
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a number that is returned': program({
+    make: () => (x: Tensor, k: number) => ({ y: x.mul(k), k }),
+    calls: (f) => [1, 2, 3].map((k) => f(three(), k)),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a sum divided by a size': program({
+    make: () => (x: Tensor) => x.sum(0).div(x.shape[0] ?? 1),
+    calls: (f) => upTo(9).map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'sizes by method, by name and all at once': program({
+    make: () => (x: Tensor) => {
+      const [count, width = 1] = x.shape;
+      return x
+        .reshape([x.size(0) * width])
+        .div(x.numel)
+        .add(x.size(1))
+        .narrow(0, 0, count ?? 1);
+    },
+    calls: (f) => upTo(9).map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a range as long as an axis': program({
+    make: () => (x: Tensor) => x.add(arange(x.shape[1] ?? 0)),
+    calls: (f) => upTo(9).map((width) => f(rows(2, width))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'the last row': program({
+    make: () => (x: Tensor) =>
+      x
+        .narrow(0, (x.shape[0] ?? 1) - 1, 1)
+        .add(x.select(0, (x.shape[0] ?? 1) - 1))
+        .add(x.at(-1)),
+    calls: (f) => upTo(9).map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a cache that grows': program({
+    make: () => (x: Tensor, cache: Tensor) => {
+      const past = cache.shape[0] ?? 0;
+      const all = cat([cache, x], 0);
+      return [all, all.mul(arange(past + 1).reshape([past + 1, 1])).sum(0)] as const;
+    },
+    calls: (f) => {
+      let cache = rows(1);
+      return upTo(12).map(() => {
+        const [all, y] = f(rows(1), cache);
+        cache = all;
+        return y;
+      });
+    },
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a branch on a size': program({
+    make: () => (x: Tensor) => ((x.shape[0] ?? 0) > 4 ? x.mul(2) : x.mul(3)),
+    calls: (f) => [2, 3, 4, 5, 6, 3].map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a loop over a size': program({
+    make: () => (x: Tensor) => {
+      let sum = x.select(0, 0);
+      for (let index = 1; index < (x.shape[0] ?? 0); index += 1) sum = sum.add(x.select(0, index));
+      return sum;
+    },
+    calls: (f) => [2, 3, 4, 3].map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+};
