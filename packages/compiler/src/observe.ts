@@ -24,7 +24,7 @@ export interface Observation {
   readonly nodes: readonly GuardNode[];
   /** The distinct tensors found, in the order of their leaves: grows as well. */
   readonly leaves: readonly Tensor[];
-  /** Takes back what the function wrote to objects that it saw as they are, in scan mode; gives the path of one. */
+  /** Takes back what the function wrote to tensors' own properties and, in scan mode, to objects; gives the path of one. */
   takeBack(): string | undefined;
 }
 
@@ -125,11 +125,18 @@ class Observer {
       return this.#standIns.get(tensor) ?? tensor;
     }
     const leaf = this.#leaves.length;
-    guard({ kind: 'tensor', leaf, tensor: this.#options.guardOf(tensor, path) });
+    const place = guard({ kind: 'tensor', leaf, tensor: this.#options.guardOf(tensor, path) });
     this.#leaves.push(tensor);
     this.#leafOf.set(tensor, leaf);
     const standIn = this.#options.standIn(tensor, path);
     this.#standIns.set(tensor, standIn);
+    // What a program keeps on a tensor, beside what every tensor has.
+    for (const key of Object.keys(tensor).filter((name) => !Object.hasOwn(standIn, name))) {
+      const value: unknown = Reflect.get(tensor, key);
+      const member = this.#read(place, { key, path: memberPath(path, key), value });
+      Object.defineProperty(standIn, key, { value: member, enumerable: true, writable: true, configurable: true });
+    }
+    this.#seen.push({ value: standIn, path, members: Object.getOwnPropertyDescriptors(standIn) });
     return standIn;
   }
 

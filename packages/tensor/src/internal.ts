@@ -30,6 +30,7 @@ export type { NewSegment, SegmentCause, SegmentHost, SegmentPlan } from './trace
 export { TraceSession, twinOf } from './trace/session.ts';
 export type { DynamicAxis } from './trace/input-meta.ts';
 export type { TraceOptions } from './trace/session.ts';
-export type { OutputAlias, TracedInput, TraceResult } from './trace/trace-result.ts';
+export type { OutputAlias } from './trace/output-aliases.ts';
+export type { TracedInput, TraceResult } from './trace/trace-result.ts';
 export { trace } from './trace/trace.ts';
 export type { TracedFunction, TraceFunctionOptions } from './trace/trace.ts';

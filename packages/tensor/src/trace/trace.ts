@@ -6,7 +6,7 @@ import type { Tensor } from '../tensor.ts';
 import { TraceSession } from './session.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { TraceOptions } from './session.ts';
-import type { OutputAlias } from './trace-result.ts';
+import type { OutputAlias } from './output-aliases.ts';
 
 export interface TraceFunctionOptions extends TraceOptions {
   /** For each input the axes that get symbolic sizes. */
