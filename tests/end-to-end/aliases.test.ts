@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { at as item } from '@tsinductor/base';
-import { arange, compile, einsum, cartesianProd, nn, reset, setConfig, slice, tensor, zeros } from 'tsinductor';
+import { arange, cartesianProd, compile, einsum, nn, reset, setConfig, slice, tensor, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 
 let cacheDir = '';

@@ -61,6 +61,8 @@ export interface CheckText {
   readonly value: string;
   readonly extent: string;
   readonly site: number;
+  /** Negative ones count from the end. */
+  readonly wraps: boolean;
   readonly count: string | undefined;
 }
 
