@@ -54,9 +54,9 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   indexScalar: (text, type) => (type.dtype === 'i32' ? `(i32)${/^\w+$/.test(text) ? text : `(${text})`}` : text),
   load: (access, type, how) => load(access, type, { ...how, prelude }),
   store: (access, type, value) => store(access, type, { ...value, prelude }),
-  check: ({ type, value, extent, site, count }) => {
+  check: ({ type, value, extent, site, wraps, count }) => {
     const lanes = type.lanes === 1 ? [] : [count ?? String(type.lanes)];
-    return call(prelude.of(special.checkFunction, type, prelude.isa), [
+    return call(prelude.of(wraps ? special.wrapFunction : special.checkFunction, type, prelude.isa), [
       value,
       extent,
       ...lanes,

@@ -75,6 +75,8 @@ interface CheckText {
   readonly value: string;
   readonly extent: string;
   readonly site: number;
+  /** Negative ones count from the end. */
+  readonly wraps: boolean;
   readonly count: string | undefined;
 }
 

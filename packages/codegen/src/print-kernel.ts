@@ -311,6 +311,7 @@ function printCheck(printer: Printer, statement: Stmt & { readonly kind: 'check'
     value: printValue(statement.value, printer).text,
     extent: printScalarIndex(statement.extent, printer),
     site: statement.site,
+    wraps: statement.wraps,
     count: statement.count === undefined ? undefined : printScalarIndex(statement.count, printer),
   });
   printer.use([...typeText.needs, ...check.needs]);

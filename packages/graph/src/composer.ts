@@ -191,8 +191,13 @@ export class Composer {
   indexSelect(x: ValueRef, dim: number, index: ValueRef): ValueRef {
     return this.builder.call('indexSelect', [x, index], { dim: this.dim(x, dim) });
   }
-  index(x: ValueRef, indices: readonly ValueRef[], dims: readonly number[]): ValueRef {
-    return this.builder.call('index', [x, indices], { dims: [...dims] });
+  /** Rows of a table: elements along the first dim. */
+  rows(table: ValueRef, index: ValueRef): ValueRef {
+    return this.builder.call('index', [table, [index]], { dims: [0], wraps: false });
+  }
+  /** What subscripts read along the leading dims: negative ones count from the end. */
+  index(x: ValueRef, indices: readonly ValueRef[]): ValueRef {
+    return this.builder.call('index', [x, indices], { dims: range(indices.length), wraps: true });
   }
   scatter(
     x: ValueRef,

@@ -29,6 +29,7 @@ export interface Description extends Performances {
   readonly forms?: Operator['forms'];
   readonly inPlace?: boolean;
   readonly isUniform?: boolean;
+  readonly mayAlias?: boolean;
   readonly results?: number | 'list';
   readonly overloads?: readonly string[];
   readonly accepts?: readonly DType[];
@@ -45,7 +46,7 @@ type Base = Omit<Entry, 'kind' | 'levels'>;
 
 function base(name: string, description: Description): Base {
   const { torch = snakeCase(name), forms = ['method', 'function'] } = description;
-  const { inPlace, isUniform, results, overloads, accepts, accuracy } = description;
+  const { inPlace, isUniform, mayAlias, results, overloads, accepts, accuracy } = description;
   const parameters = signature(description.signature);
   return {
     name,
@@ -55,6 +56,7 @@ function base(name: string, description: Description): Base {
     forms,
     ...(inPlace === undefined ? {} : { inPlace }),
     ...(isUniform === undefined ? {} : { isUniform }),
+    ...(mayAlias === undefined ? {} : { mayAlias }),
     ...(results === undefined ? {} : { results }),
     ...(overloads === undefined ? {} : { overloads }),
     ...(accepts === undefined ? {} : { accepts }),

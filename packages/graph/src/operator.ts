@@ -85,6 +85,8 @@ export interface Operator {
   view?(base: ViewLayout, attrs: Attrs, sizes: SizeEnvironment): ViewLayout | undefined;
   /** Several results are returned as an array of this many, or `list` where it depends on the arguments. */
   readonly results?: number | 'list';
+  /** Its result may be its first argument itself, or a view of it, where nothing has to be computed. */
+  readonly mayAlias?: boolean;
   /** Other forms of the call, tried in order by `bindArguments` where the arguments do not fit `parameters`. */
   readonly overloads?: readonly string[];
   /**

@@ -11,8 +11,15 @@ export const sizeOverflow = (what: string): UserError =>
   });
 
 /** A check that failed while a program ran: of an index into an axis of `size`, or of a condition on the user's values. */
-export const checkFailed = (site: CheckSite, value: number | bigint, size: number): UserError =>
-  site.remedy === undefined ? indexOutOfRange(site, value, size) : badValues(site, site.remedy);
+export const checkFailed = (site: CheckSite, found: FoundIndex): UserError =>
+  site.remedy === undefined ? indexOutOfRange(site, found) : badValues(site, site.remedy);
+
+interface FoundIndex {
+  readonly value: number | bigint;
+  readonly size: number;
+  /** Whether negative ones count from the end. */
+  readonly wraps: boolean;
+}
 
 const checkCodes: readonly string[] = ['INDEX_OUT_OF_RANGE', 'ARGUMENT_VALUE'];
 
@@ -24,7 +31,7 @@ export const isCheckFailure = (error: unknown): error is UserError =>
 export const badValues = ({ op, what, location }: CheckSite, remedy: string): UserError =>
   new UserError('ARGUMENT_VALUE', `${op}: ${what}`, { hint: remedy, location });
 
-const indexOutOfRange = (site: CheckSite, value: number | bigint, size: number): UserError =>
+const indexOutOfRange = (site: CheckSite, { value, size, wraps }: FoundIndex): UserError =>
   new UserError(
     'INDEX_OUT_OF_RANGE',
     `${site.op}: ${site.what} ${String(value)} is out of range for a size of ${String(size)}`,
@@ -32,7 +39,7 @@ const indexOutOfRange = (site: CheckSite, value: number | bigint, size: number):
       hint:
         size === 0
           ? 'nothing can be taken from an axis of size 0'
-          : `use an index from ${String(-size)} to ${String(size - 1)}`,
+          : `use an index from ${String(wraps ? -size : 0)} to ${String(size - 1)}`,
       location: site.location,
     },
   );

@@ -30,11 +30,18 @@ export type Scalar = { readonly dtype: DType } & (
   | { readonly kind: 'bitcast'; readonly value: ScalarId }
   | { readonly kind: 'apply'; readonly op: PointwiseName; readonly args: readonly ScalarId[] }
   /**
-   * A user's index (i64): wrapped once if negative, then required to lie in [0, extent); otherwise the run fails with
-   * an index error of `site` (an index into LoopProgram.sites). The value is always in range, so loads by it are safe.
+   * A user's index (i64), required to lie in [0, extent); where it `wraps`, extent is added to a negative one before.
+   * Otherwise the run fails with an index error of `site` (an index into LoopProgram.sites). The value is always in range,
+   * so loads by it are safe.
    */
-  | { readonly kind: 'check'; readonly value: ScalarId; readonly extent: Index; readonly site: number }
+  | ({ readonly kind: 'check'; readonly value: ScalarId; readonly extent: Index } & IndexCheck)
 );
+
+/** Where an index is checked, and whether negative ones count from the end. */
+export interface IndexCheck {
+  readonly site: number;
+  readonly wraps: boolean;
+}
 
 /** A constant's value: a number (NaN, infinities and -0 as their names), or an i64's digits. */
 export type ScalarConstant = number | 'NaN' | 'Infinity' | '-Infinity' | '-0' | { readonly bigint: string };

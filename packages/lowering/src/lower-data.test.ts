@@ -53,17 +53,16 @@ describe('indices', () => {
   const x = ramp(4, 3);
 
   test('gather, indexSelect, and several indices', () => {
-    const rows = [2, 0, -1];
-    const wrapped = (i: number): number => at(rows, i) + (at(rows, i) < 0 ? 4 : 0);
+    const rows = [2, 0, 3];
     expect(runOne([f32(x), i64(...rows)], (b, ...both) => b.call('indexSelect', both, { dim: 0 })).data).toEqual(
-      nd([3, 3], ([i = 0, j = 0]) => get(x, [wrapped(i), j])).data,
+      nd([3, 3], ([i = 0, j = 0]) => get(x, [at(rows, i), j])).data,
     );
     const index: Input = { value: nd([2, 3], (_, flat) => flat % 4), dtype: 'i64' };
     expect(runOne([f32(x), index], (b, v, i) => b.call('gather', refs(v, i), { dim: 0 }))).toEqual(
       nd([2, 3], ([i = 0, j = 0]) => get(x, [(3 * i + j) % 4, j])),
     );
-    const picked = runOne([f32(x), i64(1, 3), i64(2, 0)], (b, ...[v, i, j]) =>
-      b.call('index', [...refs(v), refs(i, j)], { dims: [0, 1] }),
+    const picked = runOne([f32(x), i64(1, -1), i64(2, 0)], (b, ...[v, i, j]) =>
+      b.call('index', [...refs(v), refs(i, j)], { dims: [0, 1], wraps: true }),
     );
     expect(picked.data).toEqual([get(x, [1, 2]), get(x, [3, 0])]);
   });
@@ -71,6 +70,9 @@ describe('indices', () => {
   test('an index that is out of range names the operator', () => {
     const select: Build = (b, v, i) => b.call('indexSelect', refs(v, i), { dim: 0 });
     expect(() => runOne([f32(x), i64(4)], select)).toThrow(/indexSelect.*4 is out of range for a size of 4/);
+    expect(() => runOne([f32(x), i64(-1)], select)).toThrow(
+      expect.objectContaining({ hint: 'use an index from 0 to 3' }),
+    );
   });
 
   test('scatter and indexPut', () => {
@@ -78,7 +80,7 @@ describe('indices', () => {
     const add: Build = (b, ...[v, i, s]) => b.call('scatterAdd', refs(v, i, s), { dim: 0 });
     expect(runOne([f32(into), i64(1, 3, 1), f32(nd([3], (_, i) => i + 1))], add).data).toEqual([0, 4, 0, 2]);
     const set: Build = (b, ...[v, i, s]) =>
-      b.call('indexPut', [...refs(v), refs(i), ...refs(s)], { dims: [0], accumulate: false });
+      b.call('indexPut', [...refs(v), refs(i), ...refs(s)], { dims: [0], accumulate: false, wraps: true });
     const row = nd([1, 3], (_, j) => 100 + j);
     expect(runOne([f32(x), i64(2), f32(row)], set)).toEqual(
       nd([4, 3], ([i = 0, j = 0]) => (i === 2 ? 100 + j : get(x, [i, j]))),

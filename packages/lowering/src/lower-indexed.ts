@@ -18,6 +18,8 @@ interface Lookup {
   readonly dim: number;
   readonly extent: Index;
   readonly site: number;
+  /** Whether negative indices count from the end. */
+  readonly wraps: boolean;
   /** Whether an index out of range is an error; else nobody looks. */
   readonly isChecked: boolean;
 }
@@ -28,7 +30,8 @@ function lookup(
   what: { readonly index: View; readonly dim: number; readonly extent: Index },
 ): Lookup {
   const site = lowering.site(node, `the index of dim ${String(what.dim)}`);
-  return { ...what, site, isChecked: lowering.options.checkIndices };
+  // The attribute is of primitives that subscripts are made of; by the others nothing counts from the end.
+  return { ...what, site, wraps: node.attrs['wraps'] === true, isChecked: lowering.options.checkIndices };
 }
 
 /** An index: where it leads, and its checks. */
@@ -38,14 +41,15 @@ interface Checked {
 }
 
 /** The index that stands at `place` of the index tensor. */
-function checkedIndex(body: BodyBuilder, { index, extent, site, isChecked }: Lookup, place: Index): Checked {
+function checkedIndex(body: BodyBuilder, one: Lookup, place: Index): Checked {
+  const { index, extent, wraps, isChecked } = one;
   const { id } = load(body, index, { at: place });
-  if (!isChecked) return { place: body.indirect(wrapped(body, id, extent), extent), checks: [] };
-  const check = body.check(id, extent, site);
+  if (!isChecked) return { place: body.indirect(wraps ? wrapped(body, id, extent) : id, extent), checks: [] };
+  const check = body.check(id, extent, one);
   return { place: body.indirect(check, extent), checks: [check] };
 }
 
-/** An index of the user's, counted from the end where it is negative. */
+/** An index counted from the end where it is negative. */
 function wrapped(body: BodyBuilder, index: ScalarId, extent: Index): ScalarId {
   const isNegative = body.apply('lt', [index, body.constant(0, 'i64')]);
   return body.apply('where', [isNegative, body.apply('add', [index, body.index(extent)]), index]);
@@ -232,7 +236,7 @@ const require: Rule = (lowering, node) => {
   const target = lowering.target(node);
   return lowering.program.map(target, (body, coordinates) => {
     const { id } = load(body, holds, { at: locateBroadcast(holds, target.shape, coordinates) });
-    const check = body.check(body.cast(body.apply('logicalNot', [id]), 'i64'), int(1), site);
+    const check = body.check(body.cast(body.apply('logicalNot', [id]), 'i64'), int(1), { site, wraps: false });
     return guardedLoad(body, source, { at: locate(source, coordinates), checks: [check] });
   });
 };

@@ -1,9 +1,9 @@
-// Loops that are known to be empty. A node over no points writes nothing, and a reduction over no elements writes its
-// initial state; neither reads anything, so that what only they read is not computed. After this step, divisions by
+// Loops that are known to be empty. A node over no points writes nothing, a reduction over no elements writes its initial
+// state, and a scatter of no elements what it begins with; none of them reads anything else, so that what only they read is not computed. After this step, divisions by
 // extents of what is read are divisions by something.
-import { at, dtypeInfo } from '@tsinductor/base';
-import { BodyBuilder, replayBody } from '@tsinductor/ir';
-import type { Axis, Body, BufferId, LoopNode, LoopProgram, ScalarId } from '@tsinductor/ir';
+import { at, dtypeInfo, get } from '@tsinductor/base';
+import { axisIndex, BodyBuilder, replayBody } from '@tsinductor/ir';
+import type { Axis, Body, BufferDecl, BufferId, LoopNode, LoopProgram, ScalarId } from '@tsinductor/ir';
 import { buffersRead, loopsOf, overOf } from './node-access.ts';
 
 export const isEmptyAxis = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 0;
@@ -13,21 +13,34 @@ export function resolveEmptyNodes(
   program: LoopProgram,
   { dropUnread }: { readonly dropUnread: boolean },
 ): readonly LoopNode[] {
-  const dtypes = new Map(program.buffers.map(({ id, dtype }) => [id, dtype]));
-  const resolved = program.nodes.map((node) => resolveEmpty(node, (body) => zeros(body, node, dtypes)));
+  const declared = new Map(program.buffers.map((buffer) => [buffer.id, buffer]));
+  const resolved = program.nodes.map((node) => resolveEmpty(node, declared));
   const isSame = resolved.every((node, position) => node === program.nodes[position]);
   return isSame && !dropUnread ? resolved : withoutUnread(resolved, program);
 }
 
-function resolveEmpty(node: LoopNode, zero: (body: BodyBuilder) => readonly ScalarId[]): LoopNode {
-  if (node.kind === 'scatter' || !loopsOf(node).some(isEmptyAxis)) return node;
+type Declared = ReadonlyMap<BufferId, BufferDecl>;
+
+function resolveEmpty(node: LoopNode, declared: Declared): LoopNode {
+  if (!loopsOf(node).some(isEmptyAxis)) return node;
+  if (node.kind === 'scatter') return beginning(node, declared);
   const isScanned = node.kind === 'scan';
   const axes = isScanned ? loopsOf(node) : node.axes;
   const isFinished = node.kind === 'reduce' && overOf(node).some(isEmptyAxis);
   const body = new BodyBuilder();
-  const results = isFinished ? finished(node, body) : zero(body);
+  const results = isFinished ? finished(node, body) : zeros(body, node, declared);
   const { id, outs, writes, origins } = node;
   return { kind: 'map', id, outs, writes, origins, axes, body: body.finish(results) };
+}
+
+/** What a scatter begins with, element by element: a buffer of the same layout, or zeros. */
+function beginning(node: LoopNode & { readonly kind: 'scatter' }, declared: Declared): LoopNode {
+  const { id, outs, origins, initial } = node;
+  const { dtype, size } = get(declared, at(outs, 0));
+  const axis: Axis = { name: at(node.axes, 0).name, extent: size };
+  const body = new BodyBuilder();
+  const results = initial === undefined ? zeros(body, node, declared) : [body.load(initial, dtype, axisIndex(axis))];
+  return { kind: 'map', id, outs, writes: [axisIndex(axis)], origins, axes: [axis], body: body.finish(results) };
 }
 
 /** What a reduction over nothing gives. */
@@ -39,13 +52,9 @@ function finished(
   return replayBody(finish, body, { carried: (slot) => at(states, slot) }).results;
 }
 
-function zeros(
-  body: BodyBuilder,
-  node: LoopNode,
-  dtypes: ReadonlyMap<BufferId, keyof typeof dtypeInfo>,
-): readonly ScalarId[] {
-  return node.outs.map((out) => {
-    const dtype = dtypes.get(out) ?? 'f32';
+function zeros(body: BodyBuilder, { outs }: LoopNode, declared: Declared): readonly ScalarId[] {
+  return outs.map((out) => {
+    const { dtype } = get(declared, out);
     return body.cast(body.constant(0, dtypeInfo[dtype].compute), dtype);
   });
 }

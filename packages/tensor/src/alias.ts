@@ -20,9 +20,9 @@ export interface Alias {
   readonly layout: ViewLayout;
 }
 
-/** Whether results may share memory with an input: views, and subscripts, which are views unless tensors index. */
-export const mayAlias = ({ kind, parameters }: Operator): boolean =>
-  kind === 'view' || parameters.some(({ type }) => type === 'index');
+/** Whether results may share memory with an input: views, what says so, and subscripts, which are views unless tensors index. */
+export const mayAlias = ({ kind, parameters, mayAlias: mayBeInput }: Operator): boolean =>
+  kind === 'view' || mayBeInput === true || parameters.some(({ type }) => type === 'index');
 
 /** A call's expansion into primitives, with one placeholder for each tensor, and its results as outputs. */
 export function expandCall(call: BoundCall, metas: readonly Meta[], sizes?: SizeEnvironment): Graph {

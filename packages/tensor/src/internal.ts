@@ -32,6 +32,7 @@ export { TraceSession } from './trace/session.ts';
 export { twinOf } from './trace/twin.ts';
 export type { DynamicAxis } from './trace/input-meta.ts';
 export type { TraceOptions } from './trace/trace-options.ts';
-export type { OutputAlias, TracedInput, TraceResult } from './trace/trace-result.ts';
+export type { OutputAlias } from './trace/output-aliases.ts';
+export type { TracedInput, TraceResult } from './trace/trace-result.ts';
 export { trace } from './trace/trace.ts';
 export type { TracedFunction, TraceFunctionOptions } from './trace/trace.ts';

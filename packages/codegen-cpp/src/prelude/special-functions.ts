@@ -95,35 +95,49 @@ export function indexFunction(call: keyof typeof indexBodies, type: ValueType): 
 
 const flag = '__atomic_store_n(status, site + 1, __ATOMIC_RELAXED);';
 
-/** A user's index: wrapped once if negative; out of range it is 0 and the run fails. */
-export function checkFunction(type: ValueType, isa: Isa): Definition {
-  const name = `check_${typeName(type)}`;
+/** A user's index: out of range it is 0, and the run fails. */
+export const checkFunction = (type: ValueType, isa: Isa): Definition => indexCheck(`check_${typeName(type)}`, type, { isa, wrap: [] }); // prettier-ignore
+
+/** The same where a negative index counts from the end. */
+export function wrapFunction(type: ValueType, isa: Isa): Definition {
+  const isRegister = isCompared(type, isa);
+  const vector = isRegister ? 'x += (x >> 63) & extent;' : 'x += x < 0 ? x - x + extent : x - x;';
+  return indexCheck(`wrap_${typeName(type)}`, type, { isa, wrap: [type.lanes === 1 ? 'x += x < 0 ? extent : 0;' : vector] }); // prettier-ignore
+}
+
+/** Whether one instruction compares a whole register of indices. */
+const isCompared = (type: ValueType, isa: Isa): boolean => isa === 'avx512' && type.dtype === 'i64' && type.lanes === 8;
+
+function indexCheck(
+  name: string,
+  type: ValueType,
+  { isa, wrap }: { readonly isa: Isa; readonly wrap: readonly string[] },
+): Definition {
   const text = typeName(type);
   const i64 = elementDefinition('i64');
   if (type.lanes === 1) {
-    const body = ['x += x < 0 ? extent : 0;', 'if (x >= 0 && x < extent) return x;', flag, 'return 0;'];
+    const body = [...wrap, 'if (x >= 0 && x < extent) return x;', flag, 'return 0;'];
     const code = inlineFunction({ returns: text, name, parameters: 'i64 x, i64 extent, int site, int *status' }, body);
     return { name, text: code, needs: [i64] };
   }
   const parameters = `${text} x, i64 extent, i64 count, int site, int *status`;
-  const isRegister = isa === 'avx512' && type.dtype === 'i64' && type.lanes === 8;
   // As numbers without a sign those below 0 are above every extent: one comparison, whose answer is hardly ever that there are
   // such. Only then are they wrapped and compared again.
   const compare = `__asm__("vpcmpnltuq %2, %1, %0" : "=Yk"(outside) : "v"(x), "v"(${text}{} + extent));`;
-  const body = isRegister
+  const again = wrap.length === 0 ? [] : [...wrap.map((line) => `  ${line}`), `  ${compare}`];
+  const body = isCompared(type, isa)
     ? [
         'unsigned long outside;',
         compare,
         'if (__builtin_expect(outside != 0, 0)) {',
-        '  x += (x >> 63) & extent;',
-        `  ${compare}`,
+        ...again,
         `  if ((outside & (~0ul >> (64 - count))) != 0) ${flag}`,
         '  __asm__("vmovdqa64 %1, %0%{%2%}%{z%}" : "=v"(x) : "v"(x), "Yk"(outside ^ 0xff));',
         '}',
         'return x;',
       ]
     : [
-        'x += x < 0 ? x - x + extent : x - x;',
+        ...wrap,
         `const ${text} inside = (x >= 0) & (x < extent);`,
         'i64 failed = 0;',
         `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) failed |= lane < count ? ~inside[lane] : 0;`,

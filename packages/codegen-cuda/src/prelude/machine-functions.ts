@@ -79,22 +79,22 @@ export function indexFunction(call: keyof typeof indexBodies, dtype: DType): Def
 }
 
 /**
- * A user's index: wrapped once if negative; out of range it is 0 and the run fails. The status of a launch is the most of
+ * A user's index: out of range it is 0 and the run fails; one that wraps counts from the end if negative. The status of a launch is the most of
  * `2147483647 - site`, so that the lowest site wins in whatever order threads come.
  */
-export const checkFunction: Definition = {
-  name: 'check_index',
-  text: deviceFunction(
-    { returns: 'i64', name: 'check_index', parameters: 'i64 x, i64 extent, int site, int *status' },
-    [
-      'x += x < 0 ? extent : 0;',
-      'if (x >= 0 && x < extent) return x;',
-      'atomicMax(status, 2147483647 - site);',
-      'return 0;',
-    ],
-  ),
+const indexCheck = (name: string, wrap: readonly string[]): Definition => ({
+  name,
+  text: deviceFunction({ returns: 'i64', name, parameters: 'i64 x, i64 extent, int site, int *status' }, [
+    ...wrap,
+    'if (x >= 0 && x < extent) return x;',
+    'atomicMax(status, 2147483647 - site);',
+    'return 0;',
+  ]),
   needs: [elementDefinition('i64')],
-};
+});
+
+export const checkFunction: Definition = indexCheck('check_index', []);
+export const wrapFunction: Definition = indexCheck('wrap_index', ['x += x < 0 ? extent : 0;']);
 
 const shuffles: Readonly<Record<ShuffleText['mode'], string>> = {
   down: '__shfl_down_sync',

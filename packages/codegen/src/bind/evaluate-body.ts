@@ -210,7 +210,15 @@ export class BodyEvaluator {
     const value = this.value(node.value);
     const count = value.type.lanes > 1 && lane?.count !== undefined ? { count: lane.count } : {};
     const extent = this.resolve(node.extent);
-    return this.#writer.defineCheck({ kind: 'check', name: '', value, extent, site: node.site, ...count });
+    return this.#writer.defineCheck({
+      kind: 'check',
+      name: '',
+      value,
+      extent,
+      site: node.site,
+      wraps: node.wraps,
+      ...count,
+    });
   }
 
   #load(node: Scalar & { readonly kind: 'load' }): Value {

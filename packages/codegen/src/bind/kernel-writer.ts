@@ -126,10 +126,9 @@ export class KernelWriter {
 
   /** The checked index of `check`, whose own name is not used: placed as `define` places a value. */
   defineCheck(check: Stmt & { readonly kind: 'check' }): Value {
-    const { value, extent, site, count } = check;
-    const key = ['check', valueKey(value), printIndex(extent), site, count === undefined ? '' : printIndex(count)].join(
-      ' ',
-    );
+    const { value, extent, site, wraps, count } = check;
+    const lanes = count === undefined ? '' : printIndex(count);
+    const key = ['check', valueKey(value), printIndex(extent), site, wraps, lanes].join(' ');
     const outermost = this.#outermost();
     const known = this.#known(key, outermost);
     if (known !== undefined) return known;

@@ -38,6 +38,11 @@ export class AsTheyAre {
     return written[0];
   }
 
+  /** What the function writes to an object's own properties is taken back, and its path told. */
+  watch(value: object, path: string): void {
+    this.#remember(value, path);
+  }
+
   /** A function by its identity, with the properties that it was given: `static` ones of a class, as they are inherited. */
   readFunction(parent: Place, found: Found & { readonly value: object }): void {
     const { value, path } = found;

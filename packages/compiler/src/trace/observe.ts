@@ -173,6 +173,13 @@ class Observer implements GuardWriter {
     const place = this.#leaf(parent, found, { tensor, guard: this.#options.guardOf(tensor, found.path) });
     const standIn = this.#options.standIn(tensor, found.path);
     this.#known.set(tensor, { place, standIn });
+    // What a program keeps on a tensor, beside what every tensor has.
+    for (const key of Object.keys(tensor).filter((name) => !Object.hasOwn(standIn, name))) {
+      const value: unknown = Reflect.get(tensor, key);
+      const member = this.#read(place, { key, path: memberPath(place.path, key), value });
+      Object.defineProperty(standIn, key, { value: member, enumerable: true, writable: true, configurable: true });
+    }
+    this.#asTheyAre.watch(standIn, place.path);
     return standIn;
   }
 

@@ -138,19 +138,31 @@ export class Specialisation {
     const { results, template } = this.#traced;
     const outputs = this.executable.run(inputs);
     const areResults = this.#areOutputs && outputs.length === results.length;
-    return putTogether(template, areResults ? outputs : this.#resultsOf(inputs, outputs));
+    return putTogether(template, areResults ? outputs : this.#resultsOf(inputs, this.#inRows(outputs)));
   }
 
   #resultsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): readonly Tensor[] {
     const { results: sources, sizes } = this.#traced;
-    const results = sources.map((source) =>
-      source.kind === 'computed'
-        ? at(outputs, source.output)
-        : aliasedResult(at(inputs, source.placeholder), source.alias, sizesOf(sizes, inputs)),
-    );
+    const results = sources.map((source) => {
+      switch (source.kind) {
+        case 'computed':
+          return at(outputs, source.output);
+        case 'input':
+          return aliasedResult(at(inputs, source.placeholder), source.alias, sizesOf(sizes, inputs));
+        case 'view':
+          return aliasedResult(at(outputs, source.output), source.alias, sizesOf(sizes, inputs));
+      }
+    });
     // New values of mutated inputs were written back: their own memory is free again.
     for (const output of outputs) if (!results.includes(output)) output.dispose();
     return results;
+  }
+
+  /** Views are made of memory whose elements lie row by row. A backend of the user's may give others, which are copied. */
+  #inRows(outputs: readonly Tensor[]): readonly Tensor[] {
+    const isViewed = (output: number): boolean =>
+      this.#traced.results.some((source) => source.kind === 'view' && source.output === output);
+    return outputs.map((tensor, output) => (tensor.isContiguous() || !isViewed(output) ? tensor : tensor.contiguous()));
   }
 
   /** One line for each thing that is required. */

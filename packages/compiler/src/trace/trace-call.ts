@@ -1,12 +1,12 @@
 // One traced call: a function, what it was called with, and what came of it: the graph, the guards of everything that it
 // read, and how inputs and results are wired to the graph.
-import { at, get, isTsInductorError } from '@tsinductor/base';
+import { at, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, SizeGuard as TracedSizeGuard } from '@tsinductor/graph';
+import type { Graph, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
 import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
 import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
-import type { Tensor } from '@tsinductor/tensor';
+import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
 import { privateState } from '../errors.ts';
@@ -31,11 +31,11 @@ export interface SizeGuard {
   readonly guard: TracedSizeGuard;
 }
 
-/** Where a tensor of the result comes from. */
+/** Where a tensor of the result comes from: an output, or the memory of an input or of an output, itself or a view of it. */
 export type ResultSource =
   | { readonly kind: 'computed'; readonly output: number }
-  /** It is the input's own memory: the input itself, or a view of it. */
-  | { readonly kind: 'alias'; readonly placeholder: number; readonly alias: OutputAlias };
+  | { readonly kind: 'input'; readonly placeholder: number; readonly alias: OutputAlias }
+  | { readonly kind: 'view'; readonly output: number; readonly alias: OutputAlias };
 
 /** What of a call a trace leaves open, and how it sees it. */
 export interface Plan {
@@ -289,30 +289,33 @@ function marksFixed(observation: Observation, { sizes, positions, environment }:
 
 type Unaliased = Pick<TracedCall, 'graph' | 'results' | 'placement'>;
 
-/** The graph without those outputs that are an input's own memory: they need not be computed. */
+/**
+ * The graph without those outputs that are memory of another tensor: an input's need not be computed, and what several
+ * results are views of is computed once, as a whole.
+ */
 function withoutAliases({ graph, aliases, placement }: TraceResult, count: number): Unaliased {
-  const kept: number[] = [];
-  const results: ResultSource[] = [];
-  graph.outputs.forEach((_, output) => {
-    const alias = output < count ? aliases[output] : undefined;
-    if (alias === undefined) kept.push(output);
-    if (output >= count) return;
-    results.push(
-      alias === undefined
-        ? { kind: 'computed', output: kept.length - 1 }
-        : { kind: 'alias', placeholder: alias.placeholder, alias },
-    );
-  });
-  const place = new Map(kept.map((output, position) => [output, position]));
-  return {
-    results,
-    placement: { ...placement, outputs: kept.map((output) => at(placement.outputs, output)) },
-    graph: {
-      ...graph,
-      outputs: kept.map((output) => at(graph.outputs, output)),
-      mutations: graph.mutations.map(({ placeholder, output }) => ({ placeholder, output: get(place, output) })),
-    },
+  const outputs: ValueRef[] = [];
+  const devices: Device[] = [];
+  const made = new Map<string, number>();
+  const keep = (value: ValueRef, output: number): number => {
+    devices.push(at(placement.outputs, output));
+    return outputs.push(value) - 1;
   };
+  const sourceOf = (value: ValueRef, output: number): ResultSource => {
+    const alias = aliases[output];
+    if (alias === undefined) return { kind: 'computed', output: keep(value, output) };
+    if (alias.kind === 'input') return { kind: 'input', placeholder: alias.placeholder, alias };
+    const key = `${String(alias.value.node)}.${String(alias.value.result)}`;
+    const whole = made.get(key) ?? keep(alias.value, output);
+    made.set(key, whole);
+    return alias.isWhole ? { kind: 'computed', output: whole } : { kind: 'view', output: whole, alias };
+  };
+  const results = graph.outputs.slice(0, count).map(sourceOf);
+  const mutations = graph.mutations.map(({ placeholder, output }) => ({
+    placeholder,
+    output: keep(at(graph.outputs, output), output),
+  }));
+  return { results, placement: { ...placement, outputs: devices }, graph: { ...graph, outputs, mutations } };
 }
 
 function sizeCheck(
@@ -334,12 +337,12 @@ function sizeCheck(
 const printSizeGuard = ({ left, relation, right }: TracedSizeGuard): string =>
   `${printIndex(left)} ${relation} ${printIndex(right)}`;
 
-/** The tensor that a result aliases: the input itself, or a view over its memory. */
-export function aliasedResult(input: Tensor, alias: OutputAlias, sizes: ReadonlyMap<string, number>): Tensor {
-  if (alias.isWhole) return input;
-  const { storage, layout } = placeOf(input, 'a view');
+/** The tensor that a result aliases: the memory's own, or a view over it. */
+export function aliasedResult(whole: Tensor, alias: OutputAlias, sizes: ReadonlyMap<string, number>): Tensor {
+  if (alias.isWhole) return whole;
+  const { storage, layout } = placeOf(whole, 'a view');
   const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes });
-  return placedTensor(input.dtype, storage, {
+  return placedTensor(whole.dtype, storage, {
     shape: alias.layout.shape.map(evaluate),
     strides: alias.layout.strides.map(evaluate),
     offset: layout.offset + evaluate(alias.layout.offset),

@@ -103,7 +103,7 @@ function embeddingBag(c: Composer, a: ArgumentReader): ValueRef {
   const table =
     limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
   const flat = c.flatten(asIndex(c, 'embeddingBag', index));
-  const rows = c.widen(c.index(table, [flat], [0]));
+  const rows = c.widen(c.rows(table, flat));
   const scaled = scale === undefined ? rows : c.op('mul', rows, c.unsqueeze(c.widen(c.flatten(scale)), 1));
   const padding = a.optionalInt('paddingIdx');
   const members = bagMembers(c, a, index);

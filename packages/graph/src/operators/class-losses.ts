@@ -49,7 +49,7 @@ function targetWeights(
   const counted = c.op('ne', target, a.int('ignoreIndex'));
   const index = c.where(counted, target, c.full(0, [], 'i64'));
   const weight = classWeights(c, a, { x: logs, axis: classAxis(c, logs) });
-  const each = weight === undefined ? c.full(float(1), [], c.dtype(logs)) : c.index(weight, [index], [0]);
+  const each = weight === undefined ? c.full(float(1), [], c.dtype(logs)) : c.rows(weight, index);
   return { weights: c.where(counted, each, c.full(float(0), [], c.dtype(logs))), index };
 }
 
@@ -155,7 +155,7 @@ function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
   const own = c.gather(rows, 1, c.unsqueeze(classes, 1));
   const hinge = positivePart(c, c.op('add', c.op('sub', rows, own), float(a.float('margin'))));
   const powered = p === 2 ? square(c, hinge) : hinge;
-  const scaled = weight === undefined ? powered : c.op('mul', powered, c.unsqueeze(c.index(weight, [classes], [0]), 1));
+  const scaled = weight === undefined ? powered : c.op('mul', powered, c.unsqueeze(c.rows(weight, classes), 1));
   const others = c.where(c.op('ne', c.iota(c.size(rows, 1)), c.unsqueeze(classes, 1)), scaled, float(0));
   const each = wideMean(c, others, { dims: [1], keepdim: false });
   return reduceLoss(c, a, { value: c.rank(target) === 0 ? c.reshape(each, []) : each, dtype: c.dtype(input) });

@@ -159,7 +159,7 @@ const padTargets: Performance<ValueRef | undefined> = (c, a, performer) => {
     const starts = c.unsqueeze(c.op('sub', c.call('cumsum', [wide], { dim: 0 }), wide), 1);
     const last = c.op('sub', c.sizeOperand(c.count(targets)), 1);
     const places = c.op('minimum', c.op('add', starts, performer.range(largest)), last);
-    return c.index(targets, [places], [0]);
+    return c.rows(targets, places);
   };
   return c.call('ctcLoss', [logs, rows(), steps, lengths], restOf(a));
 };

@@ -219,8 +219,8 @@ function indexedShape(context: InferContext, a: ArgumentReader): Shape {
 const index = primitive(
   'index',
   {
-    signature: 'input: tensor, indices: tensors, dims: ints',
-    doc: 'The elements that i64 tensors, broadcast together, name along the leading dims.',
+    signature: 'input: tensor, indices: tensors, dims: ints, wraps: bool',
+    doc: 'The elements that i64 tensors, broadcast together, name along the leading dims; from the end, where negative ones wrap.',
     torch: [],
     forms: [],
   },
@@ -233,7 +233,7 @@ const index = primitive(
 const indexPut = primitive(
   'indexPut',
   {
-    signature: 'input: tensor, indices: tensors, values: tensor, dims: ints, accumulate: bool',
+    signature: 'input: tensor, indices: tensors, values: tensor, dims: ints, accumulate: bool, wraps: bool',
     doc: 'The input with `values` written (or added) where `index` reads.',
     torch: [],
     forms: [],

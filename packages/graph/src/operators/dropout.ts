@@ -74,6 +74,7 @@ const dropout = (name: string, torch: string, draws: Performance<ValueRef | unde
       signature: 'input: tensor, p: float = 0.5, training: bool = true, inplace: bool = false',
       doc: 'Zeroes elements at random, in training.',
       torch: `nn.functional.${torch}`,
+      mayAlias: true,
       draws,
     },
     (c, a) => {

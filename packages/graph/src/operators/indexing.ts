@@ -35,7 +35,7 @@ function advancedIndex(c: Composer, x: ValueRef, indices: ReadonlyMap<number, Va
   const dims = [...indices.keys()].sort((a, b) => a - b);
   const rest = range(c.rank(x)).filter((axis) => !dims.includes(axis));
   const values = dims.map((dim) => indices.get(dim)).filter((value) => value !== undefined);
-  const result = c.index(c.permute(x, [...dims, ...rest]), values, range(dims.length));
+  const result = c.index(c.permute(x, [...dims, ...rest]), values);
   const isRun = dims.every((dim, i) => dim === at(dims, 0) + i);
   const before = isRun ? at(dims, 0) : 0;
   const width = c.rank(result) - rest.length;
@@ -132,7 +132,7 @@ function embedding(c: Composer, a: ArgumentReader): ValueRef {
     throw shapeMismatch('embedding: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
   const table =
     limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
-  return c.index(table, [asIndex(c, 'embedding', index)], [0]);
+  return c.rows(table, asIndex(c, 'embedding', index));
 }
 
 /** The rows of a table that were looked up keep the norm that was asked for, as PyTorch leaves them. */
@@ -191,10 +191,9 @@ export const indexingEntries: readonly Entry[] = [
     'indexSelectScalar',
     { signature: 'input: tensor, index: tensor', doc: 'indexSelect of a 0-d tensor.', torch: [], forms: [] },
     (c, a) => {
-      const picked = c.index(
+      const picked = c.rows(
         c.reshape(a.tensor('input'), [one]),
-        [asIndex(c, 'indexSelect', atLeastVector(c, a.tensor('index')))],
-        [0],
+        asIndex(c, 'indexSelect', atLeastVector(c, a.tensor('index'))),
       );
       if (!c.sizes.isOne(c.count(picked)))
         throw shapeMismatch('indexSelect of a 0-d tensor by several indices', 'give one index');
@@ -210,7 +209,7 @@ export const indexingEntries: readonly Entry[] = [
     takeAlongDim,
   ),
   composite('take', { signature: 'input: tensor, index: tensor', doc: 'Elements of the flattened tensor.' }, (c, a) =>
-    c.index(c.flatten(a.tensor('input')), [asIndex(c, 'take', a.tensor('index'))], [0]),
+    c.index(c.flatten(a.tensor('input')), [asIndex(c, 'take', a.tensor('index'))]),
   ),
   composite(
     'maskedFill',

@@ -294,7 +294,12 @@ export const joiningEntries: readonly Entry[] = [
   ),
   composite(
     'cartesianProd',
-    { signature: '...tensors: tensors', doc: 'All tuples of elements of vectors.', forms: ['function'] },
+    {
+      signature: '...tensors: tensors',
+      doc: 'All tuples of elements of vectors.',
+      forms: ['function'],
+      mayAlias: true,
+    },
     (c, a) => cartesianProd(c, a.tensors('tensors')),
   ),
   composite(

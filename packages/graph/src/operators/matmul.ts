@@ -165,6 +165,7 @@ export const matmulEntries: readonly Entry[] = [
       signature: 'equation: string, ...operands: tensors',
       doc: "Sums of products by Einstein's convention.",
       forms: ['function'],
+      mayAlias: true,
     },
     (c, a) => einsum(c, a.string('equation'), a.tensors('operands')),
   ),

@@ -227,6 +227,11 @@ export const pointwiseForms: readonly Entry[] = [
   ),
   div,
   composite(
+    'positive',
+    { signature: 'input: tensor', doc: 'The tensor itself.', accepts: numbers, inPlace: true, mayAlias: true },
+    (_, a) => a.tensor('input'),
+  ),
+  composite(
     'floorDivide',
     {
       signature: 'input: operand, other: operand',

@@ -3,7 +3,7 @@
 import { pointwise as table, promoteTypes, resolveDTypes } from '@tsinductor/ops';
 import type { PointwiseOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
-import { isScalar, isValue } from '../argument-reader.ts';
+import { isAttribute, isScalar, isValue } from '../argument-reader.ts';
 import { composite, primitive } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
 import { argumentType, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
@@ -108,7 +108,11 @@ function formWithInplace(op: PointwiseOp): Entry {
 
 const ops = Object.values(table);
 
+/** A form of the same arguments is the operator: no call could tell which of them is meant. */
+const isReplaced = ({ name }: PointwiseOp): boolean =>
+  pointwiseForms.some((form) => form.name === name && !form.parameters.some(isAttribute));
+
 export const pointwiseEntries: readonly Entry[] = [
-  ...ops.map(operator),
+  ...ops.filter((op) => !isReplaced(op)).map(operator),
   ...ops.filter(({ hasInplaceOption }) => hasInplaceOption === true).map(formWithInplace),
 ];

@@ -325,6 +325,7 @@ export const reductionEntries: readonly Entry[] = [
       doc: 'Sums the axes that broadcasting from `size` would have made.',
       torch: 'Tensor.sum_to_size',
       forms: ['method'],
+      mayAlias: true,
     },
     sumToSize,
   ),

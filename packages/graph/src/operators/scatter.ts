@@ -139,7 +139,7 @@ function slicesOf(c: Composer, a: ArgumentReader, source: ValueRef): Update & { 
 /** Writes slices along a dim, through `indexPut` of that dim in front. */
 function putSlices(c: Composer, { x, dim, index, source }: Update & { x: ValueRef }, accumulate: boolean): ValueRef {
   const [front, values] = [c.move(x, dim, 0), c.move(source, dim, 0)];
-  return c.move(c.call('indexPut', [front, [index], values], { dims: [0], accumulate }), 0, dim);
+  return c.move(c.call('indexPut', [front, [index], values], { dims: [0], accumulate, wraps: false }), 0, dim);
 }
 
 function indexAdd(c: Composer, a: ArgumentReader): ValueRef {
@@ -171,7 +171,11 @@ function indexFill(c: Composer, a: ArgumentReader): ValueRef {
   if (c.rank(index) > 1)
     throw shapeMismatch(`indexFill: the index has shape ${printShape(c.shape(index))}`, 'give a vector');
   const none = c.full(false, [c.size(x, dim)], 'bool');
-  const hit = c.scatter(none, 0, { index, source: c.full(true, c.shape(index), 'bool'), mode: 'set' });
+  const hit = c.call('indexPut', [none, [index], c.full(true, c.shape(index), 'bool')], {
+    dims: [0],
+    accumulate: false,
+    wraps: true,
+  });
   const filled = c.where(
     c.along(hit, dim, c.rank(x)),
     valueLike(c, x, { operator: 'indexFill', value: a.operand('value') }),
@@ -223,11 +227,12 @@ function indexPut(c: Composer, a: ArgumentReader): ValueRef {
     );
   const order = [...dims, ...range(c.rank(x)).filter((axis) => !dims.includes(axis))];
   const front = c.permute(x, order);
-  const target = c.shape(c.index(front, indices, range(dims.length)));
+  const target = c.shape(c.index(front, indices));
   const placed = c.expand(values, expandedShape(c.sizes, c.shape(values), target));
   const result = c.call('indexPut', [front, indices, placed], {
     dims: range(dims.length),
     accumulate: a.bool('accumulate'),
+    wraps: true,
   });
   return c.permute(
     result,
@@ -269,6 +274,7 @@ function put(c: Composer, a: ArgumentReader): ValueRef {
   const flat = c.call('indexPut', [c.flatten(x), [c.flatten(asIndex(c, 'put', index))], c.flatten(source)], {
     dims: [0],
     accumulate: a.bool('accumulate'),
+    wraps: true,
   });
   return c.reshape(flat, c.shape(x));
 }
@@ -290,7 +296,7 @@ function maskedScatter(c: Composer, a: ArgumentReader): ValueRef {
   if (c.sizes.isZero(c.count(source))) return checked;
   const place = c.op('maximum', c.op('sub', c.call('cumsum', [c.cast(flat, 'i64')], { dim: 0 }), 1), 0);
   const last = c.op('sub', c.sizeOperand(c.count(source)), 1);
-  const values = c.index(c.flatten(source), [c.op('minimum', place, last)], [0]);
+  const values = c.rows(c.flatten(source), c.op('minimum', place, last));
   return c.reshape(c.where(flat, values, c.flatten(c.expand(checked, shape))), shape);
 }
 

@@ -34,7 +34,7 @@ function positions(c: Composer, { sorted, values, right }: Search): ValueRef {
   for (let step = 0; step < steps; step += 1) {
     const middle = c.op('add', start, c.op('bitwiseRightShift', c.op('sub', end, start), 1));
     const place = c.op('minimum', middle, last);
-    const element = c.rank(sorted) === 1 ? c.index(sorted, [place], [0]) : c.gather(sorted, -1, place);
+    const element = c.rank(sorted) === 1 ? c.rows(sorted, place) : c.gather(sorted, -1, place);
     const stays = c.op(right ? 'gt' : 'ge', element, values);
     const goesRight = c.op('logicalAnd', c.op('lt', start, end), c.op('logicalNot', stays));
     end = c.where(goesRight, end, middle);
@@ -101,7 +101,7 @@ function isAmong(c: Composer, elements: ValueRef, among: ValueRef): ValueRef {
   const sorted = sortAxis(c, among, { dim: 0, descending: false }).values;
   const place = positions(c, { sorted, values: elements, right: false });
   const last = c.op('minimum', place, c.sizeOperand(subtract(count, one)));
-  return c.op('eq', c.index(sorted, [last], [0]), elements);
+  return c.op('eq', c.rows(sorted, last), elements);
 }
 
 export const searchEntries: readonly Entry[] = [

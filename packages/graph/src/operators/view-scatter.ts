@@ -88,6 +88,7 @@ function asStridedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const flat = c.call('indexPut', [c.flatten(x), [index], c.cast(src, c.dtype(x))], {
     dims: [0],
     accumulate: false,
+    wraps: false,
   });
   return c.reshape(flat, c.shape(x));
 }

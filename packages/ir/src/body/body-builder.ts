@@ -14,7 +14,7 @@ import type { Index } from '../index-expr.ts';
 import { printIndex } from '../print/print-index.ts';
 import { Rewriter } from '../rules/rewrite.ts';
 import type { RuleSet } from '../rules/rule.ts';
-import type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from '../scalar.ts';
+import type { Body, BufferId, IndexCheck, Scalar, ScalarConstant, ScalarId } from '../scalar.ts';
 import { constantToValue, toConstant } from './constant.ts';
 import type { ConstantLike } from './constant.ts';
 import { indexOfOp } from './index-arithmetic.ts';
@@ -144,19 +144,19 @@ export class BodyBuilder {
     return this.#number(`a ${op} ${args.join(' ')}`, { kind: 'apply', dtype, op, args });
   }
 
-  /** A user's index, wrapped once if negative and required to lie in [0, extent); `site` is what fails. */
-  check(value: ScalarId, extent: Index, site: number): ScalarId {
+  /** A user's index, required to lie in [0, extent), where a negative one may count from the end; its site is what fails. */
+  check(value: ScalarId, extent: Index, { site, wraps }: IndexCheck): ScalarId {
     if (this.dtypeOf(value) !== 'i64') throw lawBroken(`check of ${this.dtypeOf(value)}`, 'an index must be i64');
     const node = this.node(value);
     if (node.kind === 'index' && isWithin(node.value, extent)) return value;
     if (this.#bounds !== undefined && liesWithin(this.#bounds, value, extent)) return value;
     if (node.kind === 'constant' && extent.kind === 'int') {
       const index = Number(constantToValue(node.value, 'i64'));
-      if (index >= -extent.value && index < extent.value)
+      if (index >= (wraps ? -extent.value : 0) && index < extent.value)
         return this.constant(index < 0 ? index + extent.value : index, 'i64');
     }
-    const key = `k ${String(value)} ${printIndex(extent)} ${String(site)}`;
-    return this.#number(key, { kind: 'check', dtype: 'i64', value, extent, site });
+    const key = `k ${String(value)} ${printIndex(extent)} ${String(site)} ${String(wraps)}`;
+    return this.#number(key, { kind: 'check', dtype: 'i64', value, extent, site, wraps });
   }
 
   /** `term` over `bindings` of its parameters; `dtype` is that of literals that have no siblings. */

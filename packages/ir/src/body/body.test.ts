@@ -66,9 +66,12 @@ describe('BodyBuilder', () => {
   test('drops a check that ranges decide, and names the node else', () => {
     const body = new BodyBuilder();
     const known = body.index(axisIndex(i));
-    expect(body.check(known, int(8), 0)).toBe(known);
-    expect(body.check(known, int(7), 0)).not.toBe(known);
-    expect(body.constantOf(body.check(body.constant(-1, 'i64'), int(8), 0))).toEqual({ bigint: '7' });
+    const checked = { site: 0, wraps: false };
+    expect(body.check(known, int(8), checked)).toBe(known);
+    expect(body.check(known, int(7), checked)).not.toBe(known);
+    expect(body.constantOf(body.check(body.constant(-1, 'i64'), int(8), { site: 0, wraps: true }))).toEqual({
+      bigint: '7',
+    });
   });
 
   test('a mask that is known decides', () => {
@@ -179,7 +182,7 @@ describe('inlining a producer', () => {
 
   test('keeps loaded indices of the consumer', () => {
     const body = new BodyBuilder();
-    const row = body.check(body.load(2, 'i64', axisIndex(j)), int(8), 0);
+    const row = body.check(body.load(2, 'i64', axisIndex(j)), int(8), { site: 0, wraps: false });
     const consumer = body.finish([body.load(x, 'f32', add(multiply(indirect(row, int(8)), int(4)), axisIndex(j)))]);
     const inlined = inlineLoad(consumer, { ...producer, body: (() => { const b = new BodyBuilder(); return b.finish([b.load(y, 'f32', axisIndex(i))]); })() }); // prettier-ignore
     expect(inlined && text(inlined)).toBe('give y[check(z[j], 8, #0)]');

@@ -67,7 +67,7 @@ function replayNode(node: Scalar, { builder, replay, replayed: { idOf, indexOf }
     case 'apply':
       return builder.apply(node.op, node.args.map(idOf));
     case 'check': {
-      const value = builder.check(idOf(node.value), indexOf(node.extent), node.site);
+      const value = builder.check(idOf(node.value), indexOf(node.extent), node);
       return value;
     }
     case 'load': {

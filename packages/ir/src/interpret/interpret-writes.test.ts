@@ -25,7 +25,7 @@ describe('scatters', () => {
     const i = axis('i', 4);
     const node: LoopNode = {
       id: 0, kind: 'scatter', mode, outs: [2], axes: [i], origins: [], writes: [indirect(1, int(3))],
-      body: body((b) => [b.apply('neg', [b.apply('neg', [b.load(0, 'f32', axisIndex(i))])]), b.check(b.load(1, 'i64', axisIndex(i)), int(3), 0)]),
+      body: body((b) => [b.apply('neg', [b.apply('neg', [b.load(0, 'f32', axisIndex(i))])]), b.check(b.load(1, 'i64', axisIndex(i)), int(3), { site: 0, wraps: true })]),
     }; // prettier-ignore
     const index = node.body.results[1] ?? 0;
     const scattered: LoopNode = { ...node, writes: [indirect(index, int(3))] };

@@ -84,7 +84,7 @@ describe('maps', () => {
   test('a gather wraps negative indices and refuses others, saying where', () => {
     const sites: CheckSite[] = [{ op: 'gather', what: 'index', location: { file: 'model.ts', line: 3 } }];
     const i4 = axis('i', 4);
-    const gathered = map([i4], axisIndex(i4), (b) => b.load(0, 'f32', indirect(b.check(b.load(1, 'i64', axisIndex(i4)), int(4), 0), int(4))), 2); // prettier-ignore
+    const gathered = map([i4], axisIndex(i4), (b) => b.load(0, 'f32', indirect(b.check(b.load(1, 'i64', axisIndex(i4)), int(4), { site: 0, wraps: true }), int(4))), 2); // prettier-ignore
     const spec: Spec = { dtypes: ['f32', 'i64', 'f32'], lengths: [4, 4, 4], nodes: [gathered], sites };
     expect([...run(spec, [ramp(4), BigInt64Array.of(3n, -1n, 0n, -4n)])]).toEqual([3, 3, 0, 0]);
     const call = (): unknown => run(spec, [ramp(4), BigInt64Array.of(3n, -1n, 4n, 0n)]);

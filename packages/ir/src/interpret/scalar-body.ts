@@ -102,8 +102,9 @@ function checkStep(node: Extract<Scalar, { readonly kind: 'check' }>): Step {
   return (values, point) => {
     const value = at(values, node.value);
     const size = indexAt(node.extent, values, point);
-    const index = Number(value) < 0 ? Number(value) + size : Number(value);
-    if (!(index >= 0 && index < size)) throw checkFailed(at(point.sites, node.site), value, size);
+    const index = node.wraps && Number(value) < 0 ? Number(value) + size : Number(value);
+    if (!(index >= 0 && index < size))
+      throw checkFailed(at(point.sites, node.site), { value, size, wraps: node.wraps });
     return BigInt(index);
   };
 }

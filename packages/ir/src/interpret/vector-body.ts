@@ -275,8 +275,9 @@ export class VectorBody {
       const count = pointCount(this.#grid);
       for (let k = 0; k < count; k += 1) {
         const [value, size] = [source[k] ?? 0, extents[k] ?? 0];
-        const index = value < 0 ? value + size : value;
-        if (!(index >= 0 && index < size)) throw checkFailed(at(this.#frame.sites, node.site), value, size);
+        const index = node.wraps && value < 0 ? value + size : value;
+        if (!(index >= 0 && index < size))
+          throw checkFailed(at(this.#frame.sites, node.site), { value, size, wraps: node.wraps });
         out[k] = index;
       }
     });

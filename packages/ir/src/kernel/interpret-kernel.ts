@@ -354,12 +354,12 @@ export class KernelThread {
     return old;
   }
 
-  #check({ name, value, extent, site, count }: Stmt & { readonly kind: 'check' }): void {
+  #check({ name, value, extent, site, wraps, count }: Stmt & { readonly kind: 'check' }): void {
     const size = BigInt(this.#index(extent));
     const present = count === undefined ? value.type.lanes : this.#index(count);
     const checked = this.#value(value).map((lane, position) => {
-      const wrapped = BigInt(lane) < 0n ? BigInt(lane) + size : BigInt(lane);
-      if (wrapped >= 0n && wrapped < size) return wrapped;
+      const index = wraps && BigInt(lane) < 0n ? BigInt(lane) + size : BigInt(lane);
+      if (index >= 0n && index < size) return index;
       if (position < present) this.status = site + 1;
       return 0n;
     });

@@ -177,6 +177,7 @@ describe('the interpreter', () => {
       value: { kind: 'constant', value: { bigint: value }, type: i64 },
       extent: int(8),
       site: 4,
+      wraps: true,
     });
     expect(run([check('7')])).toBe(0);
     expect(run([check('-8')])).toBe(0);

@@ -205,8 +205,8 @@ export type Stmt =
       readonly sum: MemoryPlace;
     }
   /**
-   * name := the user's index `value` (i64), wrapped once if negative and put to 0 where it is then outside [0, extent).
-   * In that case the run fails with `site`. Lanes from `count` on, and lanes that `mask` excludes, never fail.
+   * name := the user's index `value` (i64), with extent added to a negative one where it `wraps`, and put to 0 where it is
+   * then outside [0, extent). In that case the run fails with `site`. Lanes from `count` on, and lanes that `mask` excludes, never fail.
    */
   | {
       readonly kind: 'check';
@@ -214,6 +214,7 @@ export type Stmt =
       readonly value: Value;
       readonly extent: Index;
       readonly site: number;
+      readonly wraps: boolean;
       readonly count?: Index;
     }
   /**

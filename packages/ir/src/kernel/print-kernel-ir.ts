@@ -140,9 +140,9 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
       return `multiply ${dtype} ${place(sum)} += ${words(left)} * ${words(right)}`;
     }
     case 'check': {
-      const { name, value, extent, site, count } = statement;
+      const { name, value, extent, site, wraps, count } = statement;
       const first = count === undefined ? '' : ` first ${printIndex(count)}`;
-      return `check ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
+      return `${wraps ? 'check wrapped' : 'check'} ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
     }
     case 'transpose':
       return transposeText(statement);

@@ -108,7 +108,11 @@ function printScalar(node: Scalar, context: Context): Phrase {
     case 'apply':
       return printApply(node, context);
     case 'check':
-      return call('check', [argument(node.value), context.index(node.extent), `#${String(node.site)}`]);
+      return call(node.wraps ? 'checkWrapped' : 'check', [
+        argument(node.value),
+        context.index(node.extent),
+        `#${String(node.site)}`,
+      ]);
   }
 }
 

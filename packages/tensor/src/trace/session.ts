@@ -38,6 +38,7 @@ import { placeOf, sharesMemory, Tensor } from '../tensor.ts';
 import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
+import { aliasesOf } from './output-aliases.ts';
 import { recordHost, withRefs } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
 import { recordLiteral } from './record-literal.ts';
@@ -108,11 +109,7 @@ export class TraceSession implements Recorder {
       placement: placementOf([...this.#inputs, ...this.#fresh], [...views.map(({ memory }) => memory), ...written]),
       graph: this.#builder.finish(),
       placeholders: this.#placeholders,
-      aliases: views.map(({ memory, layout, steps }) =>
-        memory.placeholder === undefined
-          ? undefined
-          : { placeholder: memory.placeholder, layout, isWhole: steps.length === 0 },
-      ),
+      aliases: aliasesOf(views),
       guards: this.sizes.guards(),
       offsets: [...this.#offsets],
       hosts: this.#hosts,
@@ -167,8 +164,11 @@ export class TraceSession implements Recorder {
     return others.some((other) => sharesMemory(tensor, at(this.#placeholders, other.placeholder ?? 0).tensor));
   }
 
-  /** Whether a waiting write changes what `tensor`, which exists, holds. */
+  /** Whether a waiting write changes what `tensor`, or the memory that it is a view of, holds. */
   isWritten(tensor: Tensor): boolean {
+    const { backing } = tensor;
+    // Memory that was written to has no other name in this session, so its own version tells.
+    if (backing.kind === 'recorded') return (backing.handle as TracedView).memory.version > 0;
     return this.#inputs.some(
       ({ version, placeholder = 0 }) => version > 0 && sharesMemory(tensor, at(this.#placeholders, placeholder).tensor),
     );

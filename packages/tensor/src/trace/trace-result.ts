@@ -1,9 +1,10 @@
 // What a finished trace is: the graph, the tensors behind its placeholders, which results are an input's own memory, what was
 // assumed of symbolic sizes, and what its host nodes call. Plain data, read by whoever compiles or runs the graph.
-import type { Graph, SizeGuard, ViewLayout } from '@tsinductor/graph';
+import type { Graph, SizeGuard } from '@tsinductor/graph';
 import type { HostCall } from '../custom-op/custom-op.ts';
 import type { KernelLaunch } from '../recorder.ts';
 import type { Tensor } from '../tensor.ts';
+import type { OutputAlias } from './output-aliases.ts';
 import type { Placement } from './placement.ts';
 
 /** An input of the traced graph, in the order of its placeholders. */
@@ -11,13 +12,6 @@ export interface TracedInput {
   readonly tensor: Tensor;
   /** Announced with `input`, or met while tracing. */
   readonly kind: 'input' | 'capture';
-}
-
-/** A result that is, in eager mode, the memory of an input: the input itself, or a view of it. */
-export interface OutputAlias {
-  readonly placeholder: number;
-  readonly layout: ViewLayout;
-  readonly isWhole: boolean;
 }
 
 export interface TraceResult {

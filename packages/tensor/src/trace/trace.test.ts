@@ -132,8 +132,18 @@ describe('writes while tracing', () => {
 
   test('results that are memory of an input say so', () => {
     const { aliases } = trace((x) => [x.add_(1), x.t(), x.mul(2)], square());
-    expect(aliases.map((alias) => alias?.placeholder)).toEqual([0, 0, undefined]);
-    expect(aliases.map((alias) => alias?.isWhole)).toEqual([true, false, undefined]);
+    expect(aliases).toMatchObject([
+      { kind: 'input', placeholder: 0, isWhole: true },
+      { kind: 'input', placeholder: 0, isWhole: false },
+      undefined,
+    ]);
+  });
+
+  test('results that show one memory which the function made say so, and a part alone does not', () => {
+    const of = (fn: (x: Tensor) => Tensor[]) => trace(fn, square()).aliases;
+    expect(of((x) => { const y = x.add(1); return [y, y.at(0)]; })).toMatchObject([{ kind: 'made', isWhole: true }, { kind: 'made', isWhole: false }]); // prettier-ignore
+    expect(of((x) => [x.add(1).t()])).toMatchObject([{ kind: 'made', isWhole: false }]);
+    expect(of((x) => [x.add(1).at(0), x.add(1)])).toEqual([undefined, undefined]);
   });
 });
 

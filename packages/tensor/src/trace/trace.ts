@@ -5,8 +5,8 @@ import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { TraceSession } from './session.ts';
 import type { DynamicAxis } from './input-meta.ts';
+import type { OutputAlias } from './output-aliases.ts';
 import type { TraceOptions } from './trace-options.ts';
-import type { OutputAlias } from './trace-result.ts';
 
 export interface TraceFunctionOptions extends TraceOptions {
   /** For each input the axes that get symbolic sizes. */

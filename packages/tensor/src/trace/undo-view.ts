@@ -47,6 +47,9 @@ function ruleFor({ target }: ViewStep): Rule {
 export const undoView = (builder: Builder, step: ViewStep, write: Write): ValueRef =>
   ruleFor(step).undo(builder, step, write);
 
+/** Whether every element of the memory is in the view. */
+export const showsAll = ({ steps }: Pick<TracedView, 'steps'>): boolean => steps.every((step) => ruleFor(step).isOnto);
+
 /** Whether several elements of a layout are one memory. */
 export const repeatsElements = ({ shape, strides }: Pick<ViewLayout, 'shape' | 'strides'>, sizes: SizeEnvironment): boolean =>
   overlapsItself({ shape: shape.map((size) => sizes.hint(size)), strides: strides.map((stride) => sizes.hint(stride)) }); // prettier-ignore

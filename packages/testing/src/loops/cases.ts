@@ -250,7 +250,7 @@ export function picked(rows: number, columns: number): Case {
   const out = maker.buffer('out', 'output', { shape: [n.extent, add(j.extent, int(3))], dtype: f32 });
   const wide = axis('w', columns + 3);
   maker.map(out, [n, wide], (b) => {
-    const index = b.check(b.load(indices, 'i64', axisIndex(n)), i.extent, 0);
+    const index = b.check(b.load(indices, 'i64', axisIndex(n)), i.extent, { site: 0, wraps: true });
     const shifted = b.index(add(axisIndex(wide), int(-2)));
     const inside = b.apply('bitwiseAnd', [
       b.apply('ge', [shifted, b.constant(0, 'i64')]),
@@ -276,7 +276,7 @@ export function chosen(what: 'rows' | 'elements', [rows, columns, count]: readon
   const out = maker.buffer('out', 'output', { shape, dtype: f32 });
   maker.map(out, point, (b) => {
     const loaded = b.load(indices, 'i64', maker.place(indices, given.map(axisIndex)));
-    const index = b.indirect(b.check(loaded, extent, 0), extent);
+    const index = b.indirect(b.check(loaded, extent, { site: 0, wraps: true }), extent);
     const place = what === 'rows' ? [index, axisIndex(j)] : [axisIndex(i), index];
     return b.load(x, f32, maker.place(x, place));
   });
@@ -305,7 +305,7 @@ export function added(rows: number, columns: number, table: number): Case {
   const indices = maker.buffer('indices', 'input', { shape: [i.extent], dtype: 'i64' });
   const out = maker.buffer('out', 'output', { shape: [t.extent, j.extent], dtype: f32 });
   const b = new BodyBuilder();
-  const row = b.check(b.load(indices, 'i64', axisIndex(i)), t.extent, 0);
+  const row = b.check(b.load(indices, 'i64', axisIndex(i)), t.extent, { site: 0, wraps: true });
   const { nodes, results } = b.finish([load(b), row]);
   const node: LoopNode = {
     kind: 'scatter',
