@@ -3,10 +3,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { argumentsPrograms } from './arguments-programs.ts';
 import { privatePrograms } from './private-programs.ts';
+import { closuresPrograms } from './closures-programs.ts';
 import { numbersPrograms } from './numbers-programs.ts';
 import { outcomeOf } from './program.ts';
 
-const tables = { arguments: argumentsPrograms, 'private state': privatePrograms, numbers: numbersPrograms };
+const tables = {
+  closures: closuresPrograms,
+  arguments: argumentsPrograms,
+  'private state': privatePrograms,
+  numbers: numbersPrograms,
+};
 
 describe.each(Object.entries(tables))('%s', (_, programs) => {
   test.each(Object.entries(programs))('%s', (__, described) => {

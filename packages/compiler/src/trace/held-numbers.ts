@@ -7,7 +7,7 @@ import { memberPath } from './found.ts';
 export type Label = string;
 export type Labels = ReadonlySet<Label>;
 
-export const none: Labels = new Set();
+export const none: Labels = Object.freeze(new Set<Label>());
 export const anySize: Label = 'size';
 export const sizeLabel = (axis: number): Label => `${anySize} ${String(axis)}`;
 
