@@ -24,7 +24,7 @@ import type { Session } from '../session.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
-import { traceCall } from './generalise.ts';
+import { fixedNotes, traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -61,9 +61,8 @@ export class CompiledCode {
   #misses = 0;
   #lastMissed = -1;
   readonly #dynamicAxes = new Map<string, Set<number>>();
-  /** Paths of numbers that change, and of those that are guarded by their values all the same. */
+  /** Paths of numbers that change. */
   readonly #changing = new Set<string>();
-  readonly #fixed = new Set<string>();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
@@ -122,7 +121,6 @@ export class CompiledCode {
     this.#first = undefined;
     this.#dynamicAxes.clear();
     this.#changing.clear();
-    this.#fixed.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
     this.#notes.length = 0;
@@ -300,8 +298,8 @@ export class CompiledCode {
       this.#limit.close(owner, reached);
       return false;
     }
-    const { reason, failure } = mismatch;
-    if (failure !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
+    const { reason } = mismatch;
+    if (this.#dynamic() === undefined) this.#noteChanges(scope);
     this.#recompiles.push(reason);
     this.#session().log('recompiles', `${this.name}: ${reason}`, config);
     return true;
@@ -323,6 +321,14 @@ export class CompiledCode {
     return options === undefined ? config : withConfig(config, options, 'options');
   }
 
+  /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
+  #noteChanges(scope: CallScope): void {
+    for (const entry of this.#entries) {
+      const { failure } = entry.mismatch(scope);
+      if (failure !== undefined) this.#makeDynamic(failure);
+    }
+  }
+
   #makeDynamic({ path, sizes, isNumber }: GuardFailure): void {
     if (isNumber === true) this.#changing.add(path);
     const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
@@ -342,9 +348,9 @@ export class CompiledCode {
     try {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
-        (dynamic ?? this.#changing.has(path)) && !this.#fixed.has(path) && !path.startsWith('captures');
+        (dynamic ?? this.#changing.has(path)) && !path.startsWith('captures');
       const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
-      for (const [path, decided] of fixed) this.#noteFixed(path, decided);
+      for (const note of fixedNotes(fixed)) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope);
         return traced;
@@ -357,12 +363,6 @@ export class CompiledCode {
       this.#isBroken = true;
     }
     return undefined;
-  }
-
-  #noteFixed(path: string, decided: string): void {
-    this.#fixed.add(path);
-    const what = decided === '' ? 'what it is used for is not known' : `it decides ${decided}`;
-    this.#notes.push(`${path} changes, and is guarded by its value: ${what}`);
   }
 
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */

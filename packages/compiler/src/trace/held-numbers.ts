@@ -37,6 +37,8 @@ export class HeldNumbers {
 
   constructor(paths: readonly string[], follower: Follower) {
     this.#paths = paths;
+    // Whatever object it is read of: another function may have given that.
+    for (const path of paths) hold(path.replace(/^.*\./, ''), new Set([path]), this.#properties);
     this.#follower = follower;
   }
 
