@@ -3,10 +3,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { argumentsPrograms } from './arguments-programs.ts';
 import { privatePrograms } from './private-programs.ts';
+import { closuresPrograms } from './closures-programs.ts';
+import { flowPrograms } from './flow-programs.ts';
 import { numbersPrograms } from './numbers-programs.ts';
 import { outcomeOf } from './program.ts';
 
-const tables = { arguments: argumentsPrograms, 'private state': privatePrograms, numbers: numbersPrograms };
+const tables = {
+  flow: flowPrograms,
+  closures: closuresPrograms,
+  arguments: argumentsPrograms,
+  'private state': privatePrograms,
+  numbers: numbersPrograms,
+};
 
 describe.each(Object.entries(tables))('%s', (_, programs) => {
   test.each(Object.entries(programs))('%s', (__, described) => {
@@ -16,4 +24,8 @@ describe.each(Object.entries(tables))('%s', (_, programs) => {
     expect(found).toEqual({ graphs, breaks, recompiles });
     expect(text).toMatchSnapshot();
   });
+});
+
+test('there are at least 60 programs', () => {
+  expect(Object.values(tables).flatMap((programs) => Object.keys(programs)).length).toBeGreaterThanOrEqual(60);
 });

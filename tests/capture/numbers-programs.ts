@@ -55,7 +55,7 @@ export const numbersPrograms: Programs = {
     make: () =>
       function (this: Optimizer, x: Tensor) {
         return x.mul(this.rate);
-      } as unknown as (x: Tensor) => Tensor,
+      },
     calls: (f) => {
       const optimizer = new Optimizer();
       return upTo(9).map((step) => {

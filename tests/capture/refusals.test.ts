@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { arange, compile, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { warningsOf } from '../settings/effect.ts';
+import { changing } from './closures-programs.ts';
 
 const three = (): Tensor => arange(3).to('f32');
 const refusal = (code: string): unknown => expect.objectContaining({ code });
@@ -91,4 +92,19 @@ test('under fullgraph every call beyond the limit is an error, and those that fi
     expect(() => compiled(three(), 'bb')).toThrow(refusal('RECOMPILE_LIMIT'));
     expect(compiled(three(), 'a').toArray()).toEqual([1, 2, 3]);
   }
+});
+
+test('a variable that changed is an error that names it, under verifyCaptures', () => {
+  const compiled = compile(changing.fn, { backend: 'aot_eager', name: 'stale', options: { verifyCaptures: true } });
+  compiled(three());
+  compiled(three());
+  changing.change();
+  expect(() => Array.from({ length: 3 }, () => compiled(three()))).toThrow(
+    expect.objectContaining({
+      code: 'CAPTURE_CHANGED',
+      message: expect.stringMatching(/^stale closes over factor, which was 2 when it was traced and is 3: .*captures/),
+    }),
+  );
+  changing.change();
+  expect(compiled(three()).toArray()).toEqual([0, 2, 4]);
 });

@@ -25,10 +25,10 @@ async function rawArtifact(options: Options): Promise<Executable> {
   return compiled.executable;
 }
 
-/** How many forms of `x * factor` are kept while the factor changes. */
+/** How many forms of a function are kept while a text that it reads changes. */
 function formsOf(options: Options): number {
-  const scaled = compiledWith((x: Tensor, factor: number) => x.mul(factor), options);
-  for (let factor = 1; factor <= 6; factor += 1) expect(scaled(one, factor).item()).toBe(factor);
+  const scaled = compiledWith((x: Tensor, text: string) => x.mul(text.length), options);
+  for (let length = 1; length <= 8; length += 1) expect(scaled(one, 'x'.repeat(length)).item()).toBe(length);
   return scaled.cacheInfo().entries;
 }
 
@@ -82,17 +82,34 @@ export const executionEffects = {
     };
     expect([entries(true), entries(false), entries(null)]).toEqual([1, 4, 2]);
   },
+  verifyCaptures: () => {
+    const errors = (verifyCaptures: boolean): number => {
+      let factor = 2;
+      const scaled = compiledWith((x: Tensor) => x.mul(factor), { verifyCaptures });
+      scaled(one);
+      factor = 3;
+      try {
+        for (let call = 0; call < 4; call += 1) scaled(one);
+        return 0;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'CAPTURE_CHANGED' });
+        return 1;
+      }
+    };
+    expect([errors(true), errors(false)]).toEqual([1, 0]);
+  },
   recompileLimit: () => {
     expect([formsOf({ recompileLimit: 2 }), formsOf({ recompileLimit: 5 })]).toEqual([2, 5]);
   },
   accumulatedRecompileLimit: () => {
     expect(formsOf({ accumulatedRecompileLimit: 3 })).toBe(3);
     // The other limit counts per object, this one over all objects of a method.
-    const scaleBy = compiledWith(function (this: { factor: number }, x: Tensor) { return x.mul(this.factor); } as never, {
+    const scaleBy = compiledWith(function (this: { text: string }, x: Tensor) { return x.mul(this.text.length); } as never, {
       recompileLimit: 1,
       accumulatedRecompileLimit: 4,
-    }) as unknown as ((this: { factor: number }, x: Tensor) => Tensor) & { cacheInfo(): { entries: number } }; // prettier-ignore
-    for (let factor = 1; factor <= 6; factor += 1) expect(scaleBy.call({ factor }, one).item()).toBe(factor);
+    }) as unknown as ((this: { text: string }, x: Tensor) => Tensor) & { cacheInfo(): { entries: number } }; // prettier-ignore
+    for (let length = 1; length <= 6; length += 1)
+      expect(scaleBy.call({ text: 'x'.repeat(length) }, one).item()).toBe(length);
     expect(scaleBy.cacheInfo().entries).toBe(4);
   },
 } satisfies Record<string, Effect>;

@@ -85,6 +85,21 @@ export const privateState = (path: string): UserError =>
     hint: 'make it a property that is no #private field (TypeScript has private), or pass it as an argument',
   });
 
+/** Found by `verifyCaptures`: the compiled code goes by what a variable was when it was traced. */
+export const captureChanged = (
+  name: string,
+  { variable, before, now }: { readonly variable: string; readonly before: string; readonly now: string },
+): UserError =>
+  new UserError(
+    'CAPTURE_CHANGED',
+    `${name} closes over ${variable}, which was ${before} when it was traced and is ${now}: what was compiled answers with the former`,
+    { hint: captureRemedy(variable) },
+  );
+
+/** What to write instead of closing over something that changes. */
+export const captureRemedy = (variable: string): string =>
+  `pass ${variable} as an argument, or give compile() captures: () => ({ ${variable.replace(/^.*\./, '')}${variable.includes('.') ? `: ${variable}` : ''} })`;
+
 export const argumentTooDeep = (path: string): UserError =>
   new UserError('ARGUMENT_DEPTH', `argument ${path} is nested more than 64 levels deep, or contains itself`, {
     hint: 'pass a flatter structure',
@@ -147,7 +162,7 @@ export const markedSizeFixed = ({
   new UserError(
     'MARKED_SIZE_FIXED',
     `axis ${String(axis)} of ${path} was marked dynamic, and the function works for size ${String(value)} only`,
-    { hint: 'do not read that size as a number or meet it with one that is fixed, or do not mark it' },
+    { hint: 'do not loop over that size, decide by it or meet it with one that is fixed, or do not mark it' },
   );
 
 /** What an error says is wrong, without where it is and what to do. */

@@ -8,6 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const computedDefaults: Readonly<Record<ComputedDefault, (environment: Environment) => SettingValue>> = {
   cacheDirectory: (environment) => join(userCacheDirectory(environment), 'tsinductor'),
+  isDevelopment: (environment) => environment['NODE_ENV'] !== 'production',
   usableCores: () => Math.min(32, availableParallelism()),
 };
 

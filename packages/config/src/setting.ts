@@ -5,7 +5,7 @@
 export type Affects = 'code' | 'runtime' | 'diagnostics';
 
 /** Defaults that depend on the machine; `computed.ts` has a function for each. */
-export type ComputedDefault = 'cacheDirectory' | 'usableCores';
+export type ComputedDefault = 'cacheDirectory' | 'usableCores' | 'isDevelopment';
 
 interface Row {
   readonly doc: string;

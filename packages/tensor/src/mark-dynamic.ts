@@ -29,7 +29,7 @@ export const dynamicAxesOf = (tensor: Tensor): ReadonlyMap<number, SizeRange> =>
 /**
  * Says that sizes of a tensor change from call to call: functions compiled for it take them as symbols at once, rather than
  * after the second size was met. A call whose size lies outside `min` to `max` compiles again. A function that needs the size
- * to be one number (because it reads `x.shape[0]`, or adds a tensor of fixed size) is refused when it is compiled.
+ * to be one number (because a loop runs over `x.shape[0]`, or it adds a tensor of fixed size) is refused when it is compiled.
  *
  * Shapes: any; axes count from the end where negative. Dtypes: all. The mark stays on this tensor, and its views have none.
  *

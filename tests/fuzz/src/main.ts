@@ -6,6 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { checkCalls } from './check-calls.ts';
 import type { Settings, Verdict } from './check-programs.ts';
 import { callable } from './generate.ts';
 import { printProgram } from './print-program.ts';
@@ -16,6 +17,7 @@ import type { Checked, Job } from './worker-pool.ts';
 
 interface Options {
   readonly graphs: number;
+  readonly calls: number | undefined;
   readonly seed: number;
   readonly first: number;
   readonly minutes: number | undefined;
@@ -32,6 +34,10 @@ const readOptions = (): Options =>
     .scriptName('npm run fuzz --')
     .usage('$0 [options]: random graphs over the operator table, compiled and interpreted')
     .option('graphs', { type: 'number', default: 2000, describe: 'how many graphs' })
+    .option('calls', {
+      type: 'number',
+      describe: 'sequences of so many calls of compiled functions, instead of graphs',
+    })
     .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
     .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
     .option('minutes', { type: 'number', describe: 'start no further batch after so many minutes' })
@@ -225,4 +231,15 @@ const isWrongNumber = ({ detail }: FailedVerdict): boolean => (detail.split('\n'
 const firstWords = ({ detail }: FailedVerdict): string =>
   (detail.split('\n')[0] ?? '').replaceAll(/\d+/g, '#').slice(0, 40);
 
-process.exitCode = await new FuzzRun(readOptions()).run();
+/** Sequences of calls, in this process: nothing is built for them. */
+function runCalls(calls: number, { seed, first }: Options): number {
+  const { failures, functions, recompiles, predicted, ...done } = checkCalls({ calls, seed, first });
+  for (const failure of failures) console.log(failure);
+  console.log(
+    `fuzz: ${String(done.calls)} calls of ${String(functions)} functions, ${String(failures.length)} failed; ${String(recompiles)} recompilations, predicted at most ${String(predicted)}`,
+  );
+  return failures.length === 0 ? 0 : 1;
+}
+
+const options = readOptions();
+process.exitCode = options.calls === undefined ? await new FuzzRun(options).run() : runCalls(options.calls, options);

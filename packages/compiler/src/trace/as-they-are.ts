@@ -69,13 +69,14 @@ export class AsTheyAre {
     for (const [name, item] of hidden) {
       if (typeof item !== 'object' || item === null || isTensor(item)) continue;
       // The field never changes; what it holds may.
-      this.#read(place, { key: held(item), path: memberPath(path, name), value: item });
+      this.read(place, { key: held(item), path: memberPath(path, name), value: item });
     }
     this.#readMembers(place, value);
     return place;
   }
 
-  #read(parent: Place, found: Found): void {
+  /** Anything, with all that is in it. */
+  read(parent: Place, found: Found): void {
     const { value, path } = found;
     if (parent.depth >= 64) throw argumentTooDeep(path);
     if (this.#writer.count() > maximumNodes) throw unsupportedArgument(path, value);
@@ -137,7 +138,7 @@ export class AsTheyAre {
   #readMember(place: Place, value: object, key: string): void {
     const getter = Object.hasOwn(value, key) ? accessor(key).of(value) : undefined;
     if (getter === undefined)
-      this.#read(place, { key, path: memberPath(place.path, key), value: (value as Record<string, unknown>)[key] });
+      this.read(place, { key, path: memberPath(place.path, key), value: (value as Record<string, unknown>)[key] });
     else
       this.#writer.guard(
         place,

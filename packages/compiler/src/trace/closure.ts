@@ -56,7 +56,7 @@ function parse(source: string): Node | undefined {
 }
 
 /** The variables that a pattern assigns; members of objects are not variables. */
-function boundNames(pattern: Pattern): string[] {
+export function boundNames(pattern: Pattern): string[] {
   switch (pattern.type) {
     case 'Identifier':
       return [pattern.name];
@@ -76,7 +76,7 @@ function boundNames(pattern: Pattern): string[] {
 }
 
 /** Whether `node` is a scope that declares `name`. */
-function declares(node: Node, name: string): boolean {
+export function declares(node: Node, name: string): boolean {
   let found = false;
   const declared = (pattern: Pattern): void => {
     if (boundNames(pattern).includes(name)) found = true;
@@ -96,6 +96,12 @@ function declares(node: Node, name: string): boolean {
         FunctionDeclaration: (declaration) => {
           if ((declaration as { id: Identifier | null }).id?.name === name) found = true;
         },
+        ImportDeclaration: ({ specifiers }) => {
+          if (specifiers.some(({ local }) => local.name === name)) found = true;
+        },
+        ClassDeclaration: (declaration) => {
+          if ((declaration as { id: Identifier | null }).id?.name === name) found = true;
+        },
         CatchClause: (clause) => {
           if (clause.param !== null && clause.param !== undefined) declared(clause.param);
         },
@@ -107,6 +113,7 @@ function declares(node: Node, name: string): boolean {
 }
 
 const scopes: ReadonlySet<string> = new Set([
+  'Program',
   'BlockStatement',
   'ForStatement',
   'ForOfStatement',
@@ -114,5 +121,5 @@ const scopes: ReadonlySet<string> = new Set([
   'CatchClause',
 ]);
 
-const isFunction = (node: Node): boolean =>
+export const isFunction = (node: Node): boolean =>
   node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression' || node.type === 'FunctionDeclaration';

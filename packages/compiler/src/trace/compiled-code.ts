@@ -4,13 +4,14 @@
 // for these arguments, unless the stance says otherwise. What cannot be one graph (a value is read while tracing, an
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
-import { isTsInductorError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
-import { isRecording } from '@tsinductor/tensor/internal';
+import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
-import { findOuterWrites } from './closure.ts';
+import { breaksGraph } from './breaks.ts';
+import type { CaptureWatch } from './capture-watch.ts';
+import { reportClosure } from './closure-report.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
@@ -25,7 +26,7 @@ import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
-import { traceCall } from './generalise.ts';
+import { fixedNotes, traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -71,13 +72,14 @@ export class CompiledCode {
   #misses = 0;
   #lastMissed = -1;
   readonly #dynamicAxes = new Map<string, Set<number>>();
-  /** Paths of numbers that change, and of those that are guarded by their values all the same. */
+  /** Paths of numbers that change. */
   readonly #changing = new Set<string>();
-  readonly #fixed = new Set<string>();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
   #inspected = false;
+  #watch: CaptureWatch | undefined;
+  readonly #file: string | undefined = userLocation()?.file;
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
     this.#fn = fn as unknown as Callable;
@@ -92,7 +94,10 @@ export class CompiledCode {
     if (isRecording() || this.#isEager()) return this.#fn.apply(thisArg, args as unknown[]);
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
-    if (entry !== undefined) return this.#run(entry, thisArg, args);
+    if (entry !== undefined) {
+      this.#watch?.called(this.name);
+      return this.#run(entry, thisArg, args);
+    }
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
     if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayCompile(() => this.#missReason(scope)))
       return this.#fn.apply(thisArg, args as unknown[]);
@@ -127,11 +132,11 @@ export class CompiledCode {
     this.#first = undefined;
     this.#dynamicAxes.clear();
     this.#changing.clear();
-    this.#fixed.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
     this.#notes.length = 0;
     this.#inspected = false;
+    this.#watch = undefined;
   }
 
   cacheInfo(): CacheInfo {
@@ -301,8 +306,8 @@ export class CompiledCode {
       this.#limit.close(owner, reached);
       return false;
     }
-    const { reason, failure } = mismatch;
-    if (failure !== undefined && this.#dynamic() === undefined) this.#makeDynamic(failure);
+    const { reason } = mismatch;
+    if (this.#dynamic() === undefined) this.#noteChanges(scope);
     this.#recompiles.push(reason);
     this.#session().log('recompiles', `${this.name}: ${reason}`, config);
     return true;
@@ -324,6 +329,14 @@ export class CompiledCode {
     return options === undefined ? config : withConfig(config, options, 'options');
   }
 
+  /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
+  #noteChanges(scope: CallScope): void {
+    for (const entry of this.#entries) {
+      const { failure } = entry.mismatch(scope);
+      if (failure !== undefined) this.#makeDynamic(failure);
+    }
+  }
+
   #makeDynamic({ path, sizes, isNumber }: GuardFailure): void {
     if (isNumber === true) this.#changing.add(path);
     const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
@@ -343,11 +356,11 @@ export class CompiledCode {
     try {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
-        (dynamic ?? this.#changing.has(path)) && !this.#fixed.has(path) && !path.startsWith('captures');
+        (dynamic ?? this.#changing.has(path)) && !path.startsWith('captures');
       const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
-      for (const [path, decided] of fixed) this.#noteFixed(path, decided);
+      for (const note of fixedNotes(fixed)) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
-        this.#inspectSource();
+        this.#inspectSource(scope);
         return traced;
       }
       this.#breakGraph(traced.error);
@@ -358,12 +371,6 @@ export class CompiledCode {
       this.#isBroken = true;
     }
     return undefined;
-  }
-
-  #noteFixed(path: string, decided: string): void {
-    this.#fixed.add(path);
-    const what = decided === '' ? 'what it is used for is not known' : `it decides ${decided}`;
-    this.#notes.push(`${path} changes, and is guarded by its value: ${what}`);
   }
 
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
@@ -382,24 +389,20 @@ export class CompiledCode {
     this.#session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#config());
   }
 
-  /** Reports writes to closed-over variables, once: a trace would do them once only. */
-  #inspectSource(): void {
+  /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
+  #inspectSource({ captures }: CallScope): void {
+    this.#watch?.look(this.name);
     if (this.#inspected) return;
     this.#inspected = true;
-    for (const { name, line } of findOuterWrites(this.#fn)) {
-      const note = `line ${String(line)} of ${this.name} writes to ${name}, which is outside the function: this happens once, when it is traced; return the value instead`;
-      this.#notes.push(note);
-      this.#session().warnOnce(`CLOSURE_WRITE ${this.name} ${name}`, note);
+    const captured = Object.keys(captures ?? {});
+    const { notes, watch } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured });
+    for (const { topic, text } of notes) {
+      this.#notes.push(text);
+      this.#session().warnOnce(topic, text);
     }
+    if (this.#config().verifyCaptures) this.#watch = watch;
   }
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-const ownerOf = (thisArg: unknown): object | undefined => (isObject(thisArg) ? thisArg : undefined);
-
-const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTATION', 'ARGUMENT_UNSUPPORTED', 'RESULT_UNSUPPORTED', 'PRIVATE_STATE']; // prettier-ignore
-
-/** Whether an error means that the function cannot be one graph, rather than that the user made one. */
-const breaksGraph = (error: unknown): error is TsInductorError =>
-  isTsInductorError(error) && breaking.includes(error.code);
+const ownerOf = (thisArg: unknown): object | undefined =>
+  typeof thisArg === 'object' && thisArg !== null ? thisArg : undefined;

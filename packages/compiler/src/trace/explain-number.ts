@@ -89,23 +89,33 @@ export function formulaFor(
     };
   };
   return (
-    symbols.find((symbol) => agrees(symbol, points, values)) ??
     written.find((formula) => agrees(formula, points, values)) ??
+    symbols.find((symbol) => agrees(symbol, points, values)) ??
     simple
       .flatMap((make) => symbols.map((symbol) => of(symbol, make)))
       .find((formula) => agrees(formula, points, values))
   );
 }
 
+/** A whole number of the graph, and a number of sizes that has to divide them for it to hold. */
+export interface SizeIndex {
+  readonly index: Index;
+  readonly divides?: { readonly name: string; readonly divisor: number };
+}
+
 /** An index over symbolic sizes for a whole number with these values. */
-export function indexFor(values: readonly number[], points: Points): Index | undefined {
+export function indexFor(values: readonly number[], points: Points): SizeIndex | undefined {
   const names = [...points[0].sizes.keys()];
   const symbols = names.map((name) => sizeSymbol(name, 2, null));
   const sizesOf = (name: string): readonly number[] => points.map(({ sizes }) => sizes.get(name) ?? 0);
   const columns = names.map(sizesOf);
   for (const [position, column] of columns.entries()) {
-    const found = affine(values, column, at(symbols, position)) ?? quotient(values, column, at(symbols, position));
-    if (found !== undefined) return found;
+    const symbol = at(symbols, position);
+    const found = affine(values, column, symbol);
+    if (found !== undefined) return { index: found };
+    const divisor = divisorOf(values, column);
+    if (divisor !== undefined)
+      return { index: floorDivide(symbol, int(divisor)), divides: { name: at(names, position), divisor } };
   }
   for (const [one, left] of columns.entries()) {
     for (const [other, right] of columns.slice(0, one + 1).entries()) {
@@ -113,7 +123,7 @@ export function indexFor(values: readonly number[], points: Points): Index | und
       const combined =
         affine(values, left.map((size, index) => size * at(right, index)), multiply(a, b)) ??
         affine(values, left.map((size, index) => size + at(right, index)), add(a, b)); // prettier-ignore
-      if (combined !== undefined) return combined;
+      if (combined !== undefined) return { index: combined };
     }
   }
   return undefined;
@@ -128,10 +138,9 @@ function affine(values: readonly number[], sizes: readonly number[], symbol: Ind
   return add(multiply(symbol, int(slope)), int(offset));
 }
 
-function quotient(values: readonly number[], sizes: readonly number[], symbol: Index): Index | undefined {
+/** The whole number by which each size, exactly divided, is the value. */
+function divisorOf(values: readonly number[], sizes: readonly number[]): number | undefined {
   const divisor = Math.round(at(sizes, 0) / at(values, 0));
   if (!Number.isSafeInteger(divisor) || divisor < 2) return undefined;
-  return values.every((value, index) => value === Math.floor(at(sizes, index) / divisor))
-    ? floorDivide(symbol, int(divisor))
-    : undefined;
+  return values.every((value, index) => value * divisor === at(sizes, index)) ? divisor : undefined;
 }

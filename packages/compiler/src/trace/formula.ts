@@ -43,23 +43,48 @@ const steps: Steps = {
     return one === undefined || other === undefined ? undefined : binary[operator]?.(one, other);
   },
   ConditionalExpression: ({ test, consequent, alternate }, names) => {
-    const answer = holds(test, names);
-    return answer === undefined ? undefined : evaluate(answer ? consequent : alternate, names);
+    const taken = answer(test, names);
+    return taken === undefined ? undefined : evaluate(taken === 0 ? alternate : consequent, names);
   },
   // What is known is there.
   LogicalExpression: ({ operator, left }, names) => (operator === '??' ? evaluate(left, names) : undefined),
   CallExpression: called,
 };
 
-/** Whether a comparison, or a number as a condition, holds. */
-export function holds(node: AnyNode, names: Names): boolean | undefined {
-  const compare = node.type === 'BinaryExpression' ? comparisons[node.operator] : undefined;
-  if (node.type !== 'BinaryExpression' || compare === undefined || node.left.type === 'PrivateIdentifier') {
-    const value = evaluate(node, names);
-    return value === undefined ? undefined : Boolean(value);
-  }
-  const [left, right] = [evaluate(node.left, names), evaluate(node.right, names)];
-  return left === undefined || right === undefined ? undefined : compare(left, right);
+/**
+ * What a place of the source decides: whether a comparison or a condition holds, which of several numbers is the least, what comes of
+ * rounding. Numbers for which it answers the same take the same way.
+ */
+export function answer(node: AnyNode, names: Names): number | undefined {
+  if (node.type === 'BinaryExpression') return compared(node, names);
+  const name = node.type === 'CallExpression' ? mathName(node) : undefined;
+  if (node.type !== 'CallExpression' || name === undefined) return truth(evaluate(node, names));
+  if (name !== 'min' && name !== 'max') return evaluate(node, names);
+  const values = node.arguments.map((argument) =>
+    argument.type === 'SpreadElement' ? undefined : evaluate(argument, names),
+  );
+  return values.every((value) => value !== undefined) ? values.indexOf(Math[name](...values)) : undefined;
+}
+
+function compared(node: AnyNode & { readonly type: 'BinaryExpression' }, names: Names): number | undefined {
+  const { left, right, operator } = node;
+  const compare = comparisons[operator];
+  if (compare === undefined) return stepping.test(operator) ? evaluate(node, names) : truth(evaluate(node, names));
+  const [one, other] = [left.type === 'PrivateIdentifier' ? undefined : evaluate(left, names), evaluate(right, names)];
+  return one === undefined || other === undefined ? undefined : Number(compare(one, other));
+}
+
+/** Operators whose result stays the same for several numbers. */
+export const stepping: RegExp = /^(?:%|\||&|\^|<<|>>|>>>)$/;
+
+const truth = (value: number | undefined): number | undefined =>
+  value === undefined ? undefined : Number(Boolean(value));
+
+/** The function of Math that is called. */
+function mathName({ callee }: AnyNode & { readonly type: 'CallExpression' }): string | undefined {
+  if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier' || callee.object.name !== 'Math')
+    return undefined;
+  return callee.property.type === 'Identifier' ? callee.property.name : undefined;
 }
 
 const comparisons: Readonly<Record<string, (left: number, right: number) => boolean>> = {
@@ -85,6 +110,9 @@ const binary: Readonly<Record<string, (left: number, right: number) => number>> 
   '|': (left, right) => left | right,
   '>>': (left, right) => left >> right,
   '<<': (left, right) => left << right,
+  '&': (left, right) => left & right,
+  '^': (left, right) => left ^ right,
+  '>>>': (left, right) => left >>> right,
 };
 
 function called(node: AnyNode & { readonly type: 'CallExpression' }, names: Names): number | undefined {

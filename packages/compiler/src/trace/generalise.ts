@@ -5,7 +5,6 @@
 //
 // What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
 import { at } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
 import type { Index } from '@tsinductor/ir';
 import * as exported from '@tsinductor/tensor';
 import type { BoundCall } from '@tsinductor/tensor/internal';
@@ -15,7 +14,7 @@ import { findOuterWrites } from './closure.ts';
 import { formulaFor, indexFor } from './explain-number.ts';
 import type { Formula, Point, Points } from './explain-number.ts';
 import { memberPath } from './found.ts';
-import { evaluate, holds } from './formula.ts';
+import { answer, evaluate } from './formula.ts';
 import type { Names } from './formula.ts';
 import { parseFunction, sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
@@ -25,6 +24,7 @@ import { flowOf } from './number-flow.ts';
 import { keyOf } from './syntax.ts';
 import type { Flow } from './number-flow.ts';
 import { numberInput } from './number-inputs.ts';
+import type { NumberInput } from './number-inputs.ts';
 import { CallLog } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
 import type { AliasedCall, Call, Plan, TracedCall, Tracing } from './trace-call.ts';
@@ -61,6 +61,7 @@ function generalise(call: Call, tracing: Tracing): Generalised {
     source,
     paths: [...plain.variable.keys()],
     isTensorAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'tensor'),
+    isInstanceAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'instance'),
     isOperator: (name, method) => isOperator(closure, name, method),
   });
   const conditions = conditionsOf(plain, { flow, closure }, source);
@@ -69,6 +70,13 @@ function generalise(call: Call, tracing: Tracing): Generalised {
   const traced = widest(call, tracing, { flow, closure, conditions, freedom: { numbers, sizes } });
   return { traced: traced ?? plain, fixed: decided(traced ?? plain, flow) };
 }
+
+/** What is said of numbers that change, and are guarded by their values all the same. */
+export const fixedNotes = (fixed: Generalised['fixed']): readonly string[] =>
+  [...fixed].map(([path, what]) => {
+    const why = what === '' ? 'it decides a shape or an attribute, or another function reads it' : `it decides ${what}`;
+    return `${path} changes, and is guarded by its value: ${why}`;
+  });
 
 const isFree = ({ decided: found }: Flow, axis: number): boolean => !found.has(anySize) && !found.has(sizeLabel(axis));
 
@@ -126,45 +134,68 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
 
 function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
   const probes = probesOf(call, tracing, search);
-  if (probes === undefined) return undefined;
-  const [first, ...others] = probes;
-  if (others.some(({ structure }) => structure !== first.structure)) return undefined;
-  const points: Points = [first.point, probes[1].point, probes[2].point];
+  const found = probes === undefined ? undefined : explain(probes, search);
+  if (found === undefined) return undefined;
+  const { numbers, indexes } = found;
+  const traced = attempted(() =>
+    traceOnce(call, tracing, {
+      ...planOf(search, 0),
+      numbers: [...numbers.values()],
+      adapt: (session, made, position) => replaced(made, position, { session, inputs: numbers, indexes }),
+    }),
+  );
+  const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
+  return traced === undefined ? undefined : { ...traced, conditions: [...relevant, ...found.exact] };
+}
+
+interface Explained {
+  /** By place: `3 argument 1`. */
+  readonly numbers: ReadonlyMap<string, NumberInput>;
+  readonly indexes: ReadonlyMap<string, Index>;
+  readonly exact: readonly PointCondition[];
+}
+
+/** What follows from the numbers and sizes of the call, and how; undefined where something differs that no formula gives. */
+function explain(probes: Probes, search: Search): Explained | undefined {
+  const [first, second, third] = probes;
+  const points: Points = [first.point, second.point, third.point];
+  const isAlike = probes.every(({ structure }) => structure === first.structure);
+  if (!isAlike || !areApart(points, search.freedom)) return undefined;
   const written = search.flow.passed.map(
     (node): Formula =>
       (point) =>
         evaluate(node, namesOf(first.traced, search, point)),
   );
-  const numbers = new Map<string, { readonly formula: Formula; readonly dtype: DType }>();
+  const numbers = new Map<string, NumberInput>();
   const indexes = new Map<string, Index>();
+  const exact: PointCondition[] = [];
   for (const [index, { call: position, where, value, dtype }] of first.log.places.entries()) {
     const values = probes.map(({ log }) => at(log.places, index).value);
     if (values.every((other) => Object.is(other, value))) continue;
+    const place = `${String(position)} ${where}`;
     const formula = dtype === undefined ? undefined : formulaFor(values, points, written);
     const symbolic = where.startsWith('argument ') ? undefined : indexFor(values, points);
-    if (formula !== undefined && dtype !== undefined) numbers.set(`${String(position)} ${where}`, { formula, dtype });
-    else if (symbolic !== undefined) indexes.set(`${String(position)} ${where}`, symbolic);
-    else return undefined;
+    if (formula !== undefined && dtype !== undefined) numbers.set(place, numberInput(dtype, formula, points[0]));
+    else if (symbolic === undefined) return undefined;
+    else indexes.set(place, symbolic.index);
+    if (symbolic?.divides !== undefined) exact.push(divisible(symbolic.divides));
   }
-  const inputs = new Map(
-    [...numbers].map(([place, { formula, dtype }]) => [place, numberInput(dtype, formula, points[0])]),
-  );
-  const traced = attempted(() =>
-    traceOnce(call, tracing, {
-      ...planOf(search, 0),
-      numbers: [...inputs.values()],
-      adapt: (session, made, position) => replaced(made, position, { session, inputs, indexes }),
-    }),
-  );
-  const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
-  return traced === undefined ? undefined : { ...traced, conditions: relevant };
+  return { numbers, indexes, exact };
 }
+
+type PointCondition = TracedCall['conditions'][number];
+type Probes = readonly [Probe, Probe, Probe];
+
+const divisible = ({ name, divisor }: { readonly name: string; readonly divisor: number }): PointCondition => ({
+  text: `${name} % ${String(divisor)} == 0`,
+  isMet: ({ sizes }) => (sizes.get(name) ?? 0) % divisor === 0,
+});
 
 const isOpen = ({ numbers, sizes }: Freedom, label: string): boolean =>
   label.startsWith(anySize) ? sizes : numbers.has(label);
 
 /** The call as it is, and two for other values for which every condition has the same answer. */
-function probesOf(call: Call, tracing: Tracing, search: Search): readonly [Probe, Probe, Probe] | undefined {
+function probesOf(call: Call, tracing: Tracing, search: Search): Probes | undefined {
   const first = probe(call, tracing, { search, round: 0 });
   if (first === undefined) return undefined;
   const others: Probe[] = [];
@@ -212,8 +243,20 @@ function otherSize(size: number, round: number, order: number): number {
 function otherNumber(value: number, round: number, order: number): number {
   if (round === 0) return value;
   const distance = (round % 2 === 1 ? 1 : -1) * Math.ceil(round / 2);
-  if (Number.isInteger(value)) return value + distance * (1 + order);
+  if (!Number.isFinite(value)) return 1.7 + distance * (0.31 + 0.07 * order);
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 31) return value + distance * (1 + order);
   return value * (1 + distance * (0.02374611 + 0.00718123 * order));
+}
+
+/** Whether every number and size that is open is another one at each point: else nothing shows what follows from it. */
+function areApart(points: Points, freedom: Freedom): boolean {
+  const [first] = points;
+  const apart = (values: readonly (number | undefined)[]): boolean => new Set(values).size === values.length;
+  const sizes = freedom.sizes ? [...first.sizes.keys()] : [];
+  return (
+    [...first.numbers.keys()].every((path) => apart(points.map(({ numbers }) => numbers.get(path)))) &&
+    sizes.every((name) => apart(points.map((point) => point.sizes.get(name))))
+  );
 }
 
 interface Probe {
@@ -253,7 +296,7 @@ type Session = Parameters<NonNullable<Plan['adapt']>>[0];
 
 interface Replacements {
   readonly session: Session;
-  readonly inputs: ReadonlyMap<string, ReturnType<typeof numberInput>>;
+  readonly inputs: ReadonlyMap<string, NumberInput>;
   readonly indexes: ReadonlyMap<string, Index>;
 }
 
@@ -306,6 +349,11 @@ function namesOf(
   };
 }
 
+function printCondition({ type }: AnyNode, text: string, before: number): string {
+  if (type === 'CallExpression') return `${text} as it came out`;
+  return before === 0 ? `not ${text}` : text;
+}
+
 /** The comparisons of the source that can be made again for any call; what the others test decides something. */
 function conditionsOf(
   plain: TracedCall,
@@ -314,16 +362,16 @@ function conditionsOf(
 ): readonly Condition[] {
   const point = { numbers: plain.variable, sizes: plain.point.sizes };
   return [...search.flow.conditions].flatMap(([node, labels]) => {
-    const before = holds(node, namesOf(plain, search, point));
+    const before = answer(node, namesOf(plain, search, point));
     const text = source.slice(node.start - 1, node.end - 1).slice(0, 60);
     if (before === undefined) for (const label of labels) search.flow.decided.set(label, text);
     return before === undefined
       ? []
       : [
           {
-            text: before ? text : `not ${text}`,
+            text: printCondition(node, text, before),
             labels,
-            isMet: (other: Point) => holds(node, namesOf(plain, search, other)) === before,
+            isMet: (other: Point) => Object.is(answer(node, namesOf(plain, search, other)), before),
           },
         ];
   });

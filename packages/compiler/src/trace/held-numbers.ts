@@ -7,7 +7,7 @@ import { memberPath } from './found.ts';
 export type Label = string;
 export type Labels = ReadonlySet<Label>;
 
-export const none: Labels = new Set();
+export const none: Labels = Object.freeze(new Set<Label>());
 export const anySize: Label = 'size';
 export const sizeLabel = (axis: number): Label => `${anySize} ${String(axis)}`;
 
@@ -37,6 +37,8 @@ export class HeldNumbers {
 
   constructor(paths: readonly string[], follower: Follower) {
     this.#paths = paths;
+    // Whatever object it is read of: another function may have given that.
+    for (const path of paths) hold(path.replace(/^.*\./, ''), new Set([path]), this.#properties);
     this.#follower = follower;
   }
 

@@ -51,6 +51,20 @@ export const closureOf = (fn: object): ReadonlyMap<string, unknown> | undefined 
     return variables;
   });
 
+/** Where a function stands in the script that the engine runs, whatever it was made of; undefined where that is not told. */
+export const scriptOf = (fn: object): { readonly text: string; readonly offset: number } | undefined =>
+  inspecting((tools) => {
+    const { internalProperties = [] } = tools.propertiesOf(tools.idOf(fn));
+    const found = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value?.value;
+    return found === undefined ? undefined : tools.script(found as ScriptPlace);
+  });
+
+interface ScriptPlace {
+  readonly scriptId: string;
+  readonly lineNumber: number;
+  readonly columnNumber: number;
+}
+
 const isGlobal = ({ description }: RemoteValue & { readonly description?: string }): boolean =>
   description === 'Global' || description === 'Window';
 
@@ -58,6 +72,7 @@ interface Tools {
   idOf(object: object): string;
   propertiesOf(id: string): Properties;
   valuesOf(remote: readonly RemoteValue[]): readonly unknown[];
+  script(place: ScriptPlace): { readonly text: string; readonly offset: number } | undefined;
 }
 
 function inspecting<T>(ask: (tools: Tools) => T): T | undefined {
@@ -87,6 +102,14 @@ function toolsOf(session: Inspector.Session, passes: Passage): Tools {
       return evaluate(`${shared}[0]`) ?? '';
     },
     propertiesOf: (objectId) => post(session, 'Runtime.getProperties', { objectId, ownProperties: true }) as Properties,
+    script: ({ scriptId, lineNumber, columnNumber }) => {
+      post(session, 'Debugger.enable', {});
+      const { scriptSource } = post(session, 'Debugger.getScriptSource', { scriptId }) as { scriptSource?: string };
+      post(session, 'Debugger.disable', {});
+      if (scriptSource === undefined) return undefined;
+      const before = scriptSource.split('\n').slice(0, lineNumber);
+      return { text: scriptSource, offset: before.reduce((sum, line) => sum + line.length + 1, columnNumber) };
+    },
     valuesOf: (remote) => {
       const values: unknown[] = [];
       passes[passage] = values;

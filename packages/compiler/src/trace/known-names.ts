@@ -20,3 +20,6 @@ export const makers: readonly string[] = [
 ];
 export const walksOver: readonly string[] = ['map', 'forEach', 'reduce', 'flatMap'];
 export const keepsElements: readonly string[] = ['slice', 'concat', 'at', 'flat', 'reverse'];
+
+/** Functions of Math whose answer stays the same for several numbers, or follows another argument from some number on. */
+export const stepped: RegExp = /^(?:abs|ceil|floor|fround|max|min|round|sign|trunc)$/;

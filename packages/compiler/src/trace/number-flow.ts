@@ -8,7 +8,8 @@
 import { operators } from '@tsinductor/graph';
 import type { AnyNode, CallExpression, MemberExpression, Node, Pattern } from 'acorn';
 import { memberPath } from './found.ts';
-import { absences, arithmetic, comparisons, keepsElements, makers, walksOver } from './known-names.ts';
+import { stepping } from './formula.ts';
+import { absences, arithmetic, comparisons, keepsElements, makers, stepped, walksOver } from './known-names.ts';
 import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts';
 import type { Label, Labels } from './held-numbers.ts';
 import { childrenOf, isAbsence, isFunction, isShape, isText, keyOf } from './syntax.ts';
@@ -21,6 +22,8 @@ export interface Surroundings {
   readonly paths: readonly string[];
   /** Whether a tensor was found at a path. */
   isTensorAt(path: string): boolean;
+  /** Whether an instance of a class was: what its own methods read of it is known by itself. */
+  isInstanceAt(path: string): boolean;
   /** Whether calling what a free variable stands for, or a method of it, is an operator; undefined: the variable is its own. */
   isOperator(name: string, method?: string): boolean | undefined;
 }
@@ -177,6 +180,7 @@ class NumberFlow implements Flow {
         if (!(absences.includes(operator) && (isAbsence(left) || isAbsence(right)))) this.#condition(labels, node);
         return none;
       }
+      if (stepping.test(operator)) this.#condition(labels, node);
       if (operator === '+' && (isText(left) || isText(right))) this.#decide(labels, node);
       return labels;
     },
@@ -307,7 +311,10 @@ class NumberFlow implements Flow {
       return none;
     }
     const { object, name } = method;
-    if (object.type === 'Identifier' && object.name === 'Math' && arithmetic.test(name)) return labels;
+    if (object.type === 'Identifier' && object.name === 'Math' && arithmetic.test(name)) {
+      if (stepped.test(name)) this.#condition(labels, node);
+      return labels;
+    }
     return sizeRead(object, name, given) ?? this.#method(node, { name, object, given, labels });
   }
 
@@ -323,7 +330,9 @@ class NumberFlow implements Flow {
   }
 
   #method(node: CallExpression, { name, object, given, labels }: MethodCall): Labels {
-    const of = this.#value(object);
+    const path = this.#path(object);
+    const isInstance = path !== undefined && this.#surroundings.isInstanceAt(path);
+    const of = isInstance ? none : this.#value(object);
     if (walksOver.includes(name) && given.some(isFunction)) {
       const results = given.map((argument) => (isFunction(argument) ? this.#apply(argument, [of, of, none]) : none));
       return union(of, results.reduce(union, none));

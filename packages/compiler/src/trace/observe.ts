@@ -92,7 +92,8 @@ class Observer implements GuardWriter {
       { kind: 'count', count: given.length },
     );
     const args = given.map((value, key) => this.#read(list, { key, path: `arguments[${String(key)}]`, value }));
-    if (captures !== undefined) this.#read(call, { key: 'captures', path: 'captures', value: captures });
+    // The function sees what it closes over itself, not through these.
+    if (captures !== undefined) this.#asTheyAre.read(call, { key: 'captures', path: 'captures', value: captures });
     const isSeen = names.length > 0 && !isUnobservable(scope.this);
     return {
       thisArg: isSeen ? this.#read(call, { key: 'this', path: 'this', value: scope.this }) : scope.this,

@@ -36,6 +36,13 @@ export const execution = {
     affects: 'runtime',
     doc: 'Make sizes symbolic: always (true), never (false), or those axes that were seen with two sizes (null).',
   },
+  verifyCaptures: {
+    type: 'bool',
+    default: true,
+    computed: 'isDevelopment',
+    affects: 'runtime',
+    doc: 'At a sample of calls, look whether variables that a function closes over, and that can change, are what they were when it was traced; a difference is an error that names the variable. On unless NODE_ENV is production.',
+  },
   recompileLimit: {
     type: 'int',
     default: 8,

@@ -1,0 +1,129 @@
+// What a function closes over: what can change is reported, and guarded where `captures` gives it.
+import { arange, ones } from 'tsinductor';
+import type { CompileOptions, Tensor } from 'tsinductor';
+import { program } from './program.ts';
+import type { Programs } from './program.ts';
+
+const three = (): Tensor => arange(3).to('f32');
+const fixed = 3;
+const table = { scale: 2, untouched: 5 };
+const steps: number[] = [1, 2];
+let factor = 2;
+let weight = ones([3]);
+let mode = 'neg';
+
+/** Values that programs change, as they were. */
+function restore(): void {
+  factor = 2;
+  weight = ones([3]);
+  mode = 'neg';
+  table.scale = 2;
+  steps.length = 2;
+}
+restore();
+
+const captures = (give: () => Record<string, unknown>): CompileOptions => ({ captures: give });
+
+export const closuresPrograms: Programs = {
+  'constants, and data that nothing writes to': program({
+    make: () => (x: Tensor) => x.mul(fixed).add(table.untouched),
+    calls: (f) => [f(three()), f(three())],
+    graphs: 1,
+  }),
+  'a variable that is assigned elsewhere': program({
+    make: () => (x: Tensor) => x.mul(factor),
+    calls: (f) => [f(three()), f(three())],
+    graphs: 1,
+  }),
+  'the same, given as captures': program({
+    make: () => (x: Tensor) => x.mul(factor),
+    calls: (f) => {
+      const before = f(three());
+      factor = 7;
+      const after = f(three());
+      restore();
+      return [before, after];
+    },
+    graphs: 2,
+    recompiles: 1,
+    options: captures(() => ({ factor })),
+  }),
+  'a tensor that is bound anew, given as captures': program({
+    make: () => (x: Tensor) => x.mul(weight),
+    calls: (f) => {
+      const before = f(three());
+      weight = ones([3]).mul(4);
+      const after = f(three());
+      weight = ones([3]).mul(6);
+      const again = f(three());
+      restore();
+      return [before, after, again];
+    },
+    graphs: 1,
+    options: captures(() => ({ weight })),
+  }),
+  'a text that decides, given as captures': program({
+    make: () => (x: Tensor) => (mode === 'neg' ? x.neg() : x.mul(1)),
+    calls: (f) => {
+      const before = f(three());
+      mode = 'id';
+      const after = f(three());
+      restore();
+      return [before, after, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+    options: captures(() => ({ mode })),
+  }),
+  'a property of a captured object, given as captures': program({
+    make: () => (x: Tensor) => x.mul(table.scale),
+    calls: (f) => {
+      const before = f(three());
+      table.scale = 9;
+      const after = f(three());
+      restore();
+      return [before, after];
+    },
+    graphs: 2,
+    recompiles: 1,
+    options: captures(() => ({ scale: table.scale })),
+  }),
+  'a list that grows elsewhere': program({
+    make: () => (x: Tensor) => x.mul(steps.length),
+    calls: (f) => [f(three())],
+    graphs: 1,
+  }),
+  'a random number of JavaScript': program({
+    make: () => (x: Tensor) => x.mul(Math.random() < 2 ? 2 : 3),
+    calls: (f) => [f(three())],
+    graphs: 1,
+  }),
+  'a variable of a loop': program({
+    make: () => {
+      const made: ((x: Tensor) => Tensor)[] = [];
+      for (let index = 1; index < 3; index += 1) made.push((x: Tensor) => x.mul(index));
+      return made[1] ?? ((x: Tensor) => x);
+    },
+    calls: (f) => [f(three())],
+    graphs: 1,
+  }),
+  'a write to a variable outside': program({
+    make: () => {
+      let count = 0;
+      return (x: Tensor) => {
+        count += 1;
+        return x.add(count > 0 ? 1 : 2);
+      };
+    },
+    calls: (f) => [f(three())],
+    graphs: 1,
+  }),
+};
+
+/** For the test of `verifyCaptures`: a function, and what changes what it closes over. */
+export const changing: { readonly fn: (x: Tensor) => Tensor; change(): void } = {
+  fn: (x) => x.mul(factor),
+  change: () => {
+    factor = factor === 2 ? 3 : 2;
+  },
+};
