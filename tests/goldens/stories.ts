@@ -2,7 +2,6 @@
 import { bindSchedule, generateBlock, generateCpp } from '@tsinductor/codegen-cpp';
 import type { CpuTarget } from '@tsinductor/codegen-cpp';
 import { generateCuda, generateCudaBlocks } from '@tsinductor/codegen-cuda';
-import { printGraph } from '@tsinductor/graph';
 import { printBlockProgram, printProgram, printSchedule } from '@tsinductor/ir';
 import type { BlockProgram } from '@tsinductor/ir';
 import { stagesOf } from './golden-case.ts';
@@ -18,7 +17,7 @@ export function storyOf(one: StoryCase): Story {
   const { graph, scheduled } = stagesOf(one);
   const { target } = one;
   return new Map([
-    ['graph.txt', withoutPlaces(printGraph(graph))],
+    ['graph.txt', withoutPlaces(graph)],
     ['loops.txt', withoutPlaces(printProgram(scheduled.program))],
     ['schedule.txt', withoutPlaces(printSchedule(scheduled))],
     ['traffic.txt', trafficOf(bindSchedule(scheduled, target)).toString()],

@@ -65,7 +65,8 @@ export function isCalledByTracedFunction(callee: (...args: never[]) => unknown):
 /** The file of a frame; undefined for what is no line of a program. */
 function fileOf(line: string): string | undefined {
   const [, written] = framePattern.exec(line) ?? [];
-  if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<')) return undefined;
+  if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<'))
+    return undefined;
   return (written.startsWith('file:') ? fileURLToPath(written) : written).replaceAll('\\', '/');
 }
 

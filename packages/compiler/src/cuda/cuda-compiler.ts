@@ -28,7 +28,7 @@ import { describeCode, targetFor } from './cuda-target.ts';
 import type { CudaChoice } from './cuda-target.ts';
 
 /** A graph for this device, under its key. */
-export interface CudaJob extends CompileJob {
+export interface CudaCompileJob extends CompileJob {
   readonly device: CudaTensorDevice;
   readonly choice: CudaChoice;
   readonly key: string;
@@ -37,14 +37,14 @@ export interface CudaJob extends CompileJob {
 
 /** A job with its CUDA. */
 export interface GeneratedCuda {
-  readonly job: CudaJob;
+  readonly job: CudaCompileJob;
   readonly printed: Printed<CudaProgram>;
   readonly times: readonly StageTime[] | undefined;
 }
 
 const keptExecutables = 256;
 
-export class CudaCompiler implements TargetCompiler<CudaJob, GeneratedCuda, CudaArtifact, Executable> {
+export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCuda, CudaArtifact, Executable> {
   readonly #builder: Builder;
   readonly #log: StageLog;
   readonly #executables = new LRUCache<string, Executable>({ max: keptExecutables });
@@ -54,7 +54,7 @@ export class CudaCompiler implements TargetCompiler<CudaJob, GeneratedCuda, Cuda
     this.#log = log;
   }
 
-  jobFor(job: CompileJob): CudaJob {
+  jobFor(job: CompileJob): CudaCompileJob {
     const { traced, placement, config } = job;
     const device = openCuda(placement.device);
     const choice = targetFor(device.cuda.facts.architecture, config.cuda.arch);
@@ -67,11 +67,11 @@ export class CudaCompiler implements TargetCompiler<CudaJob, GeneratedCuda, Cuda
     return { ...job, device, choice, key, started: performance.now() };
   }
 
-  find({ key, config }: CudaJob): Executable | undefined {
+  find({ key, config }: CudaCompileJob): Executable | undefined {
     return config.forceDisableCaches ? undefined : this.#executables.get(key);
   }
 
-  generate(job: CudaJob): GeneratedCuda {
+  generate(job: CudaCompileJob): GeneratedCuda {
     const { name, traced, examples, config } = job;
     const watching = watchingFor(config);
     const printed = cudaPipeline().run(traced, contextOf(job), watching.watch);
@@ -118,7 +118,7 @@ export class CudaCompiler implements TargetCompiler<CudaJob, GeneratedCuda, Cuda
   }
 }
 
-const contextOf = ({ config, choice: { architecture } }: CudaJob): CudaContext => ({
+const contextOf = ({ config, choice: { architecture } }: CudaCompileJob): CudaContext => ({
   config,
   target: { architecture, inputAlignment, positions: positionsOf(config) },
 });

@@ -7,9 +7,8 @@ import { at } from '@tsinductor/base';
 import { clockBytes, clockFields } from '@tsinductor/ir';
 import type { ClockField } from '@tsinductor/ir';
 import type { Storage } from '@tsinductor/tensor/internal';
+import type { Sizes } from '../run/call-frame.ts';
 import type { MachineLimits, Traffic } from './machine-limits.ts';
-
-export type Sizes = ReadonlyMap<string, number>;
 
 /** What a call of a kernel moves, must move at least, and computes. */
 export interface KernelCost {

@@ -81,12 +81,12 @@ export function declares(node: Node, name: string): boolean {
   const declared = (pattern: Pattern): void => {
     if (boundNames(pattern).includes(name)) found = true;
   };
-  if (isFunction(node)) {
+  if (isFunctionNode(node)) {
     const { id, params } = node as unknown as { id?: Identifier | null; params: Pattern[] };
     if (id?.name === name) return true;
     params.forEach(declared);
   }
-  if (isFunction(node) || scopes.has(node.type)) {
+  if (isFunctionNode(node) || scopes.has(node.type)) {
     ancestor(
       node,
       {
@@ -121,5 +121,5 @@ const scopes: ReadonlySet<string> = new Set([
   'CatchClause',
 ]);
 
-export const isFunction = (node: Node): boolean =>
+export const isFunctionNode = (node: Node): boolean =>
   node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression' || node.type === 'FunctionDeclaration';

@@ -2,7 +2,7 @@
 // that declares a name, or nothing for a global.
 import type { AnyNode, Node, Pattern } from 'acorn';
 import { base, simple } from 'acorn-walk';
-import { boundNames, isFunction } from './closure.ts';
+import { boundNames, isFunctionNode } from './closure.ts';
 
 /** The innermost of the nodes around that declares `name`. */
 export const scopeOf = (name: string, around: readonly Node[]): Node | undefined =>
@@ -65,7 +65,7 @@ export function functionAt(root: Node, offset: number): Node | undefined {
     {
       Function: (node) => {
         const isInside = node.start <= offset && offset < node.end;
-        if (isInside && isFunction(node) && (found === undefined || node.start >= found.start)) found = node;
+        if (isInside && isFunctionNode(node) && (found === undefined || node.start >= found.start)) found = node;
       },
     },
     base,

@@ -12,11 +12,11 @@ import { stepping } from './formula.ts';
 import { absences, arithmetic, comparisons, keepsElements, makers, stepped, walksOver } from './known-names.ts';
 import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts';
 import type { Label, Labels } from './held-numbers.ts';
-import { childrenOf, isAbsence, isFunction, isShape, isText, keyOf } from './syntax.ts';
+import { childrenOf, isAbsence, isFunction, isShape, isText, memberKeyOf } from './syntax.ts';
 import type { FunctionNode } from './function-source.ts';
 
 /** What is known of the function beside its text. */
-export interface Surroundings {
+export interface FlowScope {
   readonly source: string;
   /** Numbers that it is given. */
   readonly paths: readonly string[];
@@ -40,7 +40,7 @@ export interface Flow {
   readonly constants: ReadonlyMap<string, AnyNode>;
 }
 
-export function flowOf(fn: FunctionNode, surroundings: Surroundings): Flow {
+export function flowOf(fn: FunctionNode, surroundings: FlowScope): Flow {
   const flow = new NumberFlow(surroundings);
   let before = -1;
   // Until nothing more is found to hold a number.
@@ -58,12 +58,12 @@ class NumberFlow implements Flow {
   readonly conditions = new Map<AnyNode, Labels>();
   readonly constants = new Map<string, AnyNode>();
   readonly #passed = new Set<AnyNode>();
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: FlowScope;
   readonly #held: HeldNumbers;
   readonly #functions = new Map<string, AnyNode>();
   readonly #returned: Set<Label>[] = [];
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: FlowScope) {
     this.#surroundings = surroundings;
     this.#held = new HeldNumbers(surroundings.paths, {
       value: (node) => this.#value(node),
@@ -117,7 +117,7 @@ class NumberFlow implements Flow {
     if (node.type === 'ChainExpression') return this.#path(node.expression);
     if (node.type !== 'MemberExpression' || node.object.type === 'Super') return undefined;
     const path = this.#path(node.object);
-    const key = keyOf(node);
+    const key = memberKeyOf(node);
     return path === undefined || key === undefined ? undefined : memberPath(path, key);
   }
 
@@ -293,7 +293,7 @@ class NumberFlow implements Flow {
   }
 
   #element(node: MemberExpression, object: AnyNode): Labels {
-    const key = keyOf(node);
+    const key = memberKeyOf(node);
     if (key === undefined && node.property.type !== 'PrivateIdentifier') this.#leaves(node.property);
     if (isShape(object)) return new Set([typeof key === 'number' ? sizeLabel(key) : anySize]);
     return this.#value(object);

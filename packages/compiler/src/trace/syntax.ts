@@ -17,7 +17,7 @@ export const isText = (node: AnyNode): boolean =>
   node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string');
 
 /** The key of a property that is written out. */
-export function keyOf({ computed, property }: MemberExpression): string | number | undefined {
+export function memberKeyOf({ computed, property }: MemberExpression): string | number | undefined {
   if (!computed) return property.type === 'Identifier' ? property.name : undefined;
   return property.type === 'Literal' && (typeof property.value === 'string' || typeof property.value === 'number')
     ? property.value

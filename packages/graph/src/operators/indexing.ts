@@ -76,7 +76,8 @@ function step(
 ): Cursor {
   if (item === null) return { x: c.unsqueeze(x, dim), dim: dim + 1, indices };
   if (item === 'ellipsis') return { x, dim: dim + skipped, indices };
-  if (typeof item === 'number' || isSizeAttr(item)) return { x: c.call('select', [x], { dim, index: item }), dim, indices };
+  if (typeof item === 'number' || isSizeAttr(item))
+    return { x: c.call('select', [x], { dim, index: item }), dim, indices };
   const [kind, ...parts] = item as readonly Attr[];
   if (kind === 'slice') {
     const [start = null, end = null, stride = null] = parts;
