@@ -74,7 +74,6 @@ static inline __attribute__((always_inline)) i64x2 min_i64x2(i64x2 x, i64x2 y) {
 }
 
 static inline __attribute__((always_inline)) i64x2 check_i64x2(i64x2 x, i64 extent, i64 count, int site, int *status) {
-  x += x < 0 ? x - x + extent : x - x;
   const i64x2 inside = (x >= 0) & (x < extent);
   i64 failed = 0;
   for (int lane = 0; lane < 2; ++lane) failed |= lane < count ? ~inside[lane] : 0;

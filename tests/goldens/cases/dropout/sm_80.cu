@@ -41,7 +41,6 @@ static __device__ __forceinline__ i64 min_i64(i64 x, i64 y) {
 }
 
 static __device__ __forceinline__ i64 check_index(i64 x, i64 extent, int site, int *status) {
-  x += x < 0 ? extent : 0;
   if (x >= 0 && x < extent) return x;
   atomicMax(status, 2147483647 - site);
   return 0;

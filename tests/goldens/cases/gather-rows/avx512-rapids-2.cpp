@@ -12,7 +12,6 @@ struct Runtime {
 };
 
 static inline __attribute__((always_inline)) i64 check_i64(i64 x, i64 extent, int site, int *status) {
-  x += x < 0 ? extent : 0;
   if (x >= 0 && x < extent) return x;
   __atomic_store_n(status, site + 1, __ATOMIC_RELAXED);
   return 0;

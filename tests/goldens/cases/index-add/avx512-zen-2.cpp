@@ -21,7 +21,6 @@ static inline __attribute__((always_inline)) void store_f32x16(f32 *p, f32x16 x)
 }
 
 static inline __attribute__((always_inline)) i64 check_i64(i64 x, i64 extent, int site, int *status) {
-  x += x < 0 ? extent : 0;
   if (x >= 0 && x < extent) return x;
   __atomic_store_n(status, site + 1, __ATOMIC_RELAXED);
   return 0;

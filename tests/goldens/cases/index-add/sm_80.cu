@@ -4,7 +4,6 @@ typedef long long i64;
 typedef float f32;
 
 static __device__ __forceinline__ i64 check_index(i64 x, i64 extent, int site, int *status) {
-  x += x < 0 ? extent : 0;
   if (x >= 0 && x < extent) return x;
   atomicMax(status, 2147483647 - site);
   return 0;
