@@ -11,11 +11,12 @@ import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { breaksGraph } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
+import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
-import type { CallScope, GuardFailure } from './guard.ts';
+import type { CallScope } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
@@ -71,9 +72,7 @@ export class CompiledCode {
   #calls = 0;
   #misses = 0;
   #lastMissed = -1;
-  readonly #dynamicAxes = new Map<string, Set<number>>();
-  /** Paths of numbers that change. */
-  readonly #changing = new Set<string>();
+  readonly #changing = new ChangingInputs();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
@@ -130,7 +129,6 @@ export class CompiledCode {
     this.#segments = undefined;
     this.#aliased = new AliasedCalls();
     this.#first = undefined;
-    this.#dynamicAxes.clear();
     this.#changing.clear();
     this.#recompiles.length = 0;
     this.#breaks.length = 0;
@@ -218,7 +216,7 @@ export class CompiledCode {
       this.#first = new FirstCall(scope);
       return true;
     }
-    if (this.#dynamic() === undefined) for (const change of this.#first.changes(scope)) this.#makeDynamic(change);
+    if (this.#dynamic() === undefined) for (const change of this.#first.changes(scope)) this.#changing.note(change);
     return false;
   }
 
@@ -333,15 +331,8 @@ export class CompiledCode {
   #noteChanges(scope: CallScope): void {
     for (const entry of this.#entries) {
       const { failure } = entry.mismatch(scope);
-      if (failure !== undefined) this.#makeDynamic(failure);
+      if (failure !== undefined) this.#changing.note(failure);
     }
-  }
-
-  #makeDynamic({ path, sizes, isNumber }: GuardFailure): void {
-    if (isNumber === true) this.#changing.add(path);
-    const axes = this.#dynamicAxes.get(path) ?? new Set<number>();
-    for (const axis of sizes?.axes ?? []) axes.add(axis);
-    this.#dynamicAxes.set(path, axes);
   }
 
   #dynamic(): boolean | undefined {
@@ -351,12 +342,11 @@ export class CompiledCode {
   #trace(scope: CallScope): TracedCall | undefined {
     const call = { fn: this.#fn, scope };
     const dynamic = this.#dynamic();
-    const isDynamic = (path: string, axis: number): boolean =>
-      dynamic ?? this.#dynamicAxes.get(path)?.has(axis) ?? false;
+    const isDynamic = (path: string, axis: number): boolean => dynamic ?? this.#changing.hasAxis(path, axis);
     try {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
-        (dynamic ?? this.#changing.has(path)) && !path.startsWith('captures');
+        (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
       const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
       for (const note of fixedNotes(fixed)) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {

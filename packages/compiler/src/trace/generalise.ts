@@ -21,13 +21,13 @@ import { closureOf } from './inspected.ts';
 import { anySize, sizeLabel } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
 import { flowOf } from './number-flow.ts';
-import { keyOf } from './syntax.ts';
+import { writtenKey } from './syntax.ts';
 import type { Flow } from './number-flow.ts';
 import { numberInput } from './number-inputs.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { CallLog } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
-import type { AliasedCall, Call, Plan, TracedCall, Tracing } from './trace-call.ts';
+import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-call.ts';
 
 /** What may be other than it is in this call. */
 interface Freedom {
@@ -218,7 +218,7 @@ function otherPoint({ point }: Probe, search: Search, round: number): Point {
 }
 
 /** Numbers and sizes as they are in this call, then twice others. */
-function planOf({ flow, freedom }: Search, round: number): Plan {
+function planOf({ flow, freedom }: Search, round: number): TracePlan {
   return {
     ...exactly,
     isVariable: (path) => freedom.numbers.has(path),
@@ -268,7 +268,7 @@ interface Probe {
 
 function probe(call: Call, tracing: Tracing, { search, round }: { search: Search; round: number }): Probe | undefined {
   const log = new CallLog();
-  const adapt: Plan['adapt'] = (_, made, position) => log.note(made, position);
+  const adapt: TracePlan['adapt'] = (_, made, position) => log.note(made, position);
   const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt }));
   if (traced === undefined) return undefined;
   const rest = traced.graph.nodes.flatMap((node) =>
@@ -292,7 +292,7 @@ function attempted(trace: () => TracedCall | AliasedCall): TracedCall | undefine
   }
 }
 
-type Session = Parameters<NonNullable<Plan['adapt']>>[0];
+type Session = Parameters<NonNullable<TracePlan['adapt']>>[0];
 
 interface Replacements {
   readonly session: Session;
@@ -331,7 +331,7 @@ function namesOf(
     if (of.type === 'ThisExpression') return 'this';
     if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
     const path = pathOf(of.object);
-    const key = keyOf(of);
+    const key = writtenKey(of);
     return path === undefined || key === undefined ? undefined : memberPath(path, key);
   };
   return {

@@ -38,7 +38,7 @@ export type ResultSource =
   | { readonly kind: 'view'; readonly output: number; readonly alias: OutputAlias };
 
 /** What of a call a trace leaves open, and how it sees it. */
-export interface Plan {
+export interface TracePlan {
   /** Whether the number at a path is not guarded by its value. */
   isVariable(path: string): boolean;
   /** What the function is shown of a number. */
@@ -53,7 +53,7 @@ export interface Plan {
 }
 
 /** Everything is as it is in this call. */
-export const exactly: Plan = {
+export const exactly: TracePlan = {
   isVariable: () => false,
   shown: (_, value) => value,
   hint: (size) => size,
@@ -124,7 +124,7 @@ export interface Tracing {
 }
 
 /** Traces `call` by a plan. Runs the function once, on stand-ins. */
-export function traceOnce(call: Call, tracing: Tracing, plan: Plan): TracedCall | AliasedCall {
+export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): TracedCall | AliasedCall {
   const readSizes = new Set<number>();
   const { adapt } = plan;
   const session: TraceSession = new TraceSession({
@@ -192,7 +192,7 @@ type Described = Omit<
 /** The plain numbers of a call, by path. */
 function numbersOf(
   { nodes }: GuardTree,
-  { tracing, plan }: { readonly tracing: Tracing; readonly plan: Plan },
+  { tracing, plan }: { readonly tracing: Tracing; readonly plan: TracePlan },
   sizes: ReadonlyMap<string, number>,
 ): Pick<TracedCall, 'variable' | 'plainNumbers' | 'point'> {
   const found = nodes.flatMap(({ path, expect }): [string, number][] => {

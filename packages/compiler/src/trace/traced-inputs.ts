@@ -6,7 +6,7 @@ import type { SizeRange, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { isContiguous } from './guard.ts';
 import type { TensorGuard } from './guard.ts';
-import type { Plan, Tracing } from './trace-call.ts';
+import type { TracePlan, Tracing } from './trace-call.ts';
 
 /** The sizes that an axis may have if it is to be symbolic. */
 type RangeOf = (axis: number) => SizeRange | undefined;
@@ -18,10 +18,10 @@ export class TracedInputs {
   readonly sizeNames: Map<string, string> = new Map<string, string>();
   readonly #session: TraceSession;
   readonly #isDynamic: Tracing['isDynamic'];
-  readonly #plan: Plan;
+  readonly #plan: TracePlan;
   readonly #twins: Tensor[] = [];
 
-  constructor(session: TraceSession, { isDynamic }: Tracing, plan: Plan) {
+  constructor(session: TraceSession, { isDynamic }: Tracing, plan: TracePlan) {
     this.#session = session;
     this.#isDynamic = isDynamic;
     this.#plan = plan;
