@@ -11,7 +11,7 @@ import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { breaksGraph } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
-import { ChangingValues } from './changing-values.ts';
+import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
@@ -72,7 +72,7 @@ export class CompiledCode {
   #calls = 0;
   #misses = 0;
   #lastMissed = -1;
-  readonly #changing = new ChangingValues();
+  readonly #changing = new ChangingInputs();
   readonly #recompiles: string[] = [];
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];

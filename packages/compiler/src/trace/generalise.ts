@@ -21,7 +21,7 @@ import { closureOf } from './inspected.ts';
 import { anySize, sizeLabel } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
 import { flowOf } from './number-flow.ts';
-import { memberKeyOf } from './syntax.ts';
+import { writtenKey } from './syntax.ts';
 import type { Flow } from './number-flow.ts';
 import { numberInput } from './number-inputs.ts';
 import type { NumberInput } from './number-inputs.ts';
@@ -331,7 +331,7 @@ function namesOf(
     if (of.type === 'ThisExpression') return 'this';
     if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
     const path = pathOf(of.object);
-    const key = memberKeyOf(of);
+    const key = writtenKey(of);
     return path === undefined || key === undefined ? undefined : memberPath(path, key);
   };
   return {

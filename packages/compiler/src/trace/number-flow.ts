@@ -12,11 +12,11 @@ import { stepping } from './formula.ts';
 import { absences, arithmetic, comparisons, keepsElements, makers, stepped, walksOver } from './known-names.ts';
 import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts';
 import type { Label, Labels } from './held-numbers.ts';
-import { childrenOf, isAbsence, isFunction, isShape, isText, memberKeyOf } from './syntax.ts';
+import { childrenOf, isAbsence, isInlineFunction, isShape, isText, writtenKey } from './syntax.ts';
 import type { FunctionNode } from './function-source.ts';
 
 /** What is known of the function beside its text. */
-export interface FlowScope {
+export interface FunctionContext {
   readonly source: string;
   /** Numbers that it is given. */
   readonly paths: readonly string[];
@@ -40,7 +40,7 @@ export interface Flow {
   readonly constants: ReadonlyMap<string, AnyNode>;
 }
 
-export function flowOf(fn: FunctionNode, surroundings: FlowScope): Flow {
+export function flowOf(fn: FunctionNode, surroundings: FunctionContext): Flow {
   const flow = new NumberFlow(surroundings);
   let before = -1;
   // Until nothing more is found to hold a number.
@@ -58,12 +58,12 @@ class NumberFlow implements Flow {
   readonly conditions = new Map<AnyNode, Labels>();
   readonly constants = new Map<string, AnyNode>();
   readonly #passed = new Set<AnyNode>();
-  readonly #surroundings: FlowScope;
+  readonly #surroundings: FunctionContext;
   readonly #held: HeldNumbers;
   readonly #functions = new Map<string, AnyNode>();
   readonly #returned: Set<Label>[] = [];
 
-  constructor(surroundings: FlowScope) {
+  constructor(surroundings: FunctionContext) {
     this.#surroundings = surroundings;
     this.#held = new HeldNumbers(surroundings.paths, {
       value: (node) => this.#value(node),
@@ -117,7 +117,7 @@ class NumberFlow implements Flow {
     if (node.type === 'ChainExpression') return this.#path(node.expression);
     if (node.type !== 'MemberExpression' || node.object.type === 'Super') return undefined;
     const path = this.#path(node.object);
-    const key = memberKeyOf(node);
+    const key = writtenKey(node);
     return path === undefined || key === undefined ? undefined : memberPath(path, key);
   }
 
@@ -258,7 +258,7 @@ class NumberFlow implements Flow {
     const isConstant = kind === 'const';
     if (init === null) return;
     if (id.type === 'Identifier') {
-      if (isFunction(init)) this.#functions.set(id.name, init);
+      if (isInlineFunction(init)) this.#functions.set(id.name, init);
       const known = this.constants.get(id.name);
       if (isConstant && known === undefined) this.constants.set(id.name, init);
       else if (known !== init) this.constants.delete(id.name);
@@ -293,7 +293,7 @@ class NumberFlow implements Flow {
   }
 
   #element(node: MemberExpression, object: AnyNode): Labels {
-    const key = memberKeyOf(node);
+    const key = writtenKey(node);
     if (key === undefined && node.property.type !== 'PrivateIdentifier') this.#leaves(node.property);
     if (isShape(object)) return new Set([typeof key === 'number' ? sizeLabel(key) : anySize]);
     return this.#value(object);
@@ -303,7 +303,7 @@ class NumberFlow implements Flow {
     const { callee, arguments: given } = node;
     const values = given.map((argument) => this.#argument(argument));
     const labels = values.reduce(union, none);
-    if (isFunction(callee)) return this.#apply(callee, values);
+    if (isInlineFunction(callee)) return this.#apply(callee, values);
     if (callee.type === 'Identifier') return this.#named(node, callee.name, values);
     const method = methodOf(callee);
     if (method === undefined) {
@@ -333,8 +333,10 @@ class NumberFlow implements Flow {
     const path = this.#path(object);
     const isInstance = path !== undefined && this.#surroundings.isInstanceAt(path);
     const of = isInstance ? none : this.#value(object);
-    if (walksOver.includes(name) && given.some(isFunction)) {
-      const results = given.map((argument) => (isFunction(argument) ? this.#apply(argument, [of, of, none]) : none));
+    if (walksOver.includes(name) && given.some(isInlineFunction)) {
+      const results = given.map((argument) =>
+        isInlineFunction(argument) ? this.#apply(argument, [of, of, none]) : none,
+      );
       return union(of, results.reduce(union, none));
     }
     if (keepsElements.includes(name) && of.size > 0) return union(of, labels);
@@ -364,7 +366,7 @@ class NumberFlow implements Flow {
 
   /** A function written in place is followed where it is called. */
   #argument(argument: AnyNode): Labels {
-    return isFunction(argument) ? none : this.#value(argument);
+    return isInlineFunction(argument) ? none : this.#value(argument);
   }
 
   #apply(fn: AnyNode, values: readonly Labels[]): Labels {

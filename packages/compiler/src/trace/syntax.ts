@@ -1,7 +1,7 @@
 // Questions about expressions of a function's source.
 import type { AnyNode, MemberExpression } from 'acorn';
 
-export const isFunction = (node: AnyNode): boolean =>
+export const isInlineFunction = (node: AnyNode): boolean =>
   node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression';
 
 export const isShape = (node: AnyNode): boolean =>
@@ -17,7 +17,7 @@ export const isText = (node: AnyNode): boolean =>
   node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string');
 
 /** The key of a property that is written out. */
-export function memberKeyOf({ computed, property }: MemberExpression): string | number | undefined {
+export function writtenKey({ computed, property }: MemberExpression): string | number | undefined {
   if (!computed) return property.type === 'Identifier' ? property.name : undefined;
   return property.type === 'Literal' && (typeof property.value === 'string' || typeof property.value === 'number')
     ? property.value

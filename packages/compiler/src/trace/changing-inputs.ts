@@ -1,10 +1,9 @@
-// The sizes and numbers that have changed between calls of a function: the next trace takes them as inputs. In: guards that failed.
-// Out: whether an axis, or a number, is such an input.
+// Which sizes and numbers of a function's calls change. In: the guards that failed. Out: axes that get symbolic sizes, and numbers
+// that are not guarded by their values, when the function is traced next.
 import type { GuardFailure } from './guard.ts';
 
-export class ChangingValues {
+export class ChangingInputs {
   readonly #axes = new Map<string, Set<number>>();
-  /** Paths of plain numbers. */
   readonly #numbers = new Set<string>();
 
   note({ path, sizes, isNumber }: GuardFailure): void {
