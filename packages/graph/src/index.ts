@@ -18,6 +18,7 @@ export {
   isAttribute,
   isList,
   isScalar,
+  isWholeNumber,
   isTensorParameter,
   isValue,
   scalar,
