@@ -40,13 +40,17 @@ export function scalarNumber({ value }: ScalarRef): number {
   return typeof value === 'string' ? (NON_FINITE[value] ?? NaN) : Number(value);
 }
 
-/** A number as a scalar: `int` where it has no fraction, unless `category` says otherwise. */
+/** Whether a number counts as an integer: as a float where it is beyond those of 64 bits. */
+export const isWholeNumber = (value: number): boolean =>
+  Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63;
+
+/** A number as a scalar: `int` where it is an integer of 64 bits, unless `category` says otherwise. */
 export function scalar(value: number | boolean, category?: ScalarRef['category']): ScalarRef {
   if (typeof value === 'boolean') return { kind: 'scalar', category: category ?? 'bool', value };
   const named = Object.is(value, -0) ? '-0' : Number.isFinite(value) ? undefined : String(value);
   return {
     kind: 'scalar',
-    category: category ?? (Number.isInteger(value) && named === undefined ? 'int' : 'float'),
+    category: category ?? (isWholeNumber(value) && named === undefined ? 'int' : 'float'),
     value: (named ?? value) as ScalarRef['value'],
   };
 }

@@ -3,6 +3,7 @@
 import { isDType } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { scalar } from './argument-reader.ts';
+import { scalarTooLarge } from './errors.ts';
 import type { Attr, ScalarRef, ValueRef } from './graph.ts';
 import type { Parameter } from './operator.ts';
 
@@ -22,6 +23,7 @@ export interface BindingEnvironment {
 export function scalarOf(environment: BindingEnvironment, value: unknown): ScalarRef | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return scalar(value);
   if (typeof value === 'bigint') {
+    if (BigInt.asIntN(64, value) !== value) throw scalarTooLarge(value);
     const small = Number.isSafeInteger(Number(value));
     return { kind: 'scalar', category: 'int', value: small ? Number(value) : { bigint: String(value) } };
   }

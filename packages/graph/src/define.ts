@@ -29,6 +29,8 @@ export interface Description extends Performances {
   readonly forms?: Operator['forms'];
   readonly inPlace?: boolean;
   readonly isUniform?: boolean;
+  readonly scalarStandIns?: Operator['scalarStandIns'];
+  readonly isAnswer?: boolean;
   readonly mayAlias?: boolean;
   readonly results?: number | 'list';
   readonly overloads?: readonly string[];
@@ -44,9 +46,13 @@ export const snakeCase = (name: string): string => name.replace(/([A-Z])/g, (let
 
 type Base = Omit<Entry, 'kind' | 'levels'>;
 
+/** What a description says of an operator in the operator's own words. */
+const facts = [
+  'inPlace', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'results', 'overloads', 'accepts', 'accuracy',
+] as const; // prettier-ignore
+
 function base(name: string, description: Description): Base {
   const { torch = snakeCase(name), forms = ['method', 'function'] } = description;
-  const { inPlace, isUniform, mayAlias, results, overloads, accepts, accuracy } = description;
   const parameters = signature(description.signature);
   return {
     name,
@@ -54,13 +60,9 @@ function base(name: string, description: Description): Base {
     doc: description.doc,
     parameters,
     forms,
-    ...(inPlace === undefined ? {} : { inPlace }),
-    ...(isUniform === undefined ? {} : { isUniform }),
-    ...(mayAlias === undefined ? {} : { mayAlias }),
-    ...(results === undefined ? {} : { results }),
-    ...(overloads === undefined ? {} : { overloads }),
-    ...(accepts === undefined ? {} : { accepts }),
-    ...(accuracy === undefined ? {} : { accuracy }),
+    ...Object.fromEntries(
+      facts.flatMap((fact) => (description[fact] === undefined ? [] : [[fact, description[fact]]])),
+    ),
     ...performancesOf({ name, parameters }, description),
   };
 }

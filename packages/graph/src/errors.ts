@@ -4,6 +4,7 @@ import { InternalError, UserError, isTsInductorError } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
 import { printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
+import type { ScalarRef } from './graph.ts';
 
 export const printShape = (shape: readonly Index[]): string => `[${shape.map((size) => printIndex(size)).join(', ')}]`;
 
@@ -54,6 +55,20 @@ export const argumentType = (operator: string, parameter: string, wanted: string
 /** An argument has a value that the operator cannot take. */
 export const argumentValue = (operator: string, what: string, hint?: string): UserError =>
   new UserError('ARGUMENT_VALUE', `${operator}: ${what}`, hint === undefined ? {} : { hint });
+
+/** A number that no element of the dtype can be. */
+export const scalarRange = (operator: string, { value }: ScalarRef, dtype: DType): UserError =>
+  new UserError('SCALAR_RANGE', `${operator}: ${printNumber(value)} cannot be converted to ${dtype} without overflow`, {
+    hint: 'give a number that the dtype can hold, or cast the tensor to a wider one',
+  });
+
+/** A bigint beyond 64 bits. */
+export const scalarTooLarge = (value: bigint): UserError =>
+  new UserError('SCALAR_RANGE', `${String(value)} is no integer of 64 bits`, {
+    hint: 'give a number, which is a float where it is as large: Number(value)',
+  });
+
+const printNumber = (value: ScalarRef['value']): string => (typeof value === 'object' ? value.bigint : String(value));
 
 export const argumentMissing = (operator: string, parameter: string, signature: string): UserError =>
   new UserError('ARGUMENT_MISSING', `${operator}: argument ${parameter} is missing`, { hint: `call ${signature}` });

@@ -17,6 +17,7 @@ export {
   isAttribute,
   isList,
   isScalar,
+  isWholeNumber,
   isTensorParameter,
   isValue,
   scalar,

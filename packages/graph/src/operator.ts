@@ -85,6 +85,10 @@ export interface Operator {
   view?(base: ViewLayout, attrs: Attrs, sizes: SizeEnvironment): ViewLayout | undefined;
   /** Several results are returned as an array of this many, or `list` where it depends on the arguments. */
   readonly results?: number | 'list';
+  /** Scalars beside which another operator stands for it: no tensor of the same value may stand in for them. */
+  readonly scalarStandIns?: ReadonlyMap<number, string>;
+  /** Users get its one element, a boolean, and not the tensor. */
+  readonly isAnswer?: boolean;
   /** Its result may be its first argument itself, or a view of it, where nothing has to be computed. */
   readonly mayAlias?: boolean;
   /** Other forms of the call, tried in order by `bindArguments` where the arguments do not fit `parameters`. */

@@ -70,6 +70,8 @@ export interface PointwiseOp {
   readonly traits: Traits;
   /** Dtypes at which another op stands for this one (neighbours in bf16 are not those in f32). */
   readonly standIns?: Readonly<Partial<Record<DType, PointwiseName>>>;
+  /** Ops of the first operand alone that stand for it where the second one is a scalar of this value. */
+  readonly scalarStandIns?: ReadonlyMap<number, PointwiseName>;
   /** A building block of decompositions, not offered to users. */
   readonly internal?: boolean;
   /** Primitive: has `c` and `evaluate`. Decomposed: has `decompose`. Never both at one dtype. */

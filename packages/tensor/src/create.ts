@@ -17,6 +17,7 @@ import { shareMemory } from './storage.ts';
 import { isTensor, placedTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { placedElements } from './transfer.ts';
+import { nameOfView, ownDType } from './typed-arrays.ts';
 
 export interface TensorOptions {
   /** Default: that of a typed array; else i64 for whole numbers, f32 for others, bool for booleans. */
@@ -28,25 +29,6 @@ export interface TensorOptions {
   /** Where it is to be: `cpu` by default. */
   readonly device?: DeviceName;
 }
-
-const typedArrays: Readonly<Record<string, DType>> = {
-  Float64Array: 'f64',
-  Float32Array: 'f32',
-  Float16Array: 'f16',
-  BigInt64Array: 'i64',
-  Int32Array: 'i32',
-  Int16Array: 'i16',
-  Int8Array: 'i8',
-  Uint8Array: 'u8',
-  Uint8ClampedArray: 'u8',
-};
-
-const remedies: Readonly<Record<string, string>> = {
-  BigUint64Array: 'use a BigInt64Array, as with new BigInt64Array(array.buffer, array.byteOffset, array.length)',
-  Uint32Array: 'convert it, as with BigInt64Array.from(array, BigInt) or Float64Array.from(array)',
-  Uint16Array: "convert it with Int32Array.from(array); for the bits of half floats pass { dtype: 'f16' } or 'bf16'",
-  DataView: 'use a typed array, or fromBuffer(view.buffer, { dtype })',
-};
 
 /**
  * A tensor of the given values: a number, bigint or boolean, nested arrays of them, or a typed array.
@@ -82,10 +64,8 @@ interface Source {
 }
 
 function sourceOf(view: ArrayBufferView, dtype: DType | undefined): Source {
-  const name = Object.prototype.toString.call(view).slice(8, -1);
-  const bitsOf = name === 'Uint16Array' && (dtype === 'f16' || dtype === 'bf16') ? dtype : undefined;
-  const own = bitsOf ?? (Object.hasOwn(typedArrays, name) ? typedArrays[name] : undefined);
-  if (own === undefined) throw foreignArray(name, remedies[name] ?? 'use a typed array with a matching dtype');
+  const name = nameOfView(view);
+  const own = name === 'Uint16Array' && (dtype === 'f16' || dtype === 'bf16') ? dtype : ownDType(view);
   return { elements: view as unknown as ElementArray, own, liesAsOwn: name !== 'Float16Array' };
 }
 

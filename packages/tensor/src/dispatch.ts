@@ -63,6 +63,15 @@ function writeInPlace({ operator, tensors }: BoundCall, result: Tensor): Tensor 
   return target;
 }
 
+/** As `dispatch`, as a user gets it: the one element of an operator that answers a question, else tensors. */
+export function answer(name: string, positional: readonly unknown[], named: Named = {}): unknown {
+  const result = dispatch(name, positional, named);
+  if (operatorNamed(name).isAnswer !== true || Array.isArray(result)) return result;
+  const value = result.item();
+  result.dispose();
+  return value;
+}
+
 /** As `dispatch`, for operators with one result. */
 export const dispatchOne = (name: string, positional: readonly unknown[], named: Named = {}): Tensor =>
   dispatch(name, positional, named) as Tensor;

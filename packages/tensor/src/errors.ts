@@ -117,6 +117,13 @@ export const elementRange = (path: string, value: unknown, dtype: string): UserE
     hint: 'use a wider dtype',
   });
 
+export const maskShape = (mask: readonly number[], shape: readonly number[], first: number): UserError =>
+  new UserError(
+    'SHAPE_MISMATCH',
+    `a mask [${mask.join(', ')}] stands for dims of a tensor [${shape.join(', ')}], from dim ${first} on`,
+    { hint: 'give a mask with the sizes of these dims' },
+  );
+
 export const foreignArray = (name: string, remedy: string): UserError =>
   new UserError('ARRAY_TYPE', `${name} has no matching dtype`, { hint: remedy });
 
@@ -145,9 +152,13 @@ export const notOneElement = (what: string, shape: readonly number[]): UserError
   });
 
 export const ambiguousPrimitive = (): UserError =>
-  new UserError('TENSOR_AS_PRIMITIVE', 'a tensor was used as a JavaScript number or in a comparison', {
-    hint: 'use its methods (x.add(y), x.lt(y)), or read one element with item()',
-  });
+  new UserError(
+    'TENSOR_AS_PRIMITIVE',
+    'a tensor was used as a JavaScript number or in a comparison: its truth value is ambiguous',
+    {
+      hint: 'use its methods (x.add(y), x.lt(y)), read one element with item(), or ask any() or all() and item()',
+    },
+  );
 
 export const writeOverlap = (operation: string): UserError =>
   new UserError('WRITE_OVERLAP', `${operation}: several elements of the tensor are the same memory`, {

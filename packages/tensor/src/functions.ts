@@ -1,7 +1,7 @@
 // Operators as functions: what the generated modules export, and the namespaces.
 import { operators } from '@tsinductor/graph';
 import { splitOptions } from './bound-call.ts';
-import { dispatch } from './dispatch.ts';
+import { answer } from './dispatch.ts';
 import type { FftFunctions, FunctionalFunctions, LinalgFunctions, SpecialFunctions } from './generated/namespaces.ts';
 import { functionsIn } from './public-forms.ts';
 import type { Namespace } from './public-forms.ts';
@@ -12,7 +12,7 @@ type AnyFunction = (...given: unknown[]) => unknown;
 export function operatorFunction<T>(name: string): T {
   const call: AnyFunction = (...given) => {
     const { positional, named } = splitOptions(given);
-    return dispatch(name, positional, named);
+    return answer(name, positional, named);
   };
   return call as T;
 }

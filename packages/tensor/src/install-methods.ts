@@ -2,7 +2,7 @@
 // its in-place form with a trailing underscore where there is one. Static types: `generated/methods.ts`.
 import { operators } from '@tsinductor/graph';
 import { splitOptions } from './bound-call.ts';
-import { dispatch, dispatchInPlace } from './dispatch.ts';
+import { answer, dispatch, dispatchInPlace } from './dispatch.ts';
 import { isProperty } from './public-forms.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -24,7 +24,7 @@ export function installMethods(prototype: object): void {
     } else if (operator.forms.includes('method')) {
       define(name, function (...given) {
         const { positional, named } = splitOptions(given);
-        return dispatch(name, [this, ...positional], named);
+        return answer(name, [this, ...positional], named);
       });
     }
     if (operator.inPlace === true) {

@@ -33,16 +33,18 @@ export function checkShape(shape: unknown): readonly number[] {
 
 export const elementsOf = (shape: readonly number[]): number => shape.reduce((count, size) => count * size, 1);
 
-/** The shape that shapes have together when broadcast: sizes aligned at the right are equal or 1. */
-export function broadcastShapes(...shapes: readonly (readonly number[])[]): readonly number[] {
-  return shapes.map(checkShape).reduce((all, shape) => {
-    const rank = Math.max(all.length, shape.length);
-    return Array.from({ length: rank }, (_, axis) => {
-      const [a, b] = [all[axis - rank + all.length] ?? 1, shape[axis - rank + shape.length] ?? 1];
-      if (a !== b && a !== 1 && b !== 1) throw cannotBroadcast(all, shape);
-      return a === 1 ? b : a;
-    });
-  }, []);
+/** The shape that shapes have together when broadcast: sizes aligned at the right are equal or 1. A size alone is a shape of one dim. */
+export function broadcastShapes(...shapes: readonly (readonly number[] | number)[]): readonly number[] {
+  return shapes
+    .map((shape) => checkShape(typeof shape === 'number' ? [shape] : shape))
+    .reduce<readonly number[]>((all, shape) => {
+      const rank = Math.max(all.length, shape.length);
+      return Array.from({ length: rank }, (_, axis) => {
+        const [a, b] = [all[axis - rank + all.length] ?? 1, shape[axis - rank + shape.length] ?? 1];
+        if (a !== b && a !== 1 && b !== 1) throw cannotBroadcast(all, shape);
+        return a === 1 ? b : a;
+      });
+    }, []);
 }
 
 /** Row-major strides; an axis of size 0 counts as 1, as in PyTorch. */

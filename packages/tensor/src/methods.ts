@@ -1,6 +1,7 @@
 // Tensor with all its methods: the class, the operators of the table, subscripts, what depends on values, random
 // fills, devices. The package's index exports the
 // class from here, so that whoever has a Tensor has its methods.
+import { choiceMethods } from './choice.ts';
 import { dataDependentMethods } from './data-dependent.ts';
 import { deviceMethods } from './transfer.ts';
 import { installMethods } from './install-methods.ts';
@@ -13,6 +14,7 @@ for (const [name, value] of Object.entries({
   ...dataDependentMethods,
   ...randomMethods,
   ...deviceMethods,
+  ...choiceMethods,
 })) {
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 }

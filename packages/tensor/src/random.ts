@@ -155,10 +155,27 @@ export const randLike: (input: Tensor, options?: RandomOptions) => Tensor = like
 /** Normal numbers in the shape and dtype of a tensor. */
 export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randnLike', randn);
 
-/** 1 with the probability that the tensor says, element by element, and 0 elsewhere; in the tensor's dtype, or that of `out`. */
-export function bernoulli(probability: Tensor, { out }: Pick<DrawOptions, 'out'> = {}): Tensor {
-  const { shape, device, dtype } = probability;
-  const drawnOnes = dispatchOne('lt', [rand(shape, { device }), probability]);
+/**
+ * 1 with the probability that the tensor says, element by element, and 0 elsewhere; in the tensor's dtype, or that of `out`.
+ * With a probability for all elements, the tensor only says how many there are.
+ */
+export function bernoulli(
+  input: Tensor,
+  p?: number | Pick<DrawOptions, 'out'>,
+  options: Pick<DrawOptions, 'out'> = {},
+): Tensor {
+  const { shape, device, dtype } = input;
+  const { out } = typeof p === 'object' ? p : options;
+  const probability = typeof p === 'number' ? dispatchOne('fullLike', [input, float(p)], { dtype: 'f32' }) : input;
+  if (!isFloat(probability.dtype))
+    throw badArgument('bernoulli', `the probabilities are ${dtype}`, 'give floats from 0 to 1');
+  const isProbability = dispatchOne('logicalAnd', [dispatchOne('ge', [probability, 0]), dispatchOne('le', [probability, 1])]); // prettier-ignore
+  const checked = dispatchOne('require', [probability, isProbability], {
+    what: 'an element is not between 0 and 1',
+    remedy: 'give probabilities',
+    by: 'bernoulli',
+  });
+  const drawnOnes = dispatchOne('lt', [rand(shape, { device }), checked]);
   const numbers = dispatchOne('to', [drawnOnes, out?.dtype ?? dtype]);
   if (out === undefined) return numbers;
   write(out, numbers, { operation: 'bernoulli with out' });

@@ -109,8 +109,8 @@ function writeSignatures(lines: Lines, name: string, { operators, skip, result }
 type Declared = Omit<Parameter, 'type'> & { readonly type: Parameter['type'] | 'device' };
 
 /** Functions that compute one new tensor also take one to write it to, and those that take none where it is to be. */
-function withOptions({ parameters, kind, results }: Operator, skip: number): readonly Declared[] {
-  if (skip > 0 || kind === 'view' || results !== undefined) return parameters.slice(skip);
+function withOptions({ parameters, kind, results, isAnswer }: Operator, skip: number): readonly Declared[] {
+  if (skip > 0 || kind === 'view' || isAnswer === true || results !== undefined) return parameters.slice(skip);
   const option = (name: string, type: Declared['type']): Declared => ({ name, type, keywordOnly: true, default: null });
   const device = parameters.some(isTensorParameter) ? [] : [option('device', 'device')];
   return [...parameters, option('out', 'tensor'), ...device];
@@ -118,7 +118,8 @@ function withOptions({ parameters, kind, results }: Operator, skip: number): rea
 
 const escapeDoc = (doc: string): string => doc.replaceAll('*/', '*\\/');
 
-function resultType({ results }: Operator): string {
+function resultType({ results, isAnswer }: Operator): string {
+  if (isAnswer === true) return 'boolean';
   if (results === undefined) return 'Tensor';
   return results === 'list' ? 'Tensor[]' : `[${new Array<string>(results).fill('Tensor').join(', ')}]`;
 }

@@ -3,7 +3,7 @@
 // needs its values.
 import { placesOf } from './compaction.ts';
 import { dispatchOne } from './dispatch.ts';
-import { badArgument } from './errors.ts';
+import { badArgument, maskShape } from './errors.ts';
 import { located } from './location.ts';
 import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
@@ -47,8 +47,10 @@ type Methods = {
   ) => ReturnType<SubscriptMethods[Name]>;
 };
 
-const readItems = (tensor: Tensor, items: readonly SubscriptItem[]): Tensor =>
-  dispatchOne('getItem', [tensor, withoutMasks(items)]);
+function readItems(tensor: Tensor, items: readonly SubscriptItem[]): Tensor {
+  const known = withoutMasks(tensor, items);
+  return dispatchOne('getItem', [known.target, known.items]);
+}
 
 export const subscriptMethods: Methods = {
   at(...items) {
@@ -89,36 +91,71 @@ function setItems(target: Tensor, items: readonly SubscriptItem[], value: unknow
     fillMasked(target, mask, wanted);
     return;
   }
-  const known = withoutMasks(items);
-  if (!known.some(isIndexed)) {
-    copyInto(readItems(target, known), wanted, { operation: 'set', isUniform: wanted.ndim === 0 });
+  const known = withoutMasks(target, items);
+  if (known.target !== target) {
+    setItems(known.target, known.items, value);
+    return;
+  }
+  if (!known.items.some(isIndexed)) {
+    copyInto(readItems(target, known.items), wanted, { operation: 'set', isUniform: wanted.ndim === 0 });
     return;
   }
   // Which elements the items name: the subscript of the positions themselves.
   const places = dispatchOne('reshape', [dispatchOne('arange', [target.numel]), target.shape]);
-  const chosen = readItems(places, known);
+  const chosen = readItems(places, known.items);
   const source = dispatchOne('to', [dispatchOne('expand', [wanted, chosen.shape]), target.dtype]);
   const flat = (tensor: Tensor): Tensor => dispatchOne('reshape', [tensor, [-1]]);
   const updated = dispatchOne('scatter', [dispatchOne('reshape', [target, [-1]]), 0, flat(chosen), flat(source)]);
   copyInto(target, dispatchOne('reshape', [updated, target.shape]), { operation: 'set' });
 }
 
-const isMask = (item: SubscriptItem | undefined): item is Tensor => isTensor(item) && item.dtype === 'bool';
+/** PyTorch's older masks are u8. */
+const isMask = (item: SubscriptItem | undefined): item is Tensor =>
+  isTensor(item) && (item.dtype === 'bool' || item.dtype === 'u8');
 
 /** One value wherever a mask of the leading dims is true: which places these are does not matter. */
 function fillMasked(target: Tensor, mask: Tensor, value: Tensor): void {
-  const isLeading = mask.shape.every((size, axis) => size === target.shape[axis]);
-  if (!isLeading || mask.ndim > target.ndim)
-    throw badArgument('set', `a mask [${mask.shape.join(', ')}] of a tensor [${target.shape.join(', ')}]`, 'give a mask of its leading dims'); // prettier-ignore
-  const chosen = dispatchOne('reshape', [mask, [...mask.shape, ...target.shape.slice(mask.ndim).map(() => 1)]]);
+  requireMaskOf(target, mask, 0);
+  const chosen = dispatchOne('reshape', [
+    mask.dtype === 'bool' ? mask : dispatchOne('ne', [mask, 0]),
+    [...mask.shape, ...target.shape.slice(mask.ndim).map(() => 1)],
+  ]);
   const fitting = dispatchOne('to', [dispatchOne('reshape', [value, []]), target.dtype]);
   copyInto(target, dispatchOne('where', [chosen, fitting, target]), { operation: 'set' });
 }
 
-/** Masks become the index tensors of the places where they are true. */
-export function withoutMasks(items: readonly SubscriptItem[]): readonly SubscriptItem[] {
-  if (!items.some(isMask)) return items;
-  return items.flatMap((item): readonly SubscriptItem[] =>
-    isMask(item) ? placesOf(item, 'indexing with a mask') : [item],
-  );
+/** A mask has the sizes of the dims that it stands for, from `first` on. */
+function requireMaskOf({ shape }: Tensor, mask: Tensor, first: number): void {
+  if (mask.shape.some((size, axis) => size !== shape[first + axis])) throw maskShape(mask.shape, shape, first);
+}
+
+/** How many dims of the tensor an item stands for, the ellipsis apart. */
+const widthOf = (item: SubscriptItem): number => (item === null ? 0 : isMask(item) ? item.ndim : 1);
+
+const isEllipsis = (item: SubscriptItem): boolean => typeof item === 'object' && item !== null && 'ellipsis' in item;
+
+interface Subscripted {
+  readonly target: Tensor;
+  readonly items: readonly SubscriptItem[];
+}
+
+/**
+ * Masks become the index tensors of the places where they are true. One without dims is that of a new dim of one element, which
+ * the target gets.
+ */
+function withoutMasks(tensor: Tensor, items: readonly SubscriptItem[]): Subscripted {
+  if (!items.some(isMask)) return { target: tensor, items };
+  const named = items.filter((item) => !isEllipsis(item)).reduce((sum: number, item) => sum + widthOf(item), 0);
+  let [target, dim] = [tensor, 0];
+  const known = items.flatMap((item): readonly SubscriptItem[] => {
+    const isNew = isMask(item) && item.ndim === 0;
+    if (isNew) target = dispatchOne('unsqueeze', [target, dim]);
+    const first = dim;
+    dim += isNew ? 1 : isEllipsis(item) ? Math.max(tensor.ndim - named, 0) : widthOf(item);
+    if (!isMask(item)) return [item];
+    const mask = isNew ? dispatchOne('reshape', [item, [1]]) : item;
+    requireMaskOf(target, mask, first);
+    return placesOf(mask, 'indexing with a mask');
+  });
+  return { target, items: known };
 }

@@ -2,6 +2,7 @@
 // share, or, while a function is traced, it stands for a value of the recorder. Operators are methods, installed from
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
 import type { DType } from '@tsinductor/base';
+import type { ChoiceMethods } from './choice.ts';
 import type { DataDependentMethods } from './data-dependent.ts';
 import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
@@ -170,7 +171,8 @@ export class Tensor {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
-export interface Tensor extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods, DeviceMethods {
+export interface Tensor
+  extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods, DeviceMethods, ChoiceMethods {
   to: DeviceMethods['to'] & TensorMethods['to'];
 }
 

@@ -12,6 +12,7 @@ import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
+import { requireFits } from '../scalar-range.ts';
 import { range, stepCount, zero } from '../shape.ts';
 import type { Shape } from '../shape.ts';
 
@@ -226,13 +227,22 @@ const convert = (c: Composer, a: ArgumentReader, dtype: DType): ValueRef =>
 
 const COPYING = 'nonBlocking: bool = false, copy: bool = false, *, memoryFormat: any = null';
 
+/** The scalar, which must be one that the dtype can hold. */
+function fitting(operator: string, value: ScalarRef, dtype: DType): ScalarRef {
+  requireFits(operator, value, dtype);
+  return value;
+}
+
+const filledWith = (c: Composer, a: ArgumentReader, { shape, dtype }: { shape: Shape; dtype: DType }): ValueRef =>
+  c.full(fitting(a.operator.name, a.scalar('fillValue'), dtype), shape, dtype);
+
 /** A value in x's dtype: a number, or a tensor without dims. */
 export function valueLike(
   c: Composer,
   x: ValueRef,
   { operator, value }: { operator: string; value: ValueRef | ScalarRef },
 ): ValueRef {
-  if (isScalar(value)) return c.full(value, [], c.dtype(x));
+  if (isScalar(value)) return c.full(fitting(operator, value, c.dtype(x)), [], c.dtype(x));
   if (c.rank(value) > 0)
     throw argumentValue(operator, 'the value is a tensor with dims', 'give a number or a 0-d tensor');
   return c.cast(value, c.dtype(x));
@@ -251,7 +261,7 @@ export const creationEntries: readonly Entry[] = [
       forms: ['function'],
     },
     (c, a) =>
-      c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? CATEGORY_DTYPE[a.scalar('fillValue').category]),
+      filledWith(c, a, { shape: nonNegative(a), dtype: a.dtype() ?? CATEGORY_DTYPE[a.scalar('fillValue').category] }),
   ),
   composite(
     'fullLike',
@@ -260,7 +270,7 @@ export const creationEntries: readonly Entry[] = [
       doc: 'One value, in the shape and dtype of a tensor.',
       kind: 'creation',
     },
-    (c, a) => c.full(a.scalar('fillValue'), c.shape(a.tensor('input')), a.dtype() ?? c.dtype(a.tensor('input'))),
+    (c, a) => filledWith(c, a, { shape: c.shape(a.tensor('input')), dtype: a.dtype() ?? c.dtype(a.tensor('input')) }),
   ),
   composite(
     'newFull',
@@ -271,7 +281,7 @@ export const creationEntries: readonly Entry[] = [
       torch: 'Tensor.new_full',
       forms: ['method'],
     },
-    (c, a) => c.full(a.scalar('fillValue'), nonNegative(a), a.dtype() ?? c.dtype(a.tensor('input'))),
+    (c, a) => filledWith(c, a, { shape: nonNegative(a), dtype: a.dtype() ?? c.dtype(a.tensor('input')) }),
   ),
   composite(
     'arange',
@@ -360,7 +370,7 @@ export const creationEntries: readonly Entry[] = [
     (c, a) => {
       const [x, value] = [a.tensor('input'), a.operand('value')];
       return isScalar(value)
-        ? c.full(value, c.shape(x), c.dtype(x))
+        ? c.full(fitting('fill', value, c.dtype(x)), c.shape(x), c.dtype(x))
         : c.expand(valueLike(c, x, { operator: 'fill', value }), c.shape(x));
     },
   ),

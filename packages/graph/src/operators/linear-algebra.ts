@@ -87,6 +87,11 @@ function logDeterminant(c: Composer, a: ArgumentReader, name: string): readonly 
   ];
 }
 
+const singular = {
+  what: 'the matrix is singular, as a pivot is 0',
+  remedy: 'give an invertible matrix, or add a little to its diagonal',
+};
+
 /** The inverse of x times b, by elimination of both together. */
 function solved(c: Composer, x: ValueRef, b: ValueRef): ValueRef {
   const n = c.sizes.toNumber(c.size(x, -1));
@@ -96,7 +101,8 @@ function solved(c: Composer, x: ValueRef, b: ValueRef): ValueRef {
   let both = c.cat([wide(x), wide(b)], last);
   for (let k = 0; k < n; k += 1) {
     const { matrix } = pivot(c, both, k);
-    const lead = c.op('div', row(c, matrix, k), column(c, row(c, matrix, k), k));
+    const by = column(c, row(c, matrix, k), k);
+    const lead = c.op('div', row(c, matrix, k), c.require(by, c.op('ne', by, float(0)), singular));
     const isLead = c.op('eq', rowNumbers(c, n), k);
     both = c.where(isLead, lead, c.op('sub', matrix, c.op('mul', column(c, matrix, k), lead)));
   }
@@ -141,6 +147,11 @@ function solveTriangular(c: Composer, a: ArgumentReader): ValueRef {
   return flipped(c.cat(isUpper ? rows.reverse() : rows, batch.length));
 }
 
+const indefinite = {
+  what: 'the matrix is not positive definite',
+  remedy: 'give one that is, or add a little to its diagonal',
+};
+
 /** Lower triangular factors of symmetric positive definite matrices. */
 function cholesky(c: Composer, a: ArgumentReader, name: string): ValueRef {
   const given = a.tensor(name);
@@ -152,7 +163,8 @@ function cholesky(c: Composer, a: ArgumentReader, name: string): ValueRef {
   let rest = x;
   for (let k = 0; k < n; k += 1) {
     const own = column(c, rest, k);
-    const root = c.op('sqrt', row(c, own, k));
+    const minor = row(c, own, k);
+    const root = c.op('sqrt', c.require(minor, c.op('gt', minor, float(0)), indefinite));
     const factor = c.where(c.op('ge', rowNumbers(c, n), k), c.op('div', own, root), zero);
     columns.push(factor);
     rest = c.op('sub', rest, c.op('mul', factor, c.transpose(factor, -2, -1)));

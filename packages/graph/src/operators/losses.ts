@@ -5,7 +5,7 @@ import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { sameShape } from '../shape.ts';
 import {
@@ -52,7 +52,14 @@ function binaryCrossEntropy(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, weight] = [a.tensor('input'), a.tensor('target'), a.optionalTensor('weight')];
   requireSameShape(c, 'binaryCrossEntropy', [input, target]);
   requireFloat(c, 'binaryCrossEntropy', input);
-  const [x, y] = [c.widen(input), c.widen(target)];
+  if (c.dtype(target) !== c.dtype(input))
+    throw dtypeMismatch('binaryCrossEntropy', `the target is ${c.dtype(target)}, the input ${c.dtype(input)}`);
+  const isProbability = c.op('logicalAnd', c.op('ge', input, 0), c.op('le', input, 1));
+  const checked = c.require(input, isProbability, {
+    what: 'an element of the input is not between 0 and 1',
+    remedy: 'give probabilities, or logits to binaryCrossEntropyWithLogits',
+  });
+  const [x, y] = [c.widen(checked), c.widen(target)];
   const hit = c.op('mul', y, boundedLog(c, x));
   const miss = c.op('mul', c.op('sub', float(1), y), c.op('maximum', c.op('log1p', c.op('neg', x)), float(-100)));
   return reduceLoss(c, a, { value: weighted(c, c.op('neg', c.op('add', hit, miss)), weight), dtype: c.dtype(input) });

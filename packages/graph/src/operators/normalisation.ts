@@ -118,11 +118,7 @@ function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
   if (shape.length < 2) throw shapeMismatch(`groupNorm of ${printShape(shape)}`, 'it needs a batch and a channel dim');
   const channels = c.sizes.toNumber(at(shape, 1));
   if (groups < 1 || channels % groups !== 0)
-    throw argumentValue(
-      'groupNorm',
-      `${String(channels)} channels in ${String(groups)} groups`,
-      'channels must be a multiple of groups',
-    );
+    throw argumentValue('groupNorm', `${String(channels)} channels in ${String(groups)} groups`, 'channels must be a multiple of groups'); // prettier-ignore
   if (c.sizes.isOne(product([at(shape, 0), int(channels / groups), ...shape.slice(2)])))
     throw shapeMismatch(`groupNorm of ${printShape(shape)}`, 'each group needs more than one element');
   const x = c.reshape(c.widen(input), [
@@ -169,6 +165,8 @@ function normaliseChannels(c: Composer, input: ValueRef, s: Statistics): Normali
   const x = c.widen(input);
   const parts = { weight: channelwise(c, s.weight, rank), bias: channelwise(c, s.bias, rank) };
   if (s.ofBatch) {
+    if (c.sizes.isOne(c.count(input, s.dims)))
+      throw shapeMismatch(`batchNorm of ${printShape(c.shape(input))}`, 'in training each channel needs more than one value'); // prettier-ignore
     const { value, mean, rstd } = standardise(c, x, s);
     return { value: c.cast(affine(c, value, parts), c.dtype(input)), mean, rstd };
   }

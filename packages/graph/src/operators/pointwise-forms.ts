@@ -11,6 +11,7 @@ import { float } from '../composer.ts';
 import { composite, floats, numbers } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
+import { requireFits } from '../scalar-range.ts';
 import type { ForwardBound } from '../forward-bound.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import { sameShape } from '../shape.ts';
@@ -87,9 +88,16 @@ const div = composite(
   },
 );
 
+/** A whole number that is a bound of integers is one of them. */
+function requireHeld(c: Composer, input: ValueRef, bound: OperandRef): void {
+  const dtype = c.dtype(input);
+  if (isScalar(bound) && bound.category === 'int' && !isFloat(dtype)) requireFits('clamp', bound, dtype);
+}
+
 function clamp(c: Composer, a: ArgumentReader): ValueRef {
   const [input, min, max] = [a.tensor('input'), a.optionalOperand('min'), a.optionalOperand('max')];
   if (min === undefined && max === undefined) throw argumentValue('clamp', 'neither min nor max', 'give at least one');
+  for (const bound of [min, max]) if (bound !== undefined) requireHeld(c, input, bound);
   const low = min === undefined ? input : c.op('maximum', input, min);
   return max === undefined ? low : c.op('minimum', low, max);
 }
@@ -290,12 +298,14 @@ export const pointwiseForms: readonly Entry[] = [
     logit,
   ),
   composite('isclose', { signature: CLOSE, doc: 'Whether elements are within a tolerance.' }, isclose),
-  composite('allclose', { signature: CLOSE, doc: 'Whether all elements are within a tolerance.' }, (c, a) =>
-    c.reduce('all', isclose(c, a)),
+  composite(
+    'allclose',
+    { signature: CLOSE, doc: 'Whether all elements are within a tolerance.', isAnswer: true },
+    (c, a) => c.reduce('all', isclose(c, a)),
   ),
   composite(
     'equal',
-    { signature: 'input: tensor, other: tensor', doc: 'Whether shapes and all elements are equal.' },
+    { signature: 'input: tensor, other: tensor', doc: 'Whether shapes and all elements are equal.', isAnswer: true },
     allEqual,
   ),
   ternaryForm('addcmul', 'mul', 'input + value * tensor1 * tensor2.'),
@@ -309,7 +319,14 @@ export const pointwiseForms: readonly Entry[] = [
       inPlace: true,
       accuracy: bounds.floatPowerBounds,
     },
-    (c, a) => c.op('pow', asTensor(c, a.operand('input'), 'f64'), asTensor(c, a.operand('exponent'), 'f64')),
+    (c, a) => {
+      const exponent = a.operand('exponent');
+      return c.op(
+        'pow',
+        asTensor(c, a.operand('input'), 'f64'),
+        isScalar(exponent) ? float(scalarNumber(exponent)) : c.cast(exponent, 'f64'),
+      );
+    },
   ),
   composite(
     'ldexp',

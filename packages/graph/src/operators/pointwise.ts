@@ -3,7 +3,7 @@
 import { pointwise as table, promoteTypes, resolveDTypes } from '@tsinductor/ops';
 import type { PointwiseOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
-import { isAttribute, isScalar, isValue } from '../argument-reader.ts';
+import { isAttribute, isScalar, isValue, scalarNumber } from '../argument-reader.ts';
 import { composite, primitive } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
 import { argumentType, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
@@ -27,17 +27,20 @@ const SIGNATURES = [
  * operation are f64, those that `where` chooses between are f32, as are floats beside integers.
  */
 function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): CanonicalCall {
+  const [first, second] = a.args;
+  const alone = isValue(first) && isScalar(second) ? op.scalarStandIns?.get(scalarNumber(second)) : undefined;
+  if (alone !== undefined) return { target: alone, args: a.args.slice(0, 1), attrs: {} };
   const target = standInFor(op, builder, a.args);
   if (target !== undefined) return { target, args: a.args, attrs: {} };
-  const first = op.rule === 'select' ? 1 : 0;
-  const scalars = a.args.slice(first).filter(isScalar);
-  if (scalars.length + first !== a.args.length) return { args: a.args, attrs: {} };
-  const isPlain = first === 0 && scalars.every(({ category }) => category === 'float');
+  const conditions = op.rule === 'select' ? 1 : 0;
+  const scalars = a.args.slice(conditions).filter(isScalar);
+  if (scalars.length + conditions !== a.args.length) return { args: a.args, attrs: {} };
+  const isPlain = conditions === 0 && scalars.every(({ category }) => category === 'float');
   const dtypes = { bool: 'bool', int: 'i64', float: isPlain ? 'f64' : 'f32' } as const;
   const values = scalars.map((each) =>
     builder.call('full', [each], { shape: [], dtype: { dtype: dtypes[each.category] } }),
   );
-  return { args: [...a.args.slice(0, first), ...values], attrs: {} };
+  return { args: [...a.args.slice(0, conditions), ...values], attrs: {} };
 }
 
 /** The op that stands for this one at the operands' dtype, if there is one. */
@@ -52,6 +55,9 @@ function pointwiseMeta(op: PointwiseOp, context: InferContext, args: readonly Ar
   const operands = args.map((arg) => operandOf(op, context, arg));
   const dtypes = args.filter(isValue).map((value) => context.metaOf(value).dtype);
   const other = dtypes.find((dtype) => dtype !== dtypes[0]);
+  const [condition] = dtypes;
+  if (op.rule === 'select' && condition !== undefined && condition !== 'bool' && condition !== 'u8')
+    throw dtypeMismatch(op.name, `the condition is ${condition}, it must be bool`);
   if (op.promotesNothing === true && other !== undefined)
     throw dtypeMismatch(op.name, `the tensors are ${String(dtypes[0])} and ${other}`);
   const shape = broadcastShapes(
@@ -73,8 +79,12 @@ function operandOf(op: PointwiseOp, context: InferContext, arg: Arg): Parameters
 }
 
 /** How users call it, if they do: by the names that the entry gives, or its own. */
-const publicName = ({ torch, internal }: PointwiseOp): Pick<Description, 'torch' | 'forms' | 'inPlace'> =>
-  internal === true ? { torch: [], forms: [] } : { inPlace: true, ...(torch !== undefined && { torch }) };
+function publicName({ torch, internal, rule }: PointwiseOp): Pick<Description, 'torch' | 'forms' | 'inPlace'> {
+  if (internal === true) return { torch: [], forms: [] };
+  const named = torch === undefined ? {} : { torch };
+  // A condition is no tensor to write the result into, and the method of its name is of what it chooses.
+  return rule === 'select' ? { forms: ['function'], ...named } : { inPlace: true, ...named };
+}
 
 function operator(op: PointwiseOp): Entry {
   const description: Description = {
@@ -82,6 +92,7 @@ function operator(op: PointwiseOp): Entry {
     doc: op.doc,
     kind: 'pointwise',
     ...publicName(op),
+    ...(op.scalarStandIns !== undefined && { scalarStandIns: op.scalarStandIns }),
   };
   // Where PyTorch's form has attributes, that one is the public operator of the name.
   const forms = [...pointwiseForms, ...activationEntries];

@@ -184,18 +184,23 @@ function indexFill(c: Composer, a: ArgumentReader): ValueRef {
   return c.reshape(filled, c.shape(a.tensor('input')));
 }
 
+/** A mask has the sizes of the dims that it stands for. */
+function requireMask(c: Composer, { x, mask, first }: { x: ValueRef; mask: ValueRef; first: number }): void {
+  if (sameShape(c.sizes, c.shape(mask), c.shape(x).slice(first, first + c.rank(mask)))) return;
+  throw shapeMismatch(
+    `indexPut: the mask is ${printShape(c.shape(mask))}, the tensor ${printShape(c.shape(x))}`,
+    `the mask must have the sizes of the dims from ${String(first)} on`,
+  );
+}
+
 /** x[mask] = values, or += them: the k-th place where the mask is true takes the k-th value, or the only one. */
 function maskedPut(c: Composer, a: ArgumentReader, mask: ValueRef): ValueRef {
   const [x, values] = [a.tensor('input'), a.tensor('values')];
   if (c.dtype(values) !== c.dtype(x))
     throw dtypeMismatch('indexPut', `the tensor is ${c.dtype(x)}, the values are ${c.dtype(values)}`);
   const [lead = 0] = a.ints('indices');
-  const shape = c.shape(x).slice(lead, lead + c.rank(mask));
-  if (lead !== 0 || !sameShape(c.sizes, c.shape(mask), shape))
-    throw shapeMismatch(
-      `indexPut: the mask is ${printShape(c.shape(mask))}, the tensor ${printShape(c.shape(x))}`,
-      'the mask must have the shape of the leading dims',
-    );
+  if (lead !== 0) throw argumentValue('indexPut', `a mask of dim ${String(lead)}`, 'give a mask of the leading dims');
+  requireMask(c, { x, mask, first: 0 });
   const rest = c.shape(x).slice(c.rank(mask));
   if (c.shape(values).some((extent) => c.sizes.isZero(extent))) return c.call('clone', [x]);
   const isSingle = c.rank(values) <= rest.length || c.sizes.isOne(c.size(values, 0));
@@ -254,6 +259,7 @@ const withoutIndexMasks: Performance<ValueRef | undefined> = (c, a, performer) =
     const index = at(indices, position);
     const first = dim + moved;
     if (!isMask(index)) return [[first, index] as const];
+    requireMask(c, { x, mask: index, first });
     moved += c.rank(index) - 1;
     return performer.places(index, 'indexPut with a mask').map((place, axis) => [first + axis, place] as const);
   });

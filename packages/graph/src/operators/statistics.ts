@@ -125,19 +125,32 @@ function counts(c: Composer, { place, bins, weight }: { place: ValueRef; bins: n
   return c.reduce('sum', c.where(hit, weights, c.full(0, [], c.dtype(weight))), [1]);
 }
 
+const finiteEnd = (c: Composer, end: ValueRef): ValueRef =>
+  c.require(end, c.op('isfinite', end), {
+    what: 'the range of the elements is not finite',
+    remedy: 'give the range of the bins, or take out infinite elements and NaN',
+  });
+
+/** The number of bins. */
+function requireBins(operator: string, bins: number): void {
+  if (bins < 1) throw argumentValue(operator, `${String(bins)} bins`, 'use at least 1');
+}
+
 /** The ends of the bins: as given, or of the data; `margin` to both sides where they would be equal. */
 function binEnds(
   c: Composer,
   x: ValueRef,
-  { given, margin }: { given: readonly [number, number] | undefined; margin: number },
+  { operator, given, margin }: { operator: string; given: readonly [number, number] | undefined; margin: number },
 ): readonly [ValueRef, ValueRef] {
   const fixed = (value: number): ValueRef => c.full(float(value), [], c.dtype(x));
   if (given !== undefined) {
     const [low, high] = given;
+    if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
+      throw argumentValue(operator, `from ${String(low)} to ${String(high)}`, 'give finite ends, the lower one first');
     return low === high ? [fixed(low - margin), fixed(high + margin)] : [fixed(low), fixed(high)];
   }
   if (c.sizes.isZero(c.count(x))) return [fixed(0), fixed(1)];
-  const [low, high] = [c.reduce('amin', x), c.reduce('amax', x)];
+  const [low, high] = [finiteEnd(c, c.reduce('amin', x)), finiteEnd(c, c.reduce('amax', x))];
   const isFlat = c.op('eq', low, high);
   const apart = float(margin);
   return [c.where(isFlat, c.op('sub', low, apart), low), c.where(isFlat, c.op('add', high, apart), high)];
@@ -156,11 +169,14 @@ function binOf(
 
 function histc(c: Composer, a: ArgumentReader): ValueRef {
   const [input, bins] = [a.tensor('input'), a.int('bins')];
-  if (bins < 1) throw argumentValue('histc', `${String(bins)} bins`, 'use at least 1');
+  requireBins('histc', bins);
   const x = c.widen(input);
   const [min, max] = [a.float('min'), a.float('max')];
-  if (max < min) throw argumentValue('histc', `from ${String(min)} to ${String(max)}`, 'max is not below min');
-  const [low, high] = binEnds(c, x, { given: min === 0 && max === 0 ? undefined : [min, max], margin: 1 });
+  const [low, high] = binEnds(c, x, {
+    operator: 'histc',
+    given: min === 0 && max === 0 ? undefined : [min, max],
+    margin: 1,
+  });
   const hits = counts(c, { place: binOf(c, x, { low, high, bins }), bins, weight: c.full(1, c.shape(x), c.dtype(x)) });
   return c.cast(hits, c.dtype(input));
 }
@@ -183,9 +199,10 @@ function requireWeights(c: Composer, a: ArgumentReader): void {
 
 function histogram(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const [x, bins] = [a.tensor('input'), a.int('bins')];
+  requireBins('histogram', bins);
   requireWeights(c, a);
   const given = a.attr('range') as readonly [number, number] | null;
-  const [low, high] = binEnds(c, x, { given: given ?? undefined, margin: 0.5 });
+  const [low, high] = binEnds(c, x, { operator: 'histogram', given: given ?? undefined, margin: 0.5 });
   const steps = c.op('div', c.iota(size(bins + 1), c.dtype(x)), float(bins));
   const edges = c.op('lerp', low, high, steps);
   const weight = a.optionalTensor('weight') ?? c.full(1, c.shape(x), c.dtype(x));
@@ -199,6 +216,7 @@ function histogramAt(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   sameDType(c, 'histogram', [x, edges]);
   requireWeights(c, a);
   const bins = c.sizes.toNumber(c.size(edges, 0)) - 1;
+  requireBins('histogram', bins);
   const [low, high] = [c.slice(edges, 0, { end: bins }), c.slice(edges, 0, { start: 1 })];
   const flat = c.unsqueeze(c.flatten(x), 1);
   const isLast = c.op('eq', c.iota(size(bins)), bins - 1);

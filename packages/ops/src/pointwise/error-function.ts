@@ -156,7 +156,9 @@ export const ndtr: Unary = unary('ndtr', {
 /** Far down, the logarithm of the tail is taken factor by factor, so that it does not underflow. */
 function logNdtr64(x: Term): Term {
   const magnitude = abs(x);
-  const far = sub(log(mul(0.5, scaledErfc64(mul(magnitude, Math.SQRT1_2)))), mul(0.5, mul(x, x)));
+  const tail = log(mul(0.5, scaledErfc64(mul(magnitude, Math.SQRT1_2))));
+  // At the very end both parts are infinite, with signs that would make NaN of them.
+  const far = where(eq(x, -Infinity), x, sub(tail, mul(0.5, mul(x, x))));
   return where(lt(x, -1), far, log1p(neg(ndtr64(neg(atLeast(x, -1))))));
 }
 

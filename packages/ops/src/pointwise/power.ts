@@ -121,6 +121,8 @@ export const pow: Binary = binary('pow', {
   formula: 'x^y',
   rule: 'promote',
   accepts: numbers,
+  // As PyTorch's: so those of -Infinity are NaN and not Infinity, and those of -0 negative.
+  scalarStandIns: new Map([[0.5, 'sqrt'], [-0.5, 'rsqrt']]), // prettier-ignore
   traits: { identity: 1, cost: 60 },
   c: prelude('pow_'),
   evaluate: integerPower,

@@ -83,10 +83,10 @@ export interface TensorMethods {
   all(dim: number | readonly number[] | null, options?: { keepdim?: boolean }): Tensor;
   all(dim?: number | readonly number[] | null, keepdim?: boolean): Tensor;
   /** Whether all elements are within a tolerance. */
-  allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
-  allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
-  allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
-  allclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
+  allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): boolean;
   /** Zeroes elements at random, in training. */
   alphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
   alphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
@@ -1131,7 +1131,7 @@ export interface TensorMethods {
   /** Whether two values are equal. */
   eq_(other: Tensor | Scalar): this;
   /** Whether shapes and all elements are equal. */
-  equal(other: Tensor): Tensor;
+  equal(other: Tensor): boolean;
   /** Error function. */
   erf(): Tensor;
   /** Error function. */
@@ -3249,10 +3249,6 @@ export interface TensorMethods {
   viewAs(other: Tensor): Tensor;
   /** Splits along a fixed dim: see tensorSplit. */
   vsplit(indicesOrSections: Plain): Tensor[];
-  /** y where x holds, else z. Whatever the other operand is, it does not matter. */
-  where(input: Tensor | Scalar, other: Tensor | Scalar): Tensor;
-  /** y where x holds, else z. Whatever the other operand is, it does not matter. */
-  where_(input: Tensor | Scalar, other: Tensor | Scalar): this;
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
   xlog1py(other: Tensor | Scalar): Tensor;
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */

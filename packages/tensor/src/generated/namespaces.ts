@@ -38,32 +38,10 @@ export interface TopLevelFunctions {
   all(input: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   all(input: Tensor, dim?: number | readonly number[] | null, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** Whether all elements are within a tolerance. */
-  allclose(
-    input: Tensor,
-    other: Tensor,
-    options?: { rtol?: number; atol?: number; equalNan?: boolean; out?: Tensor },
-  ): Tensor;
-  allclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: number,
-    options?: { atol?: number; equalNan?: boolean; out?: Tensor },
-  ): Tensor;
-  allclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: number,
-    atol: number,
-    options?: { equalNan?: boolean; out?: Tensor },
-  ): Tensor;
-  allclose(
-    input: Tensor,
-    other: Tensor,
-    rtol?: number,
-    atol?: number,
-    equalNan?: boolean,
-    options?: { out?: Tensor },
-  ): Tensor;
+  allclose(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+  allclose(input: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+  allclose(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+  allclose(input: Tensor, other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): boolean;
   /** The largest element; NaN if there is one. */
   amax(input: Tensor, options?: { dim?: number | readonly number[] | null; keepdim?: boolean; out?: Tensor }): Tensor;
   amax(input: Tensor, dim: number | readonly number[] | null, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
@@ -1028,7 +1006,7 @@ export interface TopLevelFunctions {
   /** Whether two values are equal. */
   eq(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Whether shapes and all elements are equal. */
-  equal(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
+  equal(input: Tensor, other: Tensor): boolean;
   /** Error function. */
   erf(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Complementary error function, 1 - erf(x), accurate for large x. */

@@ -3,7 +3,7 @@
 // a host that remembers what was seen at each place of a program. Out: the call with its numbers lifted.
 import type { DType } from '@tsinductor/base';
 import { dtypeInfo, isFloat } from '@tsinductor/base';
-import { isScalar } from '@tsinductor/graph';
+import { isScalar, scalarNumber } from '@tsinductor/graph';
 import type { Arg, ScalarRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
@@ -59,7 +59,8 @@ export class SegmentInputs {
     if (dtype === undefined) return call;
     const tensors = [...call.tensors];
     const args = call.args.map((arg, position): Arg => {
-      const lifted = isScalar(arg) ? this.#lifted(arg, dtype, position) : undefined;
+      const isOwn = isScalar(arg) && call.operator.scalarStandIns?.has(scalarNumber(arg)) !== true;
+      const lifted = isOwn ? this.#lifted(arg, dtype, position) : undefined;
       if (lifted === undefined) return arg;
       made.push(lifted);
       return { kind: 'value', node: tensors.push(lifted) - 1, result: 0 };
