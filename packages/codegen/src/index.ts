@@ -13,6 +13,8 @@ export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
 // prettier-ignore
 export { BodyEvaluator, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
 export type { Evaluation, Lane, Point } from './bind/evaluate-body.ts';
+export { bindAxis, emptyFrame, evaluationAt, type Frame, placesAt } from './bind/frame.ts';
+export { assignVariables, declareVariable } from './bind/variables.ts';
 export { BufferDirectory } from './bind/buffer-directory.ts';
 export { GroupMemory } from './bind/group-memory.ts';
 export type { TileAccess } from './bind/group-memory.ts';

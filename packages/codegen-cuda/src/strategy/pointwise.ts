@@ -1,11 +1,15 @@
 // Maps: each thread of the grid takes every so many points. Where elements lie side by side and aligned, a thread takes a
 // chunk of them and moves it with one access per buffer; what is computed is the same, element by element.
 import { dtypeInfo } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import {
+  bindAxis,
+  emptyFrame,
   hasIndirect,
   isMultipleOf,
   nodesBelow,
   parallelBands,
+  placesAt,
   roundDown,
   shorterAxes,
   staticValue,
@@ -14,8 +18,8 @@ import {
 import { add, floorDivide, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, wideBytes } from '../target.ts';
-import { bindAxis, byThreadsOfGrid, emptyFrame, gridOf, gridThreads, loop, nameIndex, nodeAt, placesAt, share, threadOfGrid, writeMap } from './nest.ts'; // prettier-ignore
-import type { Frame, Grid, Nest } from './nest.ts';
+import { byThreadsOfGrid, gridOf, gridThreads, loop, nameIndex, nodeAt, share, threadOfGrid, writeMap } from './nest.ts'; // prettier-ignore
+import type { Grid, Nest } from './nest.ts';
 import { outerPoints } from './team.ts';
 
 type MapNode = LoopNode & { readonly kind: 'map' };

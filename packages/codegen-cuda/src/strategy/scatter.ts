@@ -2,15 +2,16 @@
 // collide, their order is part of the meaning; it is kept by giving all points that can collide to one thread. Updates of
 // integers that give the same in any order are atomic, a thread a point.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import type { DType } from '@tsinductor/base';
-import { BodyEvaluator, product, staticValue } from '@tsinductor/codegen';
+import { BodyEvaluator, emptyFrame, evaluationAt, product, staticValue } from '@tsinductor/codegen';
 import { coefficientOf, freeAxes, int, rangeOf, substitute } from '@tsinductor/ir';
 import type { AtomicOp, Axis, Index, LoopNode, Value } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import { hasAtomic } from '../prelude/machine-functions.ts';
 import { mapThreads, mostBlocks } from '../target.ts';
-import { axisLoops, byThreadsOfGrid, emptyFrame, pointEvaluation, gridOf, share } from './nest.ts';
-import type { Frame, Grid, Nest } from './nest.ts';
+import { axisLoops, byThreadsOfGrid, gridOf, share } from './nest.ts';
+import type { Grid, Nest } from './nest.ts';
 
 type Scatter = LoopNode & { readonly kind: 'scatter' };
 
@@ -126,7 +127,7 @@ interface Place {
 }
 
 function placeAt(nest: Nest, node: Scatter, frame: Frame): Place {
-  const evaluator = new BodyEvaluator(node.body, pointEvaluation(nest, frame));
+  const evaluator = new BodyEvaluator(node.body, evaluationAt(nest, frame));
   const place = evaluator.resolve(at(node.writes, 0));
   const value = evaluator.value(at(node.body.results, 0));
   const { name, dtype } = nest.memory.parameter(at(node.outs, 0));

@@ -1,13 +1,23 @@
 // Reductions of many elements to few results: blocks reduce pieces of fixed length and leave their states in workspace; a
 // second kernel merges those, in order. So there is no atomic update, and the order of a sum depends on sizes only.
 import { at } from '@tsinductor/base';
-import { isLeaf, nodesBelow, parallelBands, product, staticValue, typicalValue } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
+import {
+  assignVariables,
+  emptyFrame,
+  isLeaf,
+  nodesBelow,
+  parallelBands,
+  product,
+  staticValue,
+  typicalValue,
+} from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Group, Index, KernelBuffer, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, splitChunk } from '../target.ts';
-import { axisValue, byThreads, clipped, emptyFrame, gridOf, loop, nodeAt, onlyFirst, share, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
-import type { Frame, Grid, Nest } from './nest.ts';
-import { advance, assign, declareState, finish, isCarrying, mergeStates, mergeTeam } from './states.ts';
+import { axisValue, byThreads, clipped, gridOf, loop, nodeAt, onlyFirst, share, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
+import type { Grid, Nest } from './nest.ts';
+import { advance, declareState, finish, isCarrying, mergeStates, mergeTeam } from './states.ts';
 import type { Carrying, State } from './states.ts';
 
 const threads = mapThreads;
@@ -132,7 +142,7 @@ export function writeMerges(nest: Nest, tree: LoopTree): Grid {
               nest.writer.depth,
             ),
           );
-          assign(nest, state, mergeStates(nest, node, { left: state, right, frame }));
+          assignVariables(nest.writer, state, mergeStates(nest, node, { left: state, right, frame }));
         },
       });
       finish(nest, { node, state: mergeTeam(nest, node, { state, frame, threads }) }, { frame, by: 'team' });
