@@ -43,7 +43,7 @@ export type { ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
 // prettier-ignore
 export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
-export type { BlockScope, KnownHome } from './block/block-scope.ts';
+export { type BlockScope, type KnownHome, TileScope } from './block/block-scope.ts';
 export { apply, constantOf, scalarOfIndex, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
@@ -53,6 +53,5 @@ export { bindProgramIds, bindScalar } from './block/block-walk.ts';
 export { bindRegion } from './block/control.ts';
 export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
 export { readVariable } from './block/carried.ts';
-export { bindAssertion } from './block/bind-assertion.ts';
 export { printBare, printElement, type PrintOp } from './block/print-element.ts';
 export { scalarIndexOf, type Update, updateOf, whereTrue } from './block/statements.ts';
