@@ -1,7 +1,7 @@
 // The public API of @tsinductor/codegen: re-exports only.
 export { compound, Definitions, operand, primary } from './dialect.ts';
 export type * from './dialect.ts';
-export { floatLiteral, hexadecimal } from './float-literal.ts';
+export { hexadecimal, type LiteralStyle, scalarLiteral } from './literal.ts';
 export { commentText, functionNames, originText, safeName } from './names.ts';
 export { printfArguments, textLiteral } from './print-line.ts';
 export { type PrintedKernel, printKernel } from './print-kernel.ts';
