@@ -2,7 +2,17 @@
 import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { compound, operand, primary, scalarLiteral } from '@tsinductor/codegen';
-import type { AccessText, ApplyText, Definition, Dialect, Expression, LiteralStyle, LoadText, TargetText, TransposeText } from '@tsinductor/codegen'; // prettier-ignore
+import type {
+  AccessText,
+  ApplyText,
+  Definition,
+  Dialect,
+  Expression,
+  LiteralStyle,
+  LoadText,
+  TargetText,
+  TransposeText,
+} from '@tsinductor/codegen';
 import type { ScalarConstant, TargetOpName, ValueType } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';

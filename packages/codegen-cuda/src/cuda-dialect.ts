@@ -112,7 +112,10 @@ function spellApply({ op, type, operands, args }: ApplyText): Expression {
     return compound(`${String(mask)} ? ${String(x)} : ${String(y)}`);
   }
   const name = spelling?.name as Exclude<PreludeName, 'where_'>;
-  return call(opFunction(name, dtype, arity), args.map(({ text }) => text)); // prettier-ignore
+  return call(
+    opFunction(name, dtype, arity),
+    args.map(({ text }) => text),
+  );
 }
 
 interface Infix {

@@ -2,8 +2,18 @@
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
 import { dtypeInfo, verifying, watchedBy } from '@tsinductor/base';
 import type { DType, Watch } from '@tsinductor/base';
-import { addressOf, buffersOfCall, Definitions, EqualGroups, groupSource, layoutProgram, loneGroup, OpFunctions, printKernel } from '@tsinductor/codegen'; // prettier-ignore
-import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen'; // prettier-ignore
+import {
+  addressOf,
+  buffersOfCall,
+  Definitions,
+  EqualGroups,
+  groupSource,
+  layoutProgram,
+  loneGroup,
+  OpFunctions,
+  printKernel,
+} from '@tsinductor/codegen';
+import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen';
 import { indexLimits, int, multiply, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';

@@ -81,7 +81,11 @@ function partText(printer: Printer, { body, ordered, begin, end }: Stmt & { read
   const text = blockText(printer, body);
   if (ordered === undefined) return text;
   const { dialect, use } = printer;
-  const [turn, from, to] = [ordered.turn, begin, end].map((name) => safeName(name, dialect.reserved)) as [string, string, string]; // prettier-ignore
+  const [turn, from, to] = [ordered.turn, begin, end].map((name) => safeName(name, dialect.reserved)) as [
+    string,
+    string,
+    string,
+  ];
   const [wait, pass] = [dialect.awaitTurn({ turn, unit: from }), dialect.passTurn({ turn, unit: to })];
   use([...wait.needs, ...pass.needs]);
   return `${text}${wait.text};\n${blockText(printer, ordered.body)}${pass.text};\n`;

@@ -187,7 +187,13 @@ export class BlockBinder extends TileScope<OwnHome> {
       body(register);
     });
     this.writer.emit({
-      kind: 'for', name, from: int(0), to: int(registers), step: 1, unroll: registers, body: statements,
-    }); // prettier-ignore
+      kind: 'for',
+      name,
+      from: int(0),
+      to: int(registers),
+      step: 1,
+      unroll: registers,
+      body: statements,
+    });
   }
 }

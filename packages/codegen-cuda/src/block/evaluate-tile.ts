@@ -4,8 +4,16 @@
 import { at, get, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import {
-  apply, bufferName, elementValue, flatIndex, scalarOfIndex, sourceCoordinates, tileIndex, valueIndex, zeroOf,
-} from '@tsinductor/codegen'; // prettier-ignore
+  apply,
+  bufferName,
+  elementValue,
+  flatIndex,
+  scalarOfIndex,
+  sourceCoordinates,
+  tileIndex,
+  valueIndex,
+  zeroOf,
+} from '@tsinductor/codegen';
 import type { GatherOp } from '@tsinductor/codegen';
 import { add, floorDivide, int, isElementOp, modulo, multiply, printIndex } from '@tsinductor/ir';
 import type { Access, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';

@@ -26,7 +26,7 @@ import {
 } from '@tsinductor/ir';
 import type { Axis, Body, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
-import { axisValue, clipped, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
+import { axisValue, clipped, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts';
 import type { Grid, Nest } from './nest.ts';
 
 type Contract = LoopNode & { readonly kind: 'contract' };
@@ -227,7 +227,13 @@ interface Total {
 
 /** Writes one element of the result, if it has it. */
 function writeTotal(nest: Nest, node: Contract, { total, frame, m, n }: Total): void {
-  const once = (axis: Axis, from: Index) => ({ name: axis.name, from, to: clipped(add(from, int(1)), axis), extent: axis.extent, guards: true }); // prettier-ignore
+  const once = (axis: Axis, from: Index) => ({
+    name: axis.name,
+    from,
+    to: clipped(add(from, int(1)), axis),
+    extent: axis.extent,
+    guards: true,
+  });
   loop(nest, once(node.m, m), (mAt) => {
     loop(nest, once(node.n, n), (nAt) => {
       const { dtype } = nest.memory.decl(at(node.outs, 0));

@@ -18,7 +18,17 @@ import {
 import { add, floorDivide, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, wideBytes } from '../target.ts';
-import { byThreadsOfGrid, gridOf, gridThreads, loop, nameIndex, nodeAt, share, threadOfGrid, writeMap } from './nest.ts'; // prettier-ignore
+import {
+  byThreadsOfGrid,
+  gridOf,
+  gridThreads,
+  loop,
+  nameIndex,
+  nodeAt,
+  share,
+  threadOfGrid,
+  writeMap,
+} from './nest.ts';
 import type { Grid, Nest } from './nest.ts';
 import { outerPoints } from './team.ts';
 
@@ -38,7 +48,9 @@ interface Chunks {
 }
 
 export function writePointwise(nest: Nest, tree: LoopTree): Grid {
-  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter((node): node is MapNode => node.kind === 'map'); // prettier-ignore
+  const nodes = nodesBelow(tree)
+    .map((index) => nodeAt(nest, index))
+    .filter((node): node is MapNode => node.kind === 'map');
   const bands = parallelBands(tree);
   const axes = bands.map(({ axis }) => axis);
   // Chunks would reach past the points of what is shorter than its loops.
@@ -47,7 +59,13 @@ export function writePointwise(nest: Nest, tree: LoopTree): Grid {
   if (chunks === undefined) {
     nest.notes.push('map, a point at a time');
     const sharing = byThreadsOfGrid(nest, mapThreads);
-    share(nest, axes, { sharing, frame: emptyFrame, body: (frame) => { writeShared(nest, { nodes, bands, frame }); } }); // prettier-ignore
+    share(nest, axes, {
+      sharing,
+      frame: emptyFrame,
+      body: (frame) => {
+        writeShared(nest, { nodes, bands, frame });
+      },
+    });
     return mapGrid(outerPoints(tree));
   }
   nest.notes.push(`map, ${String(chunks.width)} of ${chunks.axis.name} at a time`);

@@ -26,7 +26,13 @@ const outerAxes = (tree: LoopTree): readonly Axis[] => parallelBands(tree).map((
 
 function writeByThreads(nest: Nest, tree: LoopTree): Grid {
   const sharing = byThreadsOfGrid(nest, mapThreads);
-  share(nest, outerAxes(tree), { sharing, frame: emptyFrame, body: (frame) => { writeOpened(nest, tree, frame); } }); // prettier-ignore
+  share(nest, outerAxes(tree), {
+    sharing,
+    frame: emptyFrame,
+    body: (frame) => {
+      writeOpened(nest, tree, frame);
+    },
+  });
   nest.notes.push('rows, a thread each');
   return gridOf(ceilDivide(outerPoints(tree), int(mapThreads)), { threads: mapThreads, most: mostBlocks });
 }

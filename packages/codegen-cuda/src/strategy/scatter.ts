@@ -36,7 +36,12 @@ export function writeFill(nest: Nest, node: Scatter): Grid {
     sharing: byThreadsOfGrid(nest, mapThreads),
     frame: emptyFrame,
     body: (frame) => {
-      const access = (name: string) => ({ buffer: name, at: frame.axes.get('e') ?? int(0), step: int(0), align: dtypeInfo[dtype].bytes }); // prettier-ignore
+      const access = (name: string) => ({
+        buffer: name,
+        at: frame.axes.get('e') ?? int(0),
+        step: int(0),
+        align: dtypeInfo[dtype].bytes,
+      });
       const type = { dtype, lanes: 1 };
       const value: Value =
         node.initial === undefined
@@ -55,7 +60,13 @@ export function writeUpdates(nest: Nest, node: Scatter): Grid {
   const sharing = byThreadsOfGrid(nest, mapThreads);
   if (op !== undefined && hasAtomic(op, dtype)) {
     nest.notes.push('scatter, atomic updates');
-    share(nest, node.axes, { sharing, frame: emptyFrame, body: (frame) => { updateAtomically(nest, node, { op, frame }); } }); // prettier-ignore
+    share(nest, node.axes, {
+      sharing,
+      frame: emptyFrame,
+      body: (frame) => {
+        updateAtomically(nest, node, { op, frame });
+      },
+    });
     return gridFor(product(node.axes.map(({ extent }) => extent)));
   }
   const apart = node.axes.filter((axis) => isApart(node, axis));
@@ -66,7 +77,12 @@ export function writeUpdates(nest: Nest, node: Scatter): Grid {
     sharing,
     frame: emptyFrame,
     body: (frame) => {
-      axisLoops(nest, inOrder, { frame, body: (inner) => { update(nest, node, inner); } }); // prettier-ignore
+      axisLoops(nest, inOrder, {
+        frame,
+        body: (inner) => {
+          update(nest, node, inner);
+        },
+      });
     },
   });
   return gridFor(product(apart.map(({ extent }) => extent)));

@@ -15,7 +15,19 @@ import {
 import { add, ceilDivide, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Group, Index, KernelBuffer, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, splitChunk } from '../target.ts';
-import { axisValue, byThreads, clipped, gridOf, loop, nodeAt, onlyFirst, share, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
+import {
+  axisValue,
+  byThreads,
+  clipped,
+  gridOf,
+  loop,
+  nodeAt,
+  onlyFirst,
+  share,
+  threadOf,
+  unravel,
+  writeMap,
+} from './nest.ts';
 import type { Grid, Nest } from './nest.ts';
 import { advance, declareState, finish, isCarrying, mergeStates, mergeTeam } from './states.ts';
 import type { Carrying, State } from './states.ts';
@@ -55,7 +67,9 @@ export function shouldSplit(group: Group, tree: LoopTree): boolean {
 
 /** The workspaces of the partial states: one per state of each reduction. */
 function partials(nest: Nest, { tree, results, pieces }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
-  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter(isCarrying); // prettier-ignore
+  const nodes = nodesBelow(tree)
+    .map((index) => nodeAt(nest, index))
+    .filter(isCarrying);
   return new Map(
     nodes.map((node) => [
       node,

@@ -17,7 +17,7 @@ import {
 import { add, ceilDivide, floorDivide, int, modulo, multiply, printIndex, subtract } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
-import { axisValue, clipped, gridOf, loop, nameIndex, nodeAt, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
+import { axisValue, clipped, gridOf, loop, nameIndex, nodeAt, threadOf, unravel, writeMap } from './nest.ts';
 import type { Grid, Nest } from './nest.ts';
 
 type MapNode = LoopNode & { readonly kind: 'map' };
@@ -43,7 +43,9 @@ const mostTiles = 3;
 /** How a tree of maps goes through tiles; undefined where nothing is turned, or too little. */
 export function planTiling(nest: Nest, tree: LoopTree): Tiling | undefined {
   const axes = parallelBands(tree).map(({ axis }) => axis);
-  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter((node): node is MapNode => node.kind === 'map'); // prettier-ignore
+  const nodes = nodesBelow(tree)
+    .map((index) => nodeAt(nest, index))
+    .filter((node): node is MapNode => node.kind === 'map');
   const along = axes.find((axis) =>
     nodes.every((node) => node.writes.every((write) => strideAlong(write, axis.name) === 1)),
   );
