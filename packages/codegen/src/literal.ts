@@ -30,7 +30,7 @@ function integerLiteral(dtype: DType, value: bigint, { long }: LiteralStyle): st
 }
 
 /** The literal of a finite f32 or f64: exactly that number. */
-export function floatLiteral(dtype: DType, value: number): string {
+function floatLiteral(dtype: DType, value: number): string {
   const f = dtype === 'f32' ? 'f' : '';
   const exact = dtype === 'f32' ? Math.fround(value) : value;
   const decimal = String(exact);

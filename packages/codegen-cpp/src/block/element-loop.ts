@@ -31,7 +31,7 @@ export const laneAxis = (shape: readonly number[]): number => {
   return axis < 0 ? shape.length - 1 : axis;
 };
 
-export interface Opened {
+interface Opened {
   readonly loop: ElementLoop;
   readonly binder: Binder;
   readonly coordinates: readonly Index[];
