@@ -1,10 +1,20 @@
 // C++ as a dialect: GCC's vector extension and an inlined prelude, no includes.
 import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { compound, floatLiteral, operand, primary } from '@tsinductor/codegen';
-import type { AccessText, ApplyText, Definition, Dialect, Expression, LoadText, TargetText, TransposeText } from '@tsinductor/codegen'; // prettier-ignore
+import { compound, operand, primary, scalarLiteral } from '@tsinductor/codegen';
+import type {
+  AccessText,
+  ApplyText,
+  Definition,
+  Dialect,
+  Expression,
+  LiteralStyle,
+  LoadText,
+  TargetText,
+  TransposeText,
+} from '@tsinductor/codegen';
 import type { ScalarConstant, TargetOpName, ValueType } from '@tsinductor/ir';
-import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
+import { pointwise } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import type { Isa } from './machine/isa.ts';
 import { conversion } from './prelude/cast-functions.ts';
@@ -125,32 +135,21 @@ function onlyLaunched(what: string): Expression {
 
 /** A number as C++ writes it: floats in decimal where that is exact and short, else in hexadecimal. */
 function constant(type: ValueType, value: ScalarConstant, prelude: Prelude): Expression {
-  const scalar = scalarLiteral(type.dtype, value);
+  const scalar = literal(type.dtype, value);
   if (type.lanes === 1) return scalar.startsWith('-') ? compound(scalar) : primary(scalar);
   return call(prelude.of(special.splatFunction, type), [scalar]);
 }
 
-export function scalarLiteral(dtype: DType, value: ScalarConstant): string {
-  if (typeof value === 'object') return integerLiteral(dtype, BigInt(value.bigint));
-  const number = typeof value === 'string' ? Number(value) : value;
-  if (dtype === 'bool') return number === 0 ? 'false' : 'true';
-  if (!isFloat(dtype)) return integerLiteral(dtype, BigInt(number));
-  if (dtype === 'f16') return String(f16ToBits(number));
-  if (dtype === 'bf16') return String(toBfloat16Bits(number));
-  return floatText(dtype, value === '-0' ? -0 : number);
-}
+const literalStyle: LiteralStyle = {
+  long: 'L',
+  nonFinite: (dtype, value) => {
+    const f = dtype === 'f32' ? 'f' : '';
+    if (Number.isNaN(value)) return `__builtin_nan${f}("")`;
+    return value < 0 ? `-__builtin_inf${f}()` : `__builtin_inf${f}()`;
+  },
+};
 
-function integerLiteral(dtype: DType, value: bigint): string {
-  if (dtype !== 'i64') return value === -(2n ** 31n) ? '(-2147483647 - 1)' : String(value);
-  return value === -(2n ** 63n) ? '(-9223372036854775807L - 1)' : `${String(value)}L`;
-}
-
-function floatText(dtype: DType, value: number): string {
-  const f = dtype === 'f32' ? 'f' : '';
-  if (Number.isNaN(value)) return `__builtin_nan${f}("")`;
-  if (!Number.isFinite(value)) return value < 0 ? `-__builtin_inf${f}()` : `__builtin_inf${f}()`;
-  return floatLiteral(dtype, value);
-}
+export const literal = (dtype: DType, value: ScalarConstant): string => scalarLiteral(dtype, value, literalStyle);
 
 function spellApply({ op, type, operands, args }: ApplyText, prelude: Prelude): Expression {
   const { c: spelling, arity } = pointwise[op];
@@ -172,7 +171,7 @@ const targetSpellings: Readonly<Record<TargetOpName, (target: TargetText, prelud
   rootByProducts: ({ type, args }, prelude) => call(prelude.of(machine.rootFunction, type), args.map(textOf)),
   quotientByProducts: ({ type, args: [x, y], numbers: [high = 0, low = 0, least = 0] }, prelude) => {
     invariant(x !== undefined && y !== undefined, 'a quotient has two operands');
-    const parts = [high, low].map((part) => scalarLiteral(type.dtype, part));
+    const parts = [high, low].map((part) => literal(type.dtype, part));
     const exponent = String((least + 127) << 23);
     return call(prelude.of(machine.quotientFunction, type), [x.text, unsplat(y, type).text, ...parts, exponent]);
   },

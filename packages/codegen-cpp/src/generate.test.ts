@@ -1,7 +1,7 @@
 // Properties of the generated text.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { scalarLiteral } from './cpp-dialect.ts';
+import { literal } from './cpp-dialect.ts';
 import { generateBatch, generateCpp } from './generate.ts';
 import type { Family } from './machine/facts.ts';
 import type { Isa } from './machine/isa.ts';
@@ -328,7 +328,7 @@ describe('literals', () => {
     ['f16', 1, '15360'],
     ['bf16', 1, '16256'],
   ] as const)('%s %j is %s', (dtype, value, text) => {
-    expect(scalarLiteral(dtype, value)).toBe(text);
+    expect(literal(dtype, value)).toBe(text);
   });
 
   test('hexadecimal literals are exact', () => {

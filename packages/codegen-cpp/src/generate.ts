@@ -11,7 +11,6 @@ import {
   layoutProgram,
   loneGroup,
   OpFunctions,
-  originText,
   printKernel,
   printScalarIndex,
   safeName,
@@ -146,14 +145,11 @@ class Generator {
   }
 
   #print(kernel: Kernel): PrintedKernel {
-    const { origins, notes, name } = kernel;
     const spread = (this.#target.units ?? 1) > 1;
     const printed = printKernel(kernel, {
       dialect: this.#dialect,
-      name,
       functions: this.#functions,
       linkage: spread ? '__attribute__((visibility("hidden"))) ' : 'static ',
-      comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
     // Of equal kernels the first says where it comes from.
     if (!this.#kernels.has(printed.name)) this.#kernels.set(printed.name, printed);

@@ -1,10 +1,18 @@
 // CUDA C++ as a dialect: scalar code of one thread, vectors only where one access moves them. No includes.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { compound, floatLiteral, operand, primary, printfArguments, textLiteral } from '@tsinductor/codegen';
-import type { AccessText, ApplyText, Definition, Dialect, Expression, LoadText } from '@tsinductor/codegen';
+import { compound, operand, primary, printfArguments, scalarLiteral, textLiteral } from '@tsinductor/codegen';
+import type {
+  AccessText,
+  ApplyText,
+  Definition,
+  Dialect,
+  Expression,
+  LiteralStyle,
+  LoadText,
+} from '@tsinductor/codegen';
 import type { ScalarConstant, ValueType } from '@tsinductor/ir';
-import { f16ToBits, pointwise, toBfloat16Bits } from '@tsinductor/ops';
+import { pointwise } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import { notWritten } from './errors.ts';
 import { kernelFrame } from './kernel-frame.ts';
@@ -81,31 +89,18 @@ export const cudaDialect: Dialect = {
 };
 
 function constant({ dtype }: ValueType, value: ScalarConstant): Expression {
-  const text = scalarLiteral(dtype, value);
+  const text = scalarLiteral(dtype, value, literalStyle);
   return text.startsWith('-') ? compound(text) : primary(text);
 }
 
-function scalarLiteral(dtype: DType, value: ScalarConstant): string {
-  if (typeof value === 'object') return integerLiteral(dtype, BigInt(value.bigint));
-  const number = Number(value);
-  if (dtype === 'bool') return number === 0 ? 'false' : 'true';
-  if (!isFloat(dtype)) return integerLiteral(dtype, BigInt(number));
-  if (dtype === 'f16') return String(f16ToBits(number));
-  if (dtype === 'bf16') return String(toBfloat16Bits(number));
-  return floatText(dtype, number);
-}
-
-function integerLiteral(dtype: DType, value: bigint): string {
-  if (dtype !== 'i64') return value === -(2n ** 31n) ? '(-2147483647 - 1)' : String(value);
-  return value === -(2n ** 63n) ? '(-9223372036854775807LL - 1)' : `${String(value)}LL`;
-}
-
-function floatText(dtype: DType, value: number): string {
-  if (Number.isFinite(value)) return floatLiteral(dtype, value);
-  const sign = value < 0 ? '-' : '';
-  if (dtype === 'f32') return `${sign}__int_as_float(${Number.isNaN(value) ? '0x7fc00000' : '0x7f800000'})`;
-  return `${sign}__longlong_as_double(${Number.isNaN(value) ? '0x7ff8000000000000LL' : '0x7ff0000000000000LL'})`;
-}
+const literalStyle: LiteralStyle = {
+  long: 'LL',
+  nonFinite: (dtype, value) => {
+    const sign = value < 0 ? '-' : '';
+    if (dtype === 'f32') return `${sign}__int_as_float(${Number.isNaN(value) ? '0x7fc00000' : '0x7f800000'})`;
+    return `${sign}__longlong_as_double(${Number.isNaN(value) ? '0x7ff8000000000000LL' : '0x7ff0000000000000LL'})`;
+  },
+};
 
 function spellApply({ op, type, operands, args }: ApplyText): Expression {
   const { c: spelling, arity } = pointwise[op];
@@ -117,7 +112,10 @@ function spellApply({ op, type, operands, args }: ApplyText): Expression {
     return compound(`${String(mask)} ? ${String(x)} : ${String(y)}`);
   }
   const name = spelling?.name as Exclude<PreludeName, 'where_'>;
-  return call(opFunction(name, dtype, arity), args.map(({ text }) => text)); // prettier-ignore
+  return call(
+    opFunction(name, dtype, arity),
+    args.map(({ text }) => text),
+  );
 }
 
 interface Infix {

@@ -115,7 +115,9 @@ interface Launching {
 }
 
 function writeLaunch(lines: Lines, kernel: CudaKernel, { print, sizes }: Launching): void {
-  const buffers = kernel.arguments.filter((argument): argument is CudaArgument & { kind: 'buffer' } => argument.kind === 'buffer'); // prettier-ignore
+  const buffers = kernel.arguments.filter(
+    (argument): argument is CudaArgument & { kind: 'buffer' } => argument.kind === 'buffer',
+  );
   lines.block('{', () => {
     const items = buffers.map(({ name, position, offset, bytes, isWritten }) => {
       const address = `buffers[${String(position)}] + ${print(offset)}`;

@@ -2,8 +2,18 @@
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
 import { dtypeInfo, verifying, watchedBy } from '@tsinductor/base';
 import type { DType, Watch } from '@tsinductor/base';
-import { addressOf, buffersOfCall, Definitions, EqualGroups, groupSource, layoutProgram, loneGroup, OpFunctions, originText, printKernel } from '@tsinductor/codegen'; // prettier-ignore
-import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen'; // prettier-ignore
+import {
+  addressOf,
+  buffersOfCall,
+  Definitions,
+  EqualGroups,
+  groupSource,
+  layoutProgram,
+  loneGroup,
+  OpFunctions,
+  printKernel,
+} from '@tsinductor/codegen';
+import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen';
 import { indexLimits, int, multiply, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
@@ -180,13 +190,10 @@ class Generator {
   }
 
   #print(kernel: Kernel): PrintedKernel {
-    const { origins, notes, name } = kernel;
     const printed = printKernel(kernel, {
       dialect: cudaDialect,
       functions: this.#functions,
-      name,
       linkage: 'extern "C" ',
-      comment: `${originText(origins)}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`,
     });
     // Of equal kernels the first says where it comes from.
     if (!this.#kernels.has(printed.name)) this.#kernels.set(printed.name, printed);

@@ -2,7 +2,17 @@
 // composition, never inheritance. Text that needs a prelude function or type carries its definition along, so that a
 // unit has exactly the definitions it uses.
 import type { DType } from '@tsinductor/base';
-import type { AtomicOp, FetchOp, Launch, LoadInstructions, Prefetch, ScalarConstant, Stmt, TargetOpName, ValueType } from '@tsinductor/ir'; // prettier-ignore
+import type {
+  AtomicOp,
+  FetchOp,
+  Launch,
+  LoadInstructions,
+  Prefetch,
+  ScalarConstant,
+  Stmt,
+  TargetOpName,
+  ValueType,
+} from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 
 /** A type or function of the prelude. `text` may be empty where the name is built in. */

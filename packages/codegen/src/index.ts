@@ -1,7 +1,7 @@
 // The public API of @tsinductor/codegen: re-exports only.
 export { compound, Definitions, operand, primary } from './dialect.ts';
 export type * from './dialect.ts';
-export { floatLiteral, hexadecimal } from './float-literal.ts';
+export { hexadecimal, type LiteralStyle, scalarLiteral } from './literal.ts';
 export { commentText, functionNames, originText, safeName } from './names.ts';
 export { printfArguments, textLiteral } from './print-line.ts';
 export { type PrintedKernel, printKernel } from './print-kernel.ts';
@@ -13,6 +13,8 @@ export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
 // prettier-ignore
 export { BodyEvaluator, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
 export type { Evaluation, Lane, Point } from './bind/evaluate-body.ts';
+export { bindAxis, emptyFrame, evaluationAt, type Frame, placesAt } from './bind/frame.ts';
+export { assignVariables, declareVariable } from './bind/variables.ts';
 export { BufferDirectory } from './bind/buffer-directory.ts';
 export { GroupMemory } from './bind/group-memory.ts';
 export type { TileAccess } from './bind/group-memory.ts';
@@ -41,7 +43,7 @@ export type { ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
 // prettier-ignore
 export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
-export type { BlockScope, KnownHome } from './block/block-scope.ts';
+export { type BlockScope, type KnownHome, TileScope } from './block/block-scope.ts';
 export { apply, constantOf, scalarOfIndex, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';
@@ -51,6 +53,5 @@ export { bindProgramIds, bindScalar } from './block/block-walk.ts';
 export { bindRegion } from './block/control.ts';
 export type { BlockWalk, CountedLoop, MovedTile, TilePlaces } from './block/block-walk.ts';
 export { readVariable } from './block/carried.ts';
-export { bindAssertion } from './block/bind-assertion.ts';
 export { printBare, printElement, type PrintOp } from './block/print-element.ts';
 export { scalarIndexOf, type Update, updateOf, whereTrue } from './block/statements.ts';

@@ -48,7 +48,10 @@ export class OpFunctions {
     }
     const rare = this.#text(request);
     const rareName = `${name}_rare`;
-    const rareText = rare.write(dialect.rareFunction(rare.signature(rareName)), (lines) => `return ${rare.steps(lines, steps)};`); // prettier-ignore
+    const rareText = rare.write(
+      dialect.rareFunction(rare.signature(rareName)),
+      (lines) => `return ${rare.steps(lines, steps)};`,
+    );
     const text = own.write(dialect.inlineFunction(own.signature(name)), (lines) => {
       const holds = own.steps(lines, guard);
       const nowhere = dialect.nowhere(primary(holds), { ...type, dtype: 'bool' });

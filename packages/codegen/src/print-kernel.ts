@@ -23,11 +23,8 @@ export interface PrintedKernel extends FramedKernel {
 
 interface PrintOptions {
   readonly dialect: Dialect;
-  /** What the name in the text begins with. */
-  readonly name: string;
   /** What stands before the kernel's return type: its linkage. */
   readonly linkage: string;
-  readonly comment: string;
   /** Of the dialect: those that kernels share. */
   readonly functions: OpFunctions;
 }
@@ -38,7 +35,7 @@ interface Printer extends ValueContext {
 }
 
 export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKernel {
-  const { dialect, name, linkage, comment, functions } = options;
+  const { dialect, linkage, functions } = options;
   const definitions = new Definitions();
   const vectors = new Set<string>();
   const use = (needs: readonly Definition[]): void => {
@@ -56,12 +53,18 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
   const printer: Printer = { dialect, vectors, lines: new Lines(), use, isVector, functionOf, indexDType };
   const texts = statementTexts(kernel, printer);
   return {
-    ...frameKernel(name, { kernel, parameters, linkage, texts, context: printer }),
+    ...frameKernel(kernel.name, { kernel, parameters, linkage, texts, context: printer }),
     definitions: definitions.list,
     hasChecks,
     hasLog: log !== undefined,
-    comment: comment === '' ? '' : `// ${commentText(comment)}\n`,
+    comment: commentOf(kernel),
   };
+}
+
+/** Where a kernel comes from, and how it was bound. */
+function commentOf({ origins, notes }: Kernel): string {
+  const text = [originText(origins), ...(notes.length === 0 ? [] : [notes.join('; ')])].join(': ');
+  return text === '' ? '' : `// ${commentText(text)}\n`;
 }
 
 /** Bodies of parallel loops first: they stand before the kernel's own function. */
@@ -78,7 +81,11 @@ function partText(printer: Printer, { body, ordered, begin, end }: Stmt & { read
   const text = blockText(printer, body);
   if (ordered === undefined) return text;
   const { dialect, use } = printer;
-  const [turn, from, to] = [ordered.turn, begin, end].map((name) => safeName(name, dialect.reserved)) as [string, string, string]; // prettier-ignore
+  const [turn, from, to] = [ordered.turn, begin, end].map((name) => safeName(name, dialect.reserved)) as [
+    string,
+    string,
+    string,
+  ];
   const [wait, pass] = [dialect.awaitTurn({ turn, unit: from }), dialect.passTurn({ turn, unit: to })];
   use([...wait.needs, ...pass.needs]);
   return `${text}${wait.text};\n${blockText(printer, ordered.body)}${pass.text};\n`;

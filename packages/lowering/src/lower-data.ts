@@ -25,7 +25,16 @@ const fullRule: Rule = (lowering, node) => {
     if (value.kind === 'scalar')
       return stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
     const view = lowering.view(value);
-    return stored(body, load(body, view, { at: locate(view, view.axes.map(() => zero)) }), target.dtype); // prettier-ignore
+    return stored(
+      body,
+      load(body, view, {
+        at: locate(
+          view,
+          view.axes.map(() => zero),
+        ),
+      }),
+      target.dtype,
+    );
   });
 };
 

@@ -46,7 +46,10 @@ const diagonal = viewRule((node, source, coordinates) => {
   return source.axes.map((_, axis) => {
     if (axis === dim1) return add(along, int(Math.max(-offset, 0)));
     if (axis === dim2) return add(along, int(Math.max(offset, 0)));
-    return at(rest, [dim1, dim2].reduce((place, dim) => (axis > dim ? place - 1 : place), axis)); // prettier-ignore
+    return at(
+      rest,
+      [dim1, dim2].reduce((place, dim) => (axis > dim ? place - 1 : place), axis),
+    );
   });
 });
 

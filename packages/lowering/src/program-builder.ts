@@ -109,7 +109,10 @@ export class ProgramBuilder {
     const { shape, strides } = target;
     const isEmpty = shape.some((extent) => isInt(extent, 0));
     const axes = this.viewAxes(shape);
-    const last = dot(shape.map((extent) => subtract(extent, one)), strides); // prettier-ignore
+    const last = dot(
+      shape.map((extent) => subtract(extent, one)),
+      strides,
+    );
     const size = isEmpty ? zero : add(last, one);
     const buffer = this.#declare({ dtype: target.dtype, shape, strides, size, role: 'input' }, target.name);
     return { buffer, dtype: target.dtype, axes, at: dot(axes.map(axisIndex), strides) };

@@ -58,7 +58,10 @@ function prefixProducts(axes: readonly Axis[]): readonly Index[] {
 function reshapeRun(view: View, run: Run): View {
   const joined = joinAxes(view, run.from);
   const coordinates = new Map<string, Index>();
-  let rest = linearize(run.to.map((axis) => axis.extent), run.to.map(axisIndex)); // prettier-ignore
+  let rest = linearize(
+    run.to.map((axis) => axis.extent),
+    run.to.map(axisIndex),
+  );
   for (let position = joined.axes.length - 1; position >= 0; position -= 1) {
     const { name, extent } = at(joined.axes, position);
     coordinates.set(name, position === 0 ? rest : modulo(rest, extent));
@@ -78,7 +81,13 @@ function joinAxes(view: View, axes: readonly Axis[]): { readonly view: View; rea
       continue;
     }
     const both: Axis = { name: `${outer.name}_${axis.name}`, extent: product([outer.extent, axis.extent]) };
-    index = substitute(index, new Map([[outer.name, zero], [axis.name, axisIndex(both)]])); // prettier-ignore
+    index = substitute(
+      index,
+      new Map([
+        [outer.name, zero],
+        [axis.name, axisIndex(both)],
+      ]),
+    );
     joined.splice(-1, 1, both);
   }
   return { view: { ...view, at: index }, axes: joined };

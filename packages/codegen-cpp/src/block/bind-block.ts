@@ -2,10 +2,9 @@
 // loops. In: a verified program. Out: a kernel whose buffers are the program's and whose sizes are the grid and the scalar
 // arguments. Throws UserError KERNEL_NOT_COMPILED for what C++ has no form for.
 import { at } from '@tsinductor/base';
-import { ceilDivide, int, isElementOp, multiply, removeDeadLets, tilesOf } from '@tsinductor/ir';
+import { ceilDivide, int, isElementOp, multiply, removeDeadLets } from '@tsinductor/ir';
 import type { BlockProgram, ElementOp, Kernel, Region, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import {
-  bindAssertion,
   bindProgramIds,
   bindRegion,
   bindScalar,
@@ -26,14 +25,13 @@ import { shareWindows } from '../strategy/passes/shared-windows.ts';
 import { scalarValue } from './evaluate-tile.ts';
 import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
-import { planUses } from './plan-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
 
 /** Into how many pieces a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
 const chunks = 64;
 
 export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
-  const binder = new Binder(program, { tiles: tilesOf(program.body), plan: planUses(program.body), target });
+  const binder = new Binder(program, target);
   const total = multiply(multiply(gridSize(0), gridSize(1)), gridSize(2));
   const { writer } = binder;
   const [begin, end, unit] = [writer.fresh('begin'), writer.fresh('end'), writer.fresh('unit')];
@@ -72,45 +70,35 @@ function walkOf(binder: Binder): BlockWalk<string> {
     fold: (node) => {
       bindFold(node, binder);
     },
-    op: (node) => {
-      bindOp(node, walk, binder);
+    element: (node) => {
+      bindElement(node, walk, binder);
     },
+    load: (node) => {
+      bindElement(node, walk, binder);
+    },
+    store: (node) => {
+      bindStore(node, binder);
+    },
+    atomic: (node) => {
+      bindAtomic(node, binder);
+    },
+    dot: (node) => {
+      bindDot(node, binder);
+    },
+    print: (node) => {
+      bindPrint(node, binder);
+    },
+    // One thread runs an instance.
+    barrier: () => undefined,
   };
   return walk;
 }
 
-type ReadingOp = ElementOp | (TileOp & { readonly op: 'load' });
-
-function bindOp(node: TileOp, walk: BlockWalk<string>, binder: Binder): void {
-  if (isElementOp(node) || node.op === 'load') bindElement(node, walk, binder);
-  else bindEffect(node, binder);
-}
-
-function bindEffect(node: Exclude<TileOp, ReadingOp>, binder: Binder): void {
-  switch (node.op) {
-    case 'store':
-      bindStore(node, binder);
-      break;
-    case 'atomic':
-    case 'atomicCas':
-      bindAtomic(node, binder);
-      break;
-    case 'dot':
-      bindDot(node, binder);
-      break;
-    case 'print':
-      bindPrint(node, binder);
-      break;
-    case 'assert':
-      bindAssertion(node, scalarValue(at(node.args, 0), binder), binder);
-      break;
-    case 'barrier':
-    case 'assume':
-      break;
-  }
-}
-
-function bindElement(node: ReadingOp, walk: BlockWalk<string>, binder: Binder): void {
+function bindElement(
+  node: ElementOp | (TileOp & { readonly op: 'load' }),
+  walk: BlockWalk<string>,
+  binder: Binder,
+): void {
   const { id, shape } = at(node.results, 0);
   const isKept = binder.plan.get(id)?.isKept === true;
   if (shape.length > 0) {

@@ -226,7 +226,12 @@ function accumulate(fold: Fold, { accumulators, partials, from, to, mask, isFirs
       const shifted = coordinates.map((index, axis) => (axis === node.axis ? add(index, int(vector * lanes)) : index));
       const terms = mask === undefined ? undefined : termsAt(fold, mask, vector * lanes);
       const mode: MaskMode = terms === undefined ? { kind: 'open' } : { kind: 'within', terms };
-      const point: Point = { ...pointIn(fold, mode), keep: (id, value, where) => { keepShifted(fold, { id, value, where, vector }); } }; // prettier-ignore
+      const point: Point = {
+        ...pointIn(fold, mode),
+        keep: (id, value, where) => {
+          keepShifted(fold, { id, value, where, vector });
+        },
+      };
       const next = elements(fold, point, shifted);
       const old = states.map(({ name, type }): Value => ({ kind: 'name', name, type }));
       const values = isFirst ? next : combineValues(node, [old, next], binder);
@@ -284,8 +289,11 @@ function reduceAcross(fold: Fold): void {
       return name;
     });
     const access = (slot: number, row: Index) => ({
-      buffer: at(rows, slot), at: multiply(row, int(lanes)), step: int(1), align: dtypeInfo[binder.tile(at(node.args, slot)).dtype].bytes,
-    }); // prettier-ignore
+      buffer: at(rows, slot),
+      at: multiply(row, int(lanes)),
+      step: int(1),
+      align: dtypeInfo[binder.tile(at(node.args, slot)).dtype].bytes,
+    });
     const load = (row: Index): readonly Value[] =>
       node.args.map((id, slot) =>
         binder.name({ kind: 'load', access: access(slot, row), type: { dtype: binder.tile(id).dtype, lanes } }, 'part'),
@@ -342,7 +350,13 @@ function scanRow(fold: Fold): void {
   const from = (step: Index): Index => (node.reverse ? subtract(int(extent - 1), step) : step);
   const visit = (step: Index, isFirst: boolean): void => {
     const where = coordinates.map((index, position) => (position === node.axis ? from(step) : index));
-    const point: Point = { ...pointIn(fold, { kind: 'open' }), keep: (id, value, place) => { if (sameIndexes(place, where)) fold.kept.storeAt(id, widened(value, lanes), { coordinates: place, lane: laneName(fold) }); } }; // prettier-ignore
+    const point: Point = {
+      ...pointIn(fold, { kind: 'open' }),
+      keep: (id, value, place) => {
+        if (sameIndexes(place, where))
+          fold.kept.storeAt(id, widened(value, lanes), { coordinates: place, lane: laneName(fold) });
+      },
+    };
     const next = elements(fold, point, where);
     const old = states.map(({ name, type }): Value => ({ kind: 'name', name, type }));
     const values = isFirst ? next : combineValues(node, [old, next], binder);

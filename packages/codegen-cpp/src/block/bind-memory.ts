@@ -200,8 +200,13 @@ function updateElement(
     const evaluate = (slot: number): Value => evaluateTile(at(node.args, slot), coordinates, { binder, point });
     const name = binder.writer.fresh('old');
     binder.writer.emit({
-      kind: 'fetch', name, op, access, value: evaluate(value), ...(expected === undefined ? {} : { expected: evaluate(expected) }),
-    }); // prettier-ignore
+      kind: 'fetch',
+      name,
+      op,
+      access,
+      value: evaluate(value),
+      ...(expected === undefined ? {} : { expected: evaluate(expected) }),
+    });
     keep({ kind: 'name', name, type: { dtype, lanes: 1 } }, coordinates);
   };
   if (maskId === undefined) {

@@ -31,7 +31,7 @@ export const laneAxis = (shape: readonly number[]): number => {
   return axis < 0 ? shape.length - 1 : axis;
 };
 
-export interface Opened {
+interface Opened {
   readonly loop: ElementLoop;
   readonly binder: Binder;
   readonly coordinates: readonly Index[];
@@ -80,8 +80,14 @@ interface PointParts {
 }
 
 export const pointOf = ({ lanes, lane, mode, kept }: PointParts): Point => ({
-  lanes, lane, mode, memo: new Map(), keep: (id, value, coordinates) => { kept.store(id, widened(value, lanes), { coordinates, lane }); },
-}); // prettier-ignore
+  lanes,
+  lane,
+  mode,
+  memo: new Map(),
+  keep: (id, value, coordinates) => {
+    kept.store(id, widened(value, lanes), { coordinates, lane });
+  },
+});
 
 /** The terms that the loop's own mask has, and every other mask that is of this form. */
 function commonTerms({ masks, binder, lane, loop, coordinates }: Opened): MaskTerms | undefined {

@@ -2,7 +2,7 @@
 // program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
 // bits of an f64. Its sizes are the grid's three. Where it prints, one more buffer is the log of `prelude/print-functions`.
 import { at, Lines, stableHash } from '@tsinductor/base';
-import { blockSizes, OpFunctions, originText, printKernel, safeName } from '@tsinductor/codegen';
+import { blockSizes, OpFunctions, printKernel, safeName } from '@tsinductor/codegen';
 import type { Definition, PrintedKernel } from '@tsinductor/codegen';
 import { verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
@@ -50,9 +50,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
   const kernels = programs.map((program) => {
     const kernel = machine.kernel(bindBlock(program, target));
     verifyKernel(kernel);
-    const { origins, notes, name } = kernel;
-    const comment = `${originText(origins)}: ${notes.join('; ')}`;
-    const text = printKernel(kernel, { dialect, functions, name, linkage: 'static ', comment });
+    const text = printKernel(kernel, { dialect, functions, linkage: 'static ' });
     if (!printed.has(text.name)) printed.set(text.name, text);
     const entry = entryText(program, kernel, text);
     entries.set(entry.name, entry.text);

@@ -22,7 +22,11 @@ export function loadsAlong(node: TileNode, shape: readonly number[], binder: Bin
   const order = nodes.indexOf(node);
   const isLast = (id: TileId): boolean => {
     const sites = sitesOf(id, binder);
-    return sites.length > (node.kind === 'op' ? 0 : 1) && sites.every((site) => site.order <= order) && sites.some((site) => site.order === order); // prettier-ignore
+    return (
+      sites.length > (node.kind === 'op' ? 0 : 1) &&
+      sites.every((site) => site.order <= order) &&
+      sites.some((site) => site.order === order)
+    );
   };
   return nodes.filter((other): other is Load => {
     if (other.kind !== 'op' || other.op !== 'load' || !isRow(other, binder)) return false;
@@ -42,7 +46,11 @@ function isRow({ results }: Load, { choices: { nextRow } }: Binder): boolean {
 
 export function writeRowPrefetches(
   loads: readonly Load[],
-  { point, coordinates, binder }: { readonly point: Point; readonly coordinates: readonly Index[]; readonly binder: Binder }, // prettier-ignore
+  {
+    point,
+    coordinates,
+    binder,
+  }: { readonly point: Point; readonly coordinates: readonly Index[]; readonly binder: Binder },
 ): void {
   const isWhole = point.mode.kind === 'open' || point.mode.kind === 'within';
   if (point.lanes === 1 || !isWhole) return;

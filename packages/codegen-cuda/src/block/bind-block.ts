@@ -3,7 +3,6 @@
 // is no form for.
 import { at, dtypeInfo } from '@tsinductor/base';
 import {
-  bindAssertion,
   bindProgramIds,
   bindRegion,
   bindScalar,
@@ -16,7 +15,7 @@ import {
   usedBuffers,
 } from '@tsinductor/codegen';
 import type { BlockWalk } from '@tsinductor/codegen';
-import { allTileNodes, floorDivide, int, isElementOp, multiply, removeDeadLets, sizeSymbol } from '@tsinductor/ir';
+import { allTileNodes, floorDivide, int, multiply, removeDeadLets, sizeSymbol } from '@tsinductor/ir';
 import type { BlockParam, BlockProgram, ElementOp, Index, Kernel, TileOp } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { BlockBinder } from './block-binder.ts';
@@ -78,43 +77,29 @@ function walkOf(binder: BlockBinder): BlockWalk<RegisterArray> {
       if (node.kind === 'reduce') bindReduction(node, binder);
       else bindScan(node, binder);
     },
-    op: (node) => {
-      if (isElementOp(node)) bindElement(node, walk, binder);
-      else bindOp(node, binder);
+    element: (node) => {
+      bindElement(node, walk, binder);
+    },
+    load: (node) => {
+      if (!binder.staged.has(at(node.results, 0).id)) bindLoad(node, binder);
+    },
+    store: (node) => {
+      bindStore(node, binder);
+    },
+    atomic: (node) => {
+      bindAtomic(node, binder);
+    },
+    dot: (node) => {
+      bindDot(node, binder);
+    },
+    print: (node) => {
+      bindPrint(node, binder);
+    },
+    barrier: () => {
+      binder.barrier();
     },
   };
   return walk;
-}
-
-type OtherOp = Exclude<TileOp, ElementOp>;
-
-function bindOp(node: OtherOp, binder: BlockBinder): void {
-  switch (node.op) {
-    case 'load':
-      if (!binder.staged.has(at(node.results, 0).id)) bindLoad(node, binder);
-      break;
-    case 'store':
-      bindStore(node, binder);
-      break;
-    case 'atomic':
-    case 'atomicCas':
-      bindAtomic(node, binder);
-      break;
-    case 'dot':
-      bindDot(node, binder);
-      break;
-    case 'barrier':
-      binder.barrier();
-      break;
-    case 'print':
-      bindPrint(node, binder);
-      break;
-    case 'assert':
-      bindAssertion(node, scalarValue(at(node.args, 0), binder), binder);
-      break;
-    case 'assume':
-      break;
-  }
 }
 
 /** What costs more to compute again than to keep. */

@@ -4,12 +4,11 @@
 // Laws: a scalar has the same value in every thread, so branches and loops are taken by all threads alike, and a barrier may
 // stand anywhere but under the condition of a single access. A tile in registers is an array of each thread, indexed by
 // loops that are unrolled. A tile that another layout must see is copied to shared memory, between two barriers.
-import { get } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
-import { KernelWriter, snake } from '@tsinductor/codegen';
-import type { BlockScope, KnownHome } from '@tsinductor/codegen';
-import { int, tileSize, tilesOf, tileUses } from '@tsinductor/ir';
-import type { BlockProgram, Index, Tile, TileId, Value } from '@tsinductor/ir';
+import { TileScope } from '@tsinductor/codegen';
+import type { KernelWriter, KnownHome } from '@tsinductor/codegen';
+import { int, tileSize, tileUses } from '@tsinductor/ir';
+import type { BlockProgram, Index, Tile, TileId } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
 import { SharedMemory } from '../strategy/shared-memory.ts';
 import type { Architecture } from '../target.ts';
@@ -37,8 +36,7 @@ export interface SharedTile {
   readonly offset?: Index;
 }
 
-export type Home =
-  | KnownHome
+export type OwnHome =
   /** In an array of each thread. */
   | { readonly kind: 'registers'; readonly name: string; readonly layout: Layout }
   | { readonly kind: 'shared'; readonly tile: SharedTile };
@@ -54,19 +52,13 @@ export interface Touch {
 /** Bytes of shared memory that a block may ask for on each architecture. */
 const sharedLimits: Readonly<Record<Architecture, number>> = { sm_80: 163 << 10, sm_90a: 227 << 10 };
 
-export class BlockBinder implements BlockScope {
-  readonly writer: KernelWriter = new KernelWriter();
+export class BlockBinder extends TileScope<OwnHome> {
   readonly shared: SharedMemory = new SharedMemory(this.writer);
-  readonly homes: Map<TileId, Home> = new Map<TileId, Home>();
   /** Copies in shared memory of tiles that are in registers, as far as they are visible here. */
   copies: Map<TileId, SharedTile> = new Map<TileId, SharedTile>();
-  readonly program: BlockProgram;
   readonly target: BlockTarget;
-  readonly tiles: ReadonlyMap<TileId, Tile>;
   readonly uses: ReadonlyMap<TileId, number>;
   readonly facts: ReadonlyMap<TileId, TileFacts>;
-  readonly programIds: Index[] = [];
-  unit: Index = int(0);
   readonly notes: Set<string> = new Set<string>();
   readonly thread: Index;
   readonly names: { readonly block: string; readonly blocks: string; readonly thread: string };
@@ -79,9 +71,8 @@ export class BlockBinder implements BlockScope {
   #loops = 0;
 
   constructor(program: BlockProgram, target: BlockTarget) {
-    this.program = program;
+    super(program);
     this.target = target;
-    this.tiles = tilesOf(program.body);
     this.uses = tileUses(program.body);
     this.facts = findFacts(program);
     this.names = {
@@ -97,37 +88,13 @@ export class BlockBinder implements BlockScope {
     return this.target.warps * 32;
   }
 
-  tile(id: TileId): Tile {
-    return get(this.tiles, id);
-  }
-
-  home(id: TileId): Home {
-    return get(this.homes, id);
-  }
-
-  known(id: TileId): KnownHome | undefined {
+  override known(id: TileId): KnownHome | undefined {
     const home = this.home(id);
     return home.kind === 'registers' || home.kind === 'shared' ? undefined : home;
   }
 
-  learn(id: TileId, home: KnownHome): void {
-    this.homes.set(id, home);
-  }
-
-  name(value: Value, base: string): Value {
-    if (value.kind === 'name' || value.kind === 'constant') return value;
-    const name = this.writer.fresh(base);
-    this.writer.emit({ kind: 'let', name, value });
-    return { kind: 'name', name, type: value.type };
-  }
-
-  refuse(what: string, origin: SourceLocation): never {
+  override refuse(what: string, origin: SourceLocation): never {
     throw blockNotBound(what, origin);
-  }
-
-  label(id: TileId, otherwise: string): string {
-    const { name } = this.tile(id);
-    return name === undefined ? otherwise : snake(name);
   }
 
   /** How tiles of a shape are held unless something better is known of one. */
@@ -220,7 +187,13 @@ export class BlockBinder implements BlockScope {
       body(register);
     });
     this.writer.emit({
-      kind: 'for', name, from: int(0), to: int(registers), step: 1, unroll: registers, body: statements,
-    }); // prettier-ignore
+      kind: 'for',
+      name,
+      from: int(0),
+      to: int(registers),
+      step: 1,
+      unroll: registers,
+      body: statements,
+    });
   }
 }

@@ -4,12 +4,20 @@
 import { at, get, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import {
-  apply, bufferName, elementValue, flatIndex, scalarOfIndex, sourceCoordinates, tileIndex, valueIndex, zeroOf,
-} from '@tsinductor/codegen'; // prettier-ignore
+  apply,
+  bufferName,
+  elementValue,
+  flatIndex,
+  scalarOfIndex,
+  sourceCoordinates,
+  tileIndex,
+  valueIndex,
+  zeroOf,
+} from '@tsinductor/codegen';
 import type { GatherOp } from '@tsinductor/codegen';
 import { add, floorDivide, int, isElementOp, modulo, multiply, printIndex } from '@tsinductor/ir';
 import type { Access, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
-import type { BlockBinder, Home, SharedTile } from './block-binder.ts';
+import type { BlockBinder, OwnHome, SharedTile } from './block-binder.ts';
 import { coordinatesOf } from './layout.ts';
 import type { Layout } from './layout.ts';
 
@@ -34,7 +42,7 @@ const keyOf = (id: TileId, coordinates: readonly Index[]): string =>
 
 /** The register in which the thread holds the element that it is asked for, if it holds it. */
 function ownRegister(
-  home: Home & { readonly kind: 'registers' },
+  home: OwnHome & { readonly kind: 'registers' },
   coordinates: readonly Index[],
   spot: Spot | undefined,
 ): Index | undefined {

@@ -149,7 +149,12 @@ class FactFinder {
       case 'reshape':
         return this.#reshape(node, result);
       case 'apply':
-        return axesOfTile(result).map((_, axis) => applyFacts(node.attrs.op, args.map((arg) => arg[axis] ?? unknown))); // prettier-ignore
+        return axesOfTile(result).map((_, axis) =>
+          applyFacts(
+            node.attrs.op,
+            args.map((arg) => arg[axis] ?? unknown),
+          ),
+        );
       case 'cast':
         return first;
       case 'hint':
@@ -176,7 +181,8 @@ class FactFinder {
     const source = this.#tiles.get(at(node.args, 0)) ?? result;
     const facts = this.#of(source.id);
     const kept = facts.filter((_, axis) => (source.shape[axis] ?? 1) !== 1);
-    const isKept = String(source.shape.filter((extent) => extent !== 1)) === String(result.shape.filter((extent) => extent !== 1)); // prettier-ignore
+    const isKept =
+      String(source.shape.filter((extent) => extent !== 1)) === String(result.shape.filter((extent) => extent !== 1));
     if (!isKept) return nothing(result);
     let next = 0;
     const multiple = Math.min(...facts.map((own) => multipleAt(own, 1)));

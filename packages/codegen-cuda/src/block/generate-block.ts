@@ -2,7 +2,7 @@
 // parameters in order, and one more with 8 bytes for each scalar argument: integers as i64, floats as the bits of an f64. Its
 // sizes are the grid's three, the bytes of each buffer, and those words.
 import { at } from '@tsinductor/base';
-import { bufferName, blockSizes, OpFunctions, originText, printKernel } from '@tsinductor/codegen';
+import { bufferName, blockSizes, OpFunctions, printKernel } from '@tsinductor/codegen';
 import type { PrintedKernel } from '@tsinductor/codegen';
 import { int, sizeSymbol, verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
@@ -31,9 +31,7 @@ export function generateCudaBlocks(programs: readonly BlockProgram[], target: Bl
   const described = programs.map((program, position): Omit<CudaProgram, 'source'> => {
     const kernel = at(kernels, position);
     verifyKernel(kernel);
-    const { origins, notes, name } = kernel;
-    const comment = `${originText(origins)}: ${notes.join('; ')}`;
-    const text = printKernel(kernel, { dialect: cudaDialect, functions, name, linkage: 'extern "C" ', comment });
+    const text = printKernel(kernel, { dialect: cudaDialect, functions, linkage: 'extern "C" ' });
     if (!printed.has(text.name)) printed.set(text.name, text);
     return describe(program, { kernel, text, target });
   });

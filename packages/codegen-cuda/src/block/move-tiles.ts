@@ -102,7 +102,11 @@ export function fillRegisters(
 export function scalarValue(id: TileId, binder: BlockBinder): Value {
   prepare([id], undefined, binder);
   const { shape } = binder.tile(id);
-  return evaluateTile(id, shape.map(() => int(0)), evaluationAt(binder)); // prettier-ignore
+  return evaluateTile(
+    id,
+    shape.map(() => int(0)),
+    evaluationAt(binder),
+  );
 }
 
 /** A scalar that one thread found out, in all of them. */

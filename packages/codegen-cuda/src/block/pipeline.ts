@@ -222,9 +222,13 @@ function sendTile(one: Staged, stage: Index, binder: BlockBinder): void {
     const to = sharedPlace(stageOf(one, stage), coordinates, binder);
     const owner = ownerMask(layout, binder);
     const copy: Stmt = {
-      kind: 'copyAsync', dtype, lanes: layout.vector,
-      from: { buffer: from.buffer, at: from.at }, to: { buffer: one.shared.name, at: to }, ...(mask === undefined ? {} : { mask }),
-    }; // prettier-ignore
+      kind: 'copyAsync',
+      dtype,
+      lanes: layout.vector,
+      from: { buffer: from.buffer, at: from.at },
+      to: { buffer: one.shared.name, at: to },
+      ...(mask === undefined ? {} : { mask }),
+    };
     if (owner === undefined) binder.writer.emit(copy);
     else {
       const flag = binder.name({ kind: 'cast', value: owner, type: { dtype: 'i64', lanes: 1 } }, 'flag');

@@ -56,7 +56,11 @@ function advance(moves: Moves, binder: BlockBinder): void {
         return binder.name(evaluateTile(next, spot.layout.coordinates(register), evaluationAt(binder, spot)), 'next');
       });
       together.forEach(({ tile, place }, slot) => {
-        binder.writer.emit({ kind: 'store', access: elementAt(place.name, register, tile.dtype), value: at(values, slot) }); // prettier-ignore
+        binder.writer.emit({
+          kind: 'store',
+          access: elementAt(place.name, register, tile.dtype),
+          value: at(values, slot),
+        });
       });
     });
   }

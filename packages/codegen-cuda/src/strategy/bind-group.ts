@@ -1,7 +1,20 @@
 // Group -> Kernels: what must be finished before the rest begins is a kernel of its own, and each is written by the
 // strategy that fits it. Values that one kernel leaves for a later one of the group lie in workspace.
 import { at } from '@tsinductor/base';
-import { BufferDirectory, collapseAxes, distinctOrigins, GroupMemory, isLeaf, KernelWriter, nodesBelow, shorterAxes, sizesOf, staticValue, touches, usedBuffers } from '@tsinductor/codegen'; // prettier-ignore
+import {
+  BufferDirectory,
+  collapseAxes,
+  distinctOrigins,
+  GroupMemory,
+  isLeaf,
+  KernelWriter,
+  nodesBelow,
+  shorterAxes,
+  sizesOf,
+  staticValue,
+  touches,
+  usedBuffers,
+} from '@tsinductor/codegen';
 import { int, removeDeadLets, withoutCopies } from '@tsinductor/ir';
 import type {
   BufferId,

@@ -1,8 +1,18 @@
 // Matrix products. A block computes a square tile of the result: tiles of both operands go through shared memory, in the
 // dtype of accumulation, and each thread sums a few rows of one column in registers, in ascending order of k.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import type { DType } from '@tsinductor/base';
-import { BodyEvaluator, evaluateBody, product, strideAlong } from '@tsinductor/codegen';
+import {
+  bindAxis,
+  declareVariable,
+  emptyFrame,
+  evaluateBody,
+  evaluationAt,
+  placesAt,
+  product,
+  strideAlong,
+} from '@tsinductor/codegen';
 import {
   add,
   axisIndex,
@@ -16,9 +26,8 @@ import {
 } from '@tsinductor/ir';
 import type { Axis, Body, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
-import { axisValue, bindAxis, clipped, emptyFrame, pointEvaluation, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts'; // prettier-ignore
-import type { Frame, Grid, Nest } from './nest.ts';
-import { variable } from './states.ts';
+import { axisValue, clipped, gridOf, indexType, loop, nameIndex, threadOf, unravel, writeResult } from './nest.ts';
+import type { Grid, Nest } from './nest.ts';
 
 type Contract = LoopNode & { readonly kind: 'contract' };
 
@@ -64,7 +73,7 @@ function writeTile(nest: Nest, node: Contract, { frame, shared }: Tile): void {
   const [mFirst, nFirst] = [first(m), first(n)];
   const type = { dtype: accumulate, lanes: 1 };
   const zero: Value = { kind: 'constant', value: 0, type };
-  const totals = Array.from({ length: rowsPerThread }, () => variable(nest, 'total', zero));
+  const totals = Array.from({ length: rowsPerThread }, () => declareVariable(nest.writer, 'total', zero));
   loop(nest, { name: `${k.name}_first`, from: int(0), to: k.extent, step: tileSide, extent: k.extent }, (kFirst) => {
     const rows = { axis: m, first: mFirst };
     const columns = { axis: n, first: nFirst };
@@ -132,7 +141,7 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
   const { writer, memory } = nest;
   if (operand.element !== undefined) {
     const body = withinSides(operand.element, sides, node.accumulate);
-    return at(evaluateBody(body, pointEvaluation(nest, frame)), 0);
+    return at(evaluateBody(body, evaluationAt(nest, frame)), 0);
   }
   const { dtype } = memory.decl(operand.buffer);
   const index = indexType(nest);
@@ -151,7 +160,7 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
     'inside',
     writer.depth,
   );
-  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, pointEvaluation(nest, frame));
+  const evaluator = placesAt(nest, frame);
   const access = {
     buffer: memory.parameter(operand.buffer).name,
     at: evaluator.resolve(operand.at),
@@ -218,7 +227,13 @@ interface Total {
 
 /** Writes one element of the result, if it has it. */
 function writeTotal(nest: Nest, node: Contract, { total, frame, m, n }: Total): void {
-  const once = (axis: Axis, from: Index) => ({ name: axis.name, from, to: clipped(add(from, int(1)), axis), extent: axis.extent, guards: true }); // prettier-ignore
+  const once = (axis: Axis, from: Index) => ({
+    name: axis.name,
+    from,
+    to: clipped(add(from, int(1)), axis),
+    extent: axis.extent,
+    guards: true,
+  });
   loop(nest, once(node.m, m), (mAt) => {
     loop(nest, once(node.n, n), (nAt) => {
       const { dtype } = nest.memory.decl(at(node.outs, 0));

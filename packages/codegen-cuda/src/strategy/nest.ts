@@ -1,8 +1,8 @@
 // What the strategies share: the kernel being written, a frame (which axes are open, and as what), loops that threads or
 // blocks walk together, and writing a node's results to where they live.
 import { at, invariant } from '@tsinductor/base';
-import { BodyEvaluator, evaluateBody, named, product, staticValue } from '@tsinductor/codegen';
-import type { Evaluation, GroupMemory, KernelWriter } from '@tsinductor/codegen';
+import { bindAxis, evaluateBody, evaluationAt, named, placesAt, product, staticValue } from '@tsinductor/codegen';
+import type { Frame, GroupMemory, KernelWriter } from '@tsinductor/codegen';
 import { add, floorDivide, int, minimum, modulo } from '@tsinductor/ir';
 import type { Axis, BufferId, Group, Index, Launch, LoopNode, Schedule, Stmt, Value, ValueType } from '@tsinductor/ir';
 import type { CudaTarget } from '../target.ts';
@@ -25,23 +25,6 @@ export interface Grid {
   readonly blocks: Index;
   readonly threads: number;
 }
-
-/** A point of the nest: the axes that are open, by the kernel's names. */
-export interface Frame {
-  readonly axes: ReadonlyMap<string, Index>;
-}
-
-export const emptyFrame: Frame = { axes: new Map() };
-
-export const bindAxis = (frame: Frame, axis: string, value: Index): Frame => ({
-  axes: new Map(frame.axes).set(axis, value),
-});
-
-export const pointEvaluation = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
-  writer: nest.writer,
-  point: { ...frame, ...(carried === undefined ? {} : { carried }) },
-  source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
-});
 
 export const nodeAt = (nest: Nest, index: number): LoopNode => at(nest.group.nodes, index);
 
@@ -176,7 +159,7 @@ type Writer = 'thread' | 'team';
 
 /** Runs a map node at a point and writes its results. */
 export function writeMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, by: At): void {
-  const values = evaluateBody(node.body, pointEvaluation(nest, by.frame));
+  const values = evaluateBody(node.body, evaluationAt(nest, by.frame));
   values.forEach((value, slot) => {
     writeResult(nest, { node, slot, value }, by);
   });
@@ -237,9 +220,6 @@ function storing(nest: Nest, { buffer, position, value }: Storing, frame: Frame)
   const name = row?.name ?? memory.parameter(buffer).name;
   return { kind: 'store', access: { buffer: name, at: place, step: int(0), align }, value };
 }
-
-export const placesAt = (nest: Nest, frame: Frame): BodyEvaluator =>
-  new BodyEvaluator({ nodes: [], results: [] }, pointEvaluation(nest, frame));
 
 /** A grid of as many blocks as there are units, but no more than `most`. */
 export function gridOf(units: Index, { threads, most }: { readonly threads: number; readonly most: number }): Grid {

@@ -1,11 +1,15 @@
 // Maps: each thread of the grid takes every so many points. Where elements lie side by side and aligned, a thread takes a
 // chunk of them and moves it with one access per buffer; what is computed is the same, element by element.
 import { dtypeInfo } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import {
+  bindAxis,
+  emptyFrame,
   hasIndirect,
   isMultipleOf,
   nodesBelow,
   parallelBands,
+  placesAt,
   roundDown,
   shorterAxes,
   staticValue,
@@ -14,8 +18,18 @@ import {
 import { add, floorDivide, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, wideBytes } from '../target.ts';
-import { bindAxis, byThreadsOfGrid, emptyFrame, gridOf, gridThreads, loop, nameIndex, nodeAt, placesAt, share, threadOfGrid, writeMap } from './nest.ts'; // prettier-ignore
-import type { Frame, Grid, Nest } from './nest.ts';
+import {
+  byThreadsOfGrid,
+  gridOf,
+  gridThreads,
+  loop,
+  nameIndex,
+  nodeAt,
+  share,
+  threadOfGrid,
+  writeMap,
+} from './nest.ts';
+import type { Grid, Nest } from './nest.ts';
 import { outerPoints } from './team.ts';
 
 type MapNode = LoopNode & { readonly kind: 'map' };
@@ -34,7 +48,9 @@ interface Chunks {
 }
 
 export function writePointwise(nest: Nest, tree: LoopTree): Grid {
-  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter((node): node is MapNode => node.kind === 'map'); // prettier-ignore
+  const nodes = nodesBelow(tree)
+    .map((index) => nodeAt(nest, index))
+    .filter((node): node is MapNode => node.kind === 'map');
   const bands = parallelBands(tree);
   const axes = bands.map(({ axis }) => axis);
   // Chunks would reach past the points of what is shorter than its loops.
@@ -43,7 +59,13 @@ export function writePointwise(nest: Nest, tree: LoopTree): Grid {
   if (chunks === undefined) {
     nest.notes.push('map, a point at a time');
     const sharing = byThreadsOfGrid(nest, mapThreads);
-    share(nest, axes, { sharing, frame: emptyFrame, body: (frame) => { writeShared(nest, { nodes, bands, frame }); } }); // prettier-ignore
+    share(nest, axes, {
+      sharing,
+      frame: emptyFrame,
+      body: (frame) => {
+        writeShared(nest, { nodes, bands, frame });
+      },
+    });
     return mapGrid(outerPoints(tree));
   }
   nest.notes.push(`map, ${String(chunks.width)} of ${chunks.axis.name} at a time`);

@@ -1,6 +1,7 @@
 // Nests with reductions, scans or several stages: each point of their outer loops is a row, which goes to a block whose
 // threads share it, or to one thread where rows are short or neighbouring rows lie side by side.
 import {
+  emptyFrame,
   isLeaf,
   nextPowerOfTwo,
   nodesBelow,
@@ -12,7 +13,7 @@ import {
 import { ceilDivide, int } from '@tsinductor/ir';
 import type { Axis, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, shortRow, teamThreads, threadScratchBytes } from '../target.ts';
-import { axisValue, byThreadsOfGrid, emptyFrame, gridOf, loop, nodeAt, share, unravel } from './nest.ts';
+import { axisValue, byThreadsOfGrid, gridOf, loop, nodeAt, share, unravel } from './nest.ts';
 import type { Grid, Nest } from './nest.ts';
 import { rowBytes, rowsOf, writeOpened } from './serial.ts';
 import { innerPoints, outerPoints, writeTeamChildren } from './team.ts';
@@ -25,7 +26,13 @@ const outerAxes = (tree: LoopTree): readonly Axis[] => parallelBands(tree).map((
 
 function writeByThreads(nest: Nest, tree: LoopTree): Grid {
   const sharing = byThreadsOfGrid(nest, mapThreads);
-  share(nest, outerAxes(tree), { sharing, frame: emptyFrame, body: (frame) => { writeOpened(nest, tree, frame); } }); // prettier-ignore
+  share(nest, outerAxes(tree), {
+    sharing,
+    frame: emptyFrame,
+    body: (frame) => {
+      writeOpened(nest, tree, frame);
+    },
+  });
   nest.notes.push('rows, a thread each');
   return gridOf(ceilDivide(outerPoints(tree), int(mapThreads)), { threads: mapThreads, most: mostBlocks });
 }

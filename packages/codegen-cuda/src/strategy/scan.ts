@@ -1,22 +1,13 @@
 // Scans by a team: a piece of the row at a time, one element a thread. Each thread's state of its own element is merged
 // with those of its neighbours in steps of doubling distance, then with those of the warps and pieces before it.
 import { at } from '@tsinductor/base';
-import { evaluateBody } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
+import { assignVariables, bindAxis, declareVariable, evaluateBody, evaluationAt } from '@tsinductor/codegen';
 import { add, int, modulo, warpThreads } from '@tsinductor/ir';
 import type { Axis, Condition, Index, LoopNode, Value } from '@tsinductor/ir';
-import { bindAxis, clipped, pointEvaluation, loop, threadOf } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
-import {
-  assign,
-  declareState,
-  finish,
-  loadShared,
-  mergeStates,
-  shareByWarps,
-  shuffleState,
-  variable,
-  warpOf,
-} from './states.ts';
+import { clipped, loop, threadOf } from './nest.ts';
+import type { Nest } from './nest.ts';
+import { declareState, finish, loadShared, mergeStates, shareByWarps, shuffleState, warpOf } from './states.ts';
 import type { Carrying, State } from './states.ts';
 
 type Scan = Carrying & { readonly kind: 'scan' };
@@ -39,7 +30,7 @@ export function writeTeamScan(nest: Nest, node: Scan, { frame, threads }: ScanFr
       const own = declareState(nest, node, frame);
       atElement(nest, { axis, element }, (value) => {
         const inner = bindAxis(frame, axis.name, value);
-        assign(nest, own, evaluateBody(node.step, pointEvaluation(nest, inner, own)));
+        assignVariables(nest.writer, own, evaluateBody(node.step, evaluationAt(nest, inner, own)));
       });
       scanWarp(nest, node, { own, frame, threads });
       scanWarps(nest, node, { own, carry, frame, threads });
@@ -67,7 +58,7 @@ function scanWarp(nest: Nest, node: Scan, { own, frame, threads }: Scanning): vo
   for (let distance = 1; distance < warpThreads; distance *= 2) {
     const left = shuffleState(nest, own, { mode: 'up', distance: int(distance) });
     onlyIf(nest, { kind: 'less', left: int(distance - 1), right: lane }, () => {
-      assign(nest, own, mergeStates(nest, node, { left, right: own, frame }));
+      assignVariables(nest.writer, own, mergeStates(nest, node, { left, right: own, frame }));
     });
   }
 }
@@ -81,15 +72,15 @@ function onlyIf(nest: Nest, test: Condition, body: () => void): void {
 function scanWarps(nest: Nest, node: Scan, { own, carry, frame, threads }: Scanning & { readonly carry: State }): void {
   const warps = threads / warpThreads;
   const totals = shareByWarps(nest, own, { threads, lane: warpThreads - 1 });
-  const prefix = carry.map((value): Value => variable(nest, `${nameFor(nest, node)}_before`, value));
+  const prefix = carry.map((value): Value => declareVariable(nest.writer, `${nameFor(nest, node)}_before`, value));
   loop(nest, { name: 'warp', from: int(0), to: int(warps), extent: int(warps) }, (warp) => {
     onlyIf(nest, { kind: 'equal', left: warp, right: warpOf(nest, threads) }, () => {
-      assign(nest, prefix, carry);
+      assignVariables(nest.writer, prefix, carry);
     });
     const right = loadShared(nest, totals, { state: carry, place: warp });
-    assign(nest, carry, mergeStates(nest, node, { left: carry, right, frame }));
+    assignVariables(nest.writer, carry, mergeStates(nest, node, { left: carry, right, frame }));
   });
-  assign(nest, own, mergeStates(nest, node, { left: prefix, right: own, frame }));
+  assignVariables(nest.writer, own, mergeStates(nest, node, { left: prefix, right: own, frame }));
   nest.writer.emit({ kind: 'barrier', scope: 'block' });
 }
 

@@ -2,15 +2,16 @@
 // collide, their order is part of the meaning; it is kept by giving all points that can collide to one thread. Updates of
 // integers that give the same in any order are atomic, a thread a point.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import type { DType } from '@tsinductor/base';
-import { BodyEvaluator, product, staticValue } from '@tsinductor/codegen';
+import { BodyEvaluator, emptyFrame, evaluationAt, product, staticValue } from '@tsinductor/codegen';
 import { coefficientOf, freeAxes, int, rangeOf, substitute } from '@tsinductor/ir';
 import type { AtomicOp, Axis, Index, LoopNode, Value } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import { hasAtomic } from '../prelude/machine-functions.ts';
 import { mapThreads, mostBlocks } from '../target.ts';
-import { axisLoops, byThreadsOfGrid, emptyFrame, pointEvaluation, gridOf, share } from './nest.ts';
-import type { Frame, Grid, Nest } from './nest.ts';
+import { axisLoops, byThreadsOfGrid, gridOf, share } from './nest.ts';
+import type { Grid, Nest } from './nest.ts';
 
 type Scatter = LoopNode & { readonly kind: 'scatter' };
 
@@ -35,7 +36,12 @@ export function writeFill(nest: Nest, node: Scatter): Grid {
     sharing: byThreadsOfGrid(nest, mapThreads),
     frame: emptyFrame,
     body: (frame) => {
-      const access = (name: string) => ({ buffer: name, at: frame.axes.get('e') ?? int(0), step: int(0), align: dtypeInfo[dtype].bytes }); // prettier-ignore
+      const access = (name: string) => ({
+        buffer: name,
+        at: frame.axes.get('e') ?? int(0),
+        step: int(0),
+        align: dtypeInfo[dtype].bytes,
+      });
       const type = { dtype, lanes: 1 };
       const value: Value =
         node.initial === undefined
@@ -54,7 +60,13 @@ export function writeUpdates(nest: Nest, node: Scatter): Grid {
   const sharing = byThreadsOfGrid(nest, mapThreads);
   if (op !== undefined && hasAtomic(op, dtype)) {
     nest.notes.push('scatter, atomic updates');
-    share(nest, node.axes, { sharing, frame: emptyFrame, body: (frame) => { updateAtomically(nest, node, { op, frame }); } }); // prettier-ignore
+    share(nest, node.axes, {
+      sharing,
+      frame: emptyFrame,
+      body: (frame) => {
+        updateAtomically(nest, node, { op, frame });
+      },
+    });
     return gridFor(product(node.axes.map(({ extent }) => extent)));
   }
   const apart = node.axes.filter((axis) => isApart(node, axis));
@@ -65,7 +77,12 @@ export function writeUpdates(nest: Nest, node: Scatter): Grid {
     sharing,
     frame: emptyFrame,
     body: (frame) => {
-      axisLoops(nest, inOrder, { frame, body: (inner) => { update(nest, node, inner); } }); // prettier-ignore
+      axisLoops(nest, inOrder, {
+        frame,
+        body: (inner) => {
+          update(nest, node, inner);
+        },
+      });
     },
   });
   return gridFor(product(apart.map(({ extent }) => extent)));
@@ -126,7 +143,7 @@ interface Place {
 }
 
 function placeAt(nest: Nest, node: Scatter, frame: Frame): Place {
-  const evaluator = new BodyEvaluator(node.body, pointEvaluation(nest, frame));
+  const evaluator = new BodyEvaluator(node.body, evaluationAt(nest, frame));
   const place = evaluator.resolve(at(node.writes, 0));
   const value = evaluator.value(at(node.body.results, 0));
   const { name, dtype } = nest.memory.parameter(at(node.outs, 0));

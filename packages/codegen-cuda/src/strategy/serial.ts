@@ -1,10 +1,11 @@
 // A tree of loops walked by one thread: plain loops in order, states in variables, rows in the thread's own memory.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import { isLeaf, nodesBelow, parallelBands, staticValue, touches } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import type { Axis, LocalBuffer, LoopNode, LoopTree } from '@tsinductor/ir';
 import { axisLoops, nodeAt, writeMap } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { advance, declareState, finish, isCarrying } from './states.ts';
 
 /** The loops of `tree`, and what is in them. */

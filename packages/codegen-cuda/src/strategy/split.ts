@@ -1,13 +1,35 @@
 // Reductions of many elements to few results: blocks reduce pieces of fixed length and leave their states in workspace; a
 // second kernel merges those, in order. So there is no atomic update, and the order of a sum depends on sizes only.
 import { at } from '@tsinductor/base';
-import { isLeaf, nodesBelow, parallelBands, product, staticValue, typicalValue } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
+import {
+  assignVariables,
+  emptyFrame,
+  isLeaf,
+  nodesBelow,
+  parallelBands,
+  product,
+  staticValue,
+  typicalValue,
+} from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Group, Index, KernelBuffer, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, splitChunk } from '../target.ts';
-import { axisValue, byThreads, clipped, emptyFrame, gridOf, loop, nodeAt, onlyFirst, share, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
-import type { Frame, Grid, Nest } from './nest.ts';
-import { advance, assign, declareState, finish, isCarrying, mergeStates, mergeTeam } from './states.ts';
+import {
+  axisValue,
+  byThreads,
+  clipped,
+  gridOf,
+  loop,
+  nodeAt,
+  onlyFirst,
+  share,
+  threadOf,
+  unravel,
+  writeMap,
+} from './nest.ts';
+import type { Grid, Nest } from './nest.ts';
+import { advance, declareState, finish, isCarrying, mergeStates, mergeTeam } from './states.ts';
 import type { Carrying, State } from './states.ts';
 
 const threads = mapThreads;
@@ -45,7 +67,9 @@ export function shouldSplit(group: Group, tree: LoopTree): boolean {
 
 /** The workspaces of the partial states: one per state of each reduction. */
 function partials(nest: Nest, { tree, results, pieces }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
-  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter(isCarrying); // prettier-ignore
+  const nodes = nodesBelow(tree)
+    .map((index) => nodeAt(nest, index))
+    .filter(isCarrying);
   return new Map(
     nodes.map((node) => [
       node,
@@ -132,7 +156,7 @@ export function writeMerges(nest: Nest, tree: LoopTree): Grid {
               nest.writer.depth,
             ),
           );
-          assign(nest, state, mergeStates(nest, node, { left: state, right, frame }));
+          assignVariables(nest.writer, state, mergeStates(nest, node, { left: state, right, frame }));
         },
       });
       finish(nest, { node, state: mergeTeam(nest, node, { state, frame, threads }) }, { frame, by: 'team' });

@@ -1,11 +1,12 @@
 // The states of reductions and scans: declared in variables, advanced by a point, merged within a thread, across the
 // threads of a warp by shuffles, and across the warps of a block through shared memory.
 import { at } from '@tsinductor/base';
-import { evaluateBody } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
+import { assignVariables, declareVariable, evaluateBody, evaluationAt } from '@tsinductor/codegen';
 import { floorDivide, int, modulo, warpThreads } from '@tsinductor/ir';
 import type { Index, LoopNode, Value } from '@tsinductor/ir';
-import { pointEvaluation, loop, threadOf, writeResult } from './nest.ts';
-import type { At, Frame, Nest } from './nest.ts';
+import { loop, threadOf, writeResult } from './nest.ts';
+import type { At, Nest } from './nest.ts';
 
 export type Carrying = LoopNode & { readonly kind: 'reduce' | 'scan' };
 
@@ -17,14 +18,7 @@ export const isCarrying = (node: LoopNode): node is Carrying => node.kind === 'r
 /** Variables for the node's state, at its initial value. */
 export function declareState(nest: Nest, node: Carrying, frame: Frame): State {
   const base = `${nest.memory.decl(at(node.outs, 0)).name}_state`;
-  return evaluateBody(node.init, pointEvaluation(nest, frame)).map((value) => variable(nest, base, value));
-}
-
-/** A new variable with a value. */
-export function variable(nest: Nest, base: string, value: Value): Value {
-  const name = nest.writer.fresh(base);
-  nest.writer.emit({ kind: 'var', name, value });
-  return { kind: 'name', name, type: value.type };
+  return evaluateBody(node.init, evaluationAt(nest, frame)).map((value) => declareVariable(nest.writer, base, value));
 }
 
 interface Stepping {
@@ -35,27 +29,8 @@ interface Stepping {
 
 /** state := step at a point. */
 export function advance(nest: Nest, { node, state, frame }: Stepping): void {
-  assign(nest, state, evaluateBody(node.step, pointEvaluation(nest, frame, state)));
+  assignVariables(nest.writer, state, evaluateBody(node.step, evaluationAt(nest, frame, state)));
 }
-
-/** Sets variables all at once. */
-export function assign(nest: Nest, variables: State, values: State): void {
-  const { writer } = nest;
-  const names = new Set(variables.map(nameOf));
-  const safe = values.map((value, slot) => {
-    const name = nameOf(value);
-    if (name === undefined || !names.has(name) || name === nameOf(at(variables, slot))) return value;
-    const copy = writer.fresh('previous');
-    writer.emit({ kind: 'let', name: copy, value });
-    return { kind: 'name' as const, name: copy, type: value.type };
-  });
-  safe.forEach((value, slot) => {
-    const name = nameOf(at(variables, slot));
-    if (name !== undefined && name !== nameOf(value)) writer.emit({ kind: 'set', name, value });
-  });
-}
-
-const nameOf = (value: Value): string | undefined => (value.kind === 'name' ? value.name : undefined);
 
 interface Merging {
   readonly left: State;
@@ -64,7 +39,7 @@ interface Merging {
 }
 
 export const mergeStates = (nest: Nest, node: Carrying, { left, right, frame }: Merging): State =>
-  evaluateBody(node.merge, pointEvaluation(nest, frame, [...left, ...right]));
+  evaluateBody(node.merge, evaluationAt(nest, frame, [...left, ...right]));
 
 /** The values that the threads of a warp have, as one of them sees them. */
 export function shuffleState(
@@ -89,15 +64,15 @@ interface TeamState {
 export function mergeTeam(nest: Nest, node: Carrying, { state, frame, threads }: TeamState): State {
   for (let distance = warpThreads / 2; distance >= 1; distance /= 2) {
     const right = shuffleState(nest, state, { mode: 'down', distance: int(distance) });
-    assign(nest, state, mergeStates(nest, node, { left: state, right, frame }));
+    assignVariables(nest.writer, state, mergeStates(nest, node, { left: state, right, frame }));
   }
   if (threads === warpThreads) return shuffleState(nest, state, { mode: 'from', distance: int(0) });
   const warps = threads / warpThreads;
   const shared = shareByWarps(nest, state, { threads, lane: 0 });
-  assign(nest, state, loadShared(nest, shared, { state, place: int(0) }));
+  assignVariables(nest.writer, state, loadShared(nest, shared, { state, place: int(0) }));
   loop(nest, { name: 'warp', from: int(1), to: int(warps), extent: int(warps) }, (warp) => {
     const right = loadShared(nest, shared, { state, place: warp });
-    assign(nest, state, mergeStates(nest, node, { left: state, right, frame }));
+    assignVariables(nest.writer, state, mergeStates(nest, node, { left: state, right, frame }));
   });
   nest.writer.emit({ kind: 'barrier', scope: 'block' });
   return state;
@@ -139,7 +114,7 @@ export function loadShared(
 
 /** The outputs of a node from a state. */
 export function finish(nest: Nest, { node, state }: { node: Carrying; state: State }, place: At): void {
-  evaluateBody(node.finish, pointEvaluation(nest, place.frame, state)).forEach((value, slot) => {
+  evaluateBody(node.finish, evaluationAt(nest, place.frame, state)).forEach((value, slot) => {
     writeResult(nest, { node, slot, value }, place);
   });
 }

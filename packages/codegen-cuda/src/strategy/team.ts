@@ -2,6 +2,7 @@
 // shuffles and shared memory, rows lie where all of the team see them, and barriers stand between what one thread writes
 // and another reads.
 import { invariant } from '@tsinductor/base';
+import type { Frame } from '@tsinductor/codegen';
 import {
   bandsBelow,
   isLeaf,
@@ -16,7 +17,7 @@ import { int, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LocalBuffer, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mostBlocks } from '../target.ts';
 import { axisLoops, axisValue, byThreads, nodeAt, share, writeMap } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { isScannable, writeTeamScan } from './scan.ts';
 import { onlyNode, rowsOf, writeOpened } from './serial.ts';
 import { advance, declareState, finish, isCarrying, mergeTeam } from './states.ts';

@@ -2,12 +2,23 @@
 // writes are of neighbouring elements. A row of the tile is one element longer than it needs, so that no two threads of a
 // warp meet in one bank.
 import { at } from '@tsinductor/base';
-import { hasIndirect, nodesBelow, parallelBands, product, staticValue, strideAlong } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
+import {
+  bindAxis,
+  emptyFrame,
+  hasIndirect,
+  nodesBelow,
+  parallelBands,
+  placesAt,
+  product,
+  staticValue,
+  strideAlong,
+} from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, modulo, multiply, printIndex, subtract } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
-import { axisValue, bindAxis, clipped, emptyFrame, gridOf, loop, nameIndex, nodeAt, placesAt, threadOf, unravel, writeMap } from './nest.ts'; // prettier-ignore
-import type { Frame, Grid, Nest } from './nest.ts';
+import { axisValue, clipped, gridOf, loop, nameIndex, nodeAt, threadOf, unravel, writeMap } from './nest.ts';
+import type { Grid, Nest } from './nest.ts';
 
 type MapNode = LoopNode & { readonly kind: 'map' };
 
@@ -32,7 +43,9 @@ const mostTiles = 3;
 /** How a tree of maps goes through tiles; undefined where nothing is turned, or too little. */
 export function planTiling(nest: Nest, tree: LoopTree): Tiling | undefined {
   const axes = parallelBands(tree).map(({ axis }) => axis);
-  const nodes = nodesBelow(tree).map((index) => nodeAt(nest, index)).filter((node): node is MapNode => node.kind === 'map'); // prettier-ignore
+  const nodes = nodesBelow(tree)
+    .map((index) => nodeAt(nest, index))
+    .filter((node): node is MapNode => node.kind === 'map');
   const along = axes.find((axis) =>
     nodes.every((node) => node.writes.every((write) => strideAlong(write, axis.name) === 1)),
   );

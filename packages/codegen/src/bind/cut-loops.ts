@@ -26,7 +26,10 @@ function cutTree(tree: LoopTree, nodes: LoopNode[]): LoopTree {
     const children = tree.children.map((child) => (child.kind === 'loops' ? cutTree(child, nodes) : child));
     return children.every((child, position) => child === tree.children[position]) ? tree : { ...tree, children };
   }
-  const band = at(tree.loops, tree.loops.findIndex(({ axis }) => axis.name === short.name)); // prettier-ignore
+  const band = at(
+    tree.loops,
+    tree.loops.findIndex(({ axis }) => axis.name === short.name),
+  );
   const rest: Axis = { name: short.name, extent: subtract(band.axis.extent, short.extent) };
   const loopsAlong = (axis: Axis): readonly LoopBand[] =>
     tree.loops.map((own) => (own === band ? { ...own, axis } : own));

@@ -1,8 +1,11 @@
 // What code that binds Block IR asks of whoever binds it: the program, its tiles and what is known of where they are, names
-// for values. The binders of all targets are one.
+// for values. The binders of all targets are one, which adds to the homes of tiles those in memory of the target's (`Own`).
+import { get } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import { int, tilesOf } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
-import type { KernelWriter } from '../bind/kernel-writer.ts';
+import { KernelWriter } from '../bind/kernel-writer.ts';
+import { snake } from './block-names.ts';
 
 /** Where a tile is, as far as that is the same for all targets. */
 export type KnownHome =
@@ -30,4 +33,45 @@ export interface BlockScope {
   name(value: Value, base: string): Value;
   /** Ends with a UserError: the target has no form for the program. */
   refuse(what: string, origin: SourceLocation): never;
+}
+
+export abstract class TileScope<Own extends { readonly kind: string }> implements BlockScope {
+  readonly writer: KernelWriter = new KernelWriter();
+  readonly homes: Map<TileId, KnownHome | Own> = new Map<TileId, KnownHome | Own>();
+  readonly program: BlockProgram;
+  readonly tiles: ReadonlyMap<TileId, Tile>;
+  readonly programIds: Index[] = [];
+  unit: Index = int(0);
+
+  constructor(program: BlockProgram) {
+    this.program = program;
+    this.tiles = tilesOf(program.body);
+  }
+
+  abstract known(id: TileId): KnownHome | undefined;
+  abstract refuse(what: string, origin: SourceLocation): never;
+
+  tile(id: TileId): Tile {
+    return get(this.tiles, id);
+  }
+
+  home(id: TileId): KnownHome | Own {
+    return get(this.homes, id);
+  }
+
+  learn(id: TileId, home: KnownHome): void {
+    this.homes.set(id, home);
+  }
+
+  label(id: TileId, otherwise: string): string {
+    const { name } = this.tile(id);
+    return name === undefined ? otherwise : snake(name);
+  }
+
+  name(value: Value, base: string): Value {
+    if (value.kind === 'name' || value.kind === 'constant') return value;
+    const name = this.writer.fresh(base);
+    this.writer.emit({ kind: 'let', name, value });
+    return { kind: 'name', name, type: value.type };
+  }
 }

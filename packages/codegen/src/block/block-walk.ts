@@ -37,9 +37,17 @@ export interface BlockWalk<Place> {
   /** Before the node at `order` of a region. */
   before?(region: Region, order: number): void;
   fold(node: FoldNode): void;
-  /** Everything that is no pure operation, and pure operations on tiles with axes. */
-  op(node: TileOp): void;
+  /** A pure operation. */
+  element(node: ElementOp): void;
+  load(node: Op<'load'>): void;
+  store(node: Op<'store'>): void;
+  atomic(node: Op<'atomic' | 'atomicCas'>): void;
+  dot(node: Op<'dot'>): void;
+  print(node: Op<'print'>): void;
+  barrier(): void;
 }
+
+type Op<Name extends TileOp['op']> = TileOp & { readonly op: Name };
 
 export interface CountedLoop {
   readonly node: ForNode;

@@ -4,8 +4,20 @@
 //
 // Invariant: when a node is bound, every tile that stands before it has a home.
 import { at } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
-import type { ForNode, IfNode, Index, Region, TileId, TileNode, Value, WhileNode } from '@tsinductor/ir';
+import { int, isElementOp } from '@tsinductor/ir';
+import type {
+  ElementOp,
+  ForNode,
+  IfNode,
+  Index,
+  Region,
+  TileId,
+  TileNode,
+  TileOp,
+  Value,
+  WhileNode,
+} from '@tsinductor/ir';
+import { bindAssertion } from './bind-assertion.ts';
 import { scalarIndex } from './block-names.ts';
 import { apply, scalarOfIndex, valueIndex, zeroOf } from './block-values.ts';
 import type { BlockWalk, CountedLoop } from './block-walk.ts';
@@ -38,7 +50,38 @@ function bindNode<Place>(node: TileNode, walk: BlockWalk<Place>): void {
       walk.fold(node);
       break;
     case 'op':
-      walk.op(node);
+      if (isElementOp(node)) walk.element(node);
+      else bindEffect(node, walk);
+      break;
+  }
+}
+
+/** What reads or writes memory, or meets others. */
+function bindEffect<Place>(node: Exclude<TileOp, ElementOp>, walk: BlockWalk<Place>): void {
+  switch (node.op) {
+    case 'load':
+      walk.load(node);
+      break;
+    case 'store':
+      walk.store(node);
+      break;
+    case 'atomic':
+    case 'atomicCas':
+      walk.atomic(node);
+      break;
+    case 'dot':
+      walk.dot(node);
+      break;
+    case 'print':
+      walk.print(node);
+      break;
+    case 'assert':
+      bindAssertion(node, walk.scalar(at(node.args, 0)), walk.scope);
+      break;
+    case 'barrier':
+      walk.barrier();
+      break;
+    case 'assume':
       break;
   }
 }

@@ -15,8 +15,11 @@ export function whereTrue(test: Value, scope: BlockScope, { run, otherwise }: Br
   const then = scope.writer.block([], run);
   const other = otherwise === undefined ? undefined : scope.writer.block([], otherwise);
   scope.writer.emit({
-    kind: 'if', test: { kind: 'notEqual', left: valueIndex(flag), right: int(0) }, then, ...(other === undefined || other.length === 0 ? {} : { otherwise: other }),
-  }); // prettier-ignore
+    kind: 'if',
+    test: { kind: 'notEqual', left: valueIndex(flag), right: int(0) },
+    then,
+    ...(other === undefined || other.length === 0 ? {} : { otherwise: other }),
+  });
 }
 
 /** An i32 or i64 scalar as an index. */

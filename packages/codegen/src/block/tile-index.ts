@@ -29,7 +29,11 @@ export function tileIndex(id: TileId, coordinates: readonly Index[], scope: Bloc
 
 /** A scalar integer as an index. */
 export const scalarTileIndex = (id: TileId, scope: BlockScope): Index | undefined =>
-  tileIndex(id, scope.tile(id).shape.map(() => int(0)), scope); // prettier-ignore
+  tileIndex(
+    id,
+    scope.tile(id).shape.map(() => int(0)),
+    scope,
+  );
 
 type Arithmetic = (left: Index, right: Index) => Index;
 const arithmetic: Readonly<Partial<Record<PointwiseName, Arithmetic>>> = { add, sub: subtract, mul: multiply };

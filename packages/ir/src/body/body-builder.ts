@@ -131,7 +131,10 @@ export class BodyBuilder {
     const entry = pointwise[op];
     if (args.length !== entry.arity)
       throw lawBroken(op, `takes ${String(entry.arity)} operands, not ${String(args.length)}`);
-    const compute = operandDType(entry, args.map((id) => this.dtypeOf(id))); // prettier-ignore
+    const compute = operandDType(
+      entry,
+      args.map((id) => this.dtypeOf(id)),
+    );
     const dtype = resultOfRule(entry, compute);
     const folded = this.#fold(entry, args, { compute, dtype });
     if (folded !== undefined) return folded;

@@ -40,6 +40,9 @@ function emit(builder: BodyBuilder, instruction: Instruction, { ids, bindings }:
     case 'bitcast':
       return builder.bitcast(at(ids, instruction.value), instruction.dtype);
     case 'apply':
-      return builder.apply(instruction.op, instruction.args.map((arg) => at(ids, arg))); // prettier-ignore
+      return builder.apply(
+        instruction.op,
+        instruction.args.map((arg) => at(ids, arg)),
+      );
   }
 }

@@ -269,7 +269,8 @@ function homeOf(group: Group, buffer: BufferId): LoopTree {
 
 type Carrying = ReduceNode | ScanNode | Extract<LoopNode, { readonly kind: 'contract' }>;
 
-const isCarrying = (node: LoopNode): node is Carrying => node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract'; // prettier-ignore
+const isCarrying = (node: LoopNode): node is Carrying =>
+  node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract';
 
 function overAxes(node: LoopNode): readonly Axis[] {
   if (!isCarrying(node)) return [];

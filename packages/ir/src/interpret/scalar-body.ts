@@ -81,7 +81,13 @@ export class ScalarBody {
 
   #evaluator(op: Extract<Scalar, { kind: 'apply' }>['op'], args: readonly ScalarId[]): ScalarFunction {
     const entry = pointwise[op];
-    return evaluator(entry, operandDType(entry, args.map((id) => this.#dtype(id)))); // prettier-ignore
+    return evaluator(
+      entry,
+      operandDType(
+        entry,
+        args.map((id) => this.#dtype(id)),
+      ),
+    );
   }
 }
 

@@ -257,7 +257,11 @@ export class VectorBody {
       this.#part(id, (range) => loop(out, args, range));
       return;
     }
-    this.#loop(id, vectorLoop(node.op, dtype), node.args.map((arg) => this.#vector(arg))); // prettier-ignore
+    this.#loop(
+      id,
+      vectorLoop(node.op, dtype),
+      node.args.map((arg) => this.#vector(arg)),
+    );
   }
 
   #loop(id: ScalarId, loop: VectorLoop, args: readonly Vector[]): void {

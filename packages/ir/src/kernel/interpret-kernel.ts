@@ -143,7 +143,8 @@ export class KernelThread {
   }
 
   #scratch({ name, dtype, size, shared }: Stmt & { readonly kind: 'scratch' }): void {
-    if (shared === undefined) this.#memory.set(name, { dtype, elements: new Array<Scalar | undefined>(size).fill(undefined) }); // prettier-ignore
+    if (shared === undefined)
+      this.#memory.set(name, { dtype, elements: new Array<Scalar | undefined>(size).fill(undefined) });
   }
 
   *#executeHardware(statement: HardwareStmt): Steps {

@@ -77,7 +77,11 @@ class LaunchMachine {
     const { names } = this.#launch;
     this.#log.startBlock(block);
     const threads = Array.from({ length: this.#launch.threads }, (_, number): Running => {
-      const values = new Map([[names.block, BigInt(block)], [names.blocks, BigInt(blocks)], [names.thread, BigInt(number)]]); // prettier-ignore
+      const values = new Map([
+        [names.block, BigInt(block)],
+        [names.blocks, BigInt(blocks)],
+        [names.thread, BigInt(number)],
+      ]);
       const machine = new KernelThread(
         this.#kernel,
         { ...this.#run, memory },

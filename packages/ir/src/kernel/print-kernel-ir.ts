@@ -62,7 +62,9 @@ export function printStatement(statement: Stmt, lines: Lines): void {
 
 function printBlocks(statement: BlockStmt, lines: Lines): void {
   const block = (open: string, body: readonly Stmt[]): void => {
-    lines.block(open, () => { for (const inner of body) printStatement(inner, lines); }); // prettier-ignore
+    lines.block(open, () => {
+      for (const inner of body) printStatement(inner, lines);
+    });
   };
   switch (statement.kind) {
     case 'while': {

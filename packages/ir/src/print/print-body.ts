@@ -46,7 +46,11 @@ export function printBodyParts(body: Body, names: BodyNames): PrintedBody {
   const shared = sharedNodes(body);
   const phrases: Phrase[] = [];
   const lets: string[] = [];
-  const context: Context = { names, phrase: (id) => at(phrases, id), index: (value) => printIndex(value, (id) => enclosed(at(phrases, id), atom)) }; // prettier-ignore
+  const context: Context = {
+    names,
+    phrase: (id) => at(phrases, id),
+    index: (value) => printIndex(value, (id) => enclosed(at(phrases, id), atom)),
+  };
   const live = liveNodes(body);
   for (const [id, node] of body.nodes.entries()) {
     const phrase = live[id] === true ? printScalar(node, context) : { text: '?', level: atom };
@@ -134,5 +138,8 @@ function printApply(node: Extract<Scalar, { readonly kind: 'apply' }>, { phrase 
   if (spelling?.kind === 'prefix' && x !== undefined) {
     return { text: `${spelling.operator}${enclosed(x, prefixLevel)}`, level: prefixLevel };
   }
-  return call(node.op, args.map(({ text }) => text)); // prettier-ignore
+  return call(
+    node.op,
+    args.map(({ text }) => text),
+  );
 }

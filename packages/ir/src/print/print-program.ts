@@ -42,7 +42,11 @@ export function printLoopNode(node: LoopNode, buffer: BufferName): string {
   const ops = [...new Set(node.origins.map(({ op }) => op))].join(' ');
   const over = node.kind === 'reduce' || node.kind === 'scan' ? ` over ${printAxes(node.over)}` : '';
   const mode = node.kind === 'scatter' ? ` ${node.mode}` : '';
-  lines.block(`${node.kind}${mode} ${printAxes(node.axes)}${over}${ops === '' ? '' : `  # ${ops}`}`, () => printNode(node, { buffer, lines }), ''); // prettier-ignore
+  lines.block(
+    `${node.kind}${mode} ${printAxes(node.axes)}${over}${ops === '' ? '' : `  # ${ops}`}`,
+    () => printNode(node, { buffer, lines }),
+    '',
+  );
   return lines.toString();
 }
 
@@ -108,5 +112,7 @@ function printReduction(node: ReduceNode | ScanNode, page: Page): void {
 }
 
 /** In a merge, `a0` is the left and `b0` the right state. */
-const stateName = (title: string, count: number) => (slot: number): string =>
-  title !== 'merge' ? `s${String(slot)}` : slot < count ? `a${String(slot)}` : `b${String(slot - count)}`; // prettier-ignore
+const stateName =
+  (title: string, count: number) =>
+  (slot: number): string =>
+    title !== 'merge' ? `s${String(slot)}` : slot < count ? `a${String(slot)}` : `b${String(slot - count)}`;

@@ -1,5 +1,30 @@
 // The rules, by theme. Constants stand on the right of commutative ops: the engine puts them there.
-import { abs, add, bitwiseAnd, bitwiseNot, bitwiseOr, bitwiseXor, div, eq, ge, gt, le, logicalAnd, logicalNot, logicalOr, lt, maximum, minimum, mul, ne, neg, sub, toTerm, where, wild } from '@tsinductor/ops'; // prettier-ignore
+import {
+  abs,
+  add,
+  bitwiseAnd,
+  bitwiseNot,
+  bitwiseOr,
+  bitwiseXor,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  logicalAnd,
+  logicalNot,
+  logicalOr,
+  lt,
+  maximum,
+  minimum,
+  mul,
+  ne,
+  neg,
+  sub,
+  toTerm,
+  where,
+  wild,
+} from '@tsinductor/ops';
 import type { Term, TermLike } from '@tsinductor/ops';
 import { lawBroken } from '../errors.ts';
 import type { Rule, RuleCondition, RuleDomain } from './rule.ts';

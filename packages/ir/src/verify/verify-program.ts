@@ -77,8 +77,8 @@ function verifyBuffers(program: LoopProgram, scope: ProgramScope): void {
     ['input', program.inputs],
     ['output', program.outputs],
   ] as const) {
-    // prettier-ignore
-    for (const id of ids) if (scope.buffers.get(id)?.role !== role) throw lawBroken('program', `${nameOf(id, scope)} is listed as ${role}`);
+    for (const id of ids)
+      if (scope.buffers.get(id)?.role !== role) throw lawBroken('program', `${nameOf(id, scope)} is listed as ${role}`);
   }
 }
 

@@ -9,7 +9,8 @@ export function withoutCopies(group: Group, { buffers }: Pick<Schedule, 'buffers
   const nodes = [...group.nodes];
   const shortened = (tree: LoopTree): LoopTree => {
     const [only, ...others] = tree.children;
-    if (only?.kind !== 'node' || others.length > 0) return { ...tree, children: tree.children.map((child) => (child.kind === 'loops' ? shortened(child) : child)) }; // prettier-ignore
+    if (only?.kind !== 'node' || others.length > 0)
+      return { ...tree, children: tree.children.map((child) => (child.kind === 'loops' ? shortened(child) : child)) };
     const node = at(nodes, only.node);
     const part = writtenPart(node, buffers);
     if (part === node || !hasAllLoops(tree, part)) return tree;

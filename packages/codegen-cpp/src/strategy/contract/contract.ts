@@ -1,12 +1,20 @@
 // Matrix products in the form that fits (see contract/plan.ts), and what follows them.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
-import { BodyEvaluator, evaluateBody, strideAlong, widen } from '@tsinductor/codegen';
+import {
+  bindAxis,
+  BodyEvaluator,
+  emptyFrame,
+  evaluateBody,
+  evaluationAt,
+  strideAlong,
+  widen,
+} from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import type { ContractOperand, LoopTree, NodeRef, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { scalarLoop, vectorFrame, vectorLoop, wholeRange } from '../write/loops.ts';
-import { bindAxis, emptyFrame, evaluationAt } from '../write/nest.ts';
-import type { Frame, Nest } from '../write/nest.ts';
+import type { Nest } from '../write/nest.ts';
 import { writeRegion } from '../write/region.ts';
 import { writeResult } from '../write/results.ts';
 import { writeAsReduction } from './as-reduction.ts';

@@ -2,15 +2,15 @@
 // tile is in the first-level cache: the register tile goes to scratch, and the nodes that follow run over its rows as over
 // those of any nest. So an epilogue may load, mask and convert whatever a map may, and the tile's own code stays as it is.
 import { dtypeInfo } from '@tsinductor/base';
-import { staticValue } from '@tsinductor/codegen';
+import { bindAxis, staticValue } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, LoopNode, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { laneBytes } from '../plan/lanes.ts';
 import { scalarLoop, vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
-import { bindAxis } from '../write/nest.ts';
-import type { Frame, Nest } from '../write/nest.ts';
+import type { Nest } from '../write/nest.ts';
 import { writeMap, writeResult } from '../write/results.ts';
 import { converted } from './operands.ts';
 import type { Product, Tile } from './operands.ts';

@@ -1,15 +1,15 @@
 // Packing for matrix products: b into panels as wide as the register tile, [panel][k][column]; a into a block,
 // [k][row] where rows lie side by side in memory and [row][k] elsewhere. Values are widened to the accumulated dtype.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
-import { difference, evaluateBody, named, staticValue, widen } from '@tsinductor/codegen';
+import { bindAxis, difference, evaluateBody, evaluationAt, named, staticValue, widen } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int, minimum, multiply, subtract } from '@tsinductor/ir';
 import type { Axis, Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { laneBytes } from '../plan/lanes.ts';
 import { vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
-import { bindAxis, evaluationAt } from '../write/nest.ts';
-import type { Frame, Nest } from '../write/nest.ts';
+import type { Nest } from '../write/nest.ts';
 import type { AxisPart } from './blocks.ts';
 import { converted, placeAt } from './operands.ts';
 import type { Packed, Product } from './operands.ts';

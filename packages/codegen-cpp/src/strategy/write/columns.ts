@@ -1,7 +1,18 @@
 // Columns that are reduced or scanned several rows at a time (see plan/columns.ts): the states of a block of columns stay in scratch
 // while several rows at a time stream past, each from end to end.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { difference, evaluateBody, isMultipleOf, named, roundDown, staticValue, widen } from '@tsinductor/codegen';
+import {
+  bindAxis,
+  difference,
+  evaluateBody,
+  evaluationAt,
+  isMultipleOf,
+  named,
+  roundDown,
+  staticValue,
+  widen,
+} from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Access, Index, LoopNode, Value } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
@@ -11,8 +22,8 @@ import type { Carrying } from '../plan/work.ts';
 import type { PlannedPrefetch } from '../traffic/prefetch.ts';
 import { scalarLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range, Vector } from './loops.ts';
-import { bindAxis, evaluationAt, stepAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import { stepAt } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { finish } from './reduce.ts';
 import { writeResult } from './results.ts';

@@ -1,11 +1,10 @@
 // Loops over an axis: one point at a time, or by vectors, with what exact vectors leave over.
 import { invariant } from '@tsinductor/base';
-import { difference, isMultipleOf, named, roundDown, staticValue } from '@tsinductor/codegen';
-import type { Lane } from '@tsinductor/codegen';
+import { bindAxis, difference, isMultipleOf, named, roundDown, staticValue } from '@tsinductor/codegen';
+import type { Frame, Lane } from '@tsinductor/codegen';
 import { add, equal, int } from '@tsinductor/ir';
 import type { Axis, Index } from '@tsinductor/ir';
-import { bindAxis } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 
 /** A loop over an axis, one point at a time. */
 export function scalarLoop(nest: Nest, range: Range, body: (value: Index) => void): void {

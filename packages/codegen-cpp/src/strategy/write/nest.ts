@@ -1,8 +1,8 @@
 // What the writers share: the kernel being written, and a point of its loops (which axes are open, and as what).
 import { at } from '@tsinductor/base';
-import { evaluateBody, strideAlong } from '@tsinductor/codegen';
-import type { Evaluation, GroupMemory, KernelWriter, Lane } from '@tsinductor/codegen';
-import type { Index, Schedule, Value } from '@tsinductor/ir';
+import { evaluateBody, evaluationAt, strideAlong } from '@tsinductor/codegen';
+import type { Frame, GroupMemory, KernelWriter } from '@tsinductor/codegen';
+import type { Schedule, Value } from '@tsinductor/ir';
 import type { Planning } from '../plan/planning.ts';
 import type { Carrying } from '../plan/work.ts';
 import type { TrafficDecision } from '../traffic/rule.ts';
@@ -21,27 +21,8 @@ export interface Nest extends Planning {
 }
 
 /** A point of the nest: the axes that are open, by the kernel's names, and the lanes if an axis is vectorised. */
-export interface Frame {
-  readonly axes: ReadonlyMap<string, Index>;
-  readonly lane?: Lane;
-}
-
-export const emptyFrame: Frame = { axes: new Map() };
-
 /** `frame` without its lanes. */
 export const scalarFrame = (frame: Frame): Frame => ({ axes: frame.axes });
-
-export const bindAxis = (frame: Frame, axis: string, value: Index): Frame => ({
-  ...frame,
-  axes: new Map(frame.axes).set(axis, value),
-});
-
-export const evaluationAt = (nest: Nest, frame: Frame, carried?: readonly Value[]): Evaluation => ({
-  writer: nest.writer,
-  point: { ...frame, ...(carried === undefined ? {} : { carried }) },
-  units: nest.memory.multiples,
-  source: (buffer, position, resolve) => nest.memory.source(buffer, position, resolve),
-});
 
 /** The states after a point, from those before it. */
 export const stepAt = (

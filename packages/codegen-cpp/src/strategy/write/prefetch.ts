@@ -1,12 +1,12 @@
 // Prefetches as statements: what was planned for the vectors of a loop, at a point of it.
-import { BodyEvaluator } from '@tsinductor/codegen';
+import { bindAxis, BodyEvaluator, evaluationAt, placesAt } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, axisIndex, int, minimum, modulo } from '@tsinductor/ir';
 import type { Index, Prefetch } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
 import type { PlannedPrefetch } from '../traffic/prefetch.ts';
 import type { RowBurst } from '../traffic/traffic.ts';
-import { bindAxis, evaluationAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 
 /** Prefetches for a vector; a partial vector is left to the loop that will read it. */
 export function writePrefetches(nest: Nest, prefetches: readonly PlannedPrefetch[], frame: Frame): void {
@@ -27,8 +27,7 @@ export function placeOf(
   { position, later }: Pick<PlannedPrefetch, 'position' | 'later'>,
   frame: Frame,
 ): Index {
-  if (later === undefined)
-    return new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame)).resolve(position);
+  if (later === undefined) return placesAt(nest, frame).resolve(position);
   const { body, axis, points } = later;
   const there = minimum(add(frame.axes.get(axis.name) ?? axisIndex(axis), int(points)), add(axis.extent, int(-1)));
   return new BodyEvaluator(body, evaluationAt(nest, bindAxis(frame, axis.name, there))).resolve(position);

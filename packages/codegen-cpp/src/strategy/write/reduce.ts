@@ -1,8 +1,16 @@
 // The loops of reductions and scans at a point of their outer axes: states in variables, several of them where a vector
 // loop would wait for its own sums; then the states of accumulators, then of lanes, are merged in a fixed order.
 import { at } from '@tsinductor/base';
-import { evaluateBody, select, widen } from '@tsinductor/codegen';
-import type { Point } from '@tsinductor/codegen';
+import {
+  assignVariables,
+  declareVariable,
+  bindAxis,
+  evaluateBody,
+  evaluationAt,
+  select,
+  widen,
+} from '@tsinductor/codegen';
+import type { Frame, Point } from '@tsinductor/codegen';
 import type { LoopBand, LoopNode, Value } from '@tsinductor/ir';
 import { isCarrying } from '../plan/work.ts';
 import type { Carrying } from '../plan/work.ts';
@@ -10,8 +18,8 @@ import type { FoldTraffic } from '../traffic/folds.ts';
 import type { PlannedPrefetch } from '../traffic/prefetch.ts';
 import { scalarLoop, streamLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range, Vector } from './loops.ts';
-import { bindAxis, evaluationAt, stepAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import { stepAt } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { keepMap, writeMap, writeResult } from './results.ts';
 import { lastOf, scanLanes } from './scan-lanes.ts';
@@ -86,9 +94,7 @@ function declareStates(nest: Nest, { node, site }: Declaring, frames: readonly F
       const initial = site.before?.(node, frame) ?? evaluateBody(node.init, evaluationAt(nest, frame));
       return initial.map((value): Value => {
         const wide = widen(value, lanes, writer);
-        const name = writer.fresh(`${nest.memory.decl(at(node.outs, 0)).name}_state`);
-        writer.emit({ kind: 'var', name, value: wide });
-        return { kind: 'name', name, type: wide.type };
+        return declareVariable(writer, `${nest.memory.decl(at(node.outs, 0)).name}_state`, wide);
       });
     });
   });
@@ -211,18 +217,7 @@ function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
       writeResult(nest, { node, slot, value }, frame);
     });
   }
-  const names = new Set(state.map((value) => nameOf(value)));
-  const safe = next.map((value, slot) => {
-    const name = nameOf(value);
-    if (name === undefined || !names.has(name) || name === nameOf(at(state, slot))) return value;
-    const copy = writer.fresh('previous');
-    writer.emit({ kind: 'let', name: copy, value });
-    return { kind: 'name' as const, name: copy, type: value.type };
-  });
-  safe.forEach((value, slot) => {
-    const name = nameOf(at(state, slot));
-    if (name !== undefined && name !== nameOf(value)) writer.emit({ kind: 'set', name, value });
-  });
+  assignVariables(writer, state, next);
 }
 
 /** Points of a scan in the lanes of a vector. */

@@ -2,6 +2,8 @@
 // walked, and the innermost loops are written as vectors. In: the plan of the region and its memory traffic. Out: statements.
 import { dtypeInfo, get, invariant } from '@tsinductor/base';
 import {
+  bindAxis,
+  emptyFrame,
   isLeaf,
   isMultipleOf,
   named,
@@ -12,6 +14,7 @@ import {
   touches,
   typicalValue,
 } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index, LocalBuffer, LoopNode, LoopTree } from '@tsinductor/ir';
 import { grainOf } from '../plan/chunks.ts';
@@ -27,8 +30,7 @@ import type { RegionTraffic } from '../traffic/traffic.ts';
 import { writeColumns } from './columns.ts';
 import { scalarLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range } from './loops.ts';
-import { bindAxis, emptyFrame } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { writeBursts } from './prefetch.ts';
 import { writeSite } from './reduce.ts';
 import { writeMap } from './results.ts';

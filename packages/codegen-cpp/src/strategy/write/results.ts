@@ -1,10 +1,10 @@
 // Writing the results of a node at a point: to a value at hand, a row of scratch, a tile or memory.
 import { at } from '@tsinductor/base';
-import { BodyEvaluator, evaluateBody, staticValue, widen } from '@tsinductor/codegen';
+import { evaluateBody, evaluationAt, placesAt, staticValue, widen } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int } from '@tsinductor/ir';
 import type { Access, BufferId, Index, LoopNode, Value } from '@tsinductor/ir';
-import { evaluationAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 
 /** Runs a map node at a point and writes its results. */
 export function writeMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, frame: Frame): void {
@@ -54,9 +54,6 @@ interface Storing {
 
 const countOf = (frame: Frame, lanes: number): Pick<Access, 'count'> =>
   lanes > 1 && frame.lane?.count !== undefined ? { count: frame.lane.count } : {};
-
-const placesAt = (nest: Nest, frame: Frame): BodyEvaluator =>
-  new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
 
 function storeRow(nest: Nest, { buffer, position, value }: Storing, frame: Frame): void {
   const { memory, writer } = nest;

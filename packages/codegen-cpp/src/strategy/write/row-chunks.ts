@@ -2,7 +2,8 @@
 // carry some, one per chunk and result, in workspace. In: how the axis is cut. Out: the loop over the chunks, and states stored and
 // loaded.
 import { at } from '@tsinductor/base';
-import { BodyEvaluator, named, parallelBands, product, staticValue } from '@tsinductor/codegen';
+import { bindAxis, emptyFrame, named, parallelBands, placesAt, product, staticValue } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, floorDivide, int, minimum, modulo, multiply, subtract } from '@tsinductor/ir';
 import type { Index, KernelBuffer, LoopBand, LoopTree, Value } from '@tsinductor/ir';
 import { grainOf } from '../plan/chunks.ts';
@@ -11,8 +12,7 @@ import type { LaneChoice } from '../plan/lanes.ts';
 import type { Carrying } from '../plan/work.ts';
 import { scalarLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range } from './loops.ts';
-import { bindAxis, emptyFrame, evaluationAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 
 /** Room for every state of every node, by the node's id: a buffer of chunks x results each. */
 export type ChunkStates = ReadonlyMap<number, readonly KernelBuffer[]>;
@@ -157,7 +157,7 @@ function resultNumber({ tree }: RowChunks, frame: Frame): Index {
 
 const placeOf = (nest: Nest, { rows, chunk }: ChunkState, frame: Frame) => {
   const index = add(multiply(chunk, rows.results), resultNumber(rows, frame));
-  const evaluator = new BodyEvaluator({ nodes: [], results: [] }, evaluationAt(nest, frame));
+  const evaluator = placesAt(nest, frame);
   const lanes = frame.lane !== undefined && evaluator.varies(index) ? frame.lane : undefined;
   return { ...evaluator.place(index), ...(lanes?.count === undefined ? {} : { count: lanes.count }) };
 };

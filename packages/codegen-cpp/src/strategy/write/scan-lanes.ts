@@ -4,12 +4,13 @@
 //
 // Sums come in another order so than one by one, as those of reductions do; a row is read and written as it lies.
 import { at, isFloat } from '@tsinductor/base';
-import { evaluateBody, widen } from '@tsinductor/codegen';
+import { evaluateBody, evaluationAt, widen } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { scalarOperands } from '@tsinductor/ir';
 import type { ScalarId, Value } from '@tsinductor/ir';
 import type { Carrying } from '../plan/work.ts';
-import { evaluationAt, stepAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import { stepAt } from './nest.ts';
+import type { Nest } from './nest.ts';
 
 export interface Scanning {
   readonly node: Carrying;

@@ -1,7 +1,8 @@
 // Scatter nodes (see plan/scatter.ts): the out is filled (by a copy of the initial buffer, or zeros), then updated point by point in
 // order, as the order is part of the meaning where points collide.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { BodyEvaluator, widen } from '@tsinductor/codegen';
+import { bindAxis, BodyEvaluator, emptyFrame, evaluationAt, widen } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int, minimum, multiply } from '@tsinductor/ir';
 import type { BufferId, LoopNode, Value } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
@@ -12,8 +13,7 @@ import { planScatterTraffic } from '../traffic/scatter.ts';
 import type { RowScatter, ScatterTraffic } from '../traffic/scatter.ts';
 import { scalarLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range } from './loops.ts';
-import { bindAxis, emptyFrame, evaluationAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { placeOf as placeOfPrefetch, writePrefetches } from './prefetch.ts';
 import { writeRegion } from './region.ts';
 import { flat, writeAll, writeUnits } from './scatter-memory.ts';

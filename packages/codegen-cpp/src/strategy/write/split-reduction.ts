@@ -2,6 +2,7 @@
 // then the states of a result are merged in order.
 import { invariant } from '@tsinductor/base';
 import { typicalValue } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import { pointsOfChunk, reductionBands } from '../plan/chunks.ts';
 import type { SplitReduction } from '../plan/split-reduction.ts';
@@ -10,7 +11,7 @@ import type { SplitTraffic } from '../traffic/split.ts';
 import { writeColumns } from './columns.ts';
 import type { ColumnStates } from './columns.ts';
 import { scalarLoop, wholeRange } from './loops.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { finish, merge, writeSite } from './reduce.ts';
 import {
   declareVariables,

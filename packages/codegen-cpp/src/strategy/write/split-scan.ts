@@ -1,6 +1,7 @@
 // Scans of few long rows in three steps (see plan/split-scan.ts): chunks of a row give their totals, in parallel; the totals of a row
 // are joined in order, into the state before each chunk; then each chunk is scanned from that state, in parallel.
-import { evaluateBody } from '@tsinductor/codegen';
+import { evaluateBody, evaluationAt } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import type { Value } from '@tsinductor/ir';
 import { foldLane, pointsOfChunk } from '../plan/chunks.ts';
 import type { RowChunks } from '../plan/chunks.ts';
@@ -8,8 +9,7 @@ import type { SplitScan } from '../plan/split-scan.ts';
 import type { Carrying } from '../plan/work.ts';
 import { planSplitTraffic } from '../traffic/split.ts';
 import { scalarLoop, wholeRange } from './loops.ts';
-import { evaluationAt } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { merge, writeSite } from './reduce.ts';
 import type { Delivery } from './reduce.ts';
 import { withTraffic } from './region.ts';

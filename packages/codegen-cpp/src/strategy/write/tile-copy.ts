@@ -1,11 +1,11 @@
 // Tiles that are copied from memory to memory by way of registers alone (see plan/tile-copy.ts).
-import { resolveIndex } from '@tsinductor/codegen';
+import { bindAxis, resolveIndex } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int } from '@tsinductor/ir';
 import type { Index, Stmt, TileCorner } from '@tsinductor/ir';
 import type { CopySide, TileCopy } from '../plan/tile-copy.ts';
 import type { TileAxes } from '../plan/tiles.ts';
-import { bindAxis } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { vectorStore } from './results.ts';
 
 interface CopiedTiles extends TileAxes {

@@ -1,13 +1,14 @@
 // The prefetches of tiles as statements: lines of a later tile, and of the next rows of tiles in the order of memory.
-import { difference, named } from '@tsinductor/codegen';
+import { bindAxis, difference, named } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, axisIndex, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
 import type { TileAxes } from '../plan/tiles.ts';
 import type { PlannedPrefetch } from '../traffic/prefetch.ts';
 import type { TileTraffic } from '../traffic/traffic.ts';
-import { bindAxis, scalarFrame } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import { scalarFrame } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 
 interface PlannedTiles extends TileAxes {

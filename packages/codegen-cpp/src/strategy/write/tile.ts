@@ -1,8 +1,8 @@
 // One tile of accesses across the grain (see plan/tiles.ts): what is read is transposed into scratch, the tile's points are computed, and
 // what is written is transposed out of scratch; tiles that are copies alone go through registers (tile-copy.ts).
 import type { DType } from '@tsinductor/base';
-import { difference, isMultipleOf, named, resolveIndex } from '@tsinductor/codegen';
-import type { TileAccess } from '@tsinductor/codegen';
+import { bindAxis, difference, isMultipleOf, named, resolveIndex } from '@tsinductor/codegen';
+import type { Frame, TileAccess } from '@tsinductor/codegen';
 import { add, coefficientOf, int, minimum, multiply } from '@tsinductor/ir';
 import type { Index, Stmt, TileCorner } from '@tsinductor/ir';
 import { isInMemory } from '../plan/planning.ts';
@@ -10,8 +10,7 @@ import type { TileCopy } from '../plan/tile-copy.ts';
 import { isTransposed } from '../plan/tiles.ts';
 import type { TileBlock, TilePlan } from '../plan/tiles.ts';
 import type { TileTraffic } from '../traffic/traffic.ts';
-import { bindAxis } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { copiedTile } from './tile-copy.ts';
 import { writeTilePrefetches } from './tile-prefetch.ts';

@@ -1,5 +1,6 @@
 // A region whose accesses across the grain go through tiles: blocks of tiles, columns of tiles, points (see tile.ts).
 import { isMultipleOf } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int, minimum } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { isReduced } from '../plan/region.ts';
@@ -9,7 +10,7 @@ import type { TilePlan } from '../plan/tiles.ts';
 import type { RegionTraffic } from '../traffic/traffic.ts';
 import { vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range, Vector } from './loops.ts';
-import type { Frame, Nest } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { declareCarried, writePoint } from './reduce.ts';
 import { declareTiles, writeTile } from './tile.ts';
 import type { Tiling } from './tile.ts';

@@ -5,14 +5,15 @@
 // A strip prefetches the lines of the next, and each row what the next one reads with the grain. Where a hardware prefetcher follows lines
 // in the order of their addresses alone, a block is prefetched in two phases of one order each: while it is transposed, what its points
 // read with the grain; while they are computed, what the next block transposes.
-import { difference, isMultipleOf } from '@tsinductor/codegen';
+import { bindAxis, difference, isMultipleOf } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, axisIndex, int, minimum, multiply } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
 import { scalarLoop, vectorFrame, vectorLoop } from './loops.ts';
 import type { Range, Vector } from './loops.ts';
-import { bindAxis, scalarFrame } from './nest.ts';
-import type { Frame, Nest } from './nest.ts';
+import { scalarFrame } from './nest.ts';
+import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { countOf, eachLine, linesOfTile } from './tile-prefetch.ts';
 import { rowPitch, transposition } from './tile.ts';
