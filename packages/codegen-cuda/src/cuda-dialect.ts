@@ -43,7 +43,8 @@ export const cudaDialect: Dialect = {
   indexScalar: (text) => text,
   load,
   store,
-  check: ({ value, extent, site, wraps }) => call(wraps ? machine.wrapFunction : machine.checkFunction, [value, extent, String(site), 'status']),
+  check: ({ value, extent, site, wraps }) =>
+    call(wraps ? machine.wrapFunction : machine.checkFunction, [value, extent, String(site), 'status']),
   transpose: () => never('a transpose within one thread'),
   fence: () => never('a fence of streaming stores'),
   prefetch: () => never('a prefetch'),

@@ -133,8 +133,8 @@ describe('writes while tracing', () => {
   test('results that are memory of an input say so', () => {
     const { aliases } = trace((x) => [x.add_(1), x.t(), x.mul(2)], square());
     expect(aliases).toMatchObject([
-      { kind: 'input', placeholder: 0, isWhole: true },
-      { kind: 'input', placeholder: 0, isWhole: false },
+      { kind: 'input', placeholder: 0, isItself: true },
+      { kind: 'input', placeholder: 0, isItself: false },
       undefined,
     ]);
   });
