@@ -29,6 +29,8 @@ interface Disposed {
 export type TensorValue = Placed | Recorded | Disposed;
 
 const disposed: Disposed = { kind: 'disposed' };
+/** Its description is what the error of structuredClone says. */
+const uncloneable = Symbol('a tensor, of which to send toTypedArray() with shape and dtype,');
 /** On the prototype of every Tensor: the registered symbol is the same in every realm and copy of the package. */
 const brand = Symbol.for('tsinductor.tensor');
 
@@ -37,22 +39,37 @@ export class Tensor {
   readonly dtype: DType;
   /** Sizes, outermost first. */
   readonly shape: readonly number[];
-  /** Steps between neighbours along each dim, in elements. */
-  readonly strides: readonly number[];
   /** Where elements live: `cpu`, `cuda:0`. */
   readonly device: Device;
-  /** What stands behind the tensor: memory, or a recorder's value. For this package and the compiler. */
-  backing: TensorValue;
+  /** structuredClone and postMessage refuse it, as a copy would have no elements. */
+  readonly uncloneable: symbol = uncloneable;
+  // What a comparison of members, as of test runners, is not to look at: it sees the elements by iterating.
+  readonly #strides: readonly number[];
+  #backing: TensorValue;
 
   /** Tensors are made by tensor(), zeros() and their like, and by operators. */
   constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded) {
     this.dtype = dtype;
     this.shape = layout.shape;
-    this.strides = layout.strides;
-    this.backing = value;
+    this.#strides = layout.strides;
+    this.#backing = value;
     this.device = value.kind === 'placed' ? value.storage.device : value.device;
     if (value.kind === 'placed') value.storage.retain();
     processState.scopes?.getStore()?.add(this);
+  }
+
+  /** Steps between neighbours along each dim, in elements. */
+  get strides(): readonly number[] {
+    return this.#strides;
+  }
+
+  /** What stands behind the tensor: memory, or a recorder's value. For this package and the compiler. */
+  get backing(): TensorValue {
+    return this.#backing;
+  }
+
+  set backing(value: TensorValue) {
+    this.#backing = value;
   }
 
   /** Number of dims. */
@@ -152,6 +169,11 @@ export class Tensor {
     this.dispose();
   }
 
+  /** What JSON.stringify writes: the elements as `toArray` gives them. */
+  toJSON(): NestedArray {
+    return this.toArray();
+  }
+
   toString(): string {
     const value = this.backing;
     const meta = `${this.dtype}[${this.shape.join(', ')}]`;
@@ -174,6 +196,8 @@ export class Tensor {
 export interface Tensor
   extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods, DeviceMethods, ChoiceMethods {
   to: DeviceMethods['to'] & TensorMethods['to'];
+  /** The parts along the first dim, as `unbind` gives them. (Of a 0-d tensor, which has none, the element.) */
+  [Symbol.iterator](): Iterator<Tensor>;
 }
 
 /** The function behind `numel`. */
@@ -182,11 +206,27 @@ const numelOf = (): (() => unknown) =>
   Object.getOwnPropertyDescriptor(Tensor.prototype, 'numel')?.get ?? (() => undefined);
 
 Object.defineProperty(Tensor.prototype, brand, { value: true });
+Object.defineProperty(Tensor.prototype, Symbol.iterator, {
+  *value(this: Tensor): Generator<Tensor | ElementValue> {
+    if (this.ndim === 0) yield this.item();
+    else if (processState.recorder !== undefined) yield* this.unbind(0);
+    else yield* partsOf(this);
+  },
+});
 Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
   value(this: Tensor): string {
     return this.toString();
   },
 });
+
+/** The views along the first dim, one by one: a tensor may have millions. */
+function* partsOf(tensor: Tensor): Generator<Tensor> {
+  const { storage, layout } = placeOf(tensor, 'iteration');
+  const [count = 0, ...shape] = layout.shape;
+  const [step = 0, ...strides] = layout.strides;
+  for (let i = 0; i < count; i += 1)
+    yield placedTensor(tensor.dtype, storage, { shape, strides, offset: layout.offset + i * step });
+}
 
 /** Whether `value` is a tensor, also one of another realm. */
 export const isTensor = (value: unknown): value is Tensor =>

@@ -317,8 +317,12 @@ class CallDraft {
   #index(): Argument {
     const random = this.#random;
     const base = this.#shapes[0] ?? [];
+    const none = this.#vocabulary.values.filter(({ dtype, shape }) => dtype === 'i64' && elements(shape) === 0);
+    if (none.length > 0 && random.chance(0.35)) return this.#use(random.pick(none));
     const shape = random.weighted<() => readonly number[]>([
       [30, () => base],
+      [8, () => (base.length === 0 ? [0] : base.with(random.below(base.length), 0))],
+      [4, () => [0]],
       [20, () => base.map((size) => random.between(Math.min(1, size), size))],
       [30, () => [random.between(1, 6)]],
       [6, () => []],

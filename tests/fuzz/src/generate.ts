@@ -108,6 +108,7 @@ class ProgramDraft {
     const seed = random.below(2 ** 31);
     manualSeed(seed);
     this.#firstInput();
+    if (random.chance(0.15)) this.#noIndices();
     const wanted = Math.max(1, Math.min(maximumSteps, Math.round(-Math.log(1 - random.real()) * 9)));
     let broken: unknown;
     for (let tries = 0; this.#steps.length < wanted && tries < 3 * wanted && broken === undefined; tries += 1) {
@@ -124,6 +125,18 @@ class ProgramDraft {
     while (shape.reduce((product, size) => product * size, 1) > this.#maximumElements)
       shape[random.below(rank)] = random.between(1, 5);
     this.#input({ dtype: at(this.#dtypes, 0), shape, contents: drawContents(random) });
+  }
+
+  /** Indices of which there are none, as a view makes them: its map of positions has nothing to say of axes without elements. */
+  #noIndices(): void {
+    const [rows, more] = [this.#random.pick(this.#sizes), this.#random.pick(this.#sizes)];
+    const { length } = this.#slots;
+    this.#input({ dtype: 'i64', shape: [rows, more, 0], contents: { kind: 'indices', below: 1 } });
+    const shape = this.#random.pick([[rows, 0], [0], [0, more]]); // prettier-ignore
+    this.#perform(
+      { op: 'reshape', inPlace: false, positional: [{ value: length }, shape], named: {}, results: 0 },
+      length,
+    );
   }
 
   #input(wanted: Wanted): Slot {
@@ -159,12 +172,16 @@ class ProgramDraft {
     }
     const mark = this.#slots.length;
     for (const wanted of call.fresh) this.#input(wanted);
-    const step = { ...this.#form(operator, call), results: 0 };
+    return this.#perform({ ...this.#form(operator, call), results: 0 }, mark);
+  }
+
+  /** Runs a step, which stays if it gives what further steps can use; else `mark` slots do. Gives what should not have been thrown. */
+  #perform(step: Step, mark: number): unknown {
     try {
       const made = runStep(step, this.#slots.map(({ tensor }) => tensor)); // prettier-ignore
       if (!step.inPlace && !this.#isUseful(made)) {
         this.#slots.length = mark;
-        this.#refusals.set(operator.name, 'its results were too large, or hardly any of them numbers');
+        this.#refusals.set(step.op, 'its results were too large, or hardly any of them numbers');
         return undefined;
       }
       this.#slots.push(...made.map((tensor) => ({ tensor, input: undefined })));
@@ -173,7 +190,7 @@ class ProgramDraft {
     } catch (error) {
       if (isTsInductorError(error) && error.name === 'UserError') {
         this.#slots.length = mark;
-        this.#refusals.set(operator.name, error.message);
+        this.#refusals.set(step.op, error.message);
         return undefined;
       }
       this.#steps.push(step);

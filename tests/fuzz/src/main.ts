@@ -1,6 +1,7 @@
 // `npm run fuzz`: random programs, compiled against interpreted. Batches go to worker processes, one a core; failing
 // programs are shrunk and printed as runnable TypeScript files.
 import { at } from '@tsinductor/base';
+import { setConfig } from '@tsinductor/compiler';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import type { Settings, Verdict } from './check-programs.ts';
 import { callable } from './generate.ts';
 import { printProgram } from './print-program.ts';
 import type { FuzzProgram } from './program.ts';
+import { fuzzViews } from './check-views.ts';
 import { shrink } from './shrink.ts';
 import { Worker } from './worker-pool.ts';
 import type { Checked, Job } from './worker-pool.ts';
@@ -18,6 +20,7 @@ import type { Checked, Job } from './worker-pool.ts';
 interface Options {
   readonly graphs: number;
   readonly calls: number | undefined;
+  readonly views: number | undefined;
   readonly seed: number;
   readonly first: number;
   readonly minutes: number | undefined;
@@ -38,6 +41,7 @@ const readOptions = (): Options =>
       type: 'number',
       describe: 'sequences of so many calls of compiled functions, instead of graphs',
     })
+    .option('views', { type: 'number', describe: 'programs of views, writes and reads instead of graphs: how many' })
     .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
     .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
     .option('minutes', { type: 'number', describe: 'start no further batch after so many minutes' })
@@ -159,6 +163,8 @@ class FuzzRun {
           ? program
           : await shrink(program, {
               milliseconds: shrinkSeconds * 1000,
+              // A candidate that kills its process takes those with it that were to run there, and all would be built anew.
+              together: verdict.stage === 'crash' || verdict.stage === 'hang' ? 1 : 12,
               stillFails: async (candidates) =>
                 (await worker.check(candidates, settings)).map((item) => isSameFailure(item.verdict, verdict)),
               progress: (text) => console.error(`  ${label}: ${text}`),
@@ -241,5 +247,31 @@ function runCalls(calls: number, { seed, first }: Options): number {
   return failures.length === 0 ? 0 : 1;
 }
 
-const options = readOptions();
-process.exitCode = options.calls === undefined ? await new FuzzRun(options).run() : runCalls(options.calls, options);
+/** The number of programs of views that differ is what the process ends with. */
+function runViews(programs: number, { seed, first, out }: Options): number {
+  const progress = (text: string): void => {
+    console.error(text);
+  };
+  const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-fuzz-'));
+  try {
+    setConfig({ cacheDir, compileThreads: 1 });
+    const found = fuzzViews({ programs, seed, first, progress });
+    for (const difference of found.slice(0, 20)) console.log(JSON.stringify(difference, null, 1));
+    if (found.length > 0) {
+      mkdirSync(out, { recursive: true });
+      writeFileSync(join(out, `views-${String(seed)}.json`), JSON.stringify(found));
+    }
+    console.log(`fuzz of views: ${String(programs)} programs, ${String(found.length)} differences`);
+    return found.length === 0 ? 0 : 1;
+  } finally {
+    rmSync(cacheDir, { recursive: true, force: true });
+  }
+}
+
+function runAll(options: Options): number | Promise<number> {
+  if (options.calls !== undefined) return runCalls(options.calls, options);
+  if (options.views !== undefined) return runViews(options.views, options);
+  return new FuzzRun(options).run();
+}
+
+process.exitCode = await runAll(readOptions());

@@ -17,11 +17,10 @@ export interface ShrinkOptions {
   /** For each candidate, whether it still fails as the program did. */
   readonly stillFails: (candidates: readonly FuzzProgram[]) => Promise<readonly boolean[]>;
   readonly milliseconds: number;
+  /** How many candidates are asked about, and built, at a time. */
+  readonly together: number;
   readonly progress?: (text: string) => void;
 }
-
-/** How many candidates are built together. */
-const together = 12;
 
 type Move = (program: FuzzProgram) => readonly FuzzProgram[];
 
@@ -44,7 +43,7 @@ export async function shrink(program: FuzzProgram, options: ShrinkOptions): Prom
 
 async function firstFailing(
   candidates: readonly FuzzProgram[],
-  { stillFails }: ShrinkOptions,
+  { stillFails, together }: ShrinkOptions,
   deadline: number,
 ): Promise<FuzzProgram | undefined> {
   for (let start = 0; start < candidates.length && performance.now() < deadline; start += together) {

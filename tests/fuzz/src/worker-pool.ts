@@ -23,11 +23,19 @@ const patience = 180_000;
 /** Loaded code is never unloaded: after so many requests a process is replaced. */
 const requestsPerWorker = 12;
 
+/** What a worker process runs. */
+const workerPath = fileURLToPath(new URL('./worker.js', import.meta.url));
+
 export class Worker implements Disposable {
   readonly calls: Map<string, number> = new Map<string, number>();
   readonly refusals: Map<string, string> = new Map<string, string>();
   #child: ChildProcess | undefined;
   #requests = 0;
+  readonly #path: string;
+
+  constructor(path: string = workerPath) {
+    this.#path = path;
+  }
 
   /** Verdicts in the order of the jobs. */
   async check(jobs: readonly Job[], settings: Settings): Promise<readonly Checked[]> {
@@ -113,8 +121,7 @@ export class Worker implements Disposable {
     if (this.#requests >= requestsPerWorker) this[Symbol.dispose]();
     if (this.#child === undefined) {
       this.#requests = 0;
-      const path = fileURLToPath(new URL('./worker.js', import.meta.url));
-      this.#child = fork(path, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
+      this.#child = fork(this.#path, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
     }
     this.#requests += 1;
     return this.#child;

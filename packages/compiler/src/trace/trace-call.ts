@@ -297,6 +297,7 @@ function withoutAliases({ graph, aliases, placement }: TraceResult, count: numbe
   const outputs: ValueRef[] = [];
   const devices: Device[] = [];
   const made = new Map<string, number>();
+  const given = new Set<number>();
   const keep = (value: ValueRef, output: number): number => {
     devices.push(at(placement.outputs, output));
     return outputs.push(value) - 1;
@@ -308,7 +309,10 @@ function withoutAliases({ graph, aliases, placement }: TraceResult, count: numbe
     const key = `${String(alias.value.node)}.${String(alias.value.result)}`;
     const whole = made.get(key) ?? keep(alias.value, output);
     made.set(key, whole);
-    return alias.isWhole ? { kind: 'computed', output: whole } : { kind: 'view', output: whole, alias };
+    // Each is a tensor of its own: one of them the output.
+    if (!alias.isWhole || given.has(whole)) return { kind: 'view', output: whole, alias };
+    given.add(whole);
+    return { kind: 'computed', output: whole };
   };
   const results = graph.outputs.slice(0, count).map(sourceOf);
   const mutations = graph.mutations.map(({ placeholder, output }) => ({
@@ -339,7 +343,7 @@ const printSizeGuard = ({ left, relation, right }: TracedSizeGuard): string =>
 
 /** The tensor that a result aliases: the memory's own, or a view over it. */
 export function aliasedResult(whole: Tensor, alias: OutputAlias, sizes: ReadonlyMap<string, number>): Tensor {
-  if (alias.isWhole) return whole;
+  if (alias.kind === 'input' && alias.isItself) return whole;
   const { storage, layout } = placeOf(whole, 'a view');
   const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes });
   return placedTensor(whole.dtype, storage, {

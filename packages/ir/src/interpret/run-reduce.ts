@@ -1,8 +1,9 @@
 // Reductions over vectors.
 //
 // Note [lanes]: an output has L partial states, its lanes. Lane l takes the positions l, l + L, l + 2 L ...; in the end
-// lanes are merged as a tree, the upper half into the lower. So a sum of n elements has about n / L + log2 L roundings
-// on the way to its result instead of n. Vectors hold the lanes of several outputs: point (lane, output), lane first.
+// lanes are merged as a tree, the upper half into the lower. A lane takes a few positions one after another, and what it has
+// of them is merged with what it has of as many others, pairwise: so a sum of n elements has about log2 n roundings on the
+// way to its result instead of n. Vectors hold the lanes of several outputs: point (lane, output), lane first.
 import { at } from '@tsinductor/base';
 import type { ReduceNode } from '../loop.ts';
 import { Side } from './grid.ts';
@@ -91,18 +92,70 @@ function reduceOutputs(machine: Machine): readonly Vector[] {
   const width = grid.columns.count;
   flat.columns.count = shape.lanes * width;
   init.run();
-  const states = machine.node.state.map((_, slot) => at([init.result(slot)], 0).slice());
-  if (step === undefined) return states;
+  const empty = machine.node.state.map((_, slot) => init.result(slot).slice());
+  if (step === undefined) return empty;
+  const pairs = new Pairwise(machine, shape.lanes * width);
   const { rows } = grid;
-  for (rows.start = 0; rows.start < rows.total; rows.start += shape.lanes) {
+  let states: readonly Vector[] = empty.map((state) => state.slice());
+  for (let turn = 1; (turn - 1) * shape.lanes < rows.total; turn += 1) {
+    rows.start = (turn - 1) * shape.lanes;
     rows.count = Math.min(shape.lanes, rows.total - rows.start);
     const count = rows.count * width;
     setStates(step, states, { first: 0, from: 0, count });
     step.run();
     states.forEach((state, slot) => copyStart(state, step.result(slot), count));
+    if (turn % together !== 0) continue;
+    pairs.add(states);
+    states = empty.map((state) => state.slice());
   }
+  states = pairs.finish(states);
   for (let lanes = shape.lanes / 2; lanes >= 1; lanes /= 2) mergeHalves(machine, states, lanes * width);
   return states;
+}
+
+/** Positions that a lane takes one after another. */
+const together = 8;
+
+/** Merges states of equal numbers of positions, in their order: as many levels wait as the number of states has binary digits. */
+class Pairwise {
+  readonly #machine: Machine;
+  readonly #count: number;
+  readonly #waiting: { readonly states: readonly Vector[]; readonly positions: number }[] = [];
+
+  /** `count` is of points in a state. */
+  constructor(machine: Machine, count: number) {
+    this.#machine = machine;
+    this.#count = count;
+  }
+
+  /** States of the next positions, which are this object's from now on. */
+  add(states: readonly Vector[]): void {
+    let [later, positions] = [states, 1];
+    for (let last = this.#waiting.at(-1); last?.positions === positions; last = this.#waiting.at(-1)) {
+      this.#waiting.pop();
+      later = this.#merged(last.states, later);
+      positions *= 2;
+    }
+    this.#waiting.push({ states: later, positions });
+  }
+
+  /** All states as one; `rest` are those of the last positions. */
+  finish(rest: readonly Vector[]): readonly Vector[] {
+    return this.#waiting.reduceRight((later, { states }) => this.#merged(states, later), rest);
+  }
+
+  /** `earlier`, which becomes that of both. */
+  #merged(earlier: readonly Vector[], later: readonly Vector[]): readonly Vector[] {
+    const { flat, merge, node } = this.#machine;
+    flat.columns.count = this.#count;
+    setStates(merge, earlier, { first: 0, from: 0, count: this.#count });
+    setStates(merge, later, { first: node.state.length, from: 0, count: this.#count });
+    merge.run();
+    earlier.forEach((state, slot) => {
+      copyStart(state, merge.result(slot), this.#count);
+    });
+    return earlier;
+  }
 }
 
 function mergeHalves({ flat, merge, node }: Machine, states: readonly Vector[], half: number): void {

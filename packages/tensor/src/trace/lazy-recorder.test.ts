@@ -159,6 +159,17 @@ describe('a function that reads', () => {
     }, shared);
   });
 
+  test('a copy between tensors that are one memory, of which neither was met in the segment', () => {
+    expectLikeEager((x) => {
+      const whole = x.reshape([4]);
+      read(whole);
+      whole.copy_(x);
+      read(whole);
+      x.copy_(whole);
+      return [x, whole];
+    }, pair);
+  });
+
   test('copies are memory of their own', () => {
     expectLikeEager((x, y) => {
       const [source, copy, other] = [x.mul(2), zeros([4]), zeros([4])];

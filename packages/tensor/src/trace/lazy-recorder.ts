@@ -94,7 +94,7 @@ export class LazyRecorder implements Recorder {
     const segment = this.#current();
     const { operation } = writing;
     segment.session.checkWrite(target, writing);
-    if (!segment.session.conflicts(target, writing)) {
+    if (!segment.session.conflicts(target, { ...writing, value })) {
       this.#inputs.enter(operation, segment.log.length);
       segment.log.write(target, value, operation);
       segment.session.write(target, value, writing);

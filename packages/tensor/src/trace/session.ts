@@ -80,7 +80,7 @@ export class TraceSession implements Recorder {
   /** Announces an input; the result stands for it in the traced function. `dynamic` axes get symbolic sizes. */
   input(tensor: Tensor, dynamic: readonly DynamicAxis[] = []): Tensor {
     const view = this.#placeholder(tensor, 'input', this.#inputMeta(tensor, dynamic));
-    return this.#tensor(tensor.dtype, this.#builder.meta(view.ref), view);
+    return (view.memory.itself = this.#tensor(tensor.dtype, this.#builder.meta(view.ref), view));
   }
 
   /** Runs `work` with this session recording. */
@@ -109,7 +109,7 @@ export class TraceSession implements Recorder {
       placement: placementOf([...this.#inputs, ...this.#fresh], [...views.map(({ memory }) => memory), ...written]),
       graph: this.#builder.finish(),
       placeholders: this.#placeholders,
-      aliases: aliasesOf(views),
+      aliases: aliasesOf(outputs, views),
       guards: this.sizes.guards(),
       offsets: [...this.#offsets],
       hosts: this.#hosts,
@@ -154,8 +154,9 @@ export class TraceSession implements Recorder {
     return known;
   }
 
-  /** Whether a graph cannot say what follows from a use of `tensor`, or from a write to it, as memory is seen in other places. */
-  conflicts(tensor: Tensor, write?: Writing): boolean {
+  /** Whether a graph cannot say what follows from a use of `tensor`, or a write of `value` to it, as memory is seen in other places. */
+  conflicts(tensor: Tensor, write?: Writing & { readonly value: Tensor }): boolean {
+    if (write !== undefined) this.#viewOf(write.value); // from now on an input, if it is memory
     if (tensor.backing.kind === 'disposed') return false;
     const view = tensor.backing.kind === 'placed' ? this.#captured.get(tensor) : (tensor.backing.handle as TracedView);
     if (view !== undefined)
@@ -164,10 +165,9 @@ export class TraceSession implements Recorder {
     return others.some((other) => sharesMemory(tensor, at(this.#placeholders, other.placeholder ?? 0).tensor));
   }
 
-  /** Whether a waiting write changes what `tensor`, or the memory that it is a view of, holds. */
+  /** Whether a waiting write changes what `tensor`, or the memory that it is a view of, holds: that has one name then. */
   isWritten(tensor: Tensor): boolean {
     const { backing } = tensor;
-    // Memory that was written to has no other name in this session, so its own version tells.
     if (backing.kind === 'recorded') return (backing.handle as TracedView).memory.version > 0;
     return this.#inputs.some(
       ({ version, placeholder = 0 }) => version > 0 && sharesMemory(tensor, at(this.#placeholders, placeholder).tensor),

@@ -133,10 +133,14 @@ describe('writes while tracing', () => {
   test('results that are memory of an input say so', () => {
     const { aliases } = trace((x) => [x.add_(1), x.t(), x.mul(2)], square());
     expect(aliases).toMatchObject([
-      { kind: 'input', placeholder: 0, isWhole: true },
-      { kind: 'input', placeholder: 0, isWhole: false },
+      { kind: 'input', placeholder: 0, isItself: true },
+      { kind: 'input', placeholder: 0, isItself: false },
       undefined,
     ]);
+  });
+
+  test('a new result is memory that lies row by row, also where its decomposition ends in a view', () => {
+    expect(run((x) => x.rot90().view([5, 2]), [arange(10).reshape([5, 2])])).toEqual(run((x) => x.rot90().reshape([5, 2]), [arange(10).reshape([5, 2])])); // prettier-ignore
   });
 
   test('results that show one memory which the function made say so, and a part alone does not', () => {

@@ -22,6 +22,8 @@ export interface Memory {
   readonly device: Device;
   /** Every tensor over it that was recorded. */
   readonly tensors: Tensor[];
+  /** What stands for the input whose memory it is. */
+  itself?: Tensor;
 }
 
 export interface TracedView {

@@ -1,0 +1,51 @@
+// Tensors as members of a program's values: what test runners, structuredClone and JSON make of them.
+import { describe, expect, test } from '@jest/globals';
+import { ones, tensor, zeros } from './index.ts';
+import type { Tensor } from './index.ts';
+
+const f32 = (...values: number[]): Tensor => tensor(values, { dtype: 'f32' });
+
+describe('toEqual and toStrictEqual compare values', () => {
+  test.each<[string, unknown, unknown]>([
+    ['vectors', f32(1, 2), f32(1, 2)],
+    ['0-d tensors', tensor(2), tensor(2)],
+    ['however they lie in memory', tensor([[1, 2], [3, 4]]).t(), tensor([[1, 3], [2, 4]])],
+    ['parts of others', tensor([[1, 2], [3, 4]]).at(1), tensor([3, 4])],
+    ['NaN', f32(NaN), f32(NaN)],
+    ['no elements', zeros([0, 2]), zeros([0, 2])],
+    ['members of objects', { a: [f32(1)] }, { a: [f32(1)] }],
+  ])('%s that are equal', (_, x, y) => {
+    expect(x).toEqual(y);
+    expect(x).toStrictEqual(y);
+  }); // prettier-ignore
+
+  test.each<[string, unknown, unknown]>([
+    ['values', f32(1, 2), f32(1, 3)],
+    ['values of 0-d tensors', tensor(1), tensor(2)],
+    ['shapes', ones([2, 1]), ones([1, 2])],
+    ['shapes without elements', zeros([0, 2]), zeros([0, 3])],
+    ['dtypes', f32(1), tensor([1])],
+    ['members', { a: [f32(1)] }, { a: [f32(2)] }],
+    ['kinds', f32(1), [1]],
+  ])('%s that differ', (_, x, y) => {
+    expect(x).not.toEqual(y);
+    expect(x).not.toStrictEqual(y);
+  });
+});
+
+test('a tensor is iterated along its first dim', () => {
+  const [first, second] = tensor([[1, 2], [3, 4]]); // prettier-ignore
+  expect([first?.toArray(), second?.toArray()]).toEqual([[1, 2], [3, 4]]); // prettier-ignore
+  expect([...f32(5, 6)].map((x) => x.item())).toEqual([5, 6]);
+  let count = 0;
+  for (const part of zeros([200_000])) count += part.numel;
+  expect(count).toBe(200_000);
+});
+
+test('structuredClone refuses a tensor, and says what to send', () => {
+  expect(() => structuredClone({ x: f32(1) })).toThrow(/a tensor, of which to send toTypedArray\(\)/);
+});
+
+test('JSON has the elements', () => {
+  expect(JSON.stringify({ a: f32(1, 2), b: tensor(true), c: tensor([[1n]]) })).toBe('{"a":[1,2],"b":true,"c":[[1]]}');
+});
