@@ -78,6 +78,7 @@ export class CudaExecutable implements Executable {
     const sizes = sizesOfCall(this.#plan.sizes, inputs);
     checkIndexLimits(this.#plan.indexLimits, sizes);
     this.#checkInputs?.(inputs, sizes);
+    // Taking memory for results may hand on what nobody holds: the inputs are held, since they are written back to below.
     const made = this.#launch(inputs, sizes);
     const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
     for (const { placeholder, output } of this.#plan.mutations) {

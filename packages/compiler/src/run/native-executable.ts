@@ -75,8 +75,10 @@ export class NativeExecutable implements Executable {
     const sizes = this.#plan.sizes.length === 0 ? noSizes : sizesOfCall(this.#plan.sizes, inputs);
     checkIndexLimits(this.#plan.indexLimits, sizes);
     this.#checkInputs?.(inputs, sizes);
-    let slot = 0;
-    for (const input of inputs) table[slot++] = input.address;
+    // First all memory that is new: taking it may find what nobody holds, and hand that on. Then the addresses of what is
+    // there, after which nothing is taken before the code has run. The inputs are reachable all the while, for they are
+    // written back to below.
+    let slot = inputs.length;
     // Of their number at once: pushed one by one, the list would grow twice.
     const outputs = new Array<Tensor>(this.#outputs.length);
     let made = 0;
@@ -87,6 +89,8 @@ export class NativeExecutable implements Executable {
     }
     table[slot++] = this.#constants?.address ?? 0;
     table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
+    slot = 0;
+    for (const input of inputs) table[slot++] = input.address;
     slot = this.#sizesAt;
     for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
     const status = this.#invoke(sizes);
@@ -121,6 +125,6 @@ function constantsOf(base64: string): Storage | undefined {
   if (base64 === '') return undefined;
   const bytes = Buffer.from(base64, 'base64');
   const storage = memoryOf(bytes.length);
-  new Uint8Array(storage.buffer, storage.byteOffset, storage.byteLength).set(bytes);
+  storage.bytes(0, bytes.length).set(bytes);
   return storage;
 }

@@ -1,7 +1,7 @@
 // The outputs of a call of native code: tensors over fresh memory of the pool, which the code then fills. In: what a plan says
 // of an output. Out: a function that makes one for the sizes of a call; what no size changes is found out once.
 import { dtypeInfo } from '@tsinductor/base';
-import { acquireBlock, adoptBlock, placedTensor } from '@tsinductor/tensor/internal';
+import { allocateResult, placedTensor } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkOutput } from './layout-check.ts';
 import { sizeFunction } from './plan.ts';
@@ -28,8 +28,7 @@ export function outputMaker({ dtype, size, shape, strides }: PlannedTensor, isCh
     if (isChecked) checkOutput({ dtype, ...layout }, elements(sizes));
     return { layout, bytes: elements(sizes) * dtypeInfo[dtype].bytes };
   };
-  const make = ({ layout, bytes }: Place): Tensor =>
-    placedTensor(dtype, adoptBlock(acquireBlock(bytes), bytes), layout);
+  const make = ({ layout, bytes }: Place): Tensor => placedTensor(dtype, allocateResult(bytes), layout);
   if (![size, ...shape, ...strides].every(({ kind }) => kind === 'int')) return (sizes) => make(placeFor(sizes));
   let fixed: Place | undefined;
   return () => make((fixed ??= frozen(placeFor(new Map()))));
