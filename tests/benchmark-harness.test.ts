@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { limitOf, limitOverRounds } from '../benchmarks/src/limits.ts';
 import type { RowLimit } from '../benchmarks/src/limits.ts';
+import { memoryCases, memoryTable, rowOf } from '../benchmarks/src/memory-suite.ts';
 import { Patience } from '../benchmarks/src/patience.ts';
 import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
 import type { Outcome } from '../benchmarks/src/rounds.ts';
@@ -192,7 +193,7 @@ maybe('a run against plain JavaScript writes rows that agree with the protocol',
   const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-test-'));
   try {
     const json = join(directory, 'rows.json');
-    const options = ['--suite', 'call,pointwise', '--filter', '^(x . z|row sum .64)', '--peers', 'js'];
+    const options = ['--suite', 'call,pointwise', '--filter', '^(x . z 16$|row sum .64)', '--peers', 'js'];
     const quick = ['--rounds', '2', '--budget', '5', '--patience', '0', '--json', json];
     execFileSync(process.execPath, [join(root, 'benchmarks/dist/main.js'), ...options, ...quick], { stdio: 'pipe' });
     const { machine, limits, rows } = JSON.parse(readFileSync(json, 'utf8')) as {
@@ -213,6 +214,32 @@ maybe('a run against plain JavaScript writes rows that agree with the protocol',
   }
 });
 
+test('the suite of memory has each kind of loop at each size, and tells what is beyond its bound', () => {
+  expect(memoryCases().length).toBe(15);
+  expect(memoryCases(/promises, 4 KiB/)).toMatchObject([{ kind: 'promises', bytes: 4096 }]);
+  const result = { calls: 1, droppedUs: 2, disposedUs: 1, ratio: 2, live: 0, pooled: 0, external: 0 };
+  const row = (residentPeak: number) =>
+    rowOf({ kind: 'loop', bytes: 2 ** 20 }, { ...result, residentBefore: 2 ** 27, residentPeak });
+  expect(row(2 ** 27 + 2 ** 28).isBounded).toBe(true);
+  expect(row(2 ** 27 + 2 ** 28 + 5 * 2 ** 20).isBounded).toBe(false);
+  expect(memoryTable([row(2 ** 27)])).toMatch(/1 MiB .*one synchronous loop.*2 µs.*1 µs.*2\.00/);
+});
+
+maybe('a run of the suite of memory measures both ways, and memory against its bound', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-test-'));
+  try {
+    const json = join(directory, 'rows.json');
+    const options = ['--suite', 'memory', '--filter', 'loop, 64 B', '--peers', 'none', '--json', json];
+    const args = [join(root, 'benchmarks/dist/main.js'), ...options];
+    const said = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    expect(said).toContain('one synchronous loop');
+    const { memory } = JSON.parse(readFileSync(json, 'utf8')) as { memory: unknown[] };
+    expect(memory).toMatchObject([{ kind: 'loop', bytes: 64, isBounded: true }]);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
 maybe('a module of workloads may lie anywhere, in TypeScript, and is compared with eager mode', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-test-'));
   try {
@@ -226,7 +253,11 @@ maybe('a module of workloads may lie anywhere, in TypeScript, and is compared wi
     execFileSync(process.execPath, [join(root, 'benchmarks/dist/main.js'), ...options], { stdio: 'pipe' });
     const { rows, absent } = JSON.parse(readFileSync(json, 'utf8')) as { rows: unknown[]; absent: unknown[] };
     expect(absent).toEqual([]);
-    expect(rows).toMatchObject([{ suite: 'mine', workload: 'pair', contender: 'tsinductor' }]);
+    // Both ways of using results, undisposed first.
+    expect(rows).toMatchObject([
+      { suite: 'mine', workload: 'pair', contender: 'tsinductor' },
+      { suite: 'mine', workload: 'pair', contender: 'tsinductor, disposed' },
+    ]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -57,6 +57,20 @@ const operations = {
       for (let i = 0; i < n; i += 1) out[i] = x[i] + z[i];
     },
   }),
+  sumOfAll: ({ n }, xs, out = new Float32Array(n)) => ({
+    outputs: [out],
+    run: () => {
+      out.set(xs[0]);
+      for (const x of xs.slice(1)) for (let i = 0; i < n; i += 1) out[i] += x[i];
+    },
+  }),
+  multiples: ({ n, count }, [x]) => {
+    const outputs = Array.from({ length: count }, () => new Float32Array(n));
+    const run = () => {
+      for (let k = 0; k < count; k += 1) for (let i = 0; i < n; i += 1) outputs[k][i] = x[i] * (k + 2);
+    };
+    return { outputs, run };
+  },
   geluSigmoid: ({ n }, [x, z], out = new Float32Array(n)) => ({
     outputs: [out],
     run: () => {

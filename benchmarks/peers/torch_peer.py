@@ -19,6 +19,8 @@ def normalised(columns):
 # Operation -> (shapes of the inputs, function).
 OPERATIONS = {
     "add": lambda p: ([[p["n"]]] * 2, lambda x, z: x + z),
+    "sumOfAll": lambda p: ([[p["n"]]] * p["count"], lambda *xs: sum(xs[1:], xs[0])),
+    "multiples": lambda p: ([[p["n"]]], lambda x: tuple(x * (i + 2) for i in range(p["count"]))),
     "geluSigmoid": lambda p: ([[p["n"]]] * 2, lambda x, z: F.gelu(x * 1.25 + 0.5) * torch.sigmoid(z)),
     "softmax": lambda p: ([[p["rows"], p["columns"]]], lambda x: torch.softmax(x, -1)),
     "layerNorm": lambda p: (

@@ -24,7 +24,12 @@ export interface Place {
   readonly pythonWith: (module: string) => string | undefined;
 }
 
+/** As users write it: nobody disposes results. The other one does. */
 export const ours = 'tsinductor';
+export const oursDisposed = 'tsinductor, disposed';
+
+/** What becomes of a result when the next one is made. */
+export type ResultUse = 'dropped' | 'disposed';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -179,12 +184,22 @@ export const cudaPeers: readonly ContenderRow[] = [
 ];
 
 /** Our own contender, with a cache directory of its own, so that cold and warm starts can be told apart. */
-export const ourCommand = (place: Place, cacheDirectory: string): Command => ({
+export const ourCommand = (place: Place, cacheDirectory: string, use: ResultUse = 'dropped'): Command => ({
   program: process.execPath,
-  args: [join('dist', 'tsinductor-contender.js'), place.device],
+  args: [join('dist', 'tsinductor-contender.js'), place.device, use],
   env: { ...cleared, TORCHINDUCTOR_CACHE_DIR: cacheDirectory },
   cwd: place.root,
 });
+
+/** Both ways of using results, as users mostly do first. */
+export const ourRows: readonly ContenderRow[] = [
+  { name: ours, doc: 'this project, results dropped', command: (place) => ourCommand(place, '') },
+  {
+    name: oursDisposed,
+    doc: 'this project, every result disposed before the next call',
+    command: (place) => ourCommand(place, '', 'disposed'),
+  },
+];
 
 export const limitsCommand = (place: Place): Command | Missing =>
   place.device === 'cpu'

@@ -7,14 +7,17 @@ import { defaultSession, openDevices } from '@tsinductor/compiler';
 import { isTsInductorError } from 'tsinductor';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { cudaPeers, findPython, limitsCommand, ourCommand, ours, peers } from './contenders.ts';
+import { cudaPeers, findPython, limitsCommand, ourRows, peers } from './contenders.ts';
 import type { BenchmarkDevice, ContenderRow, Place } from './contenders.ts';
 import { badPattern, nothingToRun, unknownDevice, unknownPeer, unknownSuite } from './errors.ts';
 import { readFileWorkloads } from './file-workloads.ts';
 import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
 import type { AnyWorkload } from './prepare.ts';
+import { measureMemory, memoryCases, memorySuite, memoryTable } from './memory-suite.ts';
+import type { MemoryRow } from './memory-suite.ts';
 import { contenderTable, notes, reportOf, standingTable } from './report.ts';
+import type { Measured } from './report.ts';
 import { measureWorkload } from './rounds.ts';
 import type { Outcome, Session } from './rounds.ts';
 import { cachesOf, describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
@@ -36,12 +39,13 @@ interface Options {
 }
 
 const root = join(import.meta.dirname, '..');
+const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite];
 
 function readOptions(): Options {
   return yargs(hideBin(process.argv))
     .scriptName('npm run bench --')
     .usage('$0 [options]: how fast compiled functions are, beside what you would use instead')
-    .option('suite', { type: 'string', describe: `one or more of ${Object.keys(suites).join(', ')}; all by default` })
+    .option('suite', { type: 'string', describe: `one or more of ${suiteNames.join(', ')}; all by default` })
     .option('filter', { type: 'string', describe: 'only workloads whose name matches this regular expression' })
     .option('peers', {
       type: 'string',
@@ -78,11 +82,15 @@ const words = (text: string): readonly string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== '');
 
+function pickSuites({ suite }: Options): readonly string[] {
+  const named = suite === undefined ? suiteNames : words(suite);
+  const unknown = named.find((name) => !suiteNames.includes(name));
+  if (unknown !== undefined) throw unknownSuite(unknown, suiteNames);
+  return named;
+}
+
 async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<readonly AnyWorkload[]> {
-  const known = Object.keys(suites);
-  const named = options.suite === undefined ? known : words(options.suite);
-  const unknown = named.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw unknownSuite(unknown, known);
+  const named = pickSuites(options);
   const ofSizes = suitesOf(sizes);
   const candidates: readonly AnyWorkload[] =
     options.workload === undefined
@@ -91,8 +99,25 @@ async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<reado
   if (options.filter === undefined) return candidates;
   const pattern = patternOf(options.filter);
   const picked = candidates.filter(({ name }) => pattern.test(name));
-  if (picked.length === 0) throw nothingToRun(options.filter);
+  if (picked.length === 0 && pickMemory(options) === 0) throw nothingToRun(options.filter);
   return picked;
+}
+
+const filterOf = ({ filter }: Options): RegExp | undefined => (filter === undefined ? undefined : patternOf(filter));
+
+/** How many loops of the suite `memory` are to run. */
+const pickMemory = (options: Options): number =>
+  pickSuites(options).includes(memorySuite) && options.workload === undefined && options.device === 'cpu'
+    ? memoryCases(filterOf(options)).length
+    : 0;
+
+function measureLoops(options: Options): readonly MemoryRow[] {
+  const count = pickMemory(options);
+  if (count === 0) return [];
+  const { show, clear } = progressLine(count);
+  const rows = measureMemory({ root, filter: filterOf(options), progress: show });
+  clear();
+  return rows;
 }
 
 function patternOf(text: string): RegExp {
@@ -105,13 +130,12 @@ function patternOf(text: string): RegExp {
 
 function pickContenders({ peers: text, workload, device }: Options): readonly ContenderRow[] {
   const present = device === 'cuda' ? cudaPeers : peers;
-  const own: ContenderRow = { name: ours, doc: 'this project', command: (place) => ourCommand(place, '') };
-  if (workload !== undefined || text === 'none') return [own];
+  if (workload !== undefined || text === 'none') return ourRows;
   const known = present.map(({ name }) => name);
   const wanted = text === undefined ? known : words(text);
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown !== undefined) throw unknownPeer(unknown, known);
-  return [own, ...present.filter(({ name }) => wanted.includes(name))];
+  return [...ourRows, ...present.filter(({ name }) => wanted.includes(name))];
 }
 
 function openProbe(place: Place): LimitProbe | undefined {
@@ -155,7 +179,7 @@ async function chooseSizes(options: Options, contenders: number, probe?: LimitPr
   return memory === undefined ? sizes : { ...sizes, memory: memory * mebibyte };
 }
 
-async function measureAll(options: Options): Promise<{ sizes: ArraySizes; outcomes: readonly Outcome[] }> {
+async function measureAll(options: Options): Promise<Measured> {
   const contenders = pickContenders(options);
   const known = new Map<string, string | undefined>();
   const pythonWith = (module: string): string | undefined => {
@@ -182,7 +206,7 @@ async function measureAll(options: Options): Promise<{ sizes: ArraySizes; outcom
     outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
   }
   progress.clear();
-  return { sizes, outcomes };
+  return { sizes, outcomes, memory: measureLoops(options) };
 }
 
 function deviceLine(): string {
@@ -220,18 +244,20 @@ async function main(): Promise<void> {
     process.exitCode = noDevice;
     return;
   }
-  const { sizes, outcomes } = await measureAll(options);
+  const measured = await measureAll(options);
+  const { sizes, outcomes, memory } = measured;
   const machine = describeMachine(options.threads);
   if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
   if (outcomes.some(({ workload }) => workload.suite === 'memory-bound')) console.log(describeSizes(sizes));
-  console.log(standingTable(outcomes));
+  if (outcomes.length > 0) console.log(standingTable(outcomes));
+  if (memory.length > 0) console.log(memoryTable(memory));
   const names = pickContenders(options).map(({ name }) => name);
-  if (names.length > 1) console.log(contenderTable(outcomes, names));
+  if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
   if (options.json !== undefined) {
     mkdirSync(dirname(resolve(options.json)), { recursive: true });
-    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, sizes, outcomes), undefined, 1)}\n`);
+    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, measured), undefined, 1)}\n`);
   }
 }
 

@@ -2,9 +2,10 @@
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { ArraySizes } from './array-sizes.ts';
-import { ours } from './contenders.ts';
+import { ours, oursDisposed } from './contenders.ts';
 import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
+import type { MemoryRow } from './memory-suite.ts';
 import type { Absent } from './prepare.ts';
 import type { Outcome, Row } from './rounds.ts';
 import { pairedRatios, standings } from './standings.ts';
@@ -18,6 +19,8 @@ export interface Report {
   readonly limits: readonly LimitEntry[];
   readonly rows: readonly Row[];
   readonly absent: readonly AbsentEntry[];
+  /** Of the suite of that name. */
+  readonly memory: readonly MemoryRow[];
 }
 export interface LimitEntry extends RowLimit {
   readonly suite: string;
@@ -30,7 +33,15 @@ export interface AbsentEntry {
   readonly reason: string;
 }
 
-export function reportOf(machine: Machine, arrays: ArraySizes, outcomes: readonly Outcome[]): Report {
+/** What a run measured. */
+export interface Measured {
+  /** Of the main arrays. */
+  readonly sizes: ArraySizes;
+  readonly outcomes: readonly Outcome[];
+  readonly memory: readonly MemoryRow[];
+}
+
+export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory }: Measured): Report {
   return {
     machine,
     arrays,
@@ -41,11 +52,12 @@ export function reportOf(machine: Machine, arrays: ArraySizes, outcomes: readonl
     absent: outcomes.flatMap(({ workload: { suite, name: workload }, absent }) =>
       absent.map((entry) => ({ suite, workload, ...entry })),
     ),
+    memory,
   };
 }
 
 // `native_cpp` is what a fusing compiler can reach, `kernels` the other way into ours: no peers that anybody could use instead.
-const isPeer = ({ contender }: Row): boolean => ![ours, 'native_cpp', 'kernels'].includes(contender);
+const isPeer = ({ contender }: Row): boolean => ![ours, oursDisposed, 'native_cpp', 'kernels'].includes(contender);
 
 const fastest = (rows: readonly Row[]): Row | undefined =>
   rows.reduce<Row | undefined>(
@@ -53,7 +65,18 @@ const fastest = (rows: readonly Row[]): Row | undefined =>
     undefined,
   );
 
-const columns = ['workload', 'limit', ours, '% of limit', 'rate', 'best peer', 'peer/ours', 'g++/ours', 'kernels'];
+const columns = [
+  'workload',
+  'limit',
+  ours,
+  'disposed',
+  '% of limit',
+  'rate',
+  'best peer',
+  'peer/ours',
+  'g++/ours',
+  'kernels',
+];
 
 /** How we stand: one line per workload. */
 export function standingTable(outcomes: readonly Outcome[]): string {
@@ -63,14 +86,17 @@ export function standingTable(outcomes: readonly Outcome[]): string {
   return table.toString();
 }
 
+const timeOf = (row: Row | undefined): string => duration(row?.medianMs ?? Number.NaN);
+
 function standingOf({ workload, rows, limit, absent }: Outcome): string[] {
-  const own = rows.find(({ contender }) => contender === ours);
+  const [own, disposed] = [ours, oursDisposed].map((name) => rows.find(({ contender }) => contender === name));
   const best = fastest(rows.filter(isPeer));
   const native = rows.find(({ contender }) => contender === 'native_cpp');
   return [
     workload.name,
     limit === undefined ? '–' : `${duration(limit.ms)} ${limit.boundBy}`,
     own === undefined ? pc.red(whyMissing(absent)) : withSpread(own),
+    timeOf(disposed),
     percent(own?.fractionOfLimit),
     rateOf(own, limit),
     best === undefined ? '–' : `${best.contender} ${duration(best.medianMs)}`,

@@ -15,6 +15,8 @@ import type { Runnable } from './serve.ts';
 
 /** `cpu` or `cuda`: where inputs are put, and so where the function runs. */
 const device = process.argv[2] === 'cuda' ? 'cuda' : 'cpu';
+/** Whether results are disposed before the next call; users mostly drop them. */
+const isDisposing = process.argv[3] === 'disposed';
 /** Calls on a device return before it is done: a call that is measured is over when it returns. */
 const wait = device === 'cuda' ? openSynchronized() : () => undefined;
 
@@ -63,7 +65,7 @@ function stridesNote(results: readonly Tensor[]): readonly string[] {
 const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
 
 /**
- * Compiles, calls once, and hands out a call that frees the results of the call before it. Inputs are made after `compile`, as in
+ * Compiles, calls once, and hands out a call whose results take the place of those of the call before it. Inputs are made after `compile`, as in
  * a program that compiles its functions where it defines them.
  */
 function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: () => readonly Tensor[]): Runnable {
@@ -80,7 +82,7 @@ function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: () 
     notes: (options === undefined ? [] : graphs.flatMap(layoutNotes)).concat(stridesNote(results)),
     outputs: results.length,
     run: () => {
-      for (const result of results) result.dispose();
+      if (isDisposing) for (const result of results) result.dispose();
       results = asList(compiled(...inputs));
       wait();
     },
@@ -88,7 +90,21 @@ function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: () 
   };
 }
 
+/** Calls with as many arguments, or results, as their parameters say. */
+const countedOperations: Readonly<Record<string, (params: PrepareRequest['params']) => Operation>> = {
+  sumOfAll: ({ n = 0, count = 0 }) => ({
+    shapes: Array.from({ length: count }, () => [n]),
+    fn: (...inputs) => inputs.slice(1).reduce((sum, other) => sum.add(other), at(inputs, 0)),
+  }),
+  multiples: ({ n = 0, count = 0 }) => ({
+    shapes: [[n]],
+    fn: named(([x]) => Array.from({ length: count }, (_, position) => x.mul(position + 2))),
+  }),
+};
+
 function operationOf({ op, params }: PrepareRequest): Operation | undefined {
+  const counted = countedOperations[op];
+  if (counted !== undefined) return counted(params);
   const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? plainOperations[op];
   if (row === undefined) return undefined;
   const operation = row(params);

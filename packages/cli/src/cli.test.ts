@@ -16,6 +16,9 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+// The command as it is built: it loads a module with Node's own loader, which jest replaces.
+const bin = join(import.meta.dirname, '..', 'dist', 'bin.js');
+
 interface Ran {
   readonly status: number;
   readonly out: string;
@@ -124,6 +127,27 @@ describe('run', () => {
     expect(await runCli(['run', file, 'seven'], { streams: { out: () => 0, error: () => 0, color: false } })).toBe(7);
   });
 
+  test('with --memory it says at the end what the program held, its peak, and what waits', () => {
+    const file = join(directory, 'holds.mjs');
+    writeFileSync(
+      file,
+      `import { tensor } from 'tsinductor';\nglobalThis.kept = tensor(new Float32Array(1 << 20));\ntensor(new Float32Array(1 << 20)).dispose();\n`,
+    );
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'run', '--memory', file], { encoding: 'utf8' });
+    expect(status).toBe(0);
+    expect(stderr).toContain(`memory at the end of ${file}`);
+    expect(stderr).toMatch(/live +4\.00 MiB {2}in 1 storages/);
+    expect(stderr).toMatch(/peak +8\.00 MiB/);
+    expect(stderr).toMatch(/resident +\d/);
+  });
+
+  test('without it nothing is said', () => {
+    const file = join(directory, 'silent.mjs');
+    writeFileSync(file, `import { tensor } from 'tsinductor';\ntensor([1]);\n`);
+    const { stderr } = spawnSync(process.execPath, [bin, 'run', file], { encoding: 'utf8' });
+    expect(stderr).not.toContain('memory at the end');
+  });
+
   test('a missing file is an error', async () => {
     const { status, error } = await run(['run', join(directory, 'none.ts')]);
     expect(status).toBe(1);
@@ -131,8 +155,6 @@ describe('run', () => {
   });
 });
 
-// The command as it is built: it loads a module with Node's own loader, which jest replaces.
-const bin = join(import.meta.dirname, '..', 'dist', 'bin.js');
 const describeBuilt = existsSync(bin) ? describe : describe.skip;
 if (!existsSync(bin))
   process.stderr.write('built program skipped: packages/cli/dist is not there, npm run build makes it\n');

@@ -3,8 +3,15 @@ import { register } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** The hook beside this file, as source or built. */
-export const resolveHook: string = new URL(`./resolve-hook${extname(import.meta.url)}`, import.meta.url).href;
+/** A module beside this file, as source or built. */
+function beside(name: string): string {
+  return new URL(`./${name}${extname(import.meta.url)}`, import.meta.url).href;
+}
+
+/** The loader hook of programs. */
+export const resolveHook: string = beside('resolve-hook');
+/** What a program loads that is to say what memory it took. */
+export const memoryReport: string = beside('memory-report');
 
 const typeScript: RegExp = /^\.[cm]?tsx?$/;
 

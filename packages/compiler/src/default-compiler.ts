@@ -1,8 +1,8 @@
 // The process's own session: made at the first compiled call, never at import.
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
-import { createStoragePool } from '@tsinductor/runtime';
-import type { StoragePool } from '@tsinductor/runtime';
+import { createStoragePool, createWatcher } from '@tsinductor/runtime';
+import type { StoragePool, Watcher } from '@tsinductor/runtime';
 import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
 import { CudaDevices } from './cuda/cuda-devices.ts';
 import { stanceInTrace } from './errors.ts';
@@ -82,6 +82,9 @@ function provideMemory(least: number): void {
     get pool() {
       return opened().pool;
     },
+    get watcher() {
+      return opened().watcher;
+    },
     isOpen: () => defaultCompiler.memory !== undefined,
     least,
     addressOf: (array) => opened().addressOf(array),
@@ -96,17 +99,25 @@ provideMemory(hugePageBytes);
 
 interface OpenedMemory {
   readonly pool: StoragePool;
+  readonly watcher: Watcher;
   addressOf(array: NodeJS.TypedArray): number;
   preferHugePages(bytes: Uint8Array): void;
 }
 
 function openMemory(machine: Machine): OpenedMemory {
   if (machine.kind === 'interpreter') {
-    return { pool: createStoragePool(undefined), addressOf: () => 0, preferHugePages: () => undefined };
+    return {
+      pool: createStoragePool(undefined),
+      watcher: createWatcher(undefined),
+      addressOf: () => 0,
+      preferHugePages: () => undefined,
+    };
   }
   const { bridge } = machine;
+  const watcher = createWatcher(bridge);
   return {
-    pool: createStoragePool(bridge),
+    pool: createStoragePool(bridge, { watcher }),
+    watcher,
     addressOf: (array) => bridge.addressOf(array),
     preferHugePages: (bytes) => {
       bridge.preferHugePages(bytes);

@@ -1,8 +1,9 @@
 // The Node-API addon between JavaScript and generated code: memory, loading, bound calls, threads.
 //
 // Everything here trusts its caller, the TypeScript wrapper in `bridge.ts`, which has checked types and ranges. What can
-// still fail (memory, dlopen, a missing symbol) throws a JavaScript error with a code. There is no state per JavaScript
-// thread: loaded entries and the thread pool belong to the process, so ids are valid in all of its threads.
+// still fail (memory, dlopen, a missing symbol) throws a JavaScript error with a code. Loaded entries and the thread pool
+// belong to the process, so ids are valid in all of its threads; what the collector found (`watches.h`) is the only state
+// of one JavaScript thread.
 //
 // A bound call takes no arguments. Addresses and sizes are read from a Float64Array that JavaScript writes beforehand:
 // doubles hold user-space addresses and safe integers exactly, and reading them costs a nanosecond, where asking
@@ -20,6 +21,7 @@
 #include "foreign-call.h"
 #include "memory.h"
 #include "thread-pool.h"
+#include "watches.h"
 
 namespace {
 
@@ -123,6 +125,32 @@ napi_value preferHugePages(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// ---- what the collector found
+
+// openWatches(count): from now on count[0] is how many ids wait.
+napi_value openWatches(napi_env env, napi_callback_info info) {
+  Arguments arguments(env, info);
+  auto *count = static_cast<double *>(dataOf(env, arguments.values[0]));
+  if (!watches::open(env, arguments.values[0], count)) return fail(env, "OUT_OF_MEMORY", "the system has no memory left");
+  return nullptr;
+}
+
+// watch(object, id): `id` waits once the object is unreachable.
+napi_value watch(napi_env env, napi_callback_info info) {
+  Arguments arguments(env, info);
+  if (watches::watch(env, arguments.values[0], toDouble(env, arguments.values[1]))) return nullptr;
+  return fail(env, "OUT_OF_MEMORY", "the system has no memory left");
+}
+
+// takeFound(out): moves ids that wait to `out`; returns how many.
+napi_value takeFound(napi_env env, napi_callback_info info) {
+  Arguments arguments(env, info);
+  void *out = nullptr;
+  size_t most = 0;
+  napi_get_typedarray_info(env, arguments.values[0], nullptr, &most, &out, nullptr, nullptr);
+  return fromDouble(env, static_cast<double>(watches::take(env, static_cast<double *>(out), most)));
+}
+
 // ---- loading
 
 bool store(Entry entry, size_t *id) {
@@ -179,7 +207,6 @@ struct Bound {
   const double *table;
   size_t buffers;
   size_t sizes;
-  napi_ref keepTable;
 
   char **bufferArray() { return reinterpret_cast<char **>(this + 1); }
   long *sizeArray() { return reinterpret_cast<long *>(bufferArray() + buffers); }
@@ -200,13 +227,9 @@ napi_value callBound(napi_env env, napi_callback_info info) {
   return result;
 }
 
-void finalizeBound(napi_env env, void *data, void *) {
-  auto *bound = static_cast<Bound *>(data);
-  napi_delete_reference(env, bound->keepTable);
-  std::free(bound);
-}
+void finalizeBound(napi_env, void *data, void *) { std::free(data); }
 
-// bind(id, table, buffers, sizes): a function without arguments that returns the entry's status.
+// bind(id, table, buffers, sizes): a function without arguments that returns the entry's status, and has the table.
 napi_value bind(napi_env env, napi_callback_info info) {
   Arguments arguments(env, info);
   const auto id = static_cast<size_t>(toDouble(env, arguments.values[0]));
@@ -215,10 +238,10 @@ napi_value bind(napi_env env, napi_callback_info info) {
   auto *bound = static_cast<Bound *>(std::malloc(sizeof(Bound) + (buffers + sizes) * sizeof(long)));
   if (bound == nullptr) return fail(env, "OUT_OF_MEMORY", "the system has no memory left");
   const Entry entry = entryPages[id / entriesPerPage][id % entriesPerPage];
-  *bound = Bound{entry, static_cast<const double *>(dataOf(env, arguments.values[1])), buffers, sizes, nullptr};
-  napi_create_reference(env, arguments.values[1], 1, &bound->keepTable);
+  *bound = Bound{entry, static_cast<const double *>(dataOf(env, arguments.values[1])), buffers, sizes};
   napi_value function = nullptr;
   napi_create_function(env, "compiled", NAPI_AUTO_LENGTH, callBound, bound, &function);
+  napi_set_named_property(env, function, "table", arguments.values[1]);
   napi_add_finalizer(env, function, bound, finalizeBound, nullptr, nullptr);
   return function;
 }
@@ -284,6 +307,16 @@ napi_value readMxcsr(napi_env env, napi_callback_info) {
 
 }  // namespace
 
+// Under Node-API's experimental version finalizers run inside the collection. A Node that has no such finalizers queues
+// them, as those of any other version.
+extern "C" __attribute__((visibility("default"))) int32_t node_api_module_get_api_version_v1() {
+#ifdef TSINDUCTOR_QUEUED_FINALIZERS
+  return 8;
+#else
+  return NAPI_VERSION_EXPERIMENTAL;
+#endif
+}
+
 extern "C" __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   const struct {
     const char *name;
@@ -291,7 +324,7 @@ extern "C" __attribute__((visibility("default"))) napi_value napi_register_modul
   } functions[] = {
       {"allocate", allocate}, {"release", release}, {"addressOf", addressOf}, {"preferHugePages", preferHugePages},
       {"load", load},         {"bind", bind},       {"callAsync", callAsync}, {"setThreads", setThreads},
-      {"readMxcsr", readMxcsr},
+      {"readMxcsr", readMxcsr}, {"openWatches", openWatches}, {"watch", watch}, {"takeFound", takeFound},
   };
   for (const auto &entry : functions) {
     napi_value function = nullptr;

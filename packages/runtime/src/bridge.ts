@@ -60,6 +60,10 @@ export interface Bridge {
   setThreads(threads: number): number;
   /** The control bits of the floating-point register (MXCSR, FPCR) of this thread. */
   readMxcsr(): number;
+  /** Once `target` is unreachable, `id` (a whole number of at most 32 bits) is among those that are found. */
+  watch(target: object, id: number): void;
+  /** Tells of every id found since the last time. Who is told must not ask again. */
+  forEachFound(tell: (id: number) => void): void;
 }
 
 export interface TableCounts {
@@ -78,6 +82,9 @@ interface NativeBridge {
   callAsync(entry: number, table: Float64Array, buffers: number, sizes: number): Promise<number>;
   setThreads(threads: number): number;
   readMxcsr(): number;
+  openWatches(count: Float64Array): void;
+  watch(target: object, id: number): void;
+  takeFound(out: Float64Array): number;
 }
 
 /** Builds the addon if need be, and loads it into this thread. */
@@ -100,6 +107,7 @@ function wrap(native: NativeBridge): Bridge {
   return {
     ...memoryOf(native),
     ...callsOf(native),
+    ...watchesOf(native),
     setThreads: (threads) => {
       if (threads !== last.asked) {
         last.inForce = native.setThreads(threads >= 1 ? Math.min(256, Math.floor(threads)) : 1);
@@ -136,6 +144,23 @@ function memoryOf(native: NativeBridge): Pick<Bridge, 'allocate' | 'free' | 'add
     addressOf: (array) => native.addressOf(array),
     preferHugePages: (bytes) => {
       native.preferHugePages(bytes);
+    },
+  };
+}
+
+function watchesOf(native: NativeBridge): Pick<Bridge, 'watch' | 'forEachFound'> {
+  const count = new Float64Array(1);
+  const taken = new Float64Array(1024);
+  native.openWatches(count);
+  return {
+    watch: (target, id) => {
+      native.watch(target, id);
+    },
+    forEachFound: (tell) => {
+      while (count[0] !== 0) {
+        const length = native.takeFound(taken);
+        for (let position = 0; position < length; position += 1) tell(taken[position] ?? 0);
+      }
     },
   };
 }

@@ -2,7 +2,7 @@
 // user. Out: the path of an addon whose bytes have just been compared with the digest beside it.
 //
 // The addon lies in a directory named after everything that went into it: the sources, the headers of Node-API, flags,
-// compiler and Node's ABI. That directory appears by one rename, so processes that build it at once agree on the first;
+// compiler and Node's version. That directory appears by one rename, so processes that build it at once agree on the first;
 // a damaged one is moved away and built anew.
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -29,6 +29,8 @@ export interface BridgeBuildOptions {
   /** Where built bridges are kept: a directory that only the user can write to. */
   readonly directory: string;
   readonly milliseconds?: number;
+  /** As on a Node whose finalizers wait for the event loop: those of the addon then do so anywhere. */
+  readonly queuedFinalizers?: boolean;
 }
 
 const sourceNames = [
@@ -39,6 +41,7 @@ const sourceNames = [
   'memory.h',
   'thread-placement.h',
   'thread-pool.h',
+  'watches.h',
 ] as const;
 const libraryName = 'bridge.node';
 const digestName = 'bridge.sha256';
@@ -67,19 +70,23 @@ function sourceDirectory(): string {
   return fileURLToPath(new URL('../native', import.meta.url));
 }
 
-const homeOf = ({ directory, toolchain }: BridgeBuildOptions, sources: string): string =>
-  join(directory, `bridge-${bridgeKey(toolchain, sources).slice(0, 32)}`);
+const homeOf = (options: BridgeBuildOptions, sources: string): string =>
+  join(options.directory, `bridge-${bridgeKey(options, sources).slice(0, 32)}`);
+
+const flagsOf = ({ queuedFinalizers = false }: BridgeBuildOptions): readonly string[] =>
+  queuedFinalizers ? [...bridgeFlags, '-DTSINDUCTOR_QUEUED_FINALIZERS'] : bridgeFlags;
 
 const headerDirectory = (): string =>
   join(dirname(createRequire(import.meta.url).resolve('node-api-headers/package.json')), 'include');
 
-function bridgeKey(toolchain: Toolchain, sources: string): string {
+function bridgeKey(options: BridgeBuildOptions, sources: string): string {
   return stableHash({
     format: 1,
     sources: sourceNames.map((name) => sha256(readFileSync(join(sources, name)))),
-    compiler: toolchain.fingerprint,
-    flags: bridgeFlags,
-    abi: [process.versions.modules, process.versions['napi'], process.arch],
+    compiler: options.toolchain.fingerprint,
+    flags: flagsOf(options),
+    // Finalizers that run inside collections belong to Node-API's experimental part, which a release may change.
+    abi: [process.version, process.versions['napi'], process.arch],
   });
 }
 
@@ -99,7 +106,7 @@ function compile(options: BridgeBuildOptions, place: { sources: string; headers:
   const { toolchain, milliseconds = 120_000 } = options;
   const output = join(place.stage, libraryName);
   const source = join(place.sources, sourceNames[0]);
-  const command = [...toolchain.command, ...bridgeFlags, '-I', place.headers, source, '-o', output];
+  const command = [...toolchain.command, ...flagsOf(options), '-I', place.headers, source, '-o', output];
   const environment = { ...toolchain.environment, TMPDIR: place.stage };
   const { end, stderr } = runCommandSync(command, { milliseconds, environment });
   const trace = { command, stderr, sourcePath: source };

@@ -27,6 +27,9 @@ export type { Isa, IsaReport, ProbedIsa, ProbeOptions } from './isa.ts';
 export type { CandidateOrigin, LocateOptions } from './locate-compilers.ts';
 export { createStoragePool, sizeClassOf } from './storage-pool.ts';
 export type { Block, MemoryStats, StoragePool, StoragePoolOptions } from './storage-pool.ts';
+export { Reclaimer } from './reclaimer.ts';
+export { createWatcher } from './watcher.ts';
+export type { Watcher, WatchListener } from './watcher.ts';
 export { describePlace, findToolchain, requireToolchain, withFlags } from './toolchain.ts';
 export type {
   CandidateOutcome,

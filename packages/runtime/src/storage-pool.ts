@@ -4,10 +4,16 @@
 // Fresh pages cost more than most kernels do, so a released block keeps its memory and waits, in a free list per size
 // class, for the next one who asks. Classes are eight per power of two: at most an eighth is wasted. What waits is
 // bounded; beyond that the classes that were used longest ago are given back to the system.
+//
+// Whoever drops a block without releasing it is found by the collector, which a watcher asks to come in time. Only `acquire`
+// asks, and hears what was found: at no other time does memory that was in use change hands.
 import { isTsInductorError } from '@tsinductor/base';
 import type { Bridge } from './bridge.ts';
 import { allocationTooLarge, badAllocation, notInUse, outOfMemory } from './errors.ts';
+import { leastWeight } from './garbage-budget.ts';
 import { hostResources } from './host.ts';
+import { Reclaimer } from './reclaimer.ts';
+import type { Watcher } from './watcher.ts';
 
 /** A piece of memory. It is in use until it is released to its pool, after which nobody may touch it. */
 export interface Block {
@@ -39,6 +45,8 @@ export interface StoragePool {
 export interface StoragePoolOptions {
   /** The most bytes that may wait for reuse; a quarter of the memory by default. */
   readonly maxPooled?: number;
+  /** Who hears from the collector of blocks that nobody released; who listens to it releases them. */
+  readonly watcher?: Watcher;
 }
 
 interface PoolBlock extends Block {
@@ -50,9 +58,14 @@ interface PoolBlock extends Block {
 interface SizeClass {
   /** What a block of it holds, in bytes. */
   readonly capacity: number;
+  /** What a block of it counts for where garbage is measured. */
+  readonly weight: number;
   readonly waiting: PoolBlock[];
   lastUse: number;
 }
+
+/** What may wait, where fresh memory is taken, beside as much as is in use: sizes that no longer come are no reason to keep memory. */
+const keptBesideFresh = 2 ** 27;
 
 type Allocator = Pick<Bridge, 'allocate' | 'free'>;
 
@@ -70,7 +83,7 @@ function stepOf(bytes: number): number {
 }
 
 export function createStoragePool(bridge: Allocator | undefined, options: StoragePoolOptions = {}): StoragePool {
-  return new FreeListPool(bridge ?? heapAllocator(), options.maxPooled ?? hostResources().totalMemory / 4);
+  return new FreeListPool(bridge ?? heapAllocator(), options);
 }
 
 /** Plain ArrayBuffers; the collector frees them. */
@@ -100,21 +113,28 @@ class FreeListPool implements StoragePool {
   #pooled = 0;
   #peak = 0;
   #blocks = 0;
+  /** Of all blocks in use. */
+  #weight = 0;
+  readonly #weightNow = (): number => this.#weight;
+  readonly #reclaimer: Reclaimer | undefined;
 
-  constructor(allocator: Allocator, maxPooled: number) {
+  constructor(allocator: Allocator, options: StoragePoolOptions) {
     this.#allocator = allocator;
-    this.#maxPooled = maxPooled;
+    this.#maxPooled = options.maxPooled ?? hostResources().totalMemory / 4;
+    this.#reclaimer = options.watcher === undefined ? undefined : new Reclaimer(options.watcher);
   }
 
   acquire(bytes: number): Block {
     if (!Number.isSafeInteger(bytes) || bytes < 0) throw badAllocation(bytes);
     const capacity = sizeClassOf(bytes);
     const sizeClass = this.#classOf(capacity);
-    const waiting = sizeClass.waiting.pop();
+    this.#reclaimer?.makeRoom(sizeClass.weight, this.#weightNow);
+    const waiting = sizeClass.waiting.pop() ?? this.#settled(sizeClass);
     sizeClass.lastUse = this.#tick += 1;
     if (waiting !== undefined) this.#pooled -= capacity;
     const block = waiting ?? this.#allocate(sizeClass);
     block.inUse = true;
+    this.#weight += sizeClass.weight;
     this.#inUse += capacity;
     this.#blocks += 1;
     if (this.#inUse > this.#peak) this.#peak = this.#inUse;
@@ -127,6 +147,8 @@ class FreeListPool implements StoragePool {
     own.inUse = false;
     this.#inUse -= own.bytes;
     this.#blocks -= 1;
+    this.#weight -= own.home.weight;
+    this.#reclaimer?.released(this.#weight);
     if (own.bytes > this.#maxPooled) {
       this.#allocator.free(own);
       return;
@@ -156,14 +178,22 @@ class FreeListPool implements StoragePool {
   #classOf(capacity: number): SizeClass {
     if (this.#last?.capacity === capacity) return this.#last;
     const known = this.#classes.get(capacity);
-    const found = known ?? { capacity, waiting: [], lastUse: 0 };
+    const found = known ?? { capacity, weight: Math.max(capacity, leastWeight), waiting: [], lastUse: 0 };
     if (known === undefined) this.#classes.set(capacity, found);
     this.#last = found;
     return found;
   }
 
+  /** A block that an earlier collection found. */
+  #settled({ waiting }: SizeClass): PoolBlock | undefined {
+    this.#reclaimer?.settle();
+    return waiting.pop();
+  }
+
   /** A fresh block; where memory is short, once more after giving back what waits. */
   #allocate(home: SizeClass): PoolBlock {
+    const kept = Math.max(keptBesideFresh, this.#inUse);
+    if (this.#pooled > kept) this.#evict(kept);
     try {
       return { ...this.#allocator.allocate(home.capacity), inUse: false, home };
     } catch (error) {

@@ -21,7 +21,15 @@ export type { SizeRange } from './mark-dynamic.ts';
 export { isRecording, recorderInUse, unrecorded } from './process-state.ts';
 export type { KernelLaunch, Placed, Recorded, Recorder } from './recorder.ts';
 export { outsideScopes } from './scope.ts';
-export { acquireBlock, adoptBlock, allocate, allocateOn, releaseBlock, setStorageProvider } from './storage.ts';
+export {
+  acquireBlock,
+  allocate,
+  allocateBlock,
+  allocateOn,
+  allocateResult,
+  releaseBlock,
+  setStorageProvider,
+} from './storage.ts';
 export type { Storage, StorageProvider } from './storage.ts';
 export { fulfil, placedTensor, placeOf, sharesMemory, writesAreShared } from './tensor.ts';
 export { sendTo } from './transfer.ts';

@@ -9,7 +9,8 @@ import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
 import type { Scope } from './scope.ts';
-import type { StorageProvider, StorageRegistry } from './storage.ts';
+import type { StorageProvider } from './storage.ts';
+import type { StorageRegistry } from './storage-registry.ts';
 import type { Tensor } from './tensor.ts';
 
 export interface ProcessState {

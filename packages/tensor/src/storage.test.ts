@@ -161,6 +161,17 @@ describe('dispose', () => {
     expect(tensors.map((x) => x.sum().item())).toEqual([0, 0, 0]);
   });
 
+  test('memoryStats tells live, pooled and external bytes, and the peak', () => {
+    setStorageProvider({ pool: createStoragePool(undefined) });
+    const before = memoryStats();
+    using kept = tensor(new Float32Array(1024));
+    tensor(new Float32Array(4096)).dispose();
+    const { live, peak, pooled, external, native } = memoryStats();
+    expect([kept.numel, live - before.live, native - before.native]).toEqual([1024, 4096, 4096]);
+    expect([pooled, external]).toEqual([16_384, 20_480]);
+    expect(peak).toBeGreaterThanOrEqual(before.live + 20_480);
+  });
+
   test('using disposes at the end of the block', () => {
     let kept: Tensor;
     {

@@ -1,26 +1,29 @@
 // The memory of tensors. In: a number of bytes, or memory that the user shares. Out: a Storage that several tensors
 // (views) hold together. It is given back when the last of them is disposed, or when the collector finds the Storage
-// unreachable.
+// unreachable, and with it every array that shows its elements.
 //
 // Memory comes from the pool of the storage provider, which the compiler sets when it has native memory. The results of
 // eager operators, and everything beyond half the memory the pool should hold, are plain ArrayBuffers, which V8 frees by
-// itself: a long synchronous loop must not outgrow memory because finalizers only run between tasks. Compiled functions
-// read those too, so they begin at a line of the cache, and large ones are on huge pages. Memory of a device has an address
+// itself. Compiled functions read those too, so they begin at a line of the cache, and large ones are on huge pages. Memory of a device has an address
 // and no buffer here: it is read by copying, and written to by programs of its device.
 import { invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { hostResources } from '@tsinductor/runtime';
-import type { Block, StoragePool } from '@tsinductor/runtime';
+import { createWatcher } from '@tsinductor/runtime';
+import type { Block, StoragePool, Watcher } from '@tsinductor/runtime';
 import { openDevice } from './device.ts';
 import type { Device, OtherDevice } from './device.ts';
 import { byteSize, makeElements, viewElements } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { badArgument, detachedBuffer, deviceMemory, outOfMemory } from './errors.ts';
 import { processState } from './process-state.ts';
+import { StorageRegistry } from './storage-registry.ts';
+import type { Lease, StorageKind } from './storage-registry.ts';
 
 export interface StorageProvider {
   /** May be opened by the first who asks. */
   readonly pool: StoragePool;
+  /** Who tells of storages that nobody disposed; between tasks, if it is not given. Opened with the pool. */
+  readonly watcher?: Watcher;
   /** Whether the pool is there without being opened; it is unless this says no. */
   isOpen?(): boolean;
   /** Storage below this many bytes is left to the collector; none is by default. */
@@ -44,127 +47,34 @@ export interface TemporaryStats {
   readonly peakAfter: number;
 }
 
+/** Bytes. What nobody holds any more counts as live until a collection has found it. */
 export interface TensorMemoryStats {
-  /** Bytes in use by tensors: in the pool's blocks, in plain ArrayBuffers, in memory shared by users. */
+  /** Held by tensors, wherever they are. */
+  readonly live: number;
+  /** The most that were live at a time. */
+  readonly peak: number;
+  /** Given back, and kept for the next results. */
   readonly pooled: number;
+  /** Outside of the JavaScript heap: what V8 is told of. All blocks of the pool, live ones and others. */
+  readonly external: number;
+  /** Of what is live: in the pool's blocks, in plain ArrayBuffers, in memory shared by users. */
+  readonly native: number;
   readonly heap: number;
   readonly shared: number;
   /** On devices, all together. */
   readonly device: number;
   /** Storages in use. */
   readonly storages: number;
-  /** What the pool itself holds, in use and waiting for reuse. */
+  /** What the pool itself holds, in use and waiting for reuse; undefined before it is opened. */
   readonly pool: ReturnType<StoragePool['memoryStats']> | undefined;
   /** Of compiled graphs; undefined before the first one. */
   readonly temporaries: TemporaryStats | undefined;
 }
 
-type Kind = 'pooled' | 'heap' | 'shared' | 'device';
+const registryOf = (): StorageRegistry =>
+  (processState.storageRegistry ??= new StorageRegistry(createWatcher(undefined)));
 
-/** What all storages of a kind have in use. */
-interface Tally {
-  bytes: number;
-}
-
-/** What a storage holds, for whoever gives it back. Must not reach the Storage, nor its Lease. */
-interface Holding {
-  /** Where its bytes are counted; undefined while it holds nothing. */
-  tally: Tally | undefined;
-  bytes: number;
-  block: Block | undefined;
-  pool: Pick<StoragePool, 'release'> | undefined;
-}
-
-/** What the collector watches in a storage's place: one storage at a time holds it, and hands it on when it is done. */
-interface Lease {
-  readonly holding: Holding;
-}
-
-/** Leases beyond these are left to the collector. */
-const spareLeases = 4096;
-
-/**
- * Counts what is in use, and gives back what the collector found.
- *
- * Being watched and no longer being watched by the collector costs more than the rest of a small compiled call. So it is not
- * storages that are watched but leases, which go from a storage that was given back to the next one that is made.
- */
-export class StorageRegistry {
-  // By name, not by a key that is computed: every call makes and frees results.
-  readonly #tallies: Readonly<Record<Kind, Tally>> = {
-    pooled: { bytes: 0 },
-    heap: { bytes: 0 },
-    shared: { bytes: 0 },
-    device: { bytes: 0 },
-  };
-  readonly halfOfMemory: number = hostResources().totalMemory / 2;
-  count = 0;
-  readonly #spare: Lease[] = [];
-  readonly #collected = new FinalizationRegistry<Holding>((holding) => {
-    this.#settle(holding);
-  });
-
-  /** From now on `bytes` are in use, of `block` where they are a pool's. */
-  take(kind: Kind, bytes: number, { block, pool }: Pick<Holding, 'block' | 'pool'> = nothingHeld): Lease {
-    const tally = this.#tallyOf(kind);
-    tally.bytes += bytes;
-    this.count += 1;
-    const spare = this.#spare.pop();
-    if (spare === undefined) {
-      const holding: Holding = { tally, bytes, block, pool };
-      const lease = { holding };
-      this.#collected.register(lease, holding);
-      return lease;
-    }
-    const { holding } = spare;
-    holding.tally = tally;
-    holding.bytes = bytes;
-    holding.block = block;
-    holding.pool = pool;
-    return spare;
-  }
-
-  /** What `lease` stands for is free; whoever held it must forget it. */
-  giveBack(lease: Lease): void {
-    this.#settle(lease.holding);
-    if (this.#spare.length < spareLeases) this.#spare.push(lease);
-  }
-
-  /** Bytes in use by kind. */
-  bytes(): Readonly<Record<Kind, number>> {
-    const { pooled, heap, shared, device } = this.#tallies;
-    return { pooled: pooled.bytes, heap: heap.bytes, shared: shared.bytes, device: device.bytes };
-  }
-
-  #tallyOf(kind: Kind): Tally {
-    switch (kind) {
-      case 'pooled':
-        return this.#tallies.pooled;
-      case 'heap':
-        return this.#tallies.heap;
-      case 'shared':
-        return this.#tallies.shared;
-      case 'device':
-        return this.#tallies.device;
-    }
-  }
-
-  /** Nothing is held any more: the collector may come a second time, for a lease that was not kept. */
-  #settle(holding: Holding): void {
-    const { tally, bytes, block, pool } = holding;
-    if (tally === undefined) return;
-    holding.tally = undefined;
-    holding.block = undefined;
-    holding.pool = undefined;
-    tally.bytes -= bytes;
-    this.count -= 1;
-    if (block !== undefined) pool?.release(block);
-  }
-}
-
-const nothingHeld: Pick<Holding, 'block' | 'pool'> = { block: undefined, pool: undefined };
-
-const registryOf = (): StorageRegistry => (processState.storageRegistry ??= new StorageRegistry());
+const noBlock = { block: undefined, pool: undefined };
 
 interface StorageMemory {
   readonly buffer: ArrayBuffer;
@@ -173,8 +83,21 @@ interface StorageMemory {
   readonly device?: Device;
 }
 
+/** What the collector watches for a storage, which gives it back. */
+interface Tenure {
+  readonly kind: StorageKind;
+  readonly lease: Lease;
+  /** Which part of a shared block it has. */
+  readonly position?: number;
+  /** Where it lies, if that is known; memory that has an address is used by others after it. */
+  readonly address?: number;
+}
+
 export class Storage {
-  /** Where its bytes are; on a device, an empty buffer that no other storage has. */
+  /**
+   * Where its bytes are; on a device, an empty buffer that no other storage has. To tell one memory from another: what shows
+   * elements is made by `read`, `elements` and `bytes`, which keep the memory from others for as long.
+   */
   readonly buffer: ArrayBuffer;
   readonly byteOffset: number;
   readonly byteLength: number;
@@ -184,6 +107,9 @@ export class Storage {
   readonly #registry: StorageRegistry;
   /** Undefined once the memory was given back. */
   #lease: Lease | undefined;
+  readonly #position: number;
+  /** Whether the memory goes to others when this storage is found. */
+  readonly #isReused: boolean;
   /** Where it lies, once that is known; 0 before. */
   #address: number;
   /** Length of the buffer when the address was asked for: another one tells that its memory was transferred away. */
@@ -191,15 +117,17 @@ export class Storage {
   #owners = 0;
   #writes = 0;
 
-  constructor(memory: StorageMemory, kind: Kind, from: Pick<Holding, 'block' | 'pool'> = nothingHeld) {
+  constructor(memory: StorageMemory, { kind, lease, position = 0, address = 0 }: Tenure) {
     this.device = memory.device ?? 'cpu';
     this.buffer = memory.buffer;
     this.byteOffset = memory.byteOffset;
     this.byteLength = memory.byteLength;
     this.isShared = kind === 'shared';
     this.#registry = registryOf();
-    this.#lease = this.#registry.take(kind, memory.byteLength, from);
-    this.#address = from.block?.address ?? 0;
+    this.#lease = lease;
+    this.#position = position;
+    this.#isReused = kind === 'pooled';
+    this.#address = address;
   }
 
   /** How often tensors over it were written to: whoever remembers a value of it can tell whether it still holds. */
@@ -232,7 +160,7 @@ export class Storage {
     this.#owners -= 1;
     invariant(this.#owners >= 0, 'a storage was released more often than retained');
     if (this.#owners > 0 || this.#lease === undefined) return;
-    this.#registry.giveBack(this.#lease);
+    this.#registry.giveBack(this.#lease, this.byteLength, this.#position);
     this.#lease = undefined;
   }
 
@@ -253,13 +181,25 @@ export class Storage {
     return this.#view(dtype, start, Math.floor((this.byteLength - start) / byteSize(dtype, 1)));
   }
 
+  /** Bytes as they lie, from `start` on. */
+  bytes(start: number, length: number): Uint8Array<ArrayBuffer> {
+    if (this.device !== 'cpu') throw deviceMemory(this.device);
+    return this.#kept(new Uint8Array(this.buffer, this.byteOffset + start, length));
+  }
+
   #view(dtype: DType, start: number, length: number): ElementArray {
     try {
-      return viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length });
+      return this.#kept(viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length }));
     } catch {
       // Only transferring a shared buffer away can break a view that fitted when the storage was made.
       throw detachedBuffer();
     }
+  }
+
+  /** A program may hold what shows memory longer than the storage: the memory is not given to others before. */
+  #kept<View extends ArrayBufferView>(view: View): View {
+    if (this.#isReused && this.#lease !== undefined) this.#registry.keepFor(view, this.#lease);
+    return view;
   }
 
   /** Whether its bytes overlap those of another storage over the same buffer. */
@@ -289,6 +229,7 @@ export class Storage {
 export function setStorageProvider(provider: StorageProvider | undefined): void {
   processState.storageProvider = provider;
   processState.pool = undefined;
+  if (provider === undefined) registryOf().watchBy(createWatcher(undefined));
 }
 
 /** Memory of any content. `durable` results go to the pool, the others are left to the collector. */
@@ -296,8 +237,8 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
   const provider = processState.storageProvider;
   if (use === 'durable' && provider !== undefined && bytes > 0 && bytes >= (provider.least ?? 0)) {
     const limit = provider.softLimit ?? registryOf().halfOfMemory;
-    if (provider.pool.memoryStats().inUse + bytes <= limit)
-      return storageOf(provider.pool.acquire(bytes), bytes, provider.pool);
+    const pool = poolInUse();
+    if (pool.memoryStats().inUse + bytes <= limit) return blockStorage(pool, bytes);
   }
   return heapStorage(bytes, provider);
 }
@@ -314,12 +255,14 @@ const leastAligned = 4096;
 /** A plain ArrayBuffer, for compiled functions to read as they read the pool's memory. */
 function heapStorage(bytes: number, provider: StorageProvider | undefined): Storage {
   const least = provider?.isOpen?.() === false ? Math.max(leastAligned, provider.least ?? 0) : leastAligned;
-  if (provider === undefined || bytes < least) {
-    return new Storage({ buffer: newBuffer(bytes, 0), byteOffset: 0, byteLength: bytes }, 'heap');
-  }
-  const buffer = newBuffer(bytes, cacheLine);
-  return new Storage({ buffer, byteOffset: lineIn(buffer, provider), byteLength: bytes }, 'heap');
+  const isAligned = provider !== undefined && bytes >= least;
+  const buffer = newBuffer(bytes, isAligned ? cacheLine : 0);
+  const byteOffset = isAligned ? lineIn(buffer, provider) : 0;
+  return unpooledStorage({ buffer, byteOffset, byteLength: bytes }, 'heap');
 }
+
+const unpooledStorage = (memory: StorageMemory, kind: 'heap' | 'shared'): Storage =>
+  new Storage(memory, { kind, lease: registryOf().take(kind, memory.byteLength, noBlock) });
 
 /** Where a line of the cache begins in a buffer that nobody has touched yet. A large one begins 16 bytes into a page. */
 function lineIn(buffer: ArrayBuffer, provider: StorageProvider): number {
@@ -337,25 +280,45 @@ function newBuffer(bytes: number, spare: number): ArrayBuffer {
   }
 }
 
-const storageOf = (block: Block, bytes: number, pool: StoragePool): Storage =>
-  new Storage({ buffer: block.buffer, byteOffset: 0, byteLength: bytes }, 'pooled', { block, pool });
+/** A block of its own. */
+function blockStorage(pool: StoragePool, bytes: number): Storage {
+  const block = pool.acquire(bytes);
+  const lease = registryOf().take('pooled', bytes, { block, pool });
+  const { address, buffer } = block;
+  return new Storage({ buffer, byteOffset: 0, byteLength: bytes }, { kind: 'pooled', lease, address });
+}
 
-/** A block that native code filled becomes a tensor's storage. */
-export const adoptBlock = (block: Block, bytes: number): Storage => storageOf(block, bytes, poolInUse());
+/** Memory of the provider's pool, of any content, for what lives long. */
+export const allocateBlock = (bytes: number): Storage => blockStorage(poolInUse(), bytes);
+
+/** The same for what is made at every call and mostly dropped soon. */
+export function allocateResult(bytes: number): Storage {
+  const pool = poolInUse();
+  const part = registryOf().takePart(bytes, pool);
+  if (part === undefined) return blockStorage(pool, bytes);
+  const { lease, block, position, byteOffset } = part;
+  const address = block.address === 0 ? 0 : block.address + byteOffset;
+  return new Storage(
+    { buffer: block.buffer, byteOffset, byteLength: bytes },
+    { kind: 'pooled', lease, position, address },
+  );
+}
 
 /** Memory of a device, of any content. */
 export function allocateOn(device: OtherDevice, bytes: number): Storage {
   const pool = openDevice(device);
+  registryOf().makeRoomOnDevice(bytes);
   const block = pool.acquire(bytes);
   const memory = { buffer: block.buffer, byteOffset: 0, byteLength: bytes, device };
-  return new Storage(memory, 'device', { block, pool });
+  const lease = registryOf().take('device', bytes, { block, pool });
+  return new Storage(memory, { kind: 'device', lease, address: block.address });
 }
 
 /** The user's own memory. */
 export const shareMemory = (memory: { buffer: ArrayBuffer; byteOffset: number; byteLength: number }): Storage =>
-  new Storage(memory, 'shared');
+  unpooledStorage(memory, 'shared');
 
-/** A block of the provider's pool, for the compiler: outputs and workspaces. */
+/** A block of the provider's pool, for the compiler, which releases it. */
 export const acquireBlock = (bytes: number): Block => poolInUse().acquire(bytes);
 
 export const releaseBlock = (block: Block): void => {
@@ -367,18 +330,34 @@ const poolInUse = (): StoragePool => processState.pool ?? openPool();
 function openPool(): StoragePool {
   const provider = processState.storageProvider;
   invariant(provider !== undefined, 'memory of a pool was asked for without a storage provider');
-  return (processState.pool = provider.pool);
+  const { pool, watcher } = provider;
+  if (watcher !== undefined) registryOf().watchBy(watcher);
+  return (processState.pool = pool);
 }
 
-/** What tensors hold now. */
+/**
+ * What tensors hold now, and what the process keeps for them.
+ *
+ * @example
+ * const { live, pooled, external } = memoryStats();
+ * console.log(`${live} bytes in tensors, ${pooled} waiting for the next, ${external} outside of the JavaScript heap`);
+ */
 export function memoryStats(): TensorMemoryStats {
-  const registry = processState.storageRegistry;
-  const bytes = registry?.bytes() ?? { pooled: 0, heap: 0, shared: 0, device: 0 };
+  const registry = registryOf();
+  registry.letGo();
+  registry.settle();
+  const { pooled: native, ...others } = registry.bytes();
+  const provider = processState.storageProvider;
+  const pool = provider?.isOpen?.() === false ? undefined : provider?.pool.memoryStats();
   return {
-    ...bytes,
-    storages: registry?.count ?? 0,
-    pool:
-      processState.storageProvider?.isOpen?.() === false ? undefined : processState.storageProvider?.pool.memoryStats(),
-    temporaries: processState.storageProvider?.temporaries?.(),
+    live: registry.bytesInUse,
+    peak: registry.peak,
+    pooled: pool?.pooled ?? 0,
+    external: pool?.allocated ?? 0,
+    native,
+    ...others,
+    storages: registry.count,
+    pool,
+    temporaries: provider?.temporaries?.(),
   };
 }

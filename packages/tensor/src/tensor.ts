@@ -263,10 +263,13 @@ export function sharesMemory(a: Tensor, b: Tensor): boolean {
   return first.storage.buffer === second.storage.buffer && first.storage.overlaps(second.storage);
 }
 
+/** The same for storages that may overlap. */
+const memoryOf = (storage: Storage): object => (storage.isShared ? storage.buffer : storage);
+
 /** Whether a write to one of `written`, which are among `all`, may be seen in another of them. */
 export function writesAreShared(written: readonly Tensor[], all: readonly Tensor[]): boolean {
-  const buffers = new Set(all.map((tensor) => placeOf(tensor, 'writesAreShared').storage.buffer));
-  if (buffers.size === all.length) return false;
+  const memories = new Set(all.map((tensor) => memoryOf(placeOf(tensor, 'writesAreShared').storage)));
+  if (memories.size === all.length) return false;
   return (
     written.some((target) => all.some((other) => other !== target && sharesMemory(target, other))) ||
     written.some((target) => all.indexOf(target) !== all.lastIndexOf(target))

@@ -1,17 +1,19 @@
 // `tsinductor run FILE [arguments...]`: runs a program, TypeScript through tsx, with the logs of recompilations and graph
-// breaks on. The program is a process of its own; its exit status is ours.
+// breaks on, and says what memory it took if asked to. The program is a process of its own; its exit status is ours.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AddCommand } from '../context.ts';
 import { fileMissing } from '../errors.ts';
-import { resolveHook } from '../import-module.ts';
+import { memoryReport, resolveHook } from '../import-module.ts';
 
 export interface RunRequest {
   readonly file: string;
   readonly args: readonly string[];
   /** Topics of TORCH_LOGS; what the environment says wins. */
   readonly logs: readonly string[];
+  /** What is said at the end beside. */
+  readonly reports: readonly 'memory'[];
 }
 
 export const addRunCommand: AddCommand = (parser, context) =>
@@ -26,20 +28,27 @@ export const addRunCommand: AddCommand = (parser, context) =>
           type: 'string',
           default: 'recompiles,graph_breaks',
           describe: 'topics, unless TORCH_LOGS says some',
+        })
+        .option('memory', {
+          type: 'boolean',
+          default: false,
+          describe: 'say at the end what memory tensors hold, what waits for reuse, and the peak',
         }),
-    async ({ file, logs, args }) => {
-      context.status = await runProgram({ file, args, logs: logs.split(',') });
+    async ({ file, logs, args, memory }) => {
+      context.status = await runProgram({ file, args, logs: logs.split(','), reports: memory ? ['memory'] : [] });
     },
   );
 
 /** Runs a program to its end; gives its exit status. */
-export async function runProgram({ file, args, logs }: RunRequest): Promise<number> {
+export async function runProgram({ file, args, logs, reports }: RunRequest): Promise<number> {
   const path = resolve(file);
   if (!existsSync(path)) throw fileMissing(path);
   // The child sets its own variable, unless it has one, before anything of ours is imported there.
   const assignment = `globalThis.process.env.TORCH_LOGS ??= ${JSON.stringify(logs.join(','))};`;
   const registration = `import { register } from 'node:module'; register(${JSON.stringify(resolveHook)});`;
+  const reporting = `import { reportAtExit } from ${JSON.stringify(memoryReport)}; reportAtExit(${JSON.stringify(path)});`;
   const preloads = [preload(assignment), import.meta.resolve('tsx'), preload(registration)];
+  if (reports.includes('memory')) preloads.push(preload(reporting));
   const imports = preloads.flatMap((url) => ['--import', url]);
   const child = spawn(process.execPath, [...imports, path, ...args], { stdio: 'inherit' });
   return new Promise((done, fail) => {

@@ -77,6 +77,7 @@ export class CudaExecutable implements Executable {
   run(inputs: readonly Tensor[]): Tensor[] {
     const { placement } = this.#code;
     const sizes = this.#frame.open(inputs);
+    // Taking memory for results may hand on what nobody holds: the inputs are held, since they are written back to below.
     const made = this.#launch(inputs, sizes);
     const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
     this.#frame.close(inputs, outputs);

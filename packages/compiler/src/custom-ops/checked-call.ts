@@ -52,9 +52,7 @@ export function copiesOf(tensors: readonly Tensor[]): readonly Tensor[] {
 
 function copyOf(storage: Storage): Storage {
   const copy = allocate(storage.byteLength, 'durable');
-  new Uint8Array(copy.buffer, copy.byteOffset, storage.byteLength).set(
-    new Uint8Array(storage.buffer, storage.byteOffset, storage.byteLength),
-  );
+  copy.bytes(0, storage.byteLength).set(storage.bytes(0, storage.byteLength));
   return copy;
 }
 

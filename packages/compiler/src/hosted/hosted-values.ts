@@ -115,7 +115,6 @@ function copyOf(tensor: Tensor): Tensor {
   const { bytes } = dtypeInfo[tensor.dtype];
   const length = reachOf(layout) * bytes;
   const copy = allocate(length, 'durable');
-  const from = new Uint8Array(storage.buffer, storage.byteOffset + layout.offset * bytes, length);
-  new Uint8Array(copy.buffer, copy.byteOffset, length).set(from);
+  copy.bytes(0, length).set(storage.bytes(layout.offset * bytes, length));
   return placedTensor(tensor.dtype, copy, { ...layout, offset: 0 });
 }

@@ -1,10 +1,10 @@
 // Memory that belongs to an executable.
-import { acquireBlock, adoptBlock } from '@tsinductor/tensor/internal';
+import { allocateBlock } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 
 /** Memory of the pool that goes with whoever reaches it, and lives longer than any scope of the user's. */
 export function memoryOf(bytes: number): Storage {
-  const storage = adoptBlock(acquireBlock(bytes), bytes);
+  const storage = allocateBlock(bytes);
   storage.retain();
   return storage;
 }

@@ -5,7 +5,7 @@
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
 import type { CheckSite } from '@tsinductor/ir';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
-import { acquireBlock, adoptBlock } from '@tsinductor/tensor/internal';
+import { allocateResult } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { checkFailed } from '../errors.ts';
@@ -58,7 +58,7 @@ export class NativeExecutable implements Executable {
     this.#table = new Float64Array(buffers + plan.sizes.length);
     this.#sizesAt = buffers;
     if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
-    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...native, allocate }));
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...native, allocate: allocateResult }));
     this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
     this.#constants = constantsOf(plan.constants);
     this.#useThreads = () => native.bridge.setThreads(native.threads);
@@ -68,8 +68,10 @@ export class NativeExecutable implements Executable {
   run(inputs: readonly Tensor[]): Tensor[] {
     const table = this.#table;
     const sizes = this.#frame.open(inputs);
-    let slot = 0;
-    for (const input of inputs) table[slot++] = input.address;
+    // First all memory that is new: taking it may find what nobody holds, and hand that on. Then the addresses of what is
+    // there, after which nothing is taken before the code has run. The inputs are reachable all the while, for they are
+    // written back to below.
+    let slot = inputs.length;
     // Of their number at once: pushed one by one, the list would grow twice.
     const outputs = new Array<Tensor>(this.#outputs.length);
     let made = 0;
@@ -80,6 +82,8 @@ export class NativeExecutable implements Executable {
     }
     table[slot++] = this.#constants?.address ?? 0;
     table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
+    slot = 0;
+    for (const input of inputs) table[slot++] = input.address;
     slot = this.#sizesAt;
     for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
     const status = this.#invoke(sizes);
@@ -108,13 +112,10 @@ export class NativeExecutable implements Executable {
   }
 }
 
-/** Fresh memory of the pool. */
-const allocate = (bytes: number): Storage => adoptBlock(acquireBlock(bytes), bytes);
-
 function constantsOf(base64: string): Storage | undefined {
   if (base64 === '') return undefined;
   const bytes = Buffer.from(base64, 'base64');
   const storage = memoryOf(bytes.length);
-  new Uint8Array(storage.buffer, storage.byteOffset, storage.byteLength).set(bytes);
+  storage.bytes(0, bytes.length).set(bytes);
   return storage;
 }
