@@ -7,7 +7,6 @@ import type { Arg, Attrs, Meta } from './graph.ts';
 import { asList, composedLayouts, MetaBuilder } from './meta-builder.ts';
 import type { Builder, InferContext, Operator } from './operator.ts';
 import { families } from './operators/families.ts';
-import { contiguousStrides } from './shape.ts';
 
 const completed: readonly (readonly [Entry, Operator])[] = families.flat().map((entry) => [entry, complete(entry)]);
 
@@ -70,20 +69,10 @@ function complete(entry: Entry): Operator {
   return {
     ...rest,
     decompose: run,
-    infer: infer ?? (mayShareInput(entry) ? inferred(run) : contiguously(inferred(run))),
+    infer: infer ?? inferred(run),
     ...(entry.kind === 'view' ? viewRules(entry, run) : {}),
   };
 }
-
-/** Whether results may lie in memory as an input, or views of it, do. */
-const mayShareInput = ({ kind, mayAlias, parameters }: Entry): boolean =>
-  kind === 'view' || mayAlias === true || parameters.some(({ type }) => type === 'index');
-
-/** What is new memory lies row by row, whatever view the decomposition ends in. */
-const contiguously =
-  (infer: Operator['infer']): Operator['infer'] =>
-  (context, args, attrs) =>
-    infer(context, args, attrs).map((meta) => ({ ...meta, strides: contiguousStrides(meta.shape) }));
 
 function inferred(decompose: NonNullable<Operator['decompose']>): Operator['infer'] {
   return (context, args, attrs): readonly Meta[] => {
