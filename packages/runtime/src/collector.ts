@@ -31,8 +31,8 @@ export function openCollector(): Collect | undefined {
 type Gc = (options?: { readonly type: 'minor' }) => void;
 
 function collectorOfRealm(): Gc | undefined {
-  const shown: unknown = globalThis.gc;
-  if (typeof shown === 'function') return shown as Gc;
+  // Whoever runs a program with the flag wants its threads to have it too.
+  const isShown = typeof globalThis.gc === 'function';
   try {
     setFlagsFromString('--expose-gc');
     const gc: unknown = runInNewContext('globalThis.gc');
@@ -41,7 +41,7 @@ function collectorOfRealm(): Gc | undefined {
     // No flags here: the collector comes when V8 sends it.
     return undefined;
   } finally {
-    hideCollector();
+    if (!isShown) hideCollector();
   }
 }
 

@@ -3,7 +3,7 @@ import { createStoragePool } from '@tsinductor/runtime';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { fromBuffer, memoryStats, ones, scope, tensor, zeros } from './index.ts';
-import { setStorageProvider } from './internal.ts';
+import { allocateResult, setStorageProvider } from './internal.ts';
 import type { Tensor } from './index.ts';
 
 afterEach(() => setStorageProvider(undefined));
@@ -159,6 +159,13 @@ describe('dispose', () => {
     const tensors = [1, 2, 3].map(() => tensor(new Float32Array(200)));
     expect(memoryStats().pool?.blocks).toBe(1);
     expect(tensors.map((x) => x.sum().item())).toEqual([0, 0, 0]);
+  });
+
+  test('beyond it large results are too, so that a loop whose dead ones are found late does not outgrow memory', () => {
+    setStorageProvider({ pool: createStoragePool(undefined), softLimit: memoryStats().live + 300_000 });
+    const results = Array.from({ length: 5 }, () => allocateResult(100_000));
+    expect(memoryStats().pool?.blocks).toBe(3);
+    expect(results.map(({ byteLength }) => byteLength)).toEqual(results.map(() => 100_000));
   });
 
   test('memoryStats tells live, pooled and external bytes, and the peak', () => {

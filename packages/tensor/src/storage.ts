@@ -291,11 +291,19 @@ function blockStorage(pool: StoragePool, bytes: number): Storage {
 /** Memory of the provider's pool, of any content, for what lives long. */
 export const allocateBlock = (bytes: number): Storage => blockStorage(poolInUse(), bytes);
 
-/** The same for what is made at every call and mostly dropped soon. */
+/**
+ * The same for what is made at every call and mostly dropped soon. Where what is dropped is not found before the event loop turns,
+ * a loop would outgrow memory: beyond the limit it is left to V8.
+ */
 export function allocateResult(bytes: number): Storage {
   const pool = poolInUse();
-  const part = registryOf().takePart(bytes, pool);
-  if (part === undefined) return blockStorage(pool, bytes);
+  const registry = registryOf();
+  const part = registry.takePart(bytes, pool);
+  if (part === undefined) {
+    const provider = processState.storageProvider;
+    const limit = provider?.softLimit ?? registry.halfOfMemory;
+    return registry.bytesInUse + bytes > limit ? heapStorage(bytes, provider) : blockStorage(pool, bytes);
+  }
   const { lease, block, position, byteOffset } = part;
   const address = block.address === 0 ? 0 : block.address + byteOffset;
   return new Storage(
