@@ -17,7 +17,9 @@ const ring = hasCompiler ? describe : describe.skip;
 if (!hasCompiler) process.stderr.write('host ring skipped: no C++ compiler\n');
 
 const choice = new OperatorChoice();
-const programs = Array.from({ length: 36 }, (_, index) => generate({ seed: 20, index, choice }).program);
+const drawn = (count: number) =>
+  Array.from({ length: count }, (_, index) => generate({ seed: 20, index, choice }).program);
+const programs = drawn(36);
 
 test('the same seed gives the same programs', () => {
   const again = generate({ seed: 20, index: 7, choice }).program;
@@ -26,8 +28,9 @@ test('the same seed gives the same programs', () => {
 });
 
 test('programs are many-sided', () => {
-  const steps = programs.flatMap((program) => program.steps);
-  const inputs = programs.flatMap((program) => program.inputs);
+  const many = drawn(72);
+  const steps = many.flatMap((program) => program.steps);
+  const inputs = many.flatMap((program) => program.inputs);
   expect(new Set(steps.map(({ op }) => op)).size).toBeGreaterThan(150);
   expect(new Set(inputs.map(({ dtype }) => dtype)).size).toBe(10);
   expect(inputs.some(({ shape }) => shape.includes(0))).toBe(true);
