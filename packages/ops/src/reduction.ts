@@ -35,6 +35,8 @@ export interface ReductionOp {
   readonly finish: (dtype: DType) => Term;
   /** The primitive that says after each element along an axis what the reduction is so far, where there is one. */
   readonly scan?: string;
+  /** What that primitive joins instead: the same, with a state of greater precision. */
+  readonly running?: ReductionOp;
   /** About how many machine operations one step takes at f32. */
   readonly cost: number;
 }

@@ -74,7 +74,24 @@ const fold = (name: ReductionName, spec: Fold): ReductionOp => ({
 
 const wide = (dtype: DType): DType => computeOf(widened(dtype));
 
-export const sum: ReductionOp = fold('sum', {
+/**
+ * A fold after each element, whose state is f64 where elements are f32, as in PyTorch: it is one chain of roundings, which cannot
+ * be cut into shorter ones as that of a sum can.
+ */
+const running = (name: ReductionName, spec: Fold): ReductionOp =>
+  fold(name, {
+    ...spec,
+    accumulate: (dtype) => (dtype === 'f32' ? 'f64' : spec.accumulate(dtype)),
+    finish: (dtype) => (dtype === 'f32' ? cast('f32', s0) : s0),
+  });
+
+/** A fold whose running form has a state of greater precision. */
+const foldWithRunning = (name: ReductionName, spec: Fold): ReductionOp => ({
+  ...fold(name, spec),
+  running: running(name, spec),
+});
+
+export const sum: ReductionOp = foldWithRunning('sum', {
   doc: 'Sum; of integers and bool as i64.',
   scan: 'cumsum',
   combine: add,
@@ -94,7 +111,7 @@ export const nansum: ReductionOp = fold('nansum', {
   hasIdentity: true,
 });
 
-export const prod: ReductionOp = fold('prod', {
+export const prod: ReductionOp = foldWithRunning('prod', {
   doc: 'Product; of integers and bool as i64.',
   scan: 'cumprod',
   combine: mul,

@@ -6,9 +6,9 @@ export type ReductionName = keyof typeof entries;
 
 export const reductions: Readonly<Record<ReductionName, ReductionOp>> = { ...entries };
 
-/** The reductions that have one, by the primitives that give them after each element. */
+/** What joins elements in the primitives that give a reduction after each of them, by these primitives. */
 export const scans: Readonly<Record<string, ReductionOp>> = Object.fromEntries(
-  Object.values(reductions).flatMap((op) => (op.scan === undefined ? [] : [[op.scan, op] as const])),
+  Object.values(reductions).flatMap((op) => (op.scan === undefined ? [] : [[op.scan, op.running ?? op] as const])),
 );
 
 /** Whether `name` is a reduction of the table. */

@@ -33,6 +33,7 @@ export interface LayoutChoices {
   readonly chunks: { readonly several: number; readonly most: number; readonly worthClaiming: number };
   readonly stackScratchBytes: number;
   readonly reductionChunk: number;
+  readonly cascade: { readonly steps: number; readonly levels: number };
   readonly columnChunk: { readonly elements: number; readonly rowBytes: number };
   readonly columns: {
     readonly scratchBytes: number;
@@ -133,8 +134,15 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
     measure: 'memory-bound: full sum, running sums of one row',
     value: 32 << 10,
   },
+  cascade: {
+    doc: 'Elements that the state of a sum takes one after another before it is merged, and how many such sums are merged so; and how deep such blocks are nested where their number is not known.',
+    unit: 'steps, blocks',
+    trades: 'fewer round less often on the way to a result, and are merged more often.',
+    measure: 'memory-bound: row sum and full sum, in L2',
+    value: { steps: 16, levels: 4 },
+  },
   columnChunk: {
-    doc: 'The same of rows of at most `rowBytes` that are reduced down their columns.',
+    doc: 'Elements per chunk of rows of at most `rowBytes` that are reduced down their columns.',
     unit: 'elements, bytes',
     trades: 'the states that chunks leave are to be few beside what they read.',
     measure: 'memory-bound: column sum, in memory',

@@ -1,13 +1,14 @@
 // Matrix products as dot products: few rows, k side by side in both operands. Vectors run along k; several columns at a
-// time share the loads of a, and each has an accumulator of its own whose lanes are added at the end.
-import { at, dtypeInfo } from '@tsinductor/base';
-import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen';
+// time share the loads of a, and each has an accumulator of its own whose lanes are added at the end. Long sums are taken in blocks.
+import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
+import { assignVariables, declareVariable, difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen'; // prettier-ignore
 import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { chunkCycles } from '../../machine/target.ts';
+import { cascadeOf, mostIterations } from '../plan/cascade.ts';
 import { grainOf } from '../plan/chunks.ts';
-import { scalarLoop, vectorLoop } from '../write/loops.ts';
+import { inBlocks, scalarLoop, stepOf, vectorParts, writeVectorPart } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { converted, placeAt, resultOf } from './operands.ts';
@@ -94,49 +95,72 @@ function writeTile(nest: Nest, dots: Dots, { column, count, rows }: Tile): void 
   const lanes = lanesFor(nest.target.isa, dtypeInfo[node.accumulate].bytes);
   const type = { dtype: node.accumulate, lanes };
   const instances = rows * count < 4 ? 2 : 1;
-  const names = Array.from({ length: instances * rows * count }, () => {
-    const name = writer.fresh('total');
-    writer.emit({ kind: 'var', name, value: { kind: 'constant', value: 0, type } });
-    return name;
-  });
-  const nameOf = (instance: number, row: number, slot: number): string =>
-    at(names, (instance * rows + row) * count + slot);
-  vectorLoop(nest, { axis: k, from: int(0), to: k.extent, lanes, instances, unroll: 1 }, (vectors) => {
-    vectors.forEach((vector, instance) => {
-      const right = Array.from({ length: count }, (_, slot) =>
-        loadAlong(nest, dots, {
-          operand: oriented.b,
-          axis: oriented.n.name,
-          place: add(column, int(slot)),
-          vector,
-          lanes,
-        }),
-      );
-      for (let row = 0; row < rows; row++) {
-        const left = loadAlong(nest, dots, {
-          operand: oriented.a,
-          axis: oriented.m.name,
-          place: int(row),
-          vector,
-          lanes,
-        });
-        right.forEach((value, slot) => {
-          accumulate(nest, { name: nameOf(instance, row, slot), type }, [left, value]);
-        });
-      }
+  const [first, ...rest] = vectorParts(nest, { axis: k, from: int(0), to: k.extent, lanes, instances, unroll: 1 });
+  invariant(first !== undefined, 'a dot product has no loop');
+  const step = stepOf(first);
+  const [blocks = []] = isFloat(type.dtype) ? cascadeOf(nest, [{ iterations: mostIterations(k.extent, step) }]) : [];
+  const begin = (): Totals =>
+    Array.from({ length: instances }, () =>
+      Array.from({ length: rows * count }, () =>
+        declareVariable(writer, 'total', { kind: 'constant', value: 0, type }),
+      ),
+    );
+  const joined = (totals: Totals, place: number): Value =>
+    totals.map((of) => at(of, place)).reduce((left, right) => sumOf(nest, left, right));
+  const within = (around: Totals, _isInnermost: boolean, write: (inner: Totals) => void): void => {
+    const totals = begin();
+    write(totals);
+    at(around, 0).forEach((total, place) => {
+      assignVariables(writer, [total], [{ kind: 'apply', op: 'add', args: [total, joined(totals, place)], type }]);
+    });
+  };
+  const totals = begin();
+  [first, ...rest].forEach((part, index) => {
+    const sizes = index === 0 ? blocks.map((iterations) => iterations * step) : [];
+    inBlocks(nest, { ...part, sizes, context: totals, within }, (range, inner) => {
+      writeVectorPart(nest, { ...part, ...range }, (vectors) => {
+        advance(nest, dots, { vectors, column, count, rows, lanes, totals: inner });
+      });
     });
   });
   for (let row = 0; row < rows; row++) {
     for (let slot = 0; slot < count; slot++) {
-      const parts = Array.from({ length: instances }, (_, instance): Value => ({
-        kind: 'name',
-        name: nameOf(instance, row, slot),
-        type,
-      }));
-      const sum = parts.reduce((left, right) => sumOf(nest, left, right));
-      storeResult(nest, dots, { value: addLanes(nest, sum), row, column: add(column, int(slot)) });
+      const value = addLanes(nest, joined(totals, row * count + slot));
+      storeResult(nest, dots, { value, row, column: add(column, int(slot)) });
     }
   }
+}
+
+/** The sums of products: for each vector side by side, of row by row those of each column. */
+type Totals = readonly (readonly Value[])[];
+
+interface Advance extends Tile {
+  readonly vectors: readonly Vector[];
+  readonly lanes: number;
+  readonly totals: Totals;
+}
+
+/** Adds the products of some vectors along k. */
+function advance(nest: Nest, dots: Dots, { vectors, column, count, rows, lanes, totals }: Advance): void {
+  const { oriented } = dots;
+  vectors.forEach((vector, instance) => {
+    const right = Array.from({ length: count }, (_, slot) => {
+      const place = add(column, int(slot));
+      return loadAlong(nest, dots, { operand: oriented.b, axis: oriented.n.name, place, vector, lanes });
+    });
+    for (let row = 0; row < rows; row++) {
+      const left = loadAlong(nest, dots, {
+        operand: oriented.a,
+        axis: oriented.m.name,
+        place: int(row),
+        vector,
+        lanes,
+      });
+      right.forEach((value, slot) => {
+        accumulate(nest, at(at(totals, instance), row * count + slot), [left, value]);
+      });
+    }
+  });
 }
 
 interface Loading {
@@ -161,16 +185,12 @@ function loadAlong(nest: Nest, dots: Dots, { operand, axis, place, vector, lanes
   return nest.writer.define({ kind: 'load', type: { dtype: operand.dtype, lanes }, access }, axis, nest.writer.depth);
 }
 
-function accumulate(
-  nest: Nest,
-  { name, type }: { name: string; type: Value['type'] },
-  factors: readonly [Value, Value],
-): void {
-  const sum: Value = { kind: 'name', name, type };
+function accumulate(nest: Nest, sum: Value, factors: readonly [Value, Value]): void {
+  const { type } = sum;
   const value: Value = fuses(type.dtype)
     ? { kind: 'apply', op: 'fma', args: [...factors, sum], type }
     : { kind: 'apply', op: 'add', args: [sum, { kind: 'apply', op: 'mul', args: factors, type }], type };
-  nest.writer.emit({ kind: 'set', name, value });
+  assignVariables(nest.writer, [sum], [value]);
 }
 
 const sumOf = (nest: Nest, left: Value, right: Value): Value =>

@@ -16,6 +16,7 @@ import type { Axis, Body, Index, LoopBand, LoopNode, Scalar, ScalarId } from '@t
 import { compileOp, pointwise } from '@tsinductor/ops';
 import { isSpread, lanesFor } from '../../machine/isa.ts';
 import type { CpuTarget } from '../../machine/target.ts';
+import { narrowed } from './narrow-scan.ts';
 import type { Planning } from './planning.ts';
 import { costOf, pointBodies, pointWork, varyingNodes } from './work.ts';
 import type { PointWork } from './work.ts';
@@ -49,7 +50,8 @@ export type LaneMachine = Pick<Planning, 'target' | 'choices' | 'wideSteps'>;
 
 /** The widest element, in bytes, that the lanes along `axis` hold: 4 or 8. */
 export function laneBytes(nodes: readonly LoopNode[], axis: string, machine: LaneMachine): number {
-  for (const node of nodes) {
+  for (const whole of nodes) {
+    const node = (whole.kind === 'scan' ? narrowed(whole) : undefined) ?? whole;
     if ((node.kind === 'reduce' || node.kind === 'scan') && node.state.some((dtype) => dtypeInfo[dtype].bytes === 8))
       return 8;
     for (const body of pointBodies(node)) if (hasWideLanes(body, axis, machine)) return 8;

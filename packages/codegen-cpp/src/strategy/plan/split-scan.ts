@@ -14,6 +14,7 @@ import { chunksOf, reductionBands } from './chunks.ts';
 import type { RowChunks } from './chunks.ts';
 import { chooseLanes } from './lanes.ts';
 import type { LaneChoice } from './lanes.ts';
+import { narrowed } from './narrow-scan.ts';
 import { nodesOf } from './planning.ts';
 import type { Planning } from './planning.ts';
 import { planRegion } from './region.ts';
@@ -80,7 +81,7 @@ type AnyLoad = Body['nodes'][number] & { readonly kind: 'load' };
 const loadsIn = (bodies: readonly Body[]): readonly AnyLoad[] =>
   bodies.flatMap(({ nodes }) => nodes.filter((scalar) => scalar.kind === 'load'));
 
-/** The scans as reductions, and the maps that give what they read, in order. */
+/** The scans as reductions, of narrower states where these may be, and the maps that give what they read, in order. */
 function totalsOf(nodes: readonly LoopNode[]): readonly LoopNode[] {
   const wanted = new Set<BufferId>();
   const want = (bodies: readonly Body[]): void => {
@@ -89,7 +90,7 @@ function totalsOf(nodes: readonly LoopNode[]): readonly LoopNode[] {
   const totals: LoopNode[] = [];
   for (const node of nodes.toReversed()) {
     if (node.kind === 'scan') {
-      totals.unshift({ ...node, kind: 'reduce' });
+      totals.unshift({ ...(narrowed(node) ?? node), kind: 'reduce' });
       want([node.step]);
     } else if (node.outs.some((out) => wanted.has(out))) {
       totals.unshift(node);

@@ -1,6 +1,7 @@
 // Columns that are reduced or scanned several rows at a time (see plan/columns.ts): the states of a block of columns stay in scratch
-// while several rows at a time stream past, each from end to end.
-import { at, dtypeInfo } from '@tsinductor/base';
+// while several rows at a time stream past, each from end to end. Sums of several rows are joined in registers first, and those of many
+// in blocks of rows, with states of their own (see plan/cascade.ts).
+import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import {
   bindAxis,
   difference,
@@ -16,27 +17,37 @@ import type { Frame } from '@tsinductor/codegen';
 import { add, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Access, Index, LoopNode, Value } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
+import { cascadeOf, mostIterations, roundsStates } from '../plan/cascade.ts';
 import type { ColumnPlan } from '../plan/columns.ts';
+import { narrowed } from '../plan/narrow-scan.ts';
 import { isCarrying } from '../plan/work.ts';
 import type { Carrying } from '../plan/work.ts';
 import type { PlannedPrefetch } from '../traffic/prefetch.ts';
-import { scalarLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
+import { inBlocks, scalarLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range, Vector } from './loops.ts';
 import { stepAt } from './nest.ts';
 import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { finish } from './reduce.ts';
+import { merge } from './states.ts';
 import { writeResult } from './results.ts';
+import { asWide } from './scan-lanes.ts';
+
+/** Scratch for each state of each node. */
+type Scratch = ReadonlyMap<Carrying, readonly string[]>;
 
 interface Block {
   readonly plan: ColumnPlan;
   readonly nodes: readonly Carrying[];
-  /** Scratch for each state of each node. */
-  readonly scratch: ReadonlyMap<Carrying, readonly string[]>;
+  readonly scratch: Scratch;
+  /** The same for each depth of the blocks of rows. */
+  readonly inner: readonly Scratch[];
+  /** Points per block of each of the loops over rows, those of the largest blocks first. */
+  readonly sizes: readonly (readonly number[])[];
   readonly columns: Range;
   readonly prefetches: readonly PlannedPrefetch[];
   readonly nextRows: readonly PlannedPrefetch[] | undefined;
-  readonly part: Range | undefined;
+  readonly part: Part | undefined;
   readonly deliver: Columns['deliver'];
 }
 
@@ -45,22 +56,16 @@ export function writeColumns(nest: Nest, given: Columns, frame: Frame): void {
   const { plan, nodes, range, prefetches, nextRows, part, deliver } = given;
   const { writer, memory } = nest;
   const carrying = nodes.filter(isCarrying);
-  const scratch = new Map(
-    carrying.map((node) => [
-      node,
-      node.state.map((dtype) => {
-        const name = writer.fresh('states');
-        writer.emit({ kind: 'scratch', name, dtype, size: plan.block });
-        return name;
-      }),
-    ]),
-  );
+  const scratch = declareScratch(nest, carrying, plan);
+  const sizes = blocksOfRows(nest, { plan, nodes: carrying, part });
+  const inner = sizes.flat().map(() => declareScratch(nest, carrying.filter(roundsStates), plan)); // prettier-ignore
   const name = writer.fresh(`${plan.axis.name}_block`);
   memory.multiples.set(name, plan.lanes);
   const body = writer.block([name], () => {
     const from = named(name, plan.axis.extent);
     const columns = { axis: plan.axis, from, to: blockEnd(nest, { plan, range }, from) };
-    writeBlock(nest, { plan, nodes: carrying, scratch, columns, prefetches, nextRows, part, deliver }, frame);
+    const block = { plan, nodes: carrying, scratch, inner, sizes, columns, prefetches, nextRows, part, deliver };
+    writeBlock(nest, block, frame);
   });
   writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: plan.block, body });
 }
@@ -74,9 +79,37 @@ export interface Columns {
   /** What several rows at a time prefetch of the next ones, in the order of memory, instead. */
   readonly nextRows: readonly PlannedPrefetch[] | undefined;
   /** The points of the first reduced axis; all of them, if absent. */
-  readonly part?: Range | undefined;
+  readonly part?: Part | undefined;
   /** What becomes of the states of a vector of columns; results, if absent. */
   readonly deliver?: ((states: ColumnStates) => void) | undefined;
+}
+
+type Part = Range & { readonly points: number | undefined };
+
+function declareScratch({ writer }: Nest, nodes: readonly Carrying[], { block }: ColumnPlan): Scratch {
+  const entries = nodes.map((node): [Carrying, readonly string[]] => [
+    node,
+    node.state.map((dtype) => {
+      const name = writer.fresh('states');
+      writer.emit({ kind: 'scratch', name, dtype, size: block });
+      return name;
+    }),
+  ]);
+  return new Map(entries);
+}
+
+/** Into which blocks the loops over rows are cut. */
+function blocksOfRows(
+  nest: Nest,
+  { plan: { over, rows }, nodes, part }: Pick<Block, 'plan' | 'nodes' | 'part'>,
+): Block['sizes'] {
+  if (!nodes.some((node) => node.kind === 'reduce' && roundsStates(node))) return [];
+  const loops = over.map(({ extent }, depth) => {
+    const step = depth === over.length - 1 ? rows : 1;
+    const points = depth === 0 && part !== undefined ? part.points : mostIterations(extent, 1);
+    return { step, iterations: points && Math.ceil(points / step) };
+  });
+  return cascadeOf(nest, loops).map((sizes, depth) => sizes.map((size) => size * at(loops, depth).step));
 }
 
 export interface ColumnStates {
@@ -98,12 +131,7 @@ function blockEnd(nest: Nest, { plan, range }: Pick<Columns, 'plan' | 'range'>, 
 }
 
 function writeBlock(nest: Nest, block: Block, frame: Frame): void {
-  eachVector(nest, { block, frame }, (inner, vector) => {
-    for (const node of block.nodes) {
-      const initial = evaluateBody(node.init, evaluationAt(nest, inner));
-      storeStates(nest, block, { node, vector, states: initial });
-    }
-  });
+  initialise(nest, block, frame);
   writeRows(nest, block, { depth: 0, frame });
   const reduces = block.nodes.filter((node) => node.kind === 'reduce');
   if (reduces.length === 0) return;
@@ -116,6 +144,37 @@ function writeBlock(nest: Nest, block: Block, frame: Frame): void {
   });
 }
 
+function initialise(nest: Nest, block: Block, frame: Frame, nodes = block.nodes): void {
+  eachVector(nest, { block, frame }, (inner, vector) => {
+    for (const node of nodes) {
+      const initial = evaluateBody(node.init, evaluationAt(nest, inner));
+      storeStates(nest, block, { node, vector, states: initial });
+    }
+  });
+}
+
+/** A block of rows: the states that are rounded begin anew, and are merged into those around it in the end. */
+function blockOfRows(nest: Nest, { around, frame }: AroundRows, write: (inner: Block) => void): void {
+  const [own, ...inner] = around.inner;
+  invariant(own !== undefined, 'a block of rows has no scratch');
+  const block = { ...around, scratch: new Map([...around.scratch, ...own]), inner };
+  const nodes = [...own.keys()];
+  initialise(nest, block, frame, nodes);
+  write(block);
+  eachVector(nest, { block, frame }, (point, vector) => {
+    for (const node of nodes) {
+      const [left, right] = [around, block].map((one) => loadStates(nest, one, { node, vector }));
+      const states = merge(nest, node, { left: left ?? [], right: right ?? [], point });
+      storeStates(nest, around, { node, vector, states });
+    }
+  });
+}
+
+interface AroundRows {
+  readonly around: Block;
+  readonly frame: Frame;
+}
+
 interface Rows {
   readonly depth: number;
   readonly frame: Frame;
@@ -126,14 +185,22 @@ function writeRows(nest: Nest, block: Block, { depth, frame }: Rows): void {
   const { over, rows } = block.plan;
   const axis = at(over, depth);
   const { from, to } = depth === 0 && block.part !== undefined ? block.part : wholeRange(axis);
+  const within = (around: Block, _isInnermost: boolean, write: (inner: Block) => void): void => {
+    blockOfRows(nest, { around, frame }, write);
+  };
+  const blocks = { axis, from, sizes: block.sizes[depth] ?? [], context: block, within };
   if (depth < over.length - 1) {
-    scalarLoop(nest, { axis, from, to }, (value) => {
-      writeRows(nest, block, { depth: depth + 1, frame: bindAxis(frame, axis.name, value) });
+    inBlocks(nest, { ...blocks, to }, (range, inner) => {
+      scalarLoop(nest, range, (value) => {
+        writeRows(nest, inner, { depth: depth + 1, frame: bindAxis(frame, axis.name, value) });
+      });
     });
     return;
   }
   const end = add(from, roundDown(difference(to, from), rows));
-  rowLoop(nest, block, { axis, from, to: end, rows, frame });
+  inBlocks(nest, { ...blocks, to: end }, (range, inner) => {
+    rowLoop(nest, inner, { ...range, rows, frame });
+  });
   if (staticValue(difference(to, end)) !== 0) rowLoop(nest, block, { axis, from: end, to, rows: 1, frame });
 }
 
@@ -151,14 +218,17 @@ function rowLoop(nest: Nest, block: Block, { axis, from, to, rows, frame }: RowL
       eachVector(nest, { block, frame }, (inner, vector) => {
         const point = bindAxis(inner, axis.name, named(name, axis.extent));
         if (nextRows !== undefined) prefetchNextRows(nest, block, { vector, frame: point, nextRows });
-        let states = block.nodes.map((node) => loadStates(nest, block, { node, vector }));
+        const before = block.nodes.map((node) => loadStates(nest, block, { node, vector }));
+        const turns = block.nodes.map((node, index) =>
+          beginTurn(nest, { node, before: at(before, index), rows }, inner),
+        );
         for (let row = 0; row < rows; row++) {
           const place = bindAxis(inner, axis.name, add(named(name, axis.extent), int(row)));
-          states = block.nodes.map((node, index) => advance(nest, { node, states: at(states, index) }, place));
+          for (const turn of turns) turn.advance(place);
           if (nextRows === undefined) writePrefetches(nest, block.prefetches, place);
         }
         block.nodes.forEach((node, index) => {
-          storeStates(nest, block, { node, vector, states: at(states, index) });
+          storeStates(nest, block, { node, vector, states: at(turns, index).end() });
         });
       });
     });
@@ -189,21 +259,41 @@ function prefetchNextRows(nest: Nest, { plan, columns }: Block, { vector, frame,
   }
 }
 
-interface Advancing {
-  readonly node: Carrying;
-  readonly states: readonly Value[];
+interface Turn {
+  advance(point: Frame): void;
+  /** The states after the last row. */
+  end(): readonly Value[];
 }
 
-/** The states after a point; a scan writes what they finish to. */
-function advance(nest: Nest, { node, states }: Advancing, point: Frame): readonly Value[] {
-  const results = stepAt(nest, node, { frame: point, states });
-  if (node.kind === 'scan') {
-    const next = results.map((value, slot) => widen(value, at(states, slot).type.lanes, nest.writer));
-    evaluateBody(node.finish, evaluationAt(nest, point, next)).forEach((value, slot) => {
-      writeResult(nest, { node, slot, value }, point);
-    });
-  }
-  return results;
+interface TurnOf {
+  readonly node: Carrying;
+  readonly before: readonly Value[];
+  readonly rows: number;
+}
+
+/** Some rows of a vector of columns. What is rounded is joined row by row in registers, and then with the state before. */
+function beginTurn(nest: Nest, { node, before, rows }: TurnOf, frame: Frame): Turn {
+  const inner = node.kind === 'scan' ? narrowed(node) : node;
+  const isApart = rows > 1 && inner !== undefined && roundsStates(node);
+  let states = isApart ? evaluateBody(inner.init, evaluationAt(nest, frame)) : before;
+  const left = isApart && node.kind === 'scan' ? evaluateBody(node.finish, evaluationAt(nest, frame, before)) : before;
+  const own = isApart ? inner : node;
+  return {
+    advance: (point) => {
+      const results = stepAt(nest, own, { frame: point, states });
+      states = results.map((value, slot) => widen(value, at(before, slot).type.lanes, nest.writer));
+      if (node.kind !== 'scan') return;
+      const after = isApart ? merge(nest, own, { left, right: states, point }) : states;
+      evaluateBody(own.finish, evaluationAt(nest, point, after)).forEach((value, slot) => {
+        writeResult(nest, { node, slot, value }, point);
+      });
+    },
+    end: () => {
+      if (!isApart) return states;
+      const right = node.kind === 'scan' ? asWide(nest, node, states) : states;
+      return merge(nest, node, { left: before, right, point: frame });
+    },
+  };
 }
 
 function eachVector(

@@ -1,28 +1,34 @@
 // The loops of reductions and scans at a point of their outer axes: states in variables, several of them where a vector
-// loop would wait for its own sums; then the states of accumulators, then of lanes, are merged in a fixed order.
+// loop would wait for its own sums; then the states of accumulators, then of lanes, are merged in a fixed order. Long sums are
+// taken in blocks, each with states of its own (see plan/cascade.ts).
 import { at } from '@tsinductor/base';
-import {
-  assignVariables,
-  declareVariable,
-  bindAxis,
-  evaluateBody,
-  evaluationAt,
-  select,
-  widen,
-} from '@tsinductor/codegen';
-import type { Frame, Point } from '@tsinductor/codegen';
+import { assignVariables, bindAxis, evaluateBody, evaluationAt, select, widen } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import type { LoopBand, LoopNode, Value } from '@tsinductor/ir';
+import { cascadeOf, mostIterations, roundsStates } from '../plan/cascade.ts';
+import { narrowed } from '../plan/narrow-scan.ts';
 import { isCarrying } from '../plan/work.ts';
 import type { Carrying } from '../plan/work.ts';
 import type { FoldTraffic } from '../traffic/folds.ts';
 import type { PlannedPrefetch } from '../traffic/prefetch.ts';
-import { scalarLoop, streamLoop, vectorFrame, vectorLoop, wholeRange } from './loops.ts';
-import type { Range, Vector } from './loops.ts';
+import {
+  inBlocks,
+  scalarLoop,
+  stepOf,
+  streamPart,
+  vectorFrame,
+  vectorParts,
+  wholeRange,
+  writeVectorPart,
+} from './loops.ts';
+import type { Range, VectorPart } from './loops.ts';
 import { stepAt } from './nest.ts';
 import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { keepMap, writeMap, writeResult } from './results.ts';
-import { lastOf, scanLanes } from './scan-lanes.ts';
+import { scanLanes } from './scan-lanes.ts';
+import { declareStates, merge, mergeAccumulators, mergeLanes, writeBlock } from './states.ts';
+import type { Carried, State } from './states.ts';
 
 /** How the points of a reduced axis are lanes: see traffic/folds.ts. */
 export type FoldLoop = Pick<FoldTraffic, 'axis' | 'lanes' | 'streams' | 'accumulators'>;
@@ -34,8 +40,8 @@ export interface Site {
   readonly over: readonly LoopBand[];
   /** How points of one band are lanes; none are, if absent. */
   readonly fold?: FoldLoop | undefined;
-  /** The part of one band's axis that is reduced here. */
-  readonly part?: Range;
+  /** The part of one band's axis that is reduced here, and how many points that is at most, where that is known. */
+  readonly part?: Range & { readonly points: number | undefined };
   /** What each of its vectors prefetches. */
   readonly prefetches: readonly PlannedPrefetch[];
   /** The states of a scan before the first point; those of its `init`, if absent. */
@@ -53,20 +59,16 @@ export interface Delivery {
   readonly frame: Frame;
 }
 
-/** The variables that hold one state of a node: one per result of its init. */
-type State = readonly Value[];
-
-export interface Carried {
-  readonly node: Carrying;
-  /** By frame, by accumulator. */
-  readonly states: readonly (readonly State[])[];
-}
-
 /** Runs a site once for each of `frames`, which differ in their lanes: columns that share the loops over rows. */
 export function writeSite(nest: Nest, site: Site, frames: readonly Frame[]): void {
-  const carried = site.nodes.filter(isCarrying).map((node) => declareStates(nest, { node, site }, frames));
+  const loops = loopsOf(nest, site);
+  const isCut = loops.some(({ sizes }) => sizes.length > 0);
+  const carried = site.nodes.filter(isCarrying).map((node) => {
+    const isAround = isCut && node.kind === 'reduce' && roundsStates(node);
+    return declareStates(nest, { node, fold: site.fold, isAround, before: site.before }, frames);
+  });
   nest.memory.scoped(() => {
-    writeLoops(nest, { site, carried, depth: 0 }, frames);
+    writeLoops(nest, { site, loops, carried, frames });
   });
   for (const { node, states } of carried) {
     if (node.kind === 'scan') continue;
@@ -80,72 +82,97 @@ export function writeSite(nest: Nest, site: Site, frames: readonly Frame[]): voi
   }
 }
 
-interface Declaring {
-  readonly node: Carrying;
-  readonly site: Site;
-}
-
-function declareStates(nest: Nest, { node, site }: Declaring, frames: readonly Frame[]): Carried {
-  const { writer } = nest;
-  const { lanes: foldLanes = 1, accumulators = 1 } = site.fold ?? {};
-  const states = frames.map((frame) => {
-    const lanes = frame.lane?.lanes ?? foldLanes;
-    return Array.from({ length: accumulators }, (): State => {
-      const initial = site.before?.(node, frame) ?? evaluateBody(node.init, evaluationAt(nest, frame));
-      return initial.map((value): Value => {
-        const wide = widen(value, lanes, writer);
-        return declareVariable(writer, `${nest.memory.decl(at(node.outs, 0)).name}_state`, wide);
-      });
-    });
-  });
-  return { node, states };
-}
-
-interface Looping {
-  readonly site: Site;
-  readonly carried: readonly Carried[];
-  readonly depth: number;
+/** A loop over a reduced axis. */
+interface SiteLoop {
+  readonly range: Range;
+  /** The loops by vectors that it is, where its points are lanes. */
+  readonly parts: readonly VectorPart[] | undefined;
+  /** Points per block, those of the largest blocks first; none where it is not cut. */
+  readonly sizes: readonly number[];
 }
 
 /** The loops over the bands, the lanes' band last. */
-function writeLoops(nest: Nest, looping: Looping, frames: readonly Frame[]): void {
-  const { site, depth } = looping;
-  const { fold } = site;
+function loopsOf(nest: Nest, { nodes, over, fold, part }: Site): readonly SiteLoop[] {
   const order = [
-    ...site.over.filter((band) => band.axis.name !== fold?.axis),
-    ...site.over.filter((band) => band.axis.name === fold?.axis),
+    ...over.filter((band) => band.axis.name !== fold?.axis),
+    ...over.filter((band) => band.axis.name === fold?.axis),
   ];
-  const band = order[depth];
-  if (band === undefined) {
+  const loops = order.map(({ axis }) => {
+    const range = part?.axis.name === axis.name ? part : wholeRange(axis);
+    const parts = fold?.axis === axis.name ? partsOf(nest, fold, range) : undefined;
+    const [wide] = parts ?? [];
+    const step = wide === undefined ? 1 : stepOf(wide);
+    const iterations =
+      range === part ? part.points && Math.ceil(part.points / step) : mostIterations(axis.extent, step);
+    return { range, parts, step, iterations };
+  });
+  const isCascade = nodes.some((node) => node.kind === 'reduce' && roundsStates(node));
+  const isNarrow = fold === undefined && nodes.some((node) => isCarrying(node) && narrowed(node) !== undefined);
+  const blocks = isCascade ? cascadeOf(nest, loops) : isNarrow ? loops.map(() => [nest.choices.cascade.steps]) : [];
+  return loops.map(({ range, parts, step }, depth) => {
+    return { range, parts, sizes: (blocks[depth] ?? []).map((iterations) => iterations * step) };
+  });
+}
+
+function partsOf(nest: Nest, { lanes, streams, accumulators }: FoldLoop, range: Range): readonly VectorPart[] {
+  if (streams > 1) return [streamPart({ ...range, lanes, streams })];
+  return vectorParts(nest, { ...range, lanes, instances: accumulators, unroll: 1 });
+}
+
+/** What runs inside some of the loops of a site. */
+interface Looping {
+  readonly site: Site;
+  /** The loops that are not open yet. */
+  readonly loops: readonly SiteLoop[];
+  readonly carried: readonly Carried[];
+  readonly frames: readonly Frame[];
+}
+
+function writeLoops(nest: Nest, looping: Looping): void {
+  const { site } = looping;
+  const [loop, ...loops] = looping.loops;
+  if (loop === undefined) {
     step(
       nest,
       looping,
-      frames.map((frame) => [frame]),
+      looping.frames.map((frame) => [frame]),
     );
     return;
   }
-  const range = site.part?.axis.name === band.axis.name ? site.part : wholeRange(band.axis);
-  if (fold?.axis !== band.axis.name) {
-    scalarLoop(nest, range, (value) => {
-      const inner = frames.map((frame) => bindAxis(frame, band.axis.name, value));
-      writeLoops(nest, { ...looping, depth: depth + 1 }, inner);
+  const { range, parts, sizes } = loop;
+  const isLast = loops.every((inner) => inner.sizes.length === 0);
+  const within = (around: Looping, isInnermost: boolean, write: (inner: Looping) => void): void => {
+    const block = { ...around, fold: site.fold, isInnermost: isInnermost && isLast };
+    writeBlock(nest, block, (carried) => {
+      write({ ...around, carried });
+    });
+  };
+  const blocks = { sizes, context: looping, within };
+  if (parts === undefined) {
+    inBlocks(nest, { ...range, ...blocks }, (block, inner) => {
+      scalarLoop(nest, block, (value) => {
+        const frames = inner.frames.map((frame) => bindAxis(frame, range.axis.name, value));
+        writeLoops(nest, { ...inner, loops, frames });
+      });
     });
     return;
   }
-  const body = (vectors: readonly Vector[]): void => {
-    step(
-      nest,
-      looping,
-      frames.map((frame) => vectors.map((vector) => vectorFrame(frame, band.axis.name, vector))),
-    );
-  };
-  const { lanes, streams, accumulators } = fold;
-  if (streams > 1) streamLoop(nest, { ...range, lanes, streams }, body);
-  else vectorLoop(nest, { ...range, lanes, instances: accumulators, unroll: 1 }, body);
+  parts.forEach((part, index) => {
+    inBlocks(nest, { ...part, ...blocks, sizes: index === 0 ? sizes : [] }, (block, inner) => {
+      writeVectorPart(nest, { ...part, ...block }, (vectors) => {
+        const points = inner.frames.map((frame) =>
+          vectors.map((vector) => vectorFrame(frame, range.axis.name, vector)),
+        );
+        step(nest, inner, points);
+      });
+    });
+  });
 }
 
+type Step = Pick<Looping, 'site' | 'carried'>;
+
 /** One iteration of the innermost loop: for each frame, each of its vectors advances an accumulator of its own. */
-function step(nest: Nest, looping: Looping, points: readonly (readonly Frame[])[]): void {
+function step(nest: Nest, looping: Step, points: readonly (readonly Frame[])[]): void {
   if (looping.site.nodes.some(({ kind }) => kind !== 'map')) {
     stepInTurn(nest, looping, points);
     return;
@@ -159,7 +186,7 @@ function step(nest: Nest, looping: Looping, points: readonly (readonly Frame[])[
   );
 }
 
-function stepInTurn(nest: Nest, { site, carried }: Looping, points: readonly (readonly Frame[])[]): void {
+function stepInTurn(nest: Nest, { site, carried }: Step, points: readonly (readonly Frame[])[]): void {
   points.forEach((vectors, frameIndex) => {
     vectors.forEach((frame, accumulator) => {
       for (const node of site.nodes) {
@@ -169,6 +196,7 @@ function stepInTurn(nest: Nest, { site, carried }: Looping, points: readonly (re
           advance(nest, {
             node: entry.node,
             state: at(at(entry.states, frameIndex), accumulator),
+            within: entry.within && { node: entry.within.node, before: at(entry.within.before, frameIndex) },
             frame,
             reduced: site.fold !== undefined,
           });
@@ -178,14 +206,6 @@ function stepInTurn(nest: Nest, { site, carried }: Looping, points: readonly (re
   });
 }
 
-/** The states of the scans among `nodes` at a point of their outer axes. */
-export function declareCarried(nest: Nest, nodes: readonly LoopNode[], frame: Frame): readonly Carried[] {
-  const site: Site = { nodes, over: [], prefetches: [] };
-  return nodes
-    .filter((node): node is Carrying => node.kind === 'scan')
-    .map((node) => declareStates(nest, { node, site }, [frame]));
-}
-
 export interface PointNodes {
   readonly nodes: readonly LoopNode[];
   readonly carried: readonly Carried[];
@@ -193,27 +213,30 @@ export interface PointNodes {
 
 /** Runs every node at one point, in order; scans advance their state. */
 export function writePoint(nest: Nest, { nodes, carried }: PointNodes, frame: Frame): void {
-  step(nest, { site: { nodes, over: [], prefetches: [] }, carried, depth: 0 }, [[frame]]);
+  step(nest, { site: { nodes, over: [], prefetches: [] }, carried }, [[frame]]);
 }
 
 interface Advance {
   readonly node: Carrying;
   readonly state: State;
+  readonly within: { readonly node: Carrying; readonly before: State } | undefined;
   readonly frame: Frame;
   /** The lanes are points of the reduced axis. */
   readonly reduced: boolean;
 }
 
-function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
+function advance(nest: Nest, { node, state, within, frame, reduced }: Advance): void {
   const { writer } = nest;
   if (node.kind === 'scan' && reduced) {
     advanceLanes(nest, { node, state, frame });
     return;
   }
-  const results = stepAt(nest, node, { frame, states: state });
+  const own = within?.node ?? node;
+  const results = stepAt(nest, own, { frame, states: state });
   const next = results.map((value, slot) => advanced(nest, { value, old: at(state, slot), reduced }, frame));
   if (node.kind === 'scan') {
-    evaluateBody(node.finish, evaluationAt(nest, frame, next)).forEach((value, slot) => {
+    const after = within === undefined ? next : merge(nest, own, { left: within.before, right: next, point: frame });
+    evaluateBody(own.finish, evaluationAt(nest, frame, after)).forEach((value, slot) => {
       writeResult(nest, { node, slot, value }, frame);
     });
   }
@@ -221,19 +244,14 @@ function advance(nest: Nest, { node, state, frame, reduced }: Advance): void {
 }
 
 /** Points of a scan in the lanes of a vector. */
-function advanceLanes(nest: Nest, { node, state, frame }: Omit<Advance, 'reduced'>): void {
-  const join = (left: State, right: State): State => merge(nest, node, { left, right, point: frame });
-  const after = scanLanes(nest, { node, before: state, frame, join });
-  evaluateBody(node.finish, evaluationAt(nest, frame, after)).forEach((value, slot) => {
+function advanceLanes(nest: Nest, { node, state, frame }: Omit<Advance, 'reduced' | 'within'>): void {
+  const join = (of: Carrying, left: State, right: State): State => merge(nest, of, { left, right, point: frame });
+  const { results, last } = scanLanes(nest, { node, before: state, frame, join });
+  results.forEach((value, slot) => {
     writeResult(nest, { node, slot, value }, frame);
   });
-  after.forEach((value, slot) => {
-    const name = nameOf(at(state, slot));
-    if (name !== undefined) nest.writer.emit({ kind: 'set', name, value: lastOf(nest, value) });
-  });
+  assignVariables(nest.writer, state, last);
 }
-
-const nameOf = (value: Value): string | undefined => (value.kind === 'name' ? value.name : undefined);
 
 interface Advanced {
   readonly value: Value;
@@ -249,56 +267,6 @@ function advanced(nest: Nest, { value, old, reduced }: Advanced, frame: Frame): 
   if (!reduced || count === undefined || wide.type.lanes === 1) return wide;
   const mask: Value = { kind: 'first', count, type: { dtype: 'bool', lanes: wide.type.lanes } };
   return select(writer.define(mask, 'present'), [wide, old], writer);
-}
-
-interface Accumulated {
-  readonly frame: Frame;
-  readonly states: readonly State[];
-}
-
-/** Joins accumulators pairwise, neighbours first. */
-function mergeAccumulators(nest: Nest, node: Carrying, { frame, states }: Accumulated): State {
-  let level = states;
-  while (level.length > 1) {
-    const next: State[] = [];
-    for (let index = 0; index < level.length; index += 2) {
-      const [left, right] = [at(level, index), level[index + 1]];
-      next.push(right === undefined ? left : merge(nest, node, { left, right, point: frame }));
-    }
-    level = next;
-  }
-  return at(level, 0);
-}
-
-export interface Merging {
-  readonly left: State;
-  readonly right: State;
-  readonly point: Pick<Point, 'axes'>;
-}
-
-export function merge(nest: Nest, node: Carrying, { left, right, point }: Merging): State {
-  const results = evaluateBody(node.merge, evaluationAt(nest, { axes: point.axes }, [...left, ...right]));
-  return results.map((value, slot) => widen(value, at(left, slot).type.lanes, nest.writer));
-}
-
-/** Joins the lanes of a reduction's vector, halves with halves; states of columns keep theirs. */
-function mergeLanes(nest: Nest, node: Carrying, { state, keep, frame }: Lanes): State {
-  let level = state;
-  while (at(level, 0).type.lanes > keep) {
-    const half = (part: 'low' | 'high'): State =>
-      level.map((value) => {
-        const type = { dtype: value.type.dtype, lanes: value.type.lanes / 2 };
-        return nest.writer.define({ kind: 'half', value, part, type }, part);
-      });
-    level = merge(nest, node, { left: half('low'), right: half('high'), point: frame });
-  }
-  return level;
-}
-
-interface Lanes {
-  readonly state: State;
-  readonly keep: number;
-  readonly frame: Frame;
 }
 
 /** The outputs of a node from its final states. */

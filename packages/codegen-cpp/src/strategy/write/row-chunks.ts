@@ -41,7 +41,7 @@ export interface ChunkWork {
 /** A chunk: its number, and which points of the axis it has. */
 export interface Chunk {
   readonly number: Index;
-  readonly part: Range;
+  readonly part: Range & { readonly points: number | undefined };
 }
 
 /** A parallel loop over the chunks of every row. */
@@ -72,7 +72,7 @@ export function writeChunks(
         below = floorDivide(below, band.axis.extent);
       }
       const from = multiply(number, chunk);
-      const part = { axis, from, to: minimum(add(from, chunk), axis.extent) };
+      const part = { axis, from, to: minimum(add(from, chunk), axis.extent), points: staticValue(chunk) };
       withLanes(nest, { tree, work, frame }, (frames) => {
         body(frames, { number, part });
       });

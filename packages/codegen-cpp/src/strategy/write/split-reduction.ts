@@ -1,18 +1,21 @@
 // Reductions to few results in two steps (see plan/split-reduction.ts): chunks of the reduced axis give partial states, in parallel,
 // then the states of a result are merged in order.
 import { invariant } from '@tsinductor/base';
-import { typicalValue } from '@tsinductor/codegen';
+import { evaluateBody, evaluationAt, typicalValue, widen } from '@tsinductor/codegen';
 import type { Frame } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
+import type { Value } from '@tsinductor/ir';
+import { cascadeOf, mostIterations, roundsStates } from '../plan/cascade.ts';
 import { pointsOfChunk, reductionBands } from '../plan/chunks.ts';
 import type { SplitReduction } from '../plan/split-reduction.ts';
 import type { Carrying } from '../plan/work.ts';
 import type { SplitTraffic } from '../traffic/split.ts';
 import { writeColumns } from './columns.ts';
 import type { ColumnStates } from './columns.ts';
-import { scalarLoop, wholeRange } from './loops.ts';
+import { inBlocks, scalarLoop, wholeRange } from './loops.ts';
 import type { Nest } from './nest.ts';
-import { finish, merge, writeSite } from './reduce.ts';
+import { finish, writeSite } from './reduce.ts';
+import { merge } from './states.ts';
 import {
   declareVariables,
   eachResult,
@@ -81,13 +84,27 @@ interface Merged {
   readonly node: Carrying;
 }
 
-/** state := partial 0; then the other chunks' in ascending order. */
+/** The states of chunks in ascending order, those of some first where there are many: see plan/cascade.ts. */
 function mergeChunks(nest: Nest, { split: { rows, states }, node }: Merged, frame: Frame): void {
-  const state = declareVariables(nest, loadStates(nest, { rows, states, node, chunk: int(0) }, frame));
-  const range = { axis: { name: 'chunk', extent: rows.chunks }, from: int(1), to: rows.chunks };
-  scalarLoop(nest, range, (chunk) => {
-    const right = loadStates(nest, { rows, states, node, chunk }, frame);
-    setVariables(nest, state, merge(nest, node, { left: state, right, point: frame }));
+  const range = { axis: { name: 'chunk', extent: rows.chunks }, from: int(0), to: rows.chunks };
+  const [sizes = []] = roundsStates(node) ? cascadeOf(nest, [{ iterations: mostIterations(rows.chunks, 1) }]) : [];
+  const begin = (): readonly Value[] => {
+    const initial = evaluateBody(node.init, evaluationAt(nest, frame));
+    return declareVariables(nest, initial.map((value) => widen(value, frame.lane?.lanes ?? 1, nest.writer))); // prettier-ignore
+  };
+  const join = (left: readonly Value[], right: readonly Value[]): void => {
+    setVariables(nest, left, merge(nest, node, { left, right, point: frame }));
+  };
+  const within = (around: readonly Value[], _isInnermost: boolean, write: (inner: readonly Value[]) => void): void => {
+    const state = begin();
+    write(state);
+    join(around, state);
+  };
+  const state = begin();
+  inBlocks(nest, { ...range, sizes, context: state, within }, (block, inner) => {
+    scalarLoop(nest, block, (chunk) => {
+      join(inner, loadStates(nest, { rows, states, node, chunk }, frame));
+    });
   });
   finish(nest, { node, states: state, frame });
 }

@@ -10,8 +10,10 @@ import type { Carrying } from '../plan/work.ts';
 import { planSplitTraffic } from '../traffic/split.ts';
 import { scalarLoop, wholeRange } from './loops.ts';
 import type { Nest } from './nest.ts';
-import { merge, writeSite } from './reduce.ts';
+import { writeSite } from './reduce.ts';
+import { merge } from './states.ts';
 import type { Delivery } from './reduce.ts';
+import { asWide } from './scan-lanes.ts';
 import { withTraffic } from './region.ts';
 import type { PlannedRegion } from './region.ts';
 import {
@@ -41,9 +43,10 @@ export function writeSplitScan(nest: Nest, split: SplitScan): void {
 
 function writeTotals(
   nest: Nest,
-  { region: { tree }, band, rows, totals, lanes }: SplitScan,
+  { region: { tree, nodes }, band, rows, totals, lanes }: SplitScan,
   states: ChunkStates,
 ): void {
+  const scans = nodes.filter((node) => node.kind === 'scan');
   const work = { lanes, instances: 4, cycles: pointsOfChunk(rows) * lanes.cycles };
   const pass = { rows, nodes: totals, over: [band], lane: foldLane(tree, lanes) };
   const { fold, prefetches, notes, decisions } = planSplitTraffic(nest, pass);
@@ -51,7 +54,8 @@ function writeTotals(
   nest.decisions.push(...decisions);
   writeChunks(nest, { rows, work }, (frames, { number, part }) => {
     const deliver = ({ node, states: values, frame }: Delivery): void => {
-      storeStates(nest, { rows, states, node, values, chunk: number }, frame);
+      const scan = scans.find(({ id }) => id === node.id) ?? node;
+      storeStates(nest, { rows, states, node, values: asWide(nest, scan, values), chunk: number }, frame);
     };
     writeSite(nest, { nodes: totals, over: [band], part, fold, prefetches, deliver, maps: 'kept' }, frames);
   });

@@ -11,7 +11,8 @@ import type { RegionTraffic } from '../traffic/traffic.ts';
 import { vectorFrame, vectorLoop, wholeRange } from './loops.ts';
 import type { Range, Vector } from './loops.ts';
 import type { Nest } from './nest.ts';
-import { declareCarried, writePoint } from './reduce.ts';
+import { writePoint } from './reduce.ts';
+import { declareCarried, writeBlock } from './states.ts';
 import { declareTiles, writeTile } from './tile.ts';
 import type { Tiling } from './tile.ts';
 import { writeTransposedBlock } from './transposed-block.ts';
@@ -59,10 +60,12 @@ function writeColumnsOfTiles(nest: Nest, { plan, tiling, frame, along, across }:
     const inner = vectorFrame(frame, along.axis.name, vector);
     const carried = declareCarried(nest, nodes, inner);
     stepLoop(nest, { ...across, step: lanes }, (corner) => {
-      const body = (point: Frame): void => {
-        writePoint(nest, { nodes, carried }, point);
-      };
-      writeTile(nest, tiling, { corner, end: across.to, start: across.from, frame: inner, body });
+      writeBlock(nest, { carried, frames: [inner], isInnermost: true }, (own) => {
+        const body = (point: Frame): void => {
+          writePoint(nest, { nodes, carried: own }, point);
+        };
+        writeTile(nest, tiling, { corner, end: across.to, start: across.from, frame: inner, body });
+      });
     });
   });
 }
