@@ -38,7 +38,7 @@ describe('what is asked for', () => {
   test('rows are summed the same way whether or not an earlier nest of their kernel asks for their array', () => {
     const sums = (what: 'summed' | 'twice and summed', family: Family): string => {
       const text = textOf(cases.doubledAndSummed(what, [1024, 4096]), { ...target, family });
-      const loop = /for \(i64 l = 0[^]*?\n {4}\}/.exec(text)?.[0] ?? what;
+      const loop = /for \(i64 l_block = 0[^]*?\n {4}\}/.exec(text)?.[0] ?? what;
       return loop.replaceAll(/in0_\d+/g, 'element');
     };
     for (const family of ['other', 'rapids', 'zen'] as const)

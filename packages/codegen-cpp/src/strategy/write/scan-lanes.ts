@@ -52,6 +52,7 @@ export function scanLanes(nest: Nest, scanning: Scanning): Scanned {
 export const asWide = ({ writer }: Nest, { state }: Carrying, values: readonly Value[]): readonly Value[] =>
   values.map((value, slot) => {
     const type = { dtype: at(state, slot), lanes: value.type.lanes };
+    if (type.dtype === value.type.dtype) return value;
     return writer.define({ kind: 'cast', value, type }, 'total', writer.depth);
   });
 

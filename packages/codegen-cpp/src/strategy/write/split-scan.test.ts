@@ -34,7 +34,7 @@ describe('a scan of a long row', () => {
     const text = textOf(one);
     expect(text).toMatch(/partial\[chunk\] = add_\d+;/);
     expect(text).toMatch(/partial\[chunk_1\] = state;\n\s+const f32 add_\d+ = state \+ partial_state;\n\s+state = /);
-    expect(text).toMatch(/f32x16 out_out_state_\d = partial_state_all;\n\s+for \(i64 j_\d = chunk_2 \* 32768; /);
+    expect(text).toMatch(/f32x16 out_out_state_\d+ = partial_state_all;\n\s+for \(i64 j_\d+ = chunk_2 \* 32768; /);
   });
 
   test('computes for the totals what its step reads alone, and writes none of that', () => {
