@@ -24,8 +24,10 @@ import { flowOf } from './number-flow.ts';
 import { writtenKey } from './syntax.ts';
 import type { Flow } from './number-flow.ts';
 import { numberInput } from './number-inputs.ts';
+import { otherNumber, otherSize, ways } from './other-values.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { CallLog } from './probe.ts';
+import type { NumberPlace } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
 import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-call.ts';
 
@@ -169,18 +171,41 @@ function explain(probes: Probes, search: Search): Explained | undefined {
   const numbers = new Map<string, NumberInput>();
   const indexes = new Map<string, Index>();
   const exact: PointCondition[] = [];
-  for (const [index, { call: position, where, value, dtype }] of first.log.places.entries()) {
+  for (const [index, met] of first.log.places.entries()) {
     const values = probes.map(({ log }) => at(log.places, index).value);
-    if (values.every((other) => Object.is(other, value))) continue;
-    const place = `${String(position)} ${where}`;
-    const formula = dtype === undefined ? undefined : formulaFor(values, points, written);
-    const symbolic = where.startsWith('argument ') ? undefined : indexFor(values, points);
-    if (formula !== undefined && dtype !== undefined) numbers.set(place, numberInput(dtype, formula, points[0]));
-    else if (symbolic === undefined) return undefined;
-    else indexes.set(place, symbolic.index);
-    if (symbolic?.divides !== undefined) exact.push(divisible(symbolic.divides));
+    if (values.every((other) => Object.is(other, met.value))) continue;
+    const found = explainPlace(met, { values, points, written });
+    if (found === undefined) return undefined;
+    const place = `${String(met.call)} ${met.where}`;
+    if ('number' in found) numbers.set(place, found.number);
+    else indexes.set(place, found.index);
+    exact.push(...found.exact);
   }
   return { numbers, indexes, exact };
+}
+
+interface Values {
+  readonly values: readonly number[];
+  readonly points: Points;
+  readonly written: readonly Formula[];
+}
+
+type ExplainedPlace = { readonly exact: readonly PointCondition[] } & (
+  { readonly number: NumberInput } | { readonly index: Index }
+);
+
+/** What gives a number that differs; undefined where no formula does, or the operator does something else for one of its values. */
+function explainPlace(
+  { where, dtype, special }: NumberPlace,
+  { values, points, written }: Values,
+): ExplainedPlace | undefined {
+  if (values.some((value) => special.has(value))) return undefined;
+  const formula = dtype === undefined ? undefined : formulaFor(values, points, written);
+  const symbolic = where.startsWith('argument ') ? undefined : indexFor(values, points);
+  const exact = symbolic?.divides === undefined ? [] : [divisible(symbolic.divides)];
+  if (formula === undefined || dtype === undefined) return symbolic && { index: symbolic.index, exact };
+  const others = special.size === 0 ? [] : [unlike(formula, special, where)];
+  return { number: numberInput(dtype, formula, points[0]), exact: [...exact, ...others] };
 }
 
 type PointCondition = TracedCall['conditions'][number];
@@ -189,6 +214,12 @@ type Probes = readonly [Probe, Probe, Probe];
 const divisible = ({ name, divisor }: { readonly name: string; readonly divisor: number }): PointCondition => ({
   text: `${name} % ${String(divisor)} == 0`,
   isMet: ({ sizes }) => (sizes.get(name) ?? 0) % divisor === 0,
+});
+
+/** The number is none of those for which its operator does something else. */
+const unlike = (formula: Formula, special: ReadonlySet<number>, where: string): PointCondition => ({
+  text: `${where} is none of ${[...special].join(', ')}`,
+  isMet: (point) => !special.has(formula(point) ?? Number.NaN),
 });
 
 const isOpen = ({ numbers, sizes }: Freedom, label: string): boolean =>
@@ -227,25 +258,6 @@ function planOf({ flow, freedom }: Search, round: number): TracePlan {
     hint: (size, order) => (freedom.sizes ? otherSize(size, round, order) : size),
     readsFreely: (axis) => freedom.sizes && isFree(flow, axis),
   };
-}
-
-/** How many other values are thought of. */
-const ways = 10;
-
-/** Multiples first, which divide as the size does; then sizes around it. */
-function otherSize(size: number, round: number, order: number): number {
-  if (round === 0) return size;
-  if (round <= 4) return size * (1 + round * (1 + order));
-  return Math.max(2, size + (round % 2 === 0 ? 1 : -1) * (Math.ceil(round / 2) - 2) * (1 + order));
-}
-
-/** Whole numbers stay whole, fractions stay fractions; upwards and downwards in turn. */
-function otherNumber(value: number, round: number, order: number): number {
-  if (round === 0) return value;
-  const distance = (round % 2 === 1 ? 1 : -1) * Math.ceil(round / 2);
-  if (!Number.isFinite(value)) return 1.7 + distance * (0.31 + 0.07 * order);
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 31) return value + distance * (1 + order);
-  return value * (1 + distance * (0.02374611 + 0.00718123 * order));
 }
 
 /** Whether every number and size that is open is another one at each point: else nothing shows what follows from it. */

@@ -13,15 +13,20 @@ export interface NumberPlace {
   readonly value: number;
   /** The dtype in which a number beside these tensors is reckoned with, where a 0-d tensor can stand for it. */
   readonly dtype: DType | undefined;
+  /** Values for which the operator does something else than for all others: `x.pow(0.5)` is a root. */
+  readonly special: ReadonlySet<number>;
 }
+
+const none: ReadonlySet<number> = new Set();
 
 export class CallLog {
   readonly places: NumberPlace[] = [];
   readonly #structure: string[] = [];
 
   note(call: BoundCall, position: number): BoundCall {
+    const special = new Set(call.operator.scalarStandIns?.keys());
     const place = (where: string, value: number, dtype?: DType): string => {
-      this.places.push({ call: position, where, value, dtype });
+      this.places.push({ call: position, where, value, dtype, special: dtype === undefined ? none : special });
       return '#';
     };
     const dtype = call.operator.kind === 'pointwise' ? operandDType(call) : undefined;

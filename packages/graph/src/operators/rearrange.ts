@@ -12,6 +12,7 @@ import type { Entry } from '../define.ts';
 import { argumentValue, duplicateDim, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import { normalizeDim, normalizeDims, range, zero } from '../shape.ts';
+import { requireFits } from '../scalar-range.ts';
 
 /** Shifts one axis around its end. */
 function rollAxis(c: Composer, x: ValueRef, { dim, shift }: { dim: number; shift: number }): ValueRef {
@@ -206,9 +207,10 @@ const negativePart = ([before, after]: Pair): Pair => [Math.min(before, 0), Math
 function pad(c: Composer, a: ArgumentReader): ValueRef {
   const [x, mode, value] = [a.tensor('input'), a.string('mode'), a.attr('value')];
   const pairs = pairsOf('pad', c.rank(x), a.ints('pad'));
-  return mode === 'constant'
-    ? constantPad(c, x, { pairs, value: value === null ? scalar(0) : a.scalar('value') })
-    : borderPad(c, x, { pairs, mode });
+  if (mode !== 'constant') return borderPad(c, x, { pairs, mode });
+  const filling = value === null ? scalar(0) : a.scalar('value');
+  requireFits('pad', filling, c.dtype(x));
+  return constantPad(c, x, { pairs, value: filling });
 }
 
 /** [.., C r r, H, W] to [.., C, H r, W r]. */

@@ -12,6 +12,7 @@ import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../erro
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import type { Performance } from '../performer.ts';
 import { expandedShape, one, range, sameShape } from '../shape.ts';
+import { requireFits } from '../scalar-range.ts';
 import { valueLike } from './creation.ts';
 import { asIndex, atLeastVector } from './indexing.ts';
 
@@ -37,6 +38,7 @@ function updateOf(c: Composer, a: ArgumentReader, source: ValueRef | ScalarRef):
   const index = a.tensor('index');
   const x = a.tensor('input');
   if (c.dtype(index) !== 'i64') throw dtypeMismatch(a.operator.name, `the index is ${c.dtype(index)}, it must be i64`);
+  if (isScalar(source)) requireFits(a.operator.name, source, c.dtype(x));
   const values = isScalar(source) ? c.full(source, c.shape(index), c.dtype(x)) : source;
   if (c.dtype(values) !== c.dtype(x))
     throw dtypeMismatch(a.operator.name, `the tensor is ${c.dtype(x)}, src is ${c.dtype(values)}`);

@@ -107,7 +107,7 @@ function blocksOfRows(
   const loops = over.map(({ extent }, depth) => {
     const step = depth === over.length - 1 ? rows : 1;
     const points = depth === 0 && part !== undefined ? part.points : mostIterations(extent, 1);
-    return { step, iterations: points && Math.ceil(points / step) };
+    return { step, iterations: points === undefined ? undefined : Math.ceil(points / step) };
   });
   return cascadeOf(nest, loops).map((sizes, depth) => sizes.map((size) => size * at(loops, depth).step));
 }
@@ -144,9 +144,9 @@ function writeBlock(nest: Nest, block: Block, frame: Frame): void {
   });
 }
 
-function initialise(nest: Nest, block: Block, frame: Frame, nodes = block.nodes): void {
+function initialise(nest: Nest, block: Block, frame: Frame): void {
   eachVector(nest, { block, frame }, (inner, vector) => {
-    for (const node of nodes) {
+    for (const node of block.nodes) {
       const initial = evaluateBody(node.init, evaluationAt(nest, inner));
       storeStates(nest, block, { node, vector, states: initial });
     }
@@ -159,7 +159,7 @@ function blockOfRows(nest: Nest, { around, frame }: AroundRows, write: (inner: B
   invariant(own !== undefined, 'a block of rows has no scratch');
   const block = { ...around, scratch: new Map([...around.scratch, ...own]), inner };
   const nodes = [...own.keys()];
-  initialise(nest, block, frame, nodes);
+  initialise(nest, { ...block, nodes }, frame);
   write(block);
   eachVector(nest, { block, frame }, (point, vector) => {
     for (const node of nodes) {

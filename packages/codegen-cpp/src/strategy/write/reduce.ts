@@ -102,8 +102,8 @@ function loopsOf(nest: Nest, { nodes, over, fold, part }: Site): readonly SiteLo
     const parts = fold?.axis === axis.name ? partsOf(nest, fold, range) : undefined;
     const [wide] = parts ?? [];
     const step = wide === undefined ? 1 : stepOf(wide);
-    const iterations =
-      range === part ? part.points && Math.ceil(part.points / step) : mostIterations(axis.extent, step);
+    const points = range === part ? part.points : mostIterations(axis.extent, 1);
+    const iterations = points === undefined ? undefined : Math.ceil(points / step);
     return { range, parts, step, iterations };
   });
   const isCascade = nodes.some((node) => node.kind === 'reduce' && roundsStates(node));
