@@ -28,6 +28,7 @@ const beside: readonly string[] = ['testing'];
 const stateExceptions: Readonly<Record<string, string>> = {
   'packages/base/src/load-bundle.ts: found': 'which of our packages were loaded, as Node keeps it of modules',
   'packages/compiler/src/default-compiler.ts: defaultCompiler': 'the default compiler, made at the first compiled call',
+  'packages/compiler/src/trace/inspected.ts: scriptTexts': 'texts of scripts, which belong to the process; bounded',
   'packages/tensor/src/process-state.ts: processState': 'recorder slot, default random generator, memory, open scopes',
   'packages/ops/src/convert.ts: word': 'scratch for reading bits, written and read within one call',
   'packages/ops/src/convert.ts: bitsOfWord': 'the same bytes as integers',
