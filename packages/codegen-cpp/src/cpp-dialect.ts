@@ -75,10 +75,10 @@ const dialectOf = (prelude: Prelude): Dialect => ({
     ]);
   },
   transpose,
-  fence: () =>
-    prelude.isa === 'avx512' || prelude.isa === 'avx2'
-      ? primary('__asm__ volatile("sfence" ::: "memory")')
-      : primary('__atomic_thread_fence(__ATOMIC_SEQ_CST)'),
+  fence: () => {
+    invariant(prelude.isa === 'avx512' || prelude.isa === 'avx2', 'a fence where there are no non-temporal stores');
+    return primary('__asm__ volatile("sfence" ::: "memory")');
+  },
   prefetch: (address, { intent, into }) =>
     primary(`__builtin_prefetch(${address}, ${intent === 'read' ? '0' : '1'}${into === 'second' ? ', 2' : ''})`),
   scratch,

@@ -112,6 +112,12 @@ describe('generated C++', () => {
     expect(text.includes('sfence')).toBe(isPast);
   });
 
+  test.each(['neon', 'scalar'] as const)('has neither non-temporal stores nor a fence behind them on %s', (isa) => {
+    const one = cases.scanned(4096, 4096, 'columns');
+    expect(textOf(one, { isa: 'avx2', threads: 16 })).toContain('sfence');
+    expect(textOf(one, { isa, threads: 16 })).not.toMatch(/stream_|fence/);
+  });
+
   test('cuts lanes in parts where an index decides what is read', () => {
     const even = textOf(cases.joined(256, [64, 128]));
     expect(even.match(/for \(i64 j\w* = 0;/g)).toHaveLength(2);

@@ -41,7 +41,6 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
       bindRegion(program.body, walkOf(binder));
     });
     writer.emit({ kind: 'for', name: unit, from: scalarIndex(begin), to: scalarIndex(end), step: 1, body: inner });
-    if (binder.hasStreams) writer.emit({ kind: 'fence' });
   });
   writer.emit({ kind: 'parallel', begin, end, total, grain: ceilDivide(total, int(chunks)), body });
   const statements = shareWindows(removeDeadLets(writer.finish()), { isa: target.isa, writer });

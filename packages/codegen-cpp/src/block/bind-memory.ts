@@ -93,7 +93,6 @@ function storeWhole(
     const place = add(access.at, int(binder.choices.resultPrefetch.distance / dtypeInfo[value.type.dtype].bytes));
     writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
   }
-  binder.hasStreams ||= isPast;
   writer.emit({
     kind: 'store',
     access: isLine ? { ...access, align: lineBytes } : access,

@@ -6,11 +6,12 @@ import { choicesFor } from '../machine/choices.ts';
 import type { ChoiceTarget } from '../machine/choices.ts';
 import type { Machine, MachinePass } from './machine-pass.ts';
 import { loadInstructions, withoutStreams } from './memory-instructions.ts';
+import { withFences } from './fences.ts';
 import { strengthReductions } from './strength-reductions.ts';
 
 const machinePasses: readonly MachinePass[] = [strengthReductions, loadInstructions, withoutStreams];
 
-/** All passes as one walk: each changes what those before it made. */
+/** The passes over values and statements as one walk, each of what those before it made; then fences, where non-temporal stores are left. */
 export class ForMachine {
   readonly #change: KernelChange;
 
@@ -24,7 +25,7 @@ export class ForMachine {
     };
   }
 
-  readonly kernel = (kernel: Kernel): Kernel => mapKernel(kernel, this.#change);
+  readonly kernel = (kernel: Kernel): Kernel => withFences(mapKernel(kernel, this.#change));
 
   /** A value that stands in no kernel, as those of the functions of ops. */
   readonly value = (value: Value): Value => mapValue(value, this.#change.value);
