@@ -6,6 +6,7 @@ export { commentText, functionNames, originText, safeName } from './names.ts';
 export { printfArguments, textLiteral } from './print-line.ts';
 export { type PrintedKernel, printKernel } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
+export { truncateDivisions } from './truncate-divisions.ts';
 export type { PositionContext } from './print-value.ts';
 export { OpFunctions } from './op-functions.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';

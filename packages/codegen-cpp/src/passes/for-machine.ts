@@ -1,5 +1,6 @@
 // Bound kernels for a machine: the passes that choose instructions, in their order, between binding and printing. The printer then
 // spells what the Kernel IR says.
+import { truncateDivisions } from '@tsinductor/codegen';
 import { mapKernel, mapValue } from '@tsinductor/ir';
 import type { Kernel, KernelChange, Value } from '@tsinductor/ir';
 import { choicesFor } from '../machine/choices.ts';
@@ -20,6 +21,7 @@ export class ForMachine {
     const machine = { isa, usesGather, dividesByProducts };
     const changes = machinePasses.map((pass) => pass.on(machine));
     this.#change = {
+      index: truncateDivisions,
       value: (value) => changes.reduce((sofar, { value: change }) => change?.(sofar) ?? sofar, value),
       statement: (statement) => changes.reduce((sofar, { statement: change }) => change?.(sofar) ?? sofar, statement),
     };
@@ -28,5 +30,5 @@ export class ForMachine {
   readonly kernel = (kernel: Kernel): Kernel => withFences(mapKernel(kernel, this.#change));
 
   /** A value that stands in no kernel, as those of the functions of ops. */
-  readonly value = (value: Value): Value => mapValue(value, this.#change.value);
+  readonly value = (value: Value): Value => mapValue(value, this.#change);
 }
