@@ -13,7 +13,7 @@ export interface SourcePlace {
   readonly to: number;
 }
 
-export interface KernelFault {
+interface KernelFault {
   readonly place: SourcePlace;
   readonly hint: string;
 }

@@ -116,7 +116,7 @@ export const unknownOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${name}`, { hint: 'see the list of operators' });
 
 /** A stretch of a schema's text, and what is wrong there. */
-export interface SchemaFault {
+interface SchemaFault {
   readonly text: string;
   readonly from: number;
   readonly length: number;

@@ -14,7 +14,7 @@ import { sourceOf } from './function-source.ts';
 import { scriptOf } from './inspected.ts';
 import { functionAt, scopeOf } from './module-scopes.ts';
 
-export interface ClosureRead {
+interface ClosureRead {
   /** `scale`, `config.scale`, `Math.random()`. */
   readonly name: string;
   /** Line within the function's source, from 1. */

@@ -50,7 +50,7 @@ function evaluate(index: Index, environment: IndexEnvironment): number {
 }
 
 /** What a quotient or a remainder does to numbers. */
-export function divisionOf({ kind, rounding }: Division): (dividend: number, divisor: number) => number {
+function divisionOf({ kind, rounding }: Division): (dividend: number, divisor: number) => number {
   if (rounding === undefined) return combiners[kind];
   return kind === 'mod' ? (a, b) => (a % b) + 0 : (a, b) => Math.trunc(a / b) + 0;
 }

@@ -23,7 +23,7 @@ export interface AxisPart {
   readonly to: Index;
 }
 
-export interface Blocks {
+interface Blocks {
   readonly plan: ProductPlan;
   /** What follows at each element. */
   readonly maps: readonly MapNode[];

@@ -15,7 +15,7 @@ import type { Decided, TrafficRule } from './rule.ts';
 import type { RegionTraffic } from './traffic.ts';
 
 /** A loop over lanes that are joined into one state. */
-export interface Fold {
+interface Fold {
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
   readonly lane: FoldLane;

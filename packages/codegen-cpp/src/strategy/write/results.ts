@@ -21,7 +21,7 @@ export function keepMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, f
   });
 }
 
-export interface Result {
+interface Result {
   readonly node: LoopNode;
   readonly slot: number;
   readonly value: Value;
@@ -101,7 +101,7 @@ function storeMemory(nest: Nest, { buffer, position, value }: Storing, frame: Fr
 }
 
 /** How a whole vector of a result is written: past the caches, into lines that are prefetched, or as anything else. */
-export type VectorStore =
+type VectorStore =
   { readonly kind: 'prefetched'; readonly distance: number } | { readonly kind: 'non-temporal' | 'plain' };
 
 const plainStore: VectorStore = { kind: 'plain' };

@@ -16,7 +16,7 @@ import { copiedTile } from './tile-copy.ts';
 import { writeTilePrefetches } from './tile-prefetch.ts';
 
 /** Scratch for one access. */
-export interface TileScratch {
+interface TileScratch {
   readonly access: TileAccess;
   readonly tile: string;
   readonly dtype: DType;
@@ -51,7 +51,7 @@ export interface Tiling {
 }
 
 /** One tile: the vector of the lane axis in `frame`, and the points of the other axis from `corner` to before `end`. */
-export interface TilePlace {
+interface TilePlace {
   readonly corner: Index;
   readonly end: Index;
   /** The first point of the other axis in this block of tiles. */

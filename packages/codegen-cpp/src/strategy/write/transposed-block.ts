@@ -20,7 +20,7 @@ import { rowPitch, transposition } from './tile.ts';
 import type { Tiling } from './tile.ts';
 
 /** The rows of a block, which run along the lanes' axis, and the part of that axis that they cover. */
-export interface TransposedBlock {
+interface TransposedBlock {
   readonly tiling: Tiling;
   readonly frame: Frame;
   readonly rows: Range;
