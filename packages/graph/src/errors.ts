@@ -115,7 +115,7 @@ export const layoutUnknown = (operator: string, strides: readonly Index[]): User
 export const unknownOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${name}`, { hint: 'see the list of operators' });
 
-/** A stretch of a schema's text, and what is wrong there. */
+/** A span of a schema's text, and what is wrong there. */
 interface SchemaFault {
   readonly text: string;
   readonly from: number;

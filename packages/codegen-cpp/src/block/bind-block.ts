@@ -27,7 +27,7 @@ import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
 
-/** Into how many pieces a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
+/** Into how many chunks a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
 const chunks = 64;
 
 export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {

@@ -21,7 +21,7 @@ const fence = (block: readonly Stmt[]): readonly Stmt[] =>
 function hasNonTemporalStore(block: readonly Stmt[]): boolean {
   let found = false;
   visitStatements(block, (statement) => {
-    found ||= (statement.kind === 'store' || statement.kind === 'transpose') && statement.hint === 'stream';
+    found ||= (statement.kind === 'store' || statement.kind === 'transpose') && statement.hint === 'non-temporal';
   });
   return found;
 }

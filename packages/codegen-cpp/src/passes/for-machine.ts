@@ -6,11 +6,11 @@ import type { Kernel, KernelChange, Value } from '@tsinductor/ir';
 import { choicesFor } from '../machine/choices.ts';
 import type { ChoiceTarget } from '../machine/choices.ts';
 import type { Machine, MachinePass } from './machine-pass.ts';
-import { loadInstructions, withoutStreams } from './memory-instructions.ts';
+import { loadInstructions, withoutNonTemporal } from './memory-instructions.ts';
 import { withFences } from './fences.ts';
 import { strengthReductions } from './strength-reductions.ts';
 
-const machinePasses: readonly MachinePass[] = [strengthReductions, loadInstructions, withoutStreams];
+const machinePasses: readonly MachinePass[] = [strengthReductions, loadInstructions, withoutNonTemporal];
 
 /** The passes over values and statements as one walk, each of what those before it made; then fences, where non-temporal stores are left. */
 export class ForMachine {

@@ -137,4 +137,4 @@ export function planFolds(
 }
 
 /** What a kernel notes of a fold whose lanes were narrowed. */
-export const narrowedNote = (axis: string, lanes: number): string => `memory along ${axis} in ${String(lanes)} lanes`;
+export const narrowedNote = (axis: string, lanes: number): string => `loads of ${String(lanes)} lanes along ${axis}`;

@@ -35,7 +35,7 @@ export function declareTiles(nest: Nest, plan: TilePlan): readonly TileScratch[]
     });
 }
 
-/** Elements of a tile; of a block's rows, where a block is turned whole. */
+/** Elements of a tile; of a block's rows, where a block is transposed whole. */
 const scratchSize = ({ block, lanes }: TilePlan): number =>
   isTransposed(block) ? block.across * lanes * rowPitch(block, lanes) : lanes * lanes;
 
