@@ -24,7 +24,7 @@ const measuredIn = ({ decisions }: GraphReport): readonly string[] =>
     /measured [\d.e-]+ ms as one kernel, [\d.e-]+ ms apart/.test(reason) ? [reason] : [],
   );
 
-/** Whether a long sum is computed in pieces. */
+/** Whether a long sum is computed in chunks. */
 const inChunks = (options: Options): boolean =>
   reportOf((x: Tensor): Tensor => x.sum(), [tensor(new Float32Array(1 << 18))], options).kernels.some(({ description }) => description.includes('in chunks, merged in order')); // prettier-ignore
 

@@ -14,6 +14,7 @@ import {
   printKernel,
   printScalarIndex,
   safeName,
+  truncateDivisions,
 } from '@tsinductor/codegen';
 import type {
   ConstantsLayout,
@@ -226,7 +227,9 @@ function writeCall(lines: Lines, { layout, kernel, context, isNamed }: Call): vo
     context.use([element]);
     const base = `buffers[${String(position)}]`;
     const address =
-      offset.kind === 'int' && offset.value === 0 ? base : `(${base} + ${printScalarIndex(offset, context)})`;
+      offset.kind === 'int' && offset.value === 0
+        ? base
+        : `(${base} + ${printScalarIndex(truncateDivisions(offset), context)})`;
     return `(${buffer.role === 'read' ? 'const ' : ''}${element.name} *)${address}`;
   });
   const sizes = kernel.sizes.map((size) => safeName(size, context.dialect.reserved));

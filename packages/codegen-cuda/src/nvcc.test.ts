@@ -38,7 +38,7 @@ const sample = [
   cases.picked(7, 20),
   cases.product({ m: 65, n: 103, k: 77 }),
   cases.product({ m: 20, n: 33, k: 70, dtype: 'f16' }),
-  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', transposed: 'b' }),
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i64' }),
 ];
 

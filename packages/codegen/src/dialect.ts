@@ -76,8 +76,8 @@ export interface TransposeText {
   readonly tile: number;
   /** The tile is known to be whole. */
   readonly whole: boolean;
-  /** Whole tiles are written past the caches. */
-  readonly past: boolean;
+  /** Whole tiles are written by non-temporal stores. */
+  readonly isNonTemporal: boolean;
 }
 
 interface CheckText {
@@ -273,7 +273,7 @@ export interface FailureText {
 
 interface StoreValue {
   readonly text: string;
-  readonly hint: 'stream' | undefined;
+  readonly hint: 'non-temporal' | undefined;
 }
 
 interface ParallelText {

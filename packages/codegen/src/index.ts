@@ -2,17 +2,18 @@
 export { compound, Definitions, operand, primary } from './dialect.ts';
 export type * from './dialect.ts';
 export { hexadecimal, type LiteralStyle, scalarLiteral } from './literal.ts';
-export { commentText, functionNames, originText, safeName } from './names.ts';
+export { commentText, functionNames, safeName } from './names.ts';
 export { printfArguments, textLiteral } from './print-line.ts';
 export { type PrintedKernel, printKernel } from './print-kernel.ts';
 export { printScalarIndex } from './print-value.ts';
+export { truncateDivisions } from './truncate-divisions.ts';
 export type { PositionContext } from './print-value.ts';
 export { OpFunctions } from './op-functions.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
 export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
 // prettier-ignore
 export { BodyEvaluator, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
-export type { Evaluation, Lane, Point } from './bind/evaluate-body.ts';
+export type { Lane, Point } from './bind/evaluate-body.ts';
 export { bindAxis, emptyFrame, evaluationAt, type Frame, placesAt } from './bind/frame.ts';
 export { assignVariables, declareVariable } from './bind/variables.ts';
 export { BufferDirectory } from './bind/buffer-directory.ts';
@@ -43,7 +44,7 @@ export type { ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
 // prettier-ignore
 export { blockBuffers, blockSizes, bufferName, gridName, gridSize, kernelName, scalarIndex, scalarName, snake } from './block/block-names.ts';
-export { type BlockScope, type KnownHome, TileScope } from './block/block-scope.ts';
+export { type KnownHome, TileScope } from './block/block-scope.ts';
 export { apply, constantOf, scalarOfIndex, valueIndex, widened, zeroOf } from './block/block-values.ts';
 export { combineValues } from './block/combine.ts';
 export { flatIndex, keepsAxes, sourceCoordinates } from './block/coordinates.ts';

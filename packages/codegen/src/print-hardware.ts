@@ -1,5 +1,5 @@
 // Statements that stand for instructions of a machine: copies that are under way while threads go on, matrices by the threads
-// of a warp, memory that is asked for or made visible; and the lines that a kernel prints. Every spelling is the dialect's answer.
+// of a warp, memory that is prefetched or made visible; and the lines that a kernel prints. Every spelling is the dialect's answer.
 import type { HardwareStmt, MemoryPlace, Stmt } from '@tsinductor/ir';
 import type { Expression } from './dialect.ts';
 import { safeName } from './names.ts';

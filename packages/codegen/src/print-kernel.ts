@@ -343,7 +343,7 @@ function printTranspose(printer: Printer, statement: Stmt & { readonly kind: 'tr
     columns: printScalarIndex(statement.columns, printer),
     tile: statement.tile,
     whole: isTile(statement.rows) && isTile(statement.columns),
-    past: statement.hint === 'stream',
+    isNonTemporal: statement.hint === 'non-temporal',
   });
   printer.use(transpose.needs);
   printer.lines.line(`${transpose.text};`);

@@ -1,6 +1,5 @@
 // The public API of @tsinductor/compiler: re-exports only.
 export { cppBackend, emulatedCudaBackend, emulationMessage } from './build/batch-backend.ts';
-export { buildFingerprint } from './build/build-fingerprint.ts';
 export type { SavedArtifact, SavedArtifacts } from './build/artifacts.ts';
 export { loadCacheArtifacts, saveCacheArtifacts } from './cache-artifacts.ts';
 export { allowInGraph, disable } from './trace/call-marks.ts';
@@ -21,7 +20,6 @@ export type { Backend, CompileOptions, CustomBackend, Mode } from './options.ts'
 export type { Break, Explanation, GraphReport, KernelReport } from './report.ts';
 export { Session } from './session.ts';
 export type { Stance, StanceOptions } from './trace/stance.ts';
-export type { PrepareRequest } from './request.ts';
 export type { AutotuneOptions, TunedKernel, TuningResult } from './kernels/autotune.ts';
 export { doBench } from './profile/do-bench.ts';
 export type { BenchOptions } from './profile/do-bench.ts';

@@ -7,7 +7,6 @@ export { fingerprint } from './fingerprint.ts';
 export { readPatch } from './patch.ts';
 export type { ConfigPatch } from './patch.ts';
 export { provenanceOf, resolveConfig, valueOf, withConfig } from './resolve.ts';
-export type { Layer, Provenance, ResolveOptions } from './resolve.ts';
-export type { Affects, Hook, Setting, SettingValue } from './setting.ts';
+export type { Hook, Setting, SettingValue } from './setting.ts';
 export { settingNames, settings, torchNameOf, variablesOf } from './settings.ts';
 export type { Config, SettingName } from './settings.ts';

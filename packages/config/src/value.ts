@@ -2,7 +2,7 @@
 import type { Hook, Setting, SettingValue } from './setting.ts';
 
 /** Whether a value was acceptable. */
-export type Checked =
+type Checked =
   { readonly kind: 'value'; readonly value: SettingValue } | { readonly kind: 'rejected'; readonly allowed: string };
 
 /** Checks a value that a program gave. */

@@ -24,19 +24,14 @@ export {
   scalarNumber,
   valuesOf,
 } from './argument-reader.ts';
-export { signature } from './signature.ts';
 export { printGraph } from './print-graph.ts';
 export { verifyGraph } from './verify-graph.ts';
 export { decompose } from './passes/decompose.ts';
-export { cancelViews } from './passes/cancel-views.ts';
 export { splitAtHosts } from './passes/split-at-hosts.ts';
-export type { GraphPart, HostNode, HostPart } from './passes/split-at-hosts.ts';
+export type { GraphPart, HostNode } from './passes/split-at-hosts.ts';
 export { parseOpSchema } from './custom-op/op-schema.ts';
 export type { OpSchema } from './custom-op/op-schema.ts';
-export { foldConstants } from './passes/fold-constants.ts';
 export { resolveSizes } from './passes/resolve-sizes.ts';
-export { removeDead } from './passes/remove-dead.ts';
-export { shareCommon } from './passes/share-common.ts';
 export { graphPasses, optimize, primitivesForm } from './passes/optimize.ts';
 export type { OptimizeOptions } from './passes/optimize.ts';
 export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';

@@ -8,7 +8,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { cudaToolkitNotFound } from './errors.ts';
 import { runCommandSync } from './run-command.ts';
 
-export interface CudaToolkitOptions {
+interface CudaToolkitOptions {
   /** A toolkit's directory, or an nvcc, from the configuration. */
   readonly configured?: string | undefined;
   readonly cudaHome?: string | undefined;
@@ -30,7 +30,7 @@ export interface CudaToolkit {
   readonly path: string;
 }
 
-export type SearchedToolkit = {
+type SearchedToolkit = {
   /** What led here: `CUDA_HOME`, `PATH`, `/usr/local/cuda`. */
   readonly origin: string;
   readonly place: string;

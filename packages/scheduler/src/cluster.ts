@@ -196,7 +196,7 @@ function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>)
 }
 
 /** Where in its loops a node is, by axis. */
-export type Point = ReturnType<typeof producingPoint>;
+type Point = ReturnType<typeof producingPoint>;
 
 /** The point at which `maker` writes the element that is read. */
 export const pointOf = (maker: LoopNode, read: Pick<Read, 'buffer' | 'at'>): Point =>

@@ -19,7 +19,7 @@ import { makersOf } from './order-groups.ts';
 /** A cluster that touches larger temporaries stays alone: together, more of them would live at a time. */
 const TEMPORARY_BYTES = 64 * 1024;
 
-export interface Combined {
+interface Combined {
   readonly combinations: readonly (readonly Cluster[])[];
   readonly decisions: readonly Decision[];
 }
@@ -40,7 +40,7 @@ interface Combination {
   readonly buffers: Set<BufferId>;
 }
 
-export interface CombineOptions {
+interface CombineOptions {
   readonly choices: Choices;
   /** Times what would be combined; what is slower together stays apart. */
   readonly trial: FusionTrial | undefined;

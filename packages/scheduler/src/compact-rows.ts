@@ -21,7 +21,7 @@ const ROW_BYTES = 64 * 1024;
 export const fitsRow = (size: Index, dtype: DType): boolean =>
   size.kind === 'int' && size.value * dtypeInfo[dtype].bytes <= ROW_BYTES;
 
-export interface Privacy {
+interface Privacy {
   readonly facts: Facts;
   /** Whether nobody outside the group reads a buffer. */
   readonly isPrivate: (buffer: BufferId) => boolean;

@@ -19,14 +19,14 @@ import { bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 import { widenCluster } from './widen.ts';
 
-export interface Fused {
+interface Fused {
   readonly clusters: readonly Cluster[];
   readonly decisions: readonly Decision[];
   /** How often two clusters were tried as one. */
   readonly pairs: number;
 }
 
-export interface FusionOptions {
+interface FusionOptions {
   readonly config: Config;
   readonly choices: Choices;
   /** Times what would be joined; a join that makes it slower is not made. */

@@ -15,7 +15,7 @@ import { buffersRead } from './node-access.ts';
 export type Measure = (plan: Schedule) => number;
 
 /** Milliseconds of two ways to run the same clusters. */
-export interface Times {
+interface Times {
   readonly together: number;
   readonly apart: number;
 }

@@ -18,7 +18,7 @@ import { maskBounds } from './masked-point.ts';
 import type { Bounds } from './masked-point.ts';
 import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
 
-export interface Thresholds {
+interface Thresholds {
   /** Above these, a value with several readers is stored: buffers that it reads, operations that it takes. */
   readonly reads: number;
   readonly operations: number;

@@ -25,7 +25,7 @@ import { maskedPoint } from './masked-point.ts';
 import { pointBody, replayWriting, withPointBody } from './node-access.ts';
 import type { Store } from './node-access.ts';
 
-export interface InlineOptions {
+interface InlineOptions {
   readonly choices: Pick<Choices, 'inline'>;
   /** Round values of f16 and bf16 as if they had been stored. */
   readonly keepRounding: boolean;

@@ -15,14 +15,14 @@ import type { Slot } from './slots.ts';
 
 const ALIGNMENT = 64;
 
-export interface MemoryPlan {
+interface MemoryPlan {
   readonly buffers: readonly BufferPlan[];
   readonly workspaceBytes: Index;
   readonly decisions: readonly Decision[];
   readonly statistics: MemoryStatistics;
 }
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly config: Config;
   /** The groups in the order of the program, for comparison. */
   readonly before: readonly Group[];

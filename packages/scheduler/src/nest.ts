@@ -10,7 +10,7 @@ import type { Facts } from './facts.ts';
 import { hasAxis, overOf, resultAxes } from './node-access.ts';
 import type { Stage } from './stages.ts';
 
-export interface Nest {
+interface Nest {
   /** In execution order. */
   readonly nodes: readonly LoopNode[];
   readonly tree: LoopTree;

@@ -146,7 +146,7 @@ export function placesOf(node: LoopNode): readonly Index[] {
 }
 
 /** New loops for a node, and what its old axes are in terms of them. */
-export interface Reindexing {
+interface Reindexing {
   readonly map: ReadonlyMap<string, Index>;
   readonly axes: readonly Axis[];
   readonly over: readonly Axis[];
@@ -184,7 +184,7 @@ function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, ax
 }
 
 /** A body, and the places where its results go, which may mention its nodes. */
-export interface Writing {
+interface Writing {
   readonly body: Body;
   readonly writes: readonly Index[];
 }

@@ -21,7 +21,7 @@ export interface Padded {
 }
 
 /** A buffer's strides before and after, of its axes of more than one element, outermost first. */
-export interface Layout {
+interface Layout {
   readonly buffer: BufferId;
   readonly from: readonly Index[];
   readonly to: readonly Index[];

@@ -6,7 +6,7 @@ import type { BufferId, Group, LoopProgram } from '@tsinductor/ir';
 import { lifetimesOf, peakOf, typicalBytes } from './lifetimes.ts';
 import { PriorityQueue } from './priority-queue.ts';
 
-export interface PeakOptions {
+interface PeakOptions {
   /** Where every group that could run makes more bytes than this, the one whose readers come first runs; 0: never. */
   readonly successorThreshold: number;
 }

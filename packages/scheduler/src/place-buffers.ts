@@ -11,7 +11,7 @@ export interface Item {
   readonly last: number;
 }
 
-export interface Places {
+interface Places {
   /** In the order of the items. */
   readonly offsets: readonly number[];
   readonly end: number;
@@ -23,7 +23,7 @@ export type Policy = (items: readonly Item[]) => Places;
 
 const ALIGNMENT = 64;
 
-export const roundUp = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+const roundUp = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
 /** Each at a place of its own. */
 export const placeApart: Policy = (items) => {

@@ -32,7 +32,7 @@ interface Touch {
 
 type Touches = ReadonlyMap<BufferId, Touch>;
 
-export interface Counting {
+interface Counting {
   readonly facts: Facts;
   /** Buffers that some other group reads, or the caller. */
   readonly needed: ReadonlySet<BufferId>;

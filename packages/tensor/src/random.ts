@@ -35,7 +35,7 @@ export interface RandomOptions {
   readonly device?: DeviceName;
 }
 
-export interface DrawOptions extends RandomOptions {
+interface DrawOptions extends RandomOptions {
   /** Where the numbers go: a tensor of the shape that is drawn, whose dtype and device are the default then. */
   readonly out?: Tensor;
 }

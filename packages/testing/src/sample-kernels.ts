@@ -5,7 +5,7 @@ import { f16ToBits } from '@tsinductor/ops';
 import { blockCase, floats } from './block-case.ts';
 import type { BlockCase } from './block-case.ts';
 
-export interface AddSizes {
+interface AddSizes {
   readonly n: number;
   /** Elements of a program instance; 512 if left out. */
   readonly BLOCK?: number;
@@ -43,7 +43,7 @@ export function softmaxCase({ rows, n }: { readonly rows: number; readonly n: nu
   }); // prettier-ignore
 }
 
-export interface ProductSizes {
+interface ProductSizes {
   readonly dtype: 'f32' | 'f16';
   readonly precision: 'ieee' | 'tf32';
   /** Rows, columns, and the length of the inner axis. */

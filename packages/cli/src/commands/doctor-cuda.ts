@@ -10,7 +10,7 @@ import { plural } from './cache.ts';
 import type { Finding } from './doctor.ts';
 
 /** What opening the driver takes: its calls go through the native bridge. */
-export interface CudaSurroundings {
+interface CudaSurroundings {
   readonly toolchain: Toolchain | undefined;
   readonly directory: string | undefined;
 }

@@ -40,8 +40,6 @@ export class Binder extends TileScope<OwnHome> {
   readonly plan: UsePlan;
   readonly target: BindTarget;
   readonly choices: Choices;
-  /** Whether something is stored past the caches. */
-  hasStreams = false;
   #scratchBytes = 0;
 
   constructor(program: BlockProgram, target: BindTarget) {

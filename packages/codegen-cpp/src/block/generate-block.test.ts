@@ -151,7 +151,7 @@ ring('interpreter and C++ agree bit for bit', () => {
   });
 });
 
-describe('memory is asked for before it is read', () => {
+describe('memory is prefetched before it is read', () => {
   /** One row of `width` elements for each program: read and added up before it is written, or only written. */
   const rows = (width: number, how: 'normalised' | 'copied'): BlockProgram =>
     blockCase('rows', { x: ptr('f32'), bias: ptr('f32'), out: ptr('f32'), WIDTH: constexpr, NORMALISED: constexpr }, {
@@ -164,21 +164,21 @@ describe('memory is asked for before it is read', () => {
       constants: { WIDTH: width, NORMALISED: Number(how === 'normalised') },
       args: {},
     }).program; // prettier-ignore
-  const asked = (program: BlockProgram): readonly string[] => {
+  const prefetched = (program: BlockProgram): readonly string[] => {
     const { units } = generateBlock(program, { isa: 'avx512', mayAlias: false });
     return units.flatMap(({ source }) => [...source.matchAll(/__builtin_prefetch\((.*), 0\)/g)].map(([, place]) => place ?? '')); // prettier-ignore
   };
 
   test('a row that was read before, by the instance that follows', () => {
-    expect(asked(rows(1024, 'normalised'))).toEqual(['x_ptr + i + program0 * 1024 + 1024']);
+    expect(prefetched(rows(1024, 'normalised'))).toEqual(['x_ptr + i + program0 * 1024 + 1024']);
   });
 
   test('a row that is read as it is written, a little further on', () => {
-    expect(asked(rows(1024, 'copied'))).toEqual(['x_ptr + i + program0 * 1024 + 256']);
+    expect(prefetched(rows(1024, 'copied'))).toEqual(['x_ptr + i + program0 * 1024 + 256']);
   });
 
   test('neither short rows nor what all instances read', () => {
-    expect(asked(rows(64, 'normalised'))).toEqual([]);
+    expect(prefetched(rows(64, 'normalised'))).toEqual([]);
   });
 });
 
@@ -212,7 +212,7 @@ describe('what the text of C++ is after', () => {
       args: {},
     }).program; // prettier-ignore
 
-  test('results far larger than the caches are written past them, by whole lines only', () => {
+  test('results far larger than the caches are written by non-temporal stores, whole lines only', () => {
     const streamed = textOf(shifted(16, 'written'), huge('out'));
     expect(streamed).toContain('stream_f32x16(out_ptr');
     expect(streamed).toContain('sfence');
@@ -245,15 +245,15 @@ describe('what the text of C++ is after', () => {
     args: {},
   }).program; // prettier-ignore
 
-  test('a Zen is asked for the row after the next where several passes read rows, and for nothing else', () => {
+  test('for a Zen the row after the next is prefetched where several passes read rows, and nothing else', () => {
     const both = { ...few('huge'), family: 'zen' as const };
     const passed = textOf(shifted(16, 'written'), both);
     expect(passed).toContain('stream_f32x16(out_ptr');
     expect(passed).not.toContain('prefetch');
-    const asked = (on: Parameters<typeof textOf>[1]): readonly (string | undefined)[] =>
+    const prefetched = (on: Parameters<typeof textOf>[1]): readonly (string | undefined)[] =>
       [...textOf(centred, on).matchAll(/__builtin_prefetch\((x_ptr.*)\);/g)].map(([, what]) => what);
-    expect(asked(both)).toEqual(['x_ptr + i + n * program0 + n * 2, 0, 2']);
-    expect(asked({ ...both, family: 'other' })).toEqual([expect.stringMatching(/^x_ptr \+ i .*, 0$/)]);
+    expect(prefetched(both)).toEqual(['x_ptr + i + n * program0 + n * 2, 0, 2']);
+    expect(prefetched({ ...both, family: 'other' })).toEqual([expect.stringMatching(/^x_ptr \+ i .*, 0$/)]);
   });
 
   test('a row that several passes read is read again, and its mask decided by the ends of loops', () => {

@@ -2,13 +2,13 @@
 import type { CacheSizes, Family } from './facts.ts';
 
 /** What a value may depend on. */
-export interface ChoiceMachine {
+interface ChoiceMachine {
   readonly caches: CacheSizes;
 }
 
 type Value<Type> = Type | ((machine: ChoiceMachine) => Type);
 
-export interface Choice<Type> {
+interface Choice<Type> {
   readonly doc: string;
   readonly unit: string;
   /** What a larger value costs and gains, or what the alternatives are. */

@@ -32,7 +32,7 @@ export function choicesFor({ family = 'other', caches = standardCaches }: Choice
   return Object.fromEntries(entries) as Choices;
 }
 
-/** Of an array beside the caches: so large that the last level may not have it, or that its results are written past the caches. */
+/** Of an array next to the caches: so large that the last level may not have it, or that its results are written by non-temporal stores. */
 export type Extent = 'large' | 'huge';
 
 export function extentOf(bytes: number, target: ChoiceTarget = {}): Extent | undefined {

@@ -4,7 +4,7 @@ import type { BufferId, Kernel, KernelMemory, Schedule } from '@tsinductor/ir';
 import { blankMemory, programMemory, programOutputs } from '@tsinductor/testing/loops';
 import type { ElementArray } from '@tsinductor/testing/loops';
 
-export interface KernelInputs {
+interface KernelInputs {
   readonly inputs: ReadonlyMap<BufferId, ElementArray>;
   readonly sizes: ReadonlyMap<string, number>;
   /** Units per chunk of parallel loops. */

@@ -34,7 +34,7 @@ import { writePointwise } from './pointwise.ts';
 import { writeRows } from './rows.ts';
 import { writeFill, writeUpdates } from './scatter.ts';
 import { SharedMemory } from './shared-memory.ts';
-import { shouldSplit, writeMerges, writePieces } from './split.ts';
+import { shouldSplit, writeMerges, writeChunks } from './split.ts';
 import { planTiling, writeTiles } from './transpose.ts';
 
 /** A group's kernels in order, and the workspace that they share. */
@@ -107,7 +107,7 @@ function treePhases(group: Group, tree: LoopTree): readonly Phase[] {
   const nodes = nodesBelow(tree);
   if (!shouldSplit(group, tree)) return [{ nodes, write: (nest) => writeTree(nest, tree) }];
   return [
-    { nodes, write: (nest) => writePieces(nest, tree) },
+    { nodes, write: (nest) => writeChunks(nest, tree) },
     { nodes, write: (nest) => writeMerges(nest, tree) },
   ];
 }

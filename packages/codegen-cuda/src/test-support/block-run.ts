@@ -47,7 +47,7 @@ export function interpretBound(
   return buffersOf(args);
 }
 
-export interface EmulatedBlocks extends EmulatedUnit {
+interface EmulatedBlocks extends EmulatedUnit {
   readonly compiled: Compiled;
 }
 

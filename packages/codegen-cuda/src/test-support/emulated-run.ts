@@ -11,7 +11,7 @@ import { generateCudaBatch } from '../generate.ts';
 import type { BoundGroup } from '../strategy/bind-group.ts';
 import type { CudaTarget } from '../target.ts';
 
-export interface EmulatedBatch extends EmulatedUnit {
+interface EmulatedBatch extends EmulatedUnit {
   readonly compiled: Compiled;
 }
 
@@ -24,7 +24,7 @@ export function emulate(schedules: readonly Schedule[], target: CudaTarget): Emu
   };
 }
 
-export interface KernelInputs {
+interface KernelInputs {
   readonly inputs: ReadonlyMap<BufferId, ElementArray>;
   readonly sizes: ReadonlyMap<string, number>;
   readonly order: 'ascending' | 'descending';

@@ -7,7 +7,7 @@ import { buildFingerprint } from './build-fingerprint.ts';
 import type { NativeMachine } from './machine.ts';
 import { planFormat } from '../run/plan.ts';
 
-export interface KeyContext {
+interface KeyContext {
   readonly native: NativeMachine;
   readonly config: Config;
   /** Of the compiler that generates the code (default: this one). */

@@ -39,7 +39,7 @@ export interface InterpretingMachine {
 export type Machine = NativeMachine | InterpretingMachine;
 
 /** How a machine comes by its bridge: begun at once, had when asked for. */
-export type BridgeSource = (options: BridgeBuildOptions) => () => Bridge;
+type BridgeSource = (options: BridgeBuildOptions) => () => Bridge;
 
 /** The most threads that a bridge has. */
 const mostThreads = 256;

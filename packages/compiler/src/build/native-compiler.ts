@@ -27,7 +27,7 @@ import type { StageLog, Watching } from './stage-log.ts';
 import type { CompileJob, TargetCompiler } from './target-compiler.ts';
 
 /** A graph for this machine, under its key. */
-export interface NativeJob extends CompileJob {
+interface NativeJob extends CompileJob {
   readonly native: NativeMachine;
   readonly key: string;
   /** Under what it is kept: the key, or a name that nothing else will ever have where caches are off. */
@@ -37,7 +37,7 @@ export interface NativeJob extends CompileJob {
 }
 
 /** A job with its C++. */
-export interface GeneratedNative {
+interface GeneratedNative {
   readonly job: NativeJob;
   readonly printed: Printed<CppProgram>;
   readonly times: readonly StageTime[] | undefined;

@@ -23,7 +23,7 @@ import type { TracedGraph } from '../request.ts';
 import { loweringOf, optimizeOf } from './stage-options.ts';
 
 /** What scheduling goes by. */
-export interface PlanContext {
+interface PlanContext {
   readonly config: Config;
   /** The clock that the settings ask for. */
   readonly measure?: Measure | undefined;

@@ -33,7 +33,7 @@ export function watchingFor(config: Config): Watching {
 const isVerified = ({ verify, assertIndirectIndexing }: Config): boolean => verify && assertIndirectIndexing;
 
 /** What was compiled. */
-export interface Told {
+interface Told {
   readonly name: string;
   readonly graph: Graph;
   readonly scheduled: Schedule;

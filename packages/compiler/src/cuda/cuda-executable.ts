@@ -25,7 +25,7 @@ import type { CudaTensorDevice } from './cuda-devices.ts';
 export const inputAlignment: number = 16;
 
 /** Loaded code, and what is known of it. */
-export interface CudaCode extends CalledCode {
+interface CudaCode extends CalledCode {
   readonly device: CudaTensorDevice;
   readonly module: CudaModule;
   readonly kernels: readonly CudaKernel[];

@@ -225,7 +225,7 @@ ring('a CUDA device', () => {
       expect(stub.log().filter((line) => /^cu(Module|Stream)/.test(line))).toEqual([]);
     });
 
-    test('with symbolic sizes, reductions in pieces and matrix products', () => {
+    test('with symbolic sizes, reductions in chunks and matrix products', () => {
       const fn = compile((x: Tensor, w: Tensor) => x.matmul(w).relu().sum(), { dynamic: true });
       for (const rows of [5, 9]) {
         const x = tensor(

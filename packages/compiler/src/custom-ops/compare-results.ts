@@ -19,7 +19,7 @@ const closeBy: Readonly<Partial<Record<DType, Tolerance>>> = {
   bf16: { relative: 1.6e-2, absolute: 1e-5 },
 };
 
-export type Precision = 'bits' | 'close';
+type Precision = 'bits' | 'close';
 
 /** What differs; `what` names the tensors, as in `result 1`. */
 export function differenceOf(

@@ -30,7 +30,7 @@ export interface LaunchPart {
   readonly call: KernelLaunch;
 }
 
-export type LaunchNode = HostNode & { readonly launch: LaunchMemory };
+type LaunchNode = HostNode & { readonly launch: LaunchMemory };
 
 export interface HostedGraph {
   /** The whole, host nodes among its calls. */

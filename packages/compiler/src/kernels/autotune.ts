@@ -41,7 +41,7 @@ export interface TunedKernel<S extends Schema, Config> {
   ): TuningResult<Config>;
 }
 
-export type TunedArguments<S extends Schema, Config> = Omit<LaunchArguments<S, Tensor>, keyof Config & string>;
+type TunedArguments<S extends Schema, Config> = Omit<LaunchArguments<S, Tensor>, keyof Config & string>;
 
 export interface TuningResult<Config> {
   readonly config: Config;

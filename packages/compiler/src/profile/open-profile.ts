@@ -15,7 +15,7 @@ import { profileTable } from './profile-table.ts';
 export const isClocked = ({ profileBandwidth, cpp }: Config): boolean => profileBandwidth || cpp.enableKernelProfile;
 
 /** What is profiled, where its table goes, and what is told of the machine. */
-export interface ProfileSurroundings {
+interface ProfileSurroundings {
   /** The graph's. */
   readonly name: string;
   readonly print: (table: string) => void;

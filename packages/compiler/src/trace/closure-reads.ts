@@ -16,7 +16,7 @@ import { parseFunction, sourceOf } from './function-source.ts';
 import { scriptOf } from './inspected.ts';
 import { functionAt, scopeOf } from './module-scopes.ts';
 
-export interface ClosureRead {
+interface ClosureRead {
   /** `scale`, `config.scale`, `Math.random()`. */
   readonly name: string;
   /** Line within the function's source, from 1. */

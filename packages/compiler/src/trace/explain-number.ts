@@ -98,7 +98,7 @@ export function formulaFor(
 }
 
 /** A whole number of the graph, and a number of sizes that has to divide them for it to hold. */
-export interface SizeIndex {
+interface SizeIndex {
   readonly index: Index;
   readonly divides?: { readonly name: string; readonly divisor: number };
 }

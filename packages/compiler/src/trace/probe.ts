@@ -7,7 +7,7 @@ import { isScalar, scalarNumber } from '@tsinductor/graph';
 import type { Arg, Attr } from '@tsinductor/graph';
 
 /** A number in a call: `argument 1`, or `sizes 0 2` for an item of an attribute. */
-export interface NumberPlace {
+interface NumberPlace {
   readonly call: number;
   readonly where: string;
   readonly value: number;

@@ -5,7 +5,7 @@ import { allTileNodes, tileOperands } from '@tsinductor/ir';
 import type { Site } from './coerce.ts';
 import { faultAt } from './context.ts';
 
-export interface FoldRequest {
+interface FoldRequest {
   readonly kind: 'reduce' | 'scan';
   readonly args: readonly Tile[];
   readonly axis: number;

@@ -11,7 +11,7 @@ import type {
 } from '@tsinductor/ir'; // prettier-ignore
 
 /** A node without what the builder adds: results' ids. */
-export type OpRequest = {
+type OpRequest = {
   readonly [Name in TileOpName]: {
     readonly op: Name;
     readonly attrs: TileAttrs[Name];
@@ -27,7 +27,7 @@ interface OpenRegion {
 }
 
 /** A region that is written but not yet closed: more may be added to its end. */
-export type WrittenRegion = OpenRegion;
+type WrittenRegion = OpenRegion;
 
 export class TileBuilder {
   readonly params: readonly BlockParam[];

@@ -12,7 +12,7 @@ import { SchemaScanner } from './schema-scanner.ts';
 import type { Token } from './schema-scanner.ts';
 
 /** One result: new memory, or (`of`) the parameter that was written to. */
-export interface SchemaResult {
+interface SchemaResult {
   readonly of: string | undefined;
 }
 

@@ -24,12 +24,12 @@ export interface GraphPart {
   readonly outputs: readonly ValueRef[];
 }
 
-export interface HostPart {
+interface HostPart {
   readonly kind: 'host';
   readonly node: HostNode;
 }
 
-export type Part = GraphPart | HostPart;
+type Part = GraphPart | HostPart;
 
 /** The parts of `graph`, in the order in which they run. `sizes` are those that it was traced under. */
 export function splitAtHosts(graph: Graph, sizes: SizeEnvironment): readonly Part[] {

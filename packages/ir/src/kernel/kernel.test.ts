@@ -122,8 +122,15 @@ describe('the verifier', () => {
       [{ kind: 'for', name: 'i', from: int(0), to: int(2), step: 1, body: doubling(8).body }],
     ],
     [
-      'only whole, contiguous vectors are streamed',
-      [{ kind: 'store', access: access('out', int(0), { count: int(2) }), value: load('x', int(0)), hint: 'stream' }],
+      'only whole, contiguous vectors are stored so',
+      [
+        {
+          kind: 'store',
+          access: access('out', int(0), { count: int(2) }),
+          value: load('x', int(0)),
+          hint: 'non-temporal',
+        },
+      ],
     ],
   ];
 

@@ -84,13 +84,13 @@ export type Stmt =
   /** A variable, which `set` may assign. */
   | { readonly kind: 'var'; readonly name: string; readonly value: Value }
   | { readonly kind: 'set'; readonly name: string; readonly value: Value }
-  /** `stream`: past the caches; `align` is at least the bytes stored. */
+  /** `non-temporal`: to memory, and not into the caches; `align` is at least the bytes stored. */
   | {
       readonly kind: 'store';
       readonly access: Access;
       readonly value: Value;
       readonly mask?: Value;
-      readonly hint?: 'stream';
+      readonly hint?: 'non-temporal';
     }
   /** old access := combine(old, value), as one step that no other thread can divide. */
   | { readonly kind: 'atomic'; readonly op: AtomicOp; readonly access: Access; readonly value: Value }
@@ -218,8 +218,8 @@ export type Stmt =
       readonly count?: Index;
     }
   /**
-   * to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. `stream`: whole
-   * tiles are written past the caches, where each row of theirs is a vector at an address that is a multiple of its bytes.
+   * to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. `non-temporal`:
+   * whole tiles are written to memory, and not into the caches, where each row of theirs is a vector at an address that is a multiple of its bytes.
    */
   | {
       readonly kind: 'transpose';
@@ -230,7 +230,7 @@ export type Stmt =
       readonly columns: Index;
       /** Rows and columns of a whole tile, for which there is a fast path; the counts above are at most this. */
       readonly tile: number;
-      readonly hint?: 'stream';
+      readonly hint?: 'non-temporal';
     }
   /**
    * A line of text for whoever runs the kernel: pieces and scalars in turn. Lines are told in the order of their `unit`, and
@@ -242,7 +242,7 @@ export type Stmt =
    * all threads of a block reach it. Occurs where there are units: in a parallel loop or a launch.
    */
   | { readonly kind: 'fail'; readonly unit: Index; readonly site: number; readonly reason: FailReason }
-  /** Streaming stores before it are visible after it. */
+  /** Non-temporal stores before it are visible after it. */
   | { readonly kind: 'fence' }
   | Prefetch
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };

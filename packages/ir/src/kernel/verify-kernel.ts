@@ -284,8 +284,8 @@ function verifyStore(statement: Stmt & { readonly kind: 'store' }, scope: Scope)
   if (!memory.writable) fail(scope.kernel, statement, `${access.buffer} is only read`);
   if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: value.type.lanes });
   const contiguous = access.step.kind === 'int' && access.step.value === 1 && access.offsets === undefined;
-  if (hint === 'stream' && (!contiguous || access.count !== undefined || mask !== undefined))
-    fail(scope.kernel, statement, 'only whole, contiguous vectors are streamed');
+  if (hint === 'non-temporal' && (!contiguous || access.count !== undefined || mask !== undefined))
+    fail(scope.kernel, statement, 'only whole, contiguous vectors are stored so');
 }
 
 interface Accessing {

@@ -11,7 +11,7 @@ import { valueOf } from './traced-memory.ts';
 import type { TracedView } from './traced-memory.ts';
 
 /** What the call's tensors are while it is recorded, and how a new value becomes a tensor. */
-export interface HostOperands {
+interface HostOperands {
   readonly views: readonly TracedView[];
   readonly made: (ref: ValueRef) => Tensor;
 }

@@ -9,7 +9,7 @@ import { elementReader } from '../element-array.ts';
 import type { ElementArray } from '../element-array.ts';
 import type { TraceOptions } from './trace-options.ts';
 
-export interface Literal {
+interface Literal {
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly elements: ElementArray;

@@ -33,7 +33,7 @@ interface Operand {
 const operand = (tensor: Tensor): Operand => ({ tensor, backing: tensor.backing });
 
 /** What replaying needs of its surroundings. */
-export interface Replaying {
+interface Replaying {
   readonly executor: EagerExecutor;
   readonly newSession: () => TraceSession;
   /** Of the segment's symbolic sizes. */

@@ -331,17 +331,17 @@ export interface ProductShape {
   readonly n: number;
   readonly k: number;
   readonly batch?: number;
-  readonly turned?: 'a' | 'b' | 'both';
+  readonly transposed?: 'a' | 'b' | 'both';
   readonly dtype?: DType;
 }
 
-export function product({ m, n, k, batch = 1, turned, dtype = 'f32' }: ProductShape): Case {
+export function product({ m, n, k, batch = 1, transposed, dtype = 'f32' }: ProductShape): Case {
   const maker = new ProgramMaker();
   const [h, row, column, depth] = [axis('h', batch), axis('m', m), axis('n', n), axis('k', k)];
   const half = dtypeInfo[dtype].compute !== dtype;
-  const turns = (side: 'a' | 'b'): boolean => turned === side || turned === 'both';
-  const shapeA = turns('a') ? [h, depth, row] : [h, row, depth];
-  const shapeB = turns('b') ? [h, column, depth] : [h, depth, column];
+  const isTransposed = (side: 'a' | 'b'): boolean => transposed === side || transposed === 'both';
+  const shapeA = isTransposed('a') ? [h, depth, row] : [h, row, depth];
+  const shapeB = isTransposed('b') ? [h, column, depth] : [h, depth, column];
   const a = maker.buffer('a', 'input', { shape: shapeA.map((one) => one.extent), dtype });
   const b = maker.buffer('b', 'input', { shape: shapeB.map((one) => one.extent), dtype });
   const out = maker.buffer('out', 'output', { shape: [h.extent, row.extent, column.extent], dtype });
@@ -364,7 +364,7 @@ export function product({ m, n, k, batch = 1, turned, dtype = 'f32' }: ProductSh
   const bands = [...node.axes.map((one) => [one, 'parallel'] as const), [depth, 'reduction'] as const];
   const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops(bands, [0]), locals: [] }]);
   const tolerance = dtype.startsWith('i') ? 0 : half ? k / 32 : rounding(9 * k);
-  const name = ['product', batch, m, n, k, dtype, 'turned', turned].join(' ');
+  const name = ['product', batch, m, n, k, dtype, 'transposed', transposed].join(' ');
   return { name, schedule, sizes: none, tolerance };
 }
 

@@ -43,7 +43,7 @@ export function makeElements(dtype: DType, size: number): ElementArray {
   }
 }
 
-export interface Shape {
+interface Shape {
   readonly shape: readonly Index[];
   readonly dtype: DType;
 }
@@ -185,7 +185,7 @@ export const loops = (
 
 export const scalarLocal = (buffer: BufferId): LocalBuffer => ({ buffer, kind: 'scalar', size: int(1) });
 
-export interface EntryInputs {
+interface EntryInputs {
   readonly inputs: ReadonlyMap<BufferId, ElementArray>;
   readonly sizes: ReadonlyMap<string, number>;
 }

@@ -2,14 +2,14 @@
 import type { ChoiceTable } from '../choice.ts';
 
 /** Vectors per iteration of a loop whose work per point, in machine operations, is above `over` and up to `upTo`. */
-export interface Interleaving {
+interface Interleaving {
   readonly over: number;
   readonly upTo: number;
   readonly vectors: number;
 }
 
 /** A block of tiles, in tiles across the grain and along it. */
-export interface TileExtent {
+interface TileExtent {
   readonly across: number;
   readonly along: number;
 }

@@ -94,7 +94,7 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
     },
   },
   prefetchesResults: {
-    doc: 'Whether few threads prefetch the lines of large results before they write them, instead of storing past the caches.',
+    doc: 'Whether few threads prefetch the lines of large results before they write them, instead of using non-temporal stores.',
     unit: 'yes or no',
     trades:
       'memory reads every line before it is written; but a core has more places for lines on their way by way of the caches.',
@@ -108,8 +108,7 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
   resultPrefetch: {
     doc: 'How far ahead results are prefetched, by kernels that read at most `mostReads` bytes for each that they write, on at most `mostThreads` threads.',
     unit: 'bytes, bytes per byte, threads',
-    trades:
-      'more cores are held up by memory itself, which moves a third less of a copy where results go past the caches.',
+    trades: 'more cores are held up by memory itself, which moves a third less of a copy by non-temporal stores.',
     measure: 'memory-bound: gelu chain, in memory, by number of threads',
     value: { distance: 2048, mostReads: 2, mostThreads: 8 },
   },
@@ -265,7 +264,7 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
     trades: 'twice as many loads, against more lines on their way to the core.',
     measure: 'memory-bound: full sum, row sum, index add, in memory',
     value: Infinity,
-    families: { zen: { value: 32, because: 'each half of a register asks for its line by itself' } },
+    families: { zen: { value: 32, because: 'each half of a register requests its line by itself' } },
   },
   narrowLoads: {
     doc: 'Passes whose loads are narrowed: of at most so many operations a point, over rows of at least so many bytes, and over rows that are added by index.',

@@ -52,7 +52,7 @@ export function writeEpilogue(nest: Nest, product: Product, { tile, epilogue }: 
   });
 }
 
-export interface Finished {
+interface Finished {
   readonly tile: Tile;
   readonly epilogue: Epilogue;
 }

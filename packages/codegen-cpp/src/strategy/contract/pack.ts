@@ -148,7 +148,7 @@ function computePoint(
   return widen(at(evaluateBody(element, evaluationAt(nest, frame)), 0), lanes, nest.writer);
 }
 
-/** k lies side by side: tiles of lanes x lanes, turned in registers. */
+/** k lies side by side: tiles of lanes x lanes, transposed in registers. */
 function transposed(nest: Nest, copy: Copy, target: Target): void {
   const { writer, memory } = nest;
   const { operand, along, other, product, count, depth } = copy;

@@ -73,7 +73,7 @@ export function accessesOf(node: LoopNode): readonly NodeAccess[] {
   return accesses;
 }
 
-export interface NodeAccess {
+interface NodeAccess {
   readonly buffer: BufferId;
   readonly at: Index;
   /** What is read; undefined where it is a store. */

@@ -20,7 +20,7 @@ import type { TrafficRule } from './rule.ts';
 import type { RegionTraffic } from './traffic.ts';
 
 /** A block of columns, of all columns of an axis or of those of a unit. */
-export interface ColumnBlock {
+interface ColumnBlock {
   readonly columns: ColumnPlan;
   readonly nodes: readonly LoopNode[];
   /** Columns of a unit; undefined where that is all. */

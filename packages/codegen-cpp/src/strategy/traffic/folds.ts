@@ -15,7 +15,7 @@ import type { Decided, TrafficRule } from './rule.ts';
 import type { RegionTraffic } from './traffic.ts';
 
 /** A loop over lanes that are joined into one state. */
-export interface Fold {
+interface Fold {
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
   readonly lane: FoldLane;
@@ -137,4 +137,4 @@ export function planFolds(
 }
 
 /** What a kernel notes of a fold whose lanes were narrowed. */
-export const narrowedNote = (axis: string, lanes: number): string => `memory along ${axis} in ${String(lanes)} lanes`;
+export const narrowedNote = (axis: string, lanes: number): string => `loads of ${String(lanes)} lanes along ${axis}`;

@@ -29,8 +29,8 @@ describe('passes over memory on a Zen', () => {
       generateCpp(one.schedule, on)
         .kernels.flatMap((it) => it.notes)
         .join('; ');
-    expect(notes(zen)).toMatch(/memory along \w+ in 8 lanes/);
-    expect(notes({ ...zen, family: 'other' })).not.toContain('memory along');
+    expect(notes(zen)).toMatch(/loads of 8 lanes along \w+/);
+    expect(notes({ ...zen, family: 'other' })).not.toContain('loads of');
   });
 
   test('load rows that are added by index into tables 32 bytes at a time', () => {
@@ -38,7 +38,7 @@ describe('passes over memory on a Zen', () => {
     const text = units.map(({ source }) => source).join('');
     expect(text).toMatch(/= load_f32x8\(in0 \+/);
     expect(text).not.toMatch(/= load_f32x16\(in0 \+/);
-    expect(kernels.flatMap(({ notes }) => notes)).toContain('memory along j in 8 lanes');
+    expect(kernels.flatMap(({ notes }) => notes)).toContain('loads of 8 lanes along j');
     expect(text).toMatch(/__builtin_prefetch\(in0 \+ i \* 1024 \+ \w+ \+ 2048, 0, 2\)/);
   });
 

@@ -1,5 +1,5 @@
 // How whole vectors of results are written that the caches will not have in the end. In: the plan of a region. Out: for each such
-// result, whether its lines are prefetched a while before they are written, or its stores go past the caches.
+// result, whether its lines are prefetched a while before they are written, or its stores are non-temporal.
 //
 // A core has few places for lines on their way to or from memory, and on some processors a non-temporal store holds one until memory has
 // taken the line. Its second-level cache has many more, so few cores write faster by way of it, though memory then reads every
@@ -17,7 +17,7 @@ import { namesOf } from './rule.ts';
 import type { TrafficRule } from './rule.ts';
 import type { RegionTraffic, ResultWrite } from './traffic.ts';
 
-/** Whether the lines of large results are prefetched before they are written, and not written past the caches. */
+/** Whether the lines of large results are prefetched before they are written, and not written by non-temporal stores. */
 export const prefetchesResults = ({
   threads,
   choices,
@@ -118,7 +118,7 @@ export const nonTemporalResultsRule: TrafficRule<Pick<RegionPlan, 'nodes' | 'til
     const leastBytes = leastStore(planning, tiles === undefined ? 'rows' : 'tiles');
     return {
       traffic: withResults(traffic, results, { kind: 'non-temporal', leastBytes }),
-      what: `${namesOf(planning, results)}: written past the caches`,
+      what: `${namesOf(planning, results)}: written by non-temporal stores`,
     };
   },
 };

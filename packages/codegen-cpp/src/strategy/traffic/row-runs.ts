@@ -1,5 +1,5 @@
 // Short rows of a result that are written in runs: what the next run is read from. In: the plan of a region. Out: the rows of the next
-// run in the order of addresses, where they are one piece of memory.
+// run in the order of addresses, where they are contiguous memory.
 import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { add, axisIndex, int, modulo, multiply } from '@tsinductor/ir';
 import { exceedsCaches } from '../plan/planning.ts';
@@ -26,12 +26,12 @@ function nextRun(planning: Planning, { runs, nodes, shared }: RegionPlan): reado
   const group = width * (staticValue(across.extent) ?? 0);
   const row = modulo(axisIndex(down), int(rows));
   return nodes.flatMap(loadsOf).flatMap(({ buffer, position }): readonly PlannedPrefetch[] => {
-    const isPiece =
+    const isContiguous =
       !hasIndirect(position) &&
       strideAlong(position, shared.axis?.name ?? '') === 1 &&
       strideAlong(position, across.name) === width &&
       strideAlong(position, down.name) === group;
-    if (!isPiece || !exceedsCaches(planning, buffer)) return [];
+    if (!isContiguous || !exceedsCaches(planning, buffer)) return [];
     // Row by row of the next run instead of all first rows of its groups, then all second ones.
     const next = add(position, int(rows * group));
     const along = add(multiply(axisIndex(across), int((rows - 1) * width)), multiply(row, int(width - group)));

@@ -14,7 +14,7 @@ import { namesOf, runRules } from './rule.ts';
 import type { Decided, TrafficRule } from './rule.ts';
 
 /** A pass over the chunks of an axis. */
-export interface ChunkPass {
+interface ChunkPass {
   readonly rows: RowChunks;
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
@@ -56,7 +56,7 @@ const columnChunksRule: ChunkRule = {
   },
 };
 
-export const chunkRules: readonly ChunkRule[] = [longChunksRule, columnChunksRule];
+const chunkRules: readonly ChunkRule[] = [longChunksRule, columnChunksRule];
 
 export function planSplitTraffic(planning: Planning, pass: ChunkPass): SplitTraffic {
   const { rows, nodes, over, lane } = pass;

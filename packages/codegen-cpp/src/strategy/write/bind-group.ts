@@ -10,8 +10,8 @@ import {
   staticValue,
   usedBuffers,
 } from '@tsinductor/codegen';
-import { removeDeadLets, visitStatements, withBlocks, withoutCopies } from '@tsinductor/ir';
-import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
+import { removeDeadLets, withoutCopies } from '@tsinductor/ir';
+import type { Group, Kernel, Schedule } from '@tsinductor/ir';
 import { choicesFor } from '../../machine/choices.ts';
 import type { CpuTarget } from '../../machine/target.ts';
 import type { WideSteps } from '../plan/lanes.ts';
@@ -43,7 +43,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: StrategyOpt
   else if (group.nodes.some((node) => node.kind === 'scatter')) writeScatter(nest);
   else if (group.nodes.some((node) => node.kind === 'contract')) writeContract(nest);
   else writeRegions(nest, group.nest);
-  const body = withFences(shareWindows(removeDeadLets(writer.finish()), { isa: options.target.isa, writer }));
+  const body = shareWindows(removeDeadLets(writer.finish()), { isa: options.target.isa, writer });
   return {
     name: group.name,
     buffers: usedBuffers(memory.buffers, body),
@@ -52,21 +52,4 @@ export function bindGroup(given: Group, schedule: Schedule, options: StrategyOpt
     origins: distinctOrigins(group.nodes.flatMap((node) => node.origins)),
     notes: nest.notes,
   };
-}
-
-const usesStreams = (block: readonly Stmt[]): boolean => {
-  let found = false;
-  visitStatements(block, (statement) => {
-    found ||= (statement.kind === 'store' || statement.kind === 'transpose') && statement.hint === 'stream';
-  });
-  return found;
-};
-
-/** A fence at the end of whatever stored past the caches: others may read it next. */
-function withFences(body: readonly Stmt[]): readonly Stmt[] {
-  const withOwn = (block: readonly Stmt[]): readonly Stmt[] =>
-    usesStreams(block) ? [...block, { kind: 'fence' }] : block;
-  const fenced = body.map((statement) => (statement.kind === 'parallel' ? withBlocks(statement, withOwn) : statement));
-  const serial = body.filter((statement) => statement.kind !== 'parallel');
-  return usesStreams(serial) ? [...fenced, { kind: 'fence' }] : fenced;
 }

@@ -27,7 +27,7 @@ export interface Range {
 
 export const wholeRange = (axis: Axis): Range => ({ axis, from: int(0), to: axis.extent });
 
-export interface VectorLoop extends Range {
+interface VectorLoop extends Range {
   readonly lanes: number;
   /** Vectors per iteration, each with statements of its own. */
   readonly instances: number;
@@ -76,7 +76,7 @@ export function streamLoop(
   vectorPart(nest, { axis, from, to: add(from, int(part)), lanes, instances: streams, unroll: 1, apart: part }, body);
 }
 
-export interface Streams extends Range {
+interface Streams extends Range {
   readonly lanes: number;
   readonly streams: number;
 }

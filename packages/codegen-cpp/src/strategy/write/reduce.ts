@@ -25,10 +25,10 @@ import { keepMap, writeMap, writeResult } from './results.ts';
 import { lastOf, scanLanes } from './scan-lanes.ts';
 
 /** How the points of a reduced axis are lanes: see traffic/folds.ts. */
-export type FoldLoop = Pick<FoldTraffic, 'axis' | 'lanes' | 'streams' | 'accumulators'>;
+type FoldLoop = Pick<FoldTraffic, 'axis' | 'lanes' | 'streams' | 'accumulators'>;
 
 /** Reductions (and what shares their loops) below some open axes. */
-export interface Site {
+interface Site {
   /** In execution order. */
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
@@ -56,7 +56,7 @@ export interface Delivery {
 /** The variables that hold one state of a node: one per result of its init. */
 type State = readonly Value[];
 
-export interface Carried {
+interface Carried {
   readonly node: Carrying;
   /** By frame, by accumulator. */
   readonly states: readonly (readonly State[])[];
@@ -186,7 +186,7 @@ export function declareCarried(nest: Nest, nodes: readonly LoopNode[], frame: Fr
     .map((node) => declareStates(nest, { node, site }, [frame]));
 }
 
-export interface PointNodes {
+interface PointNodes {
   readonly nodes: readonly LoopNode[];
   readonly carried: readonly Carried[];
 }
@@ -270,7 +270,7 @@ function mergeAccumulators(nest: Nest, node: Carrying, { frame, states }: Accumu
   return at(level, 0);
 }
 
-export interface Merging {
+interface Merging {
   readonly left: State;
   readonly right: State;
   readonly point: Pick<Point, 'axes'>;

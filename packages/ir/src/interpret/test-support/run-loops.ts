@@ -71,14 +71,14 @@ export function run(
   return copy;
 }
 
-export const evaluate = (index: Index, sizes: ReadonlyMap<string, number>): number =>
+const evaluate = (index: Index, sizes: ReadonlyMap<string, number>): number =>
   index.kind === 'product'
     ? index.items.reduce((all, item) => all * evaluate(item, sizes), 1)
     : index.kind === 'int'
       ? index.value
       : (sizes.get((index as { name: string }).name) ?? 0);
 
-export function expectClose(a: ElementArray, b: ElementArray): void {
+function expectClose(a: ElementArray, b: ElementArray): void {
   expect(a.length).toBe(b.length);
   a.forEach((value, k) => {
     if (typeof value === 'bigint' || Number.isNaN(value)) expect(value).toEqual(b[k]);
