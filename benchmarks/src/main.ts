@@ -4,6 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { types } from 'node:util';
 import { defaultSession, openDevices } from '@tsinductor/compiler';
+import { cpuCaches } from '@tsinductor/runtime';
 import { isTsInductorError } from 'tsinductor';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
@@ -20,7 +21,7 @@ import { contenderTable, notes, reportOf, standingTable } from './report.ts';
 import type { Measured } from './report.ts';
 import { measureWorkload } from './rounds.ts';
 import type { Outcome, Session } from './rounds.ts';
-import { cachesOf, describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
+import { describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
 import { suites, suitesOf } from './suites.ts';
 
@@ -174,7 +175,7 @@ async function chooseSizes(options: Options, contenders: number, probe?: LimitPr
   const most = constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
   const run = { threads, room: most / contenders };
   const isGiven = probe === undefined || memory !== undefined;
-  const { sizes, note } = await sizesFor(cachesOf(), run, isGiven ? undefined : readingRate(probe));
+  const { sizes, note } = await sizesFor(cpuCaches(), run, isGiven ? undefined : readingRate(probe));
   if (note !== undefined) process.stderr.write(`${note}\n`);
   return memory === undefined ? sizes : { ...sizes, memory: memory * mebibyte };
 }

@@ -6,7 +6,7 @@ export type { BindOptions } from './kernel-stages.ts';
 export type { ConstantsLayout } from '@tsinductor/codegen';
 export { choiceTable, extentOf } from './machine/choices.ts';
 export type { Choices, Extent } from './machine/choices.ts';
-export { lineBytes, mostLastLevel, standardCaches } from './machine/facts.ts';
+export { lineBytes, mostLastLevel, standardCaches, standardFirstLevel, standardSecondLevel } from './machine/facts.ts';
 export type { CacheSizes, Family } from './machine/facts.ts';
 export type { CpuTarget } from './machine/target.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';

@@ -20,6 +20,8 @@ export type { DeviceBlock, DeviceMemoryStats } from './cuda-memory.ts';
 export { cudaEmulationHeader } from './cuda-emulation.ts';
 export { codeFlags, linkFlags } from './flags.ts';
 export { limitEntries, machineLimitsUnit } from './machine-limits.ts';
+export { cpuCaches } from './cpu-caches.ts';
+export type { CpuCaches } from './cpu-caches.ts';
 export { compileConcurrency, cpuCount, hostResources } from './host.ts';
 export type { HostResources, ReadText } from './host.ts';
 export { assertedIsa, probeIsa, scalarIsa } from './isa.ts';
