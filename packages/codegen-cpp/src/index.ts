@@ -10,7 +10,6 @@ export { lineBytes, mostLastLevel, standardCaches, standardFirstLevel, standardS
 export type { CacheSizes, Family } from './machine/facts.ts';
 export type { CpuTarget } from './machine/target.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
-export type { TrafficRuleName } from './strategy/traffic/rule.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';
 export { generateBlock, generateBlocks } from './block/generate-block.ts';
 export type { CppKernel } from './block/generate-block.ts';

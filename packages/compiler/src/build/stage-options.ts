@@ -15,6 +15,7 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
   caches: machine.caches,
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
+  withoutRules: config.cpp.withoutTrafficRules,
   emptyLoops: !config.cpp.noRedundantLoops,
   decidesBounds: config.constantAndIndexPropagation,
   splitReductions: config.splitReductions,

@@ -1,4 +1,5 @@
 // Settings of generated C++.
+import { trafficRuleNames } from './traffic-rule-names.ts';
 
 export const cpp = {
   'cpp.threads': {
@@ -99,5 +100,13 @@ export const cpp = {
     env: ['TORCHINDUCTOR_CPP_NO_REDUNDANT_LOOPS'],
     affects: 'code',
     doc: 'Leave out loops that are known to be empty, such as the one for what exact vectors leave over.',
+  },
+  'cpp.withoutTrafficRules': {
+    type: 'stringList',
+    default: [],
+    values: trafficRuleNames,
+    env: ['TSINDUCTOR_CPP_WITHOUT_TRAFFIC_RULES'],
+    affects: 'code',
+    doc: 'Rules of memory traffic that are left out, by the names under which explain() tells what they decided: what kernels prefetch, how wide they load, and which results they write past the caches. `npm run bench -- --rules` measures what each is worth on a machine.',
   },
 } as const;

@@ -1,12 +1,12 @@
 // Every rule of memory traffic: where it plans something it says so and why, and it can be left out by its name.
 import { describe, expect, test } from '@jest/globals';
+import type { TrafficRuleName } from '@tsinductor/config';
 import { printDecision } from '@tsinductor/ir';
 import { cases } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { generateCpp } from '../../generate.ts';
 import type { CppProgram } from '../../generate.ts';
 import type { CpuTarget } from '../../machine/target.ts';
-import type { TrafficRuleName } from './rule.ts';
 import { trafficRules } from './rules.ts';
 
 type Family = NonNullable<CpuTarget['family']>;

@@ -1,4 +1,5 @@
 // The rules of memory traffic, in the order in which they are run. In: the plan of a region. Out: its traffic.
+import type { TrafficRuleName } from '@tsinductor/config';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan } from '../plan/region.ts';
 import { adjacentRowsRule } from './adjacent-rows.ts';
@@ -9,7 +10,7 @@ import { linesFurtherOnRule, longRowsRule, rowsBelowRule, rowsFurtherOnRule } fr
 import { nonTemporalResultsRule, prefetchedResultsRule } from './results.ts';
 import { rowRunsRule } from './row-runs.ts';
 import { runRules } from './rule.ts';
-import type { TrafficRule, TrafficRuleName } from './rule.ts';
+import type { TrafficRule } from './rule.ts';
 import { scatterRules } from './scatter.ts';
 import { tilesRule } from './tiles.ts';
 import { noTraffic } from './traffic.ts';
