@@ -9,6 +9,7 @@ export type { Choices, Extent } from './machine/choices.ts';
 export { lineBytes, mostLastLevel, standardCaches, standardFirstLevel, standardSecondLevel } from './machine/facts.ts';
 export type { CacheSizes, Family } from './machine/facts.ts';
 export type { CpuTarget } from './machine/target.ts';
+export type { BenchRow } from './machine/measure.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';
 export { generateBlock, generateBlocks } from './block/generate-block.ts';
