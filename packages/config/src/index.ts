@@ -11,4 +11,4 @@ export type { Layer, Provenance, ResolveOptions } from './resolve.ts';
 export type { Affects, Hook, Setting, SettingValue } from './setting.ts';
 export { settingNames, settings, torchNameOf, variablesOf } from './settings.ts';
 export type { Config, SettingName } from './settings.ts';
-export type { TrafficRuleName } from './settings/traffic-rule-names.ts';
+export type { TrafficRuleName } from './settings/cpp.ts';

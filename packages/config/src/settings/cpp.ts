@@ -1,5 +1,4 @@
 // Settings of generated C++.
-import { trafficRuleNames } from './traffic-rule-names.ts';
 
 export const cpp = {
   'cpp.threads': {
@@ -104,9 +103,32 @@ export const cpp = {
   'cpp.withoutTrafficRules': {
     type: 'stringList',
     default: [],
-    values: trafficRuleNames,
+    values: [
+      'next row',
+      'rows below',
+      'lines further on',
+      'long rows',
+      'rows further on',
+      'windows',
+      'row runs',
+      'adjacent rows',
+      'column rows in order',
+      'tiles',
+      'narrow loads',
+      'row streams',
+      'prefetched results',
+      'non-temporal results',
+      'scattered rows',
+      'scatter targets',
+    ],
     env: ['TSINDUCTOR_CPP_WITHOUT_TRAFFIC_RULES'],
     affects: 'code',
     doc: 'Rules of memory traffic that are left out, by the names under which explain() tells what they decided: what kernels prefetch, how wide they load, and which results they write past the caches. `npm run bench -- --rules` measures what each is worth on a machine.',
   },
 } as const;
+
+/**
+ * The name of a rule of memory traffic. What each of them does is said where it is, in codegen-cpp/src/strategy/traffic: a rule of another
+ * name does not compile, and a name without a rule fails a test there.
+ */
+export type TrafficRuleName = (typeof cpp)['cpp.withoutTrafficRules']['values'][number];
