@@ -4,6 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { types } from 'node:util';
 import { defaultSession, openDevices } from '@tsinductor/compiler';
+import { cpuCaches } from '@tsinductor/runtime';
 import { isTsInductorError } from 'tsinductor';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
@@ -18,9 +19,12 @@ import { measureMemory, memoryCases, memorySuite, memoryTable } from './memory-s
 import type { MemoryRow } from './memory-suite.ts';
 import { contenderTable, notes, reportOf, standingTable } from './report.ts';
 import type { Measured } from './report.ts';
+import { rulesSummary, rulesTable } from './rules-report.ts';
+import type { RulesReport } from './rules-report.ts';
+import { measureRules, pickRules, rowsOfRules } from './rules-suite.ts';
 import { measureWorkload } from './rounds.ts';
 import type { Outcome, Session } from './rounds.ts';
-import { cachesOf, describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
+import { describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
 import { suites, suitesOf } from './suites.ts';
 
@@ -36,6 +40,7 @@ interface Options {
   readonly threads: number;
   readonly memory: number | undefined;
   readonly device: string;
+  readonly rules: string | undefined;
 }
 
 const root = join(import.meta.dirname, '..');
@@ -65,6 +70,10 @@ function readOptions(): Options {
       type: 'number',
       choices: [64, 256],
       describe: 'MiB of the arrays of rows in memory; by default what lies outside of the caches, as measured',
+    })
+    .option('rules', {
+      type: 'string',
+      describe: 'instead: what rules of memory traffic are worth here, each on and off; all, or the one of that name',
     })
     .option('device', {
       type: 'string',
@@ -174,7 +183,7 @@ async function chooseSizes(options: Options, contenders: number, probe?: LimitPr
   const most = constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
   const run = { threads, room: most / contenders };
   const isGiven = probe === undefined || memory !== undefined;
-  const { sizes, note } = await sizesFor(cachesOf(), run, isGiven ? undefined : readingRate(probe));
+  const { sizes, note } = await sizesFor(cpuCaches(), run, isGiven ? undefined : readingRate(probe));
   if (note !== undefined) process.stderr.write(`${note}\n`);
   return memory === undefined ? sizes : { ...sizes, memory: memory * mebibyte };
 }
@@ -209,6 +218,32 @@ async function measureAll(options: Options): Promise<Measured> {
   return { sizes, outcomes, memory: measureLoops(options) };
 }
 
+/** Measures rules; what all are worth is kept with the results. */
+async function runRules(options: Options, name: string): Promise<void> {
+  const rules = pickRules(name);
+  const { threads, rounds, budget: budgetMs } = options;
+  const machine = describeMachine(threads);
+  using probe = openProbe({ root, device: 'cpu', machine, pythonWith: () => undefined });
+  const arrays = await chooseSizes({ ...options, suite: 'memory-bound', filter: undefined }, 1, probe);
+  const workloads = new Map(
+    Object.entries(suitesOf(arrays)).flatMap(([suite, all]) => all.map((one) => [`${suite}: ${one.name}`, one])),
+  );
+  const { show, clear } = progressLine(rowsOfRules(rules).length);
+  const rows = measureRules({ rules, workloads, threads, rounds, budgetMs, progress: show });
+  clear();
+  console.log(`${machine.cpu}, ${String(machine.threads)} threads; ${describeSizes(arrays)}`);
+  console.log(rulesTable(rows));
+  for (const line of rulesSummary(rows)) console.log(line);
+  const file = options.json ?? (name === '' ? join(root, 'results', 'rules.json') : undefined);
+  const report: RulesReport = { machine, arrays, rounds, rules: rows };
+  if (file !== undefined) writeReport(file, report);
+}
+
+function writeReport(file: string, report: object): void {
+  mkdirSync(dirname(resolve(file)), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(report, undefined, 1)}\n`);
+}
+
 function deviceLine(): string {
   const { name, architecture, multiprocessors } = openDevices().open('cuda:0').cuda.facts;
   return `${name}, ${architecture}, ${String(multiprocessors)} multiprocessors`;
@@ -238,6 +273,10 @@ const noDevice = 3;
 
 async function main(): Promise<void> {
   const options = readOptions();
+  if (options.rules !== undefined) {
+    await runRules(options, options.rules);
+    return;
+  }
   const missing = missingDevice(options);
   if (missing !== undefined) {
     process.stderr.write(`nothing was measured: ${missing}\n`);
@@ -255,10 +294,7 @@ async function main(): Promise<void> {
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
-  if (options.json !== undefined) {
-    mkdirSync(dirname(resolve(options.json)), { recursive: true });
-    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, measured), undefined, 1)}\n`);
-  }
+  if (options.json !== undefined) writeReport(options.json, reportOf(machine, measured));
 }
 
 main().catch((error: unknown) => {

@@ -3,6 +3,7 @@ import { standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
 import type { Workload } from './workload.ts';
 import { callWorkloads } from './suites/call.ts';
+import { choiceWorkloads } from './suites/choices.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
 import { kernelWorkloads } from './suites/kernels.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
@@ -18,6 +19,7 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   gemm: gemmWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
+  choices: choiceWorkloads,
 });
 
 export const suites: Readonly<Record<string, readonly Workload[]>> = suitesOf(standardSizes);

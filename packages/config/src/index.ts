@@ -10,3 +10,4 @@ export { provenanceOf, resolveConfig, valueOf, withConfig } from './resolve.ts';
 export type { Hook, Setting, SettingValue } from './setting.ts';
 export { settingNames, settings, torchNameOf, variablesOf } from './settings.ts';
 export type { Config, SettingName } from './settings.ts';
+export type { TrafficRuleName } from './settings/cpp.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, freemem, totalmem } from 'node:os';
 
 /** Reads a small text file; undefined where it cannot be read. */
-type ReadText = (path: string) => string | undefined;
+export type ReadText = (path: string) => string | undefined;
 
 interface HostResources {
   /** Whole CPUs that this process may keep busy, at least 1. */

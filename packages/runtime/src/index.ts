@@ -16,6 +16,8 @@ export { CudaDriver } from './cuda-driver.ts';
 export { cudaEmulationHeader } from './cuda-emulation.ts';
 export { codeFlags } from './flags.ts';
 export { limitEntries, machineLimitsUnit } from './machine-limits.ts';
+export { cpuCaches } from './cpu-caches.ts';
+export type { CpuCaches } from './cpu-caches.ts';
 export { cpuCount, hostResources } from './host.ts';
 export { assertedIsa, probeIsa, scalarIsa } from './isa.ts';
 export type { Isa, IsaReport } from './isa.ts';

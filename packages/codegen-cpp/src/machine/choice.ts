@@ -1,5 +1,6 @@
 // What a row of the tables of choices is: a number (or a few) that steers what is generated, where nothing but measuring tells the best.
 import type { CacheSizes, Family } from './facts.ts';
+import type { BenchRow } from './measure.ts';
 
 /** What a value may depend on. */
 interface ChoiceMachine {
@@ -13,8 +14,8 @@ interface Choice<Type> {
   readonly unit: string;
   /** What a larger value costs and gains, or what the alternatives are. */
   readonly trades: string;
-  /** Rows of `npm run bench` that show it again. */
-  readonly measure: string;
+  /** What shows it again. */
+  readonly measure: readonly BenchRow[];
   readonly value: Value<Type>;
   /** Families of processors for which it is another, and why. */
   readonly families?: Readonly<Partial<Record<Family, { readonly value: Type; readonly because: string }>>>;

@@ -84,8 +84,7 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     this.#builder.client(job.config); // starts, while this thread generates
     const watching = watchingFor(job.config);
     const printed = this.#printed(job, watching);
-    const { units, kernels } = printed.program;
-    this.#log.tell({ ...toldOf(job, printed), source: sourceText(units), kernels }, watching);
+    this.#log.tell({ ...toldOf(job, printed), source: sourceText(printed.program.units) }, watching);
     return { job, printed, times: watching.times?.list() };
   }
 
@@ -163,10 +162,14 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
   }
 }
 
-const toldOf = ({ name, traced }: NativeJob, { scheduled }: Printed<CppProgram>): Parameters<StageLog['keep']>[0] => ({
+const toldOf = (
+  { name, traced }: NativeJob,
+  { scheduled, program }: Printed<CppProgram>,
+): Parameters<StageLog['keep']>[0] => ({
   name,
   graph: traced.graph,
   scheduled,
+  kernels: program.kernels,
 });
 
 function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph']>[0] {

@@ -6,7 +6,8 @@ import type { Config } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { printDecision } from '@tsinductor/ir';
-import type { Schedule } from '@tsinductor/ir';
+import type { Decision, Schedule } from '@tsinductor/ir';
+import { kernelDecisions } from '../run/plan.ts';
 import { messageOf } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { DebugFolders } from './debug-folders.ts';
@@ -39,7 +40,11 @@ interface Told {
   readonly scheduled: Schedule;
   /** Of the generated code, where there is any. */
   readonly source?: string;
-  readonly kernels?: readonly { readonly name: string; readonly notes: readonly string[] }[];
+  readonly kernels?: readonly {
+    readonly name: string;
+    readonly notes: readonly string[];
+    readonly decisions?: readonly Decision[];
+  }[];
 }
 
 export class StageLog {
@@ -59,7 +64,7 @@ export class StageLog {
   }
 
   /** Keeps the stages for reading. A folder that cannot be written costs the reader something, and the program nothing. */
-  keep({ name, graph, scheduled }: Told, { config, texts, times }: Watching): void {
+  keep({ name, graph, ...told }: Told, { config, texts, times }: Watching): void {
     if (!config.trace.enabled || texts === undefined) return;
     try {
       if (this.#folders === undefined) {
@@ -69,7 +74,7 @@ export class StageLog {
       this.#folders.keep(name, {
         traced: printGraph(graph),
         stages: texts.list(),
-        decisions: `${scheduled.decisions.map(printDecision).join('\n')}\n`,
+        decisions: `${decisionsOf(told).map(printDecision).join('\n')}\n`,
         times: times?.list(),
       });
     } catch (error) {
@@ -78,6 +83,11 @@ export class StageLog {
   }
 }
 
+const decisionsOf = ({ scheduled, kernels = [] }: Pick<Told, 'scheduled' | 'kernels'>): readonly Decision[] => [
+  ...scheduled.decisions,
+  ...kernelDecisions(kernels),
+];
+
 /** What the stages decided: a line for each, and the reasons. */
 function described({ scheduled, kernels = [] }: Told, { texts }: Watching): readonly string[] {
   const stages = (texts?.list() ?? []).map(
@@ -85,7 +95,9 @@ function described({ scheduled, kernels = [] }: Told, { texts }: Watching): read
   );
   return [
     ...stages,
-    ...scheduled.decisions.map((decision) => `${decision.stage ?? 'schedule'}: ${printDecision(decision)}`),
+    ...decisionsOf({ scheduled, kernels }).map(
+      (decision) => `${decision.stage ?? 'schedule'}: ${printDecision(decision)}`,
+    ),
     ...kernels.map(({ name, notes }) => `kernel ${name}: ${notes.join('; ')}`),
   ];
 }

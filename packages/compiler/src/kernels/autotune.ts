@@ -207,7 +207,7 @@ class Tuner<S extends Schema, Config extends object> {
       backend: options.backend ?? 'any',
       machine:
         machine.kind === 'native'
-          ? [machine.isaReport.cpu, machine.isa, machine.threads, machine.toolchain.fingerprint]
+          ? [machine.isaReport.cpu, machine.isa, machine.caches, machine.threads, machine.toolchain.fingerprint]
           : 'interpreter',
     });
   }

@@ -16,6 +16,7 @@ import type { PointwiseName } from '@tsinductor/ops';
 import type { Index } from '../index-expr.ts';
 import type { Origin } from '../loop.ts';
 import type { BufferId, ScalarConstant } from '../scalar.ts';
+import type { Decision } from '../schedule.ts';
 import type { TargetOpName } from './target-ops.ts';
 
 /** One element (lanes 1) or a vector of them. f16 and bf16 occur between a load or store and a cast only. */
@@ -333,4 +334,6 @@ export interface Kernel {
   readonly origins: readonly Origin[];
   /** How it was bound, for `explain`: "map, 16 lanes of j, 4096 units". */
   readonly notes: readonly string[];
+  /** What was decided while it was bound, and why; nothing, if absent. */
+  readonly decisions?: readonly Decision[];
 }

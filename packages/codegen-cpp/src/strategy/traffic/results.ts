@@ -8,6 +8,7 @@ import { hasIndirect, isLeaf, staticValue, strideAlong } from '@tsinductor/codeg
 import { bodiesOf, coefficientOf } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
 import { registerModels } from '../../machine/isa.ts';
+import { memoryBound } from '../../machine/measure.ts';
 import { isNonTemporal, nodesOf, sizeInBytes } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { leavesOf } from '../plan/planning.ts';
@@ -33,6 +34,7 @@ const withResults = (traffic: RegionTraffic, results: readonly BufferId[], write
 export const prefetchedResultsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'prefetched results',
   doc: 'few cores write faster by way of the caches, where a non-temporal store holds up a core until memory has the line',
+  measure: memoryBound('in memory', 'gelu(x*s+b)*sigmoid(z)', 'softmax', 'gather of rows'),
   applies: (planning, { tiles, columns }) =>
     prefetchesResults({ ...planning, threads: planning.target.threads }) &&
     tiles === undefined &&
@@ -110,6 +112,14 @@ function strideOf(position: Index, axis: Axis): number {
 export const nonTemporalResultsRule: TrafficRule<Pick<RegionPlan, 'nodes' | 'tiles'>, RegionTraffic> = {
   name: 'non-temporal results',
   doc: 'the caches will not have the result in the end, and memory need not read what is written as a whole',
+  measure: memoryBound(
+    'in memory',
+    'gelu(x*s+b)*sigmoid(z)',
+    'softmax',
+    'cat along columns',
+    'bf16 sum and scale',
+    'image normalise and halve',
+  ),
   applies: ({ target }) => registerModels[target.isa].vectorBytes > 0,
   plan: (planning, { nodes, tiles }, traffic) => {
     const outs = nodes.flatMap((node) => node.outs);

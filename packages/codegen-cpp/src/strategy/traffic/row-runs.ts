@@ -2,6 +2,7 @@
 // run in the order of addresses, where they are contiguous memory.
 import { hasIndirect, staticValue, strideAlong } from '@tsinductor/codegen';
 import { add, axisIndex, int, modulo, multiply } from '@tsinductor/ir';
+import { memoryBound } from '../../machine/measure.ts';
 import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan } from '../plan/region.ts';
@@ -15,6 +16,7 @@ import type { RegionTraffic } from './traffic.ts';
 export const rowRunsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'row runs',
   doc: 'rows that are written in runs are read some lines here and some there, which no hardware prefetcher follows',
+  measure: memoryBound('in memory', 'heads [b,s,h,d] to [b,h,s,d]'),
   applies: ({ choices }, region) => choices.prefetchesStreams && isPass(region) && region.runs !== undefined,
   plan: (planning, region, traffic) =>
     passOutcome(planning, region, { traffic, prefetches: nextRun(planning, region), how: 'a run further on' }),

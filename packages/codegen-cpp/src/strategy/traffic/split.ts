@@ -2,6 +2,7 @@
 // how the axis is cut, and what gives the states of a chunk. Out: its traffic.
 import { staticValue } from '@tsinductor/codegen';
 import type { LoopBand, LoopNode } from '@tsinductor/ir';
+import { memoryBound } from '../../machine/measure.ts';
 import type { FoldLane, RowChunks } from '../plan/chunks.ts';
 import type { ColumnPlan } from '../plan/columns.ts';
 import type { Planning } from '../plan/planning.ts';
@@ -34,6 +35,7 @@ type ChunkRule = TrafficRule<ChunkPass, SplitTraffic>;
 const longChunksRule: ChunkRule = {
   name: 'long rows',
   doc: 'rows that are too long to prefetch the next one are prefetched some lines further on',
+  measure: memoryBound('in memory', 'full sum'),
   applies: ({ choices }, { columns }) => choices.prefetchesStreams && columns === undefined,
   plan: (planning, { nodes, rows }, traffic) => {
     const prefetches = longRowPrefetches(planning, nodes, rows.axis);
@@ -47,6 +49,7 @@ const longChunksRule: ChunkRule = {
 const columnChunksRule: ChunkRule = {
   name: 'column rows in order',
   doc: 'the hardware prefetcher follows lines in the order of their addresses alone, and columns are read a line of each row',
+  measure: memoryBound('in memory', 'column sum'),
   applies: ({ choices }, { columns }) => choices.prefetchesInAddressOrder && columns !== undefined,
   plan: (planning, { columns, nodes }, traffic) => {
     const nextRows = columns && nextColumnRows(planning, { columns, nodes, unit: undefined });
@@ -56,7 +59,7 @@ const columnChunksRule: ChunkRule = {
   },
 };
 
-const chunkRules: readonly ChunkRule[] = [longChunksRule, columnChunksRule];
+export const chunkRules: readonly ChunkRule[] = [longChunksRule, columnChunksRule];
 
 export function planSplitTraffic(planning: Planning, pass: ChunkPass): SplitTraffic {
   const { rows, nodes, over, lane } = pass;
