@@ -254,7 +254,7 @@ describe('generated C++', () => {
 
   test('scans columns of what a cache holds in narrow blocks where threads write parts of the same pages', () => {
     const noteOf = (columns: number, on: CpuTarget): string | undefined =>
-      /into (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
+      /rows x (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
     expect(noteOf(1024, { isa: 'avx512', threads: 2 })).toBe('128');
     expect(noteOf(1500, { isa: 'avx512', threads: 2 })).toBe('128');
     expect(noteOf(1024, { isa: 'avx512', threads: 1 })).toBe('1024');
