@@ -275,7 +275,9 @@ describe('files', () => {
     const circles = importCircles(shipped);
     const isExcepted = (path: string): boolean => Object.keys(circleExceptions).some((start) => path.startsWith(start));
     expect(circles.filter((circle) => !circle.every(isExcepted))).toEqual([]);
-    expect(Object.keys(circleExceptions).filter((start) => !circles.flat().some((path) => path.startsWith(start)))).toEqual([]); // prettier-ignore
+    expect(
+      Object.keys(circleExceptions).filter((start) => !circles.flat().some((path) => path.startsWith(start))),
+    ).toEqual([]);
   });
 
   test('plans and memory traffic are data: no file of theirs imports what writes statements', () => {
@@ -299,6 +301,17 @@ describe('files', () => {
       ),
     );
     expect(bare).toEqual([]);
+  });
+
+  test('the formatter is told to leave tables of data as they are, and nothing else', () => {
+    const wrong = [...sources, ...others].flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        line.endsWith('// prettier-ignore') && !/[\]}]\)?( as const)?[,;] \/\/ prettier-ignore$/.test(line)
+          ? [`${path}:${String(index + 1)}`]
+          : [],
+      ),
+    );
+    expect(wrong).toEqual([]);
   });
 
   test('no file puts work off without an issue', () => {

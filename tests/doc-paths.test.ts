@@ -57,7 +57,9 @@ describe('documents', () => {
   test('that tell of the architecture do so in less than 350 lines, and name every note', () => {
     const { text } = documents.find(({ path }) => path === join('docs', 'architecture.md')) ?? { text: '' };
     expect(text.split('\n').length - 1).toBeLessThan(350);
-    const notes = documents.flatMap(({ path }) => (path.startsWith("docs/notes/") ? [relative('docs', path)] : []));
+    const notes = documents.flatMap(({ path }) =>
+      path.startsWith(join('docs', 'notes')) ? [relative('docs', path)] : [],
+    );
     expect(notes.filter((note) => !text.includes(`](${note}`))).toEqual([]);
   });
 

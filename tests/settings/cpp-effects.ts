@@ -73,7 +73,8 @@ export const cppEffects = {
     // (1 + e)(1 - e) is 1 - e e, which f32 rounds to 1.
     const e = 2 ** -13;
     const inputs = [1 + e, 1 - e, 1].map((value) => tensor(new Float32Array(64).fill(value)));
-    const difference = (cpp: Options): unknown => compiledWith(rounded, { cpp })(...(inputs as [Tensor, Tensor, Tensor])).toArray(); // prettier-ignore
+    const difference = (cpp: Options): unknown =>
+      compiledWith(rounded, { cpp })(...(inputs as [Tensor, Tensor, Tensor])).toArray();
     const filled = (value: number): number[] => Array.from({ length: 64 }, () => value);
     expect(difference({})).toEqual(filled(0));
     // Where the machine has no instruction for both, there are two steps all the same.

@@ -81,7 +81,9 @@ export const diagnosticsEffects = {
   },
   timeStages: () => {
     const stages = (options: Options): readonly string[] =>
-      (reportOf(rowSums, [randn([4, 40])], { cacheDir: freshDirectory(), ...options }).stages ?? []).map(({ name }) => name); // prettier-ignore
+      (reportOf(rowSums, [randn([4, 40])], { cacheDir: freshDirectory(), ...options }).stages ?? []).map(
+        ({ name }) => name,
+      );
     expect(stages({})).toEqual([]);
     expect(stages({ timeStages: true })).toEqual(cppPipeline().stages.map(({ name }) => name));
     const debugDir = freshDirectory();

@@ -12,7 +12,9 @@ import { cases } from '@tsinductor/testing/loops';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = (one: cases.Case, on: CpuTarget = target): string =>
-  generateCpp(one.schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+  generateCpp(one.schedule, on)
+    .units.map((unit) => unit.source)
+    .join('\n');
 
 describe('generated C++', () => {
   test('includes nothing, and has the entry that it names', () => {
@@ -254,7 +256,7 @@ describe('generated C++', () => {
 
   test('scans columns of what a cache holds in narrow blocks where threads write parts of the same pages', () => {
     const noteOf = (columns: number, on: CpuTarget): string | undefined =>
-      /into (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
+      /rows x (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
     expect(noteOf(1024, { isa: 'avx512', threads: 2 })).toBe('128');
     expect(noteOf(1500, { isa: 'avx512', threads: 2 })).toBe('128');
     expect(noteOf(1024, { isa: 'avx512', threads: 1 })).toBe('1024');
@@ -342,6 +344,11 @@ describe('literals', () => {
   });
 
   test('hexadecimal literals are exact', () => {
-    expect([1, 2 ** -1074, 2 ** -1022, Math.PI].map(hexadecimal)).toEqual(['0x1p+0', '0x0.0000000000001p-1022', '0x1p-1022', '0x1.921fb54442d18p+1']); // prettier-ignore
+    expect([1, 2 ** -1074, 2 ** -1022, Math.PI].map(hexadecimal)).toEqual([
+      '0x1p+0',
+      '0x0.0000000000001p-1022',
+      '0x1p-1022',
+      '0x1.921fb54442d18p+1',
+    ]);
   });
 });

@@ -42,8 +42,16 @@ test('a program is data: geometry and arguments over the sizes', () => {
   expect([chunks.threads, merges.threads]).toEqual([256, 256]);
   expect(printIndex(chunks.blocks)).toMatch(/^min\(/);
   expect(printIndex(merges.blocks)).toBe('1');
-  expect(chunks.arguments.map((argument) => (argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind))).toEqual([[0, false], [3, true], 'size']); // prettier-ignore
-  expect(merges.arguments.map((argument) => (argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind))).toEqual([[1, true], [3, false], 'size']); // prettier-ignore
+  expect(
+    chunks.arguments.map((argument) =>
+      argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind,
+    ),
+  ).toEqual([[0, false], [3, true], 'size']);
+  expect(
+    merges.arguments.map((argument) =>
+      argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind,
+    ),
+  ).toEqual([[1, true], [3, false], 'size']);
   expect(printIndex(workspaceBytes)).toContain('s0');
   expect(chunks.isCollective).toBe(true);
 });

@@ -211,7 +211,9 @@ describe('one variable of two settings', () => {
     const error = caught(() => profileOf('('));
     expect(error).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
     expect(error.message).toMatch(/TORCHINDUCTOR_PROFILE.*a regular expression or none/s);
-    expect(caught(() => withConfig(resolveConfig(empty), { profileBandwidthRegex: '[' }))).toMatchObject({ code: 'SETTING_VALUE' }); // prettier-ignore
+    expect(caught(() => withConfig(resolveConfig(empty), { profileBandwidthRegex: '[' }))).toMatchObject({
+      code: 'SETTING_VALUE',
+    });
   });
 });
 
@@ -285,5 +287,7 @@ test('no two settings share a name or a variable, whatever the spelling', () => 
   const variables = rows.flatMap(([, setting]) => variablesOf(setting).map((variable) => shares(setting, variable)));
   expect(new Set(variables).size).toBe(variables.length);
   const whole = rows.flatMap(([, setting]) => (setting.envText === undefined ? variablesOf(setting) : []));
-  expect(rows.filter(([, { env = [], envText }]) => envText !== undefined && env.some((name) => whole.includes(name)))).toEqual([]); // prettier-ignore
+  expect(
+    rows.filter(([, { env = [], envText }]) => envText !== undefined && env.some((name) => whole.includes(name))),
+  ).toEqual([]);
 });

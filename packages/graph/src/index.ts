@@ -1,7 +1,16 @@
 // The public API of @tsinductor/graph: re-exports only.
-// prettier-ignore
-export type { Arg, Attr, Attrs, Graph, GraphNode, LaunchMemory, Meta, ScalarRef, ValueRef, ViewLayout } from './graph.ts';
-// prettier-ignore
+export type {
+  Arg,
+  Attr,
+  Attrs,
+  Graph,
+  GraphNode,
+  LaunchMemory,
+  Meta,
+  ScalarRef,
+  ValueRef,
+  ViewLayout,
+} from './graph.ts';
 export type { Builder, Operator, Parameter, ParameterType } from './operator.ts';
 export type { ForwardBound } from './forward-bound.ts';
 export type { Performer } from './performer.ts';

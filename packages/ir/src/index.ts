@@ -3,14 +3,14 @@ export type { Axis, Index } from './index-expr.ts';
 export type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from './scalar.ts';
 export type * from './loop.ts';
 export type * from './schedule.ts';
-// prettier-ignore
-export { add, axisIndex, indirect, int, multiply, negate, product, sizeSymbol, subtract, sum } from './arithmetic/polynomial.ts';
+export { add, axisIndex, indirect, int, multiply, negate, product, sizeSymbol } from './arithmetic/polynomial.ts';
+export { subtract, sum } from './arithmetic/polynomial.ts';
 export { ceilDivide, floorDivide, modulo } from './arithmetic/divide.ts';
 export { maximum, minimum } from './arithmetic/extremum.ts';
 export { equal } from './arithmetic/order.ts';
 export { isAtMost, rangeOf } from './arithmetic/range.ts';
-// prettier-ignore
-export { axesOf, constantValue, divisorsOf, freeAxes, freeIndirects, freeSizes, hasIndirects, indexOperands, isSubtracted } from './arithmetic/query.ts';
+export { axesOf, constantValue, divisorsOf, freeAxes, freeIndirects, freeSizes } from './arithmetic/query.ts';
+export { hasIndirects, indexOperands, isSubtracted } from './arithmetic/query.ts';
 export * from './arithmetic/linear-form.ts';
 export { substitute } from './arithmetic/substitute.ts';
 export { evaluateIndex } from './arithmetic/evaluate.ts';

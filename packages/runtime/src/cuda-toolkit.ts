@@ -80,7 +80,10 @@ const describeSearched = (searched: SearchedToolkit): string =>
 function placesOf({ configured, cudaHome, cudaPath, path, installed = defaultPlaces }: CudaToolkitOptions): Place[] {
   const named = (origin: string, value: string | undefined): Place[] =>
     value === undefined || value.trim() === '' ? [] : [{ origin, place: nvccOf(value.trim()) }];
-  const onPath = path.split(delimiter).filter((directory) => isAbsolute(directory)).map((directory) => ({ origin: 'PATH', place: join(directory, 'nvcc') })); // prettier-ignore
+  const onPath = path
+    .split(delimiter)
+    .filter((directory) => isAbsolute(directory))
+    .map((directory) => ({ origin: 'PATH', place: join(directory, 'nvcc') }));
   const first = onPath.find(({ place }) => isExecutable(place)) ?? onPath[0];
   return [
     ...named('the configuration', configured),

@@ -170,7 +170,8 @@ function sharedOuter(left: OuterLoops, right: OuterLoops): Outcome<readonly Axis
 
 /** A member with the cluster's outer loops first. */
 export function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
-  if (node.kind === 'contract' || outer.every(({ name }, place) => node.axes[place]?.name === name)) return { position, node }; // prettier-ignore
+  if (node.kind === 'contract' || outer.every(({ name }, place) => node.axes[place]?.name === name))
+    return { position, node };
   const own = new Map(node.axes.map((axis) => [axis.name, axis]));
   const first = outer.flatMap(({ name }) => own.get(name) ?? []);
   const axes = [...first, ...node.axes.filter((axis) => !hasAxis(first, axis))];

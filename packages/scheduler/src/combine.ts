@@ -59,7 +59,12 @@ export function combineClusters(
     if (times === undefined) return true;
     const reason = describeTimes(times);
     if (times.together <= times.apart) measured.set(combination, `; ${reason}`);
-    else rejected.push({ kind: 'rejected', nodes: [...before, cluster].map(({ nodes }) => facts.nameOf(at(nodes, 0).node)), reason }); // prettier-ignore
+    else
+      rejected.push({
+        kind: 'rejected',
+        nodes: [...before, cluster].map(({ nodes }) => facts.nameOf(at(nodes, 0).node)),
+        reason,
+      });
     return times.together <= times.apart;
   };
   const levels = levelsOf(clusters, facts);
@@ -148,9 +153,16 @@ function candidateOf(cluster: Cluster, buffers: ReadonlySet<BufferId>): Candidat
 
 /** A node's operations in order. */
 function signatureOf(node: LoopNode): string {
-  const operations = bodiesOf(node).map(
-    (body) =>
-    body.nodes.map((scalar) => (scalar.kind === 'apply' ? scalar.op : scalar.kind === 'constant' ? JSON.stringify(scalar.value) : `${scalar.kind} ${scalar.dtype}`)).join(), // prettier-ignore
+  const operations = bodiesOf(node).map((body) =>
+    body.nodes
+      .map((scalar) =>
+        scalar.kind === 'apply'
+          ? scalar.op
+          : scalar.kind === 'constant'
+            ? JSON.stringify(scalar.value)
+            : `${scalar.kind} ${scalar.dtype}`,
+      )
+      .join(),
   );
   return `${node.kind} ${operations.join(' | ')}`;
 }

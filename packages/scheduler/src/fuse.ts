@@ -176,7 +176,10 @@ class Fusion {
       this.#refusals.set(`${String(left)} ${String(right)}`, { left, right, reason: tried.reason });
       return false;
     }
-    const reason = link.kind === 'share' ? `${this.#facts.decl(link.buffer).name} is read once for both` : 'their loops are the same'; // prettier-ignore
+    const reason =
+      link.kind === 'share'
+        ? `${this.#facts.decl(link.buffer).name} is read once for both`
+        : 'their loops are the same';
     this.#take(tried.value.joined, right, { reason: `${reason}${tried.value.note}`, bytes: shared });
     return true;
   }

@@ -5,7 +5,16 @@
 import { at, get } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import { add, ceilDivide, equal, int, multiply } from '@tsinductor/ir';
-import type { BufferDecl, BufferId, BufferPlan, Decision, Group, Index, LoopProgram, MemoryStatistics } from '@tsinductor/ir'; // prettier-ignore
+import type {
+  BufferDecl,
+  BufferId,
+  BufferPlan,
+  Decision,
+  Group,
+  Index,
+  LoopProgram,
+  MemoryStatistics,
+} from '@tsinductor/ir';
 import { hostInOutputs } from './host-in-outputs.ts';
 import { lifetimesOf, peakOf } from './lifetimes.ts';
 import { placeApart, placeBySize, placeInOrder, placeTogether } from './place-buffers.ts';

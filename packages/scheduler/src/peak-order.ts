@@ -61,7 +61,10 @@ function graphOf(groups: readonly Group[], program: LoopProgram): Graph {
       if (decl !== undefined) bytes.set(buffer, typicalBytes(decl.size, program) * dtypeInfo[decl.dtype].bytes);
     }
   });
-  const makers = groups.map(({ reads }, position) => new Set(reads.flatMap((buffer) => maker.get(buffer) ?? []).filter((own) => own !== position))); // prettier-ignore
+  const makers = groups.map(
+    ({ reads }, position) =>
+      new Set(reads.flatMap((buffer) => maker.get(buffer) ?? []).filter((own) => own !== position)),
+  );
   const readers = groups.map((): number[] => []);
   makers.forEach((all, position) => all.forEach((one) => at(readers, one).push(position)));
   return { groups, makers, readers, bytes };

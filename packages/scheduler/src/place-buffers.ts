@@ -130,7 +130,9 @@ export const placeTogether: Policy = (items) => {
   for (const index of order) {
     const item = at(items, index);
     const bytes = roundUp(item.bytes);
-    const inTheWay = placed.filter((other) => overlaps(at(items, other), item)).sort((a, b) => at(offsets, a) - at(offsets, b)); // prettier-ignore
+    const inTheWay = placed
+      .filter((other) => overlaps(at(items, other), item))
+      .sort((a, b) => at(offsets, a) - at(offsets, b));
     let offset = 0;
     for (const other of inTheWay) {
       if (at(offsets, other) - offset >= bytes) break;

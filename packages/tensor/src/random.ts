@@ -169,7 +169,10 @@ export function bernoulli(
   const probability = typeof p === 'number' ? dispatchOne('fullLike', [input, float(p)], { dtype: 'f32' }) : input;
   if (!isFloat(probability.dtype))
     throw badArgument('bernoulli', `the probabilities are ${dtype}`, 'give floats from 0 to 1');
-  const isProbability = dispatchOne('logicalAnd', [dispatchOne('ge', [probability, 0]), dispatchOne('le', [probability, 1])]); // prettier-ignore
+  const isProbability = dispatchOne('logicalAnd', [
+    dispatchOne('ge', [probability, 0]),
+    dispatchOne('le', [probability, 1]),
+  ]);
   const checked = dispatchOne('require', [probability, isProbability], {
     what: 'an element is not between 0 and 1',
     remedy: 'give probabilities',

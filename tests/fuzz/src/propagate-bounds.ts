@@ -180,7 +180,10 @@ const reaches = (call: JudgedCall, isData: IsData): Tensor[] =>
   call.args.map((arg, position) => {
     if (!isData(position, call.args.length)) return arg;
     const error = errorAt(call, position);
-    return doubles(numbersOf(magnitude(arg)).map((value, k) => value + at(error, k)), arg.shape); // prettier-ignore
+    return doubles(
+      numbersOf(magnitude(arg)).map((value, k) => value + at(error, k)),
+      arg.shape,
+    );
   });
 
 /** What a call adds of its own, over operands that may be that much larger. */
@@ -195,7 +198,7 @@ function productMovement(call: JudgedCall): Float64Array {
   const a = magnitude(at(call.args, 0));
   const [errorOfA, errorOfB] = errorTensors(call, every) as [Tensor, Tensor];
   const right = call.evaluateDouble([a, errorOfB]);
-  return call.evaluateDouble([errorOfA, at(reaches(call, every), 1)]).map((bound, k) => bound + at(right, k)); // prettier-ignore
+  return call.evaluateDouble([errorOfA, at(reaches(call, every), 1)]).map((bound, k) => bound + at(right, k));
 }
 
 /** Products of greater factors, less those of the factors, and what rounding takes of them on the way. */
@@ -300,7 +303,11 @@ function dependent(call: JudgedCall): Float64Array {
   const movement = new Float64Array(call.result.numel);
   const isReplaced = (error: number): boolean => error > 0;
   for (let probe = 0; probe < probeCount; probe += 1) {
-    widen(movement, call, call.args.map((arg, position) => replaced(arg, call.errors[position], { probe, isReplaced }))); // prettier-ignore
+    widen(
+      movement,
+      call,
+      call.args.map((arg, position) => replaced(arg, call.errors[position], { probe, isReplaced })),
+    );
   }
   return movement.map((bound) => (bound === 0 ? 0 : Infinity));
 }

@@ -61,7 +61,7 @@ function toolkitFinding({ cuda, cpp }: Config): Finding {
   return {
     subject,
     verdict: 'note',
-    detail: `no nvcc; searched ${searched.map(({ place, origin }) => (place.startsWith(origin) ? place : `${place} (${origin})`)).join(', ')}`, // prettier-ignore
+    detail: `no nvcc; searched ${searched.map(({ place, origin }) => (place.startsWith(origin) ? place : `${place} (${origin})`)).join(', ')}`,
     remedy: 'to run on CUDA devices, install CUDA 12 or newer, or say where it is in CUDA_HOME',
   };
 }

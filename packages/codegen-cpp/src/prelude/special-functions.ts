@@ -96,13 +96,17 @@ export function indexFunction(call: keyof typeof indexBodies, type: ValueType): 
 const flag = '__atomic_store_n(status, site + 1, __ATOMIC_RELAXED);';
 
 /** A user's index: out of range it is 0, and the run fails. */
-export const checkFunction = (type: ValueType, isa: Isa): Definition => indexCheck(`check_${typeName(type)}`, type, { isa, wrap: [] }); // prettier-ignore
+export const checkFunction = (type: ValueType, isa: Isa): Definition =>
+  indexCheck(`check_${typeName(type)}`, type, { isa, wrap: [] });
 
 /** The same where a negative index counts from the end. */
 export function wrapFunction(type: ValueType, isa: Isa): Definition {
   const isRegister = isCompared(type, isa);
   const vector = isRegister ? 'x += (x >> 63) & extent;' : 'x += x < 0 ? x - x + extent : x - x;';
-  return indexCheck(`wrap_${typeName(type)}`, type, { isa, wrap: [type.lanes === 1 ? 'x += x < 0 ? extent : 0;' : vector] }); // prettier-ignore
+  return indexCheck(`wrap_${typeName(type)}`, type, {
+    isa,
+    wrap: [type.lanes === 1 ? 'x += x < 0 ? extent : 0;' : vector],
+  });
 }
 
 /** Whether one instruction compares a whole register of indices. */

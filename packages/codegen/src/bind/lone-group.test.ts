@@ -61,7 +61,14 @@ function schedule(given: Variant): Schedule {
   };
   const operands = variant.isSquare ? [x, x] : [x, y];
   const nodes = [node(0, operands, out), node(1, [out, at(operands, 1)], last)];
-  const nest: LoopTree = { kind: 'loops', loops: [{ axis: i, role: 'parallel' }], children: [{ kind: 'node', node: 0 }, { kind: 'node', node: 1 }] }; // prettier-ignore
+  const nest: LoopTree = {
+    kind: 'loops',
+    loops: [{ axis: i, role: 'parallel' }],
+    children: [
+      { kind: 'node', node: 0 },
+      { kind: 'node', node: 1 },
+    ],
+  };
   const results = variant.writesSecond ? [last] : [out, last];
   const local = variant.isLocal || variant.writesSecond;
   const group: Group = {
@@ -85,7 +92,12 @@ function schedule(given: Variant): Schedule {
     { buffer: out, kind: 'workspace', ...place, ...(variant.isOver ? { over: x } : {}) },
     { buffer: last, kind: 'output', position: first },
   ];
-  const buffers = [decl(x, 'left', role), decl(y, 'right', 'temporary'), decl(out, operator, 'temporary'), decl(last, operator, 'output')]; // prettier-ignore
+  const buffers = [
+    decl(x, 'left', role),
+    decl(y, 'right', 'temporary'),
+    decl(out, operator, 'temporary'),
+    decl(last, operator, 'output'),
+  ];
   return {
     program: { buffers, inputs: [], outputs: [last], nodes, sizes: [], sites: [] },
     groups: [group],

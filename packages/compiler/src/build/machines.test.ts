@@ -37,7 +37,10 @@ const x = tensor([1, 2, 3], { dtype: 'f32' });
 function prepareIn(session: Session): Executable {
   const { graph } = trace(() => x.mul(2).add(1), []);
   const placement = { device: 'cpu', outputs: ['cpu'] } as const;
-  return session.prepare({ graph, primitives: decompose(graph) }, { name: 'f', backend: 'inductor', examples: [], placement }); // prettier-ignore
+  return session.prepare(
+    { graph, primitives: decompose(graph) },
+    { name: 'f', backend: 'inductor', examples: [], placement },
+  );
 }
 
 whereCompiled('the bridge', () => {

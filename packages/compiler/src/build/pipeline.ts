@@ -144,6 +144,10 @@ export function showStage<Context>(
   name: string,
 ): string {
   const cut = pipeline.upTo(name);
-  if (cut === undefined) throw unknownStage(name, pipeline.stages.map((stage) => stage.name)); // prettier-ignore
+  if (cut === undefined)
+    throw unknownStage(
+      name,
+      pipeline.stages.map((stage) => stage.name),
+    );
   return cut.print(traced, context);
 }

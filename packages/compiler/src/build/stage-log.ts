@@ -58,7 +58,8 @@ export class StageLog {
   /** Tells what a run made, as the settings ask. */
   tell(told: Told, watching: Watching): void {
     const { config } = watching;
-    if (config.debug) for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`); // prettier-ignore
+    if (config.debug)
+      for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`);
     if (told.source !== undefined) this.#announcer.log('output_code', told.source, config);
     this.keep(told, watching);
   }

@@ -27,7 +27,8 @@ export function differenceOf(
   found: readonly Tensor[],
   { what, precision }: { readonly what: string; readonly precision: Precision },
 ): string | undefined {
-  if (expected.length !== found.length) return `there are ${String(found.length)} of ${what}, and eager has ${String(expected.length)}`; // prettier-ignore
+  if (expected.length !== found.length)
+    return `there are ${String(found.length)} of ${what}, and eager has ${String(expected.length)}`;
   for (const [position, tensor] of expected.entries()) {
     const other = at(found, position);
     const name = `${what} ${String(position)}`;

@@ -32,8 +32,14 @@ export function openProfile(plan: Plan, config: Config, around: ProfileSurroundi
     clocks: memoryOf(clocksBytes(plan.kernels.length)),
     limits: around.limits,
     measures: cpp.enableKernelProfile,
-    ...(profileBandwidth ? { announce: (timings) => { announce(timings, config, around); } } : {}),
-  }); // prettier-ignore
+    ...(profileBandwidth
+      ? {
+          announce: (timings) => {
+            announce(timings, config, around);
+          },
+        }
+      : {}),
+  });
 }
 
 /** Those of the kernels that the settings want reported. */

@@ -27,10 +27,14 @@ export function withPrivateState<T>(state: PrivateState, work: () => T): T {
       return original.call(this, state.knows(key) ? state.written(key) : key, value);
     };
   const restore = [
-    replace(map, 'get', (original) =>
-      function (key) {
-        return state.knows(key) ? state.read(key, this as WeakMap<object, unknown>) : original.call(this, key);
-      }), // prettier-ignore
+    replace(
+      map,
+      'get',
+      (original) =>
+        function (key) {
+          return state.knows(key) ? state.read(key, this as WeakMap<object, unknown>) : original.call(this, key);
+        },
+    ),
     replace(map, 'has', has),
     replace(set, 'has', has),
     replace(map, 'set', write),

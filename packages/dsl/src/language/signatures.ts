@@ -12,8 +12,23 @@ type Shape = number | readonly number[];
 
 /** Ops whose result is bool. */
 type TestName =
-  | 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'logicalNot' | 'logicalAnd' | 'logicalOr' | 'logicalXor'
-  | 'isnan' | 'isinf' | 'isfinite' | 'isposinf' | 'isneginf' | 'isreal' | 'signbit'; // prettier-ignore
+  | 'eq'
+  | 'ne'
+  | 'lt'
+  | 'le'
+  | 'gt'
+  | 'ge'
+  | 'logicalNot'
+  | 'logicalAnd'
+  | 'logicalOr'
+  | 'logicalXor'
+  | 'isnan'
+  | 'isinf'
+  | 'isfinite'
+  | 'isposinf'
+  | 'isneginf'
+  | 'isreal'
+  | 'signbit';
 
 type Result<Name> = Name extends TestName ? Mask : Block;
 type Operand = Block | Mask;

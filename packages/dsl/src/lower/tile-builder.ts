@@ -7,8 +7,20 @@ import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
 import { constantToValue, sameShape, tileOps, toConstant } from '@tsinductor/ir';
 import type {
-  BlockParam, FoldNode, ForNode, IfNode, Inference, ScalarConstant, Tile, TileAttrs, TileId, TileNode, TileOpName, TileType, WhileNode,
-} from '@tsinductor/ir'; // prettier-ignore
+  BlockParam,
+  FoldNode,
+  ForNode,
+  IfNode,
+  Inference,
+  ScalarConstant,
+  Tile,
+  TileAttrs,
+  TileId,
+  TileNode,
+  TileOpName,
+  TileType,
+  WhileNode,
+} from '@tsinductor/ir';
 
 /** A node without what the builder adds: results' ids. */
 type OpRequest = {

@@ -12,7 +12,13 @@ import { statementIndexes, statementValues, valueIndexes } from './traverse-kern
 import { verifyKernel } from './verify-kernel.ts';
 
 const f32x4: ValueType = { dtype: 'f32', lanes: 4 };
-const access = (buffer: string, more: Partial<Access> = {}): Access => ({ buffer, at: int(0), step: int(1), align: 4, ...more }); // prettier-ignore
+const access = (buffer: string, more: Partial<Access> = {}): Access => ({
+  buffer,
+  at: int(0),
+  step: int(1),
+  align: 4,
+  ...more,
+});
 const x: Value = { kind: 'load', type: f32x4, access: access('x') };
 const three: Value = { kind: 'constant', type: f32x4, value: 3 };
 
@@ -89,7 +95,12 @@ describe('ops of machines', () => {
 });
 
 describe('loads by instructions of a machine', () => {
-  const load = (more: Partial<Access>, by: 'permute' | 'gather'): Value => ({ kind: 'load', type: f32x4, access: access('x', more), by }); // prettier-ignore
+  const load = (more: Partial<Access>, by: 'permute' | 'gather'): Value => ({
+    kind: 'load',
+    type: f32x4,
+    access: access('x', more),
+    by,
+  });
   const offsets: Value = { kind: 'index', type: { dtype: 'i32', lanes: 4 }, value: int(2), lane: 'i' };
 
   test('load the same lanes, and say so', () => {

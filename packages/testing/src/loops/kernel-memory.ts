@@ -36,7 +36,10 @@ export function readMemory({ dtype, elements }: KernelMemory, array: ElementArra
 /** The memory of all buffers of a program. */
 export function programMemory(
   { buffers }: LoopProgram,
-  { inputs, sizes }: { readonly inputs: ReadonlyMap<BufferId, ElementArray>; readonly sizes: ReadonlyMap<string, number> }, // prettier-ignore
+  {
+    inputs,
+    sizes,
+  }: { readonly inputs: ReadonlyMap<BufferId, ElementArray>; readonly sizes: ReadonlyMap<string, number> },
 ): Map<BufferId, KernelMemory> {
   return new Map(
     buffers.map(({ id, dtype, size }) => {

@@ -66,7 +66,10 @@ function writeRow(nest: Nest, product: Product, finished: Finished & { readonly 
   const axis = { name: `${oriented.n.name}_column`, extent: int(epilogue.width) };
   const unroll = staticValue(width) === undefined ? 1 : 2;
   vectorLoop(nest, { axis, from: int(0), to: width, lanes, instances: 1, unroll }, (vectors) => {
-    for (const vector of vectors) nest.memory.scoped(() => { writeVector(nest, product, { ...finished, vector }); }); // prettier-ignore
+    for (const vector of vectors)
+      nest.memory.scoped(() => {
+        writeVector(nest, product, { ...finished, vector });
+      });
   });
 }
 

@@ -2,7 +2,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { evaluateIndex } from '@tsinductor/ir';
-import { cases, compileNative, differences, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops'; // prettier-ignore
+import {
+  cases,
+  compileNative,
+  differences,
+  entryBuffers,
+  expected,
+  hasCompiler,
+  inputsOf,
+} from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { generateCpp } from '../../generate.ts';
 import type { CpuTarget } from '../../machine/target.ts';
@@ -12,7 +20,9 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 
 const zen: CpuTarget = { isa: 'avx512', threads: 2, family: 'zen' };
 const loadsOf = ({ schedule }: Case, on: CpuTarget): readonly string[] => {
-  const text = generateCpp(schedule, on).units.map(({ source }) => source).join('\n'); // prettier-ignore
+  const text = generateCpp(schedule, on)
+    .units.map(({ source }) => source)
+    .join('\n');
   return [...new Set([...text.matchAll(/= load_(f32x\d+)\(/g)].map(([, type = '']) => type))];
 };
 

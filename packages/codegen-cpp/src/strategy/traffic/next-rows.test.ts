@@ -16,7 +16,9 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = ({ schedule }: Case, on: CpuTarget = target): string =>
-  generateCpp(schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+  generateCpp(schedule, on)
+    .units.map((unit) => unit.source)
+    .join('\n');
 
 describe('what is prefetched', () => {
   test('the row that a later index chooses, so many rows ahead as make up 4 KB', () => {

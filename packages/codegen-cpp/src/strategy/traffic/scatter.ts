@@ -42,7 +42,9 @@ const narrowRowsRule: ScatterRule = {
     const limits = { bufferBytes: memoryBytes, leastRow: narrowLoads.leastAddedRow, mostRow: Infinity };
     const isRow = ({ buffer, position }: Load): boolean =>
       strideAlong(position, axis.name) === 1 && isRowOf(planning, buffer, { axis, ...limits });
-    const buffers = loadsOf(node).filter(isRow).map(({ buffer }) => buffer); // prettier-ignore
+    const buffers = loadsOf(node)
+      .filter(isRow)
+      .map(({ buffer }) => buffer);
     if (buffers.length === 0) return undefined;
     const lanes = narrowedLanes(planning, { nodes: [node], buffers }, traffic.lanes);
     if (lanes >= traffic.lanes) return undefined;
@@ -74,7 +76,10 @@ const scatteredRowsRule: ScatterRule = {
     const atOnce = prefetches.filter(
       ({ buffer }) => planning.choices.prefetchesInAddressOrder && exceedsCaches(planning, buffer),
     );
-    const names = namesOf(planning, prefetches.map(({ buffer }) => buffer)); // prettier-ignore
+    const names = namesOf(
+      planning,
+      prefetches.map(({ buffer }) => buffer),
+    );
     return {
       traffic: { ...traffic, atOnce, along: atOnce.length > 0 ? [] : prefetches },
       what: `${names}: rows further on are prefetched${atOnce.length > 0 ? ', each at once' : ''}`,

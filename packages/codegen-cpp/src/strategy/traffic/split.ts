@@ -40,7 +40,10 @@ const longChunksRule: ChunkRule = {
   plan: (planning, { nodes, rows }, traffic) => {
     const prefetches = longRowPrefetches(planning, nodes, rows.axis);
     if (prefetches.length === 0) return undefined;
-    const names = namesOf(planning, prefetches.map(({ buffer }) => buffer)); // prettier-ignore
+    const names = namesOf(
+      planning,
+      prefetches.map(({ buffer }) => buffer),
+    );
     const how = `${String(planning.choices.longRowDistance)} bytes further on`;
     return { traffic: { ...traffic, prefetches }, what: `${names}: prefetched ${how}` };
   },
@@ -54,7 +57,10 @@ const columnChunksRule: ChunkRule = {
   plan: (planning, { columns, nodes }, traffic) => {
     const nextRows = columns && nextColumnRows(planning, { columns, nodes, unit: undefined });
     if (nextRows === undefined || columns === undefined) return undefined;
-    const names = namesOf(planning, nextRows.map(({ buffer }) => buffer)); // prettier-ignore
+    const names = namesOf(
+      planning,
+      nextRows.map(({ buffer }) => buffer),
+    );
     return { traffic: { ...traffic, nextRows }, what: `${names}: ${String(columns.rows)} rows at a time, in order` };
   },
 };

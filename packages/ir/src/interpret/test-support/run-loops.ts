@@ -117,7 +117,15 @@ export const body = (build: (b: BodyBuilder) => ScalarId | readonly ScalarId[]):
   return builder.finish(typeof results === 'number' ? [results] : results);
 };
 // eslint-disable-next-line max-params -- a test's shorthand
-export const map = (axes: readonly Axis[], write: Index, build: (b: BodyBuilder) => ScalarId, out = 1): LoopNode => ({ id: 0, kind: 'map', outs: [out], writes: [write], axes, origins: [], body: body(build) }); // prettier-ignore
+export const map = (axes: readonly Axis[], write: Index, build: (b: BodyBuilder) => ScalarId, out = 1): LoopNode => ({
+  id: 0,
+  kind: 'map',
+  outs: [out],
+  writes: [write],
+  axes,
+  origins: [],
+  body: body(build),
+});
 
 export const ramp = (length: number, by = 1): Float32Array => Float32Array.from({ length }, (_, k) => k * by);
 
