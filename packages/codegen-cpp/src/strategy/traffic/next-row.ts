@@ -20,7 +20,17 @@ import type { RegionTraffic } from './traffic.ts';
 export const nextRowRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'next row',
   doc: 'the last pass over a row prefetches the next one, so that memory works while the passes compute',
-  measure: memoryBound(['in L3', 'in memory'], 'softmax', 'layer norm', 'RMS norm'),
+  measure: [
+    ...memoryBound(['in L3', 'in memory'], 'softmax', 'layer norm', 'RMS norm'),
+    ...memoryBound(
+      'in memory',
+      'softmax backward',
+      'layer norm backward',
+      'RMS norm backward',
+      'group norm',
+      'bf16 softmax',
+    ),
+  ],
   applies: (_, { shared, tree }) => shared.axis === undefined && !isLeaf(tree) && parallelBands(tree).length > 0,
   plan: planNextRows,
 };

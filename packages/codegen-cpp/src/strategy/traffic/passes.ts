@@ -50,7 +50,7 @@ export function passOutcome(
 export const rowsBelowRule: PassRule = {
   name: 'rows below',
   doc: 'what columns have side by side is a few lines, too few for the hardware prefetcher',
-  measure: memoryBound('in memory', 'cumulative sum of columns'),
+  measure: memoryBound(['in L3', 'in memory'], 'cumulative sum of columns'),
   applies: (_, region) => isPass(region) && downOf(region) !== undefined,
   plan: (planning, region, traffic) => {
     const { nodes, shared, columns } = region;
