@@ -4,7 +4,7 @@
 // other but the direct one, aligned loops, no value crossing iterations), within the limits, and good in the eyes of the choices.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { add, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
+import { add, countOperations, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
@@ -15,7 +15,7 @@ import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
 import { describeTimes } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
-import { bodyReads, buffersRead } from './node-access.ts';
+import { bodiesOf, bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 import { widenCluster } from './widen.ts';
 
@@ -47,6 +47,12 @@ export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: Fus
   return fusion.finish();
 }
 
+/**
+ * The most operations of a group, by the costs of the ops' table. C++ compilers take time by the square of what one function
+ * has: beyond this, two kernels are compiled sooner than one, and what passes between them is little beside what they compute.
+ */
+const LARGEST_GROUP = 2048;
+
 interface Pair {
   readonly left: number;
   readonly right: number;
@@ -60,6 +66,8 @@ class Fusion {
   readonly #trial: FusionTrial | undefined;
   readonly #clusters: Cluster[];
   readonly #paths: DependencePaths;
+  /** What a point of each node costs. */
+  readonly #operations: readonly number[];
   /** By pairs of positions: the last reason why they were not joined. */
   readonly #refusals = new Map<string, Pair & { readonly reason: string }>();
   readonly #fused: { readonly position: number; readonly reason: string; readonly bytes: Index }[] = [];
@@ -73,6 +81,7 @@ class Fusion {
     this.#choices = choices;
     this.#trial = trial;
     this.#clusters = nodes.map(singleCluster);
+    this.#operations = nodes.map((node) => bodiesOf(node).reduce((sum, body) => sum + countOperations(body), 0));
     this.#paths = new DependencePaths({ nodes, facts, clusterAt: (position) => at(this.#clusters, position) });
   }
 
@@ -253,13 +262,26 @@ class Fusion {
     const { maxFusionSize, maxFusionUniqueIoBuffers } = this.#config;
     if (a.nodes.length + b.nodes.length > maxFusionSize)
       return `the group would have more than ${String(maxFusionSize)} nodes`;
+    if (this.#operationsOf(a) + this.#operationsOf(b) > LARGEST_GROUP)
+      return `the group would take more than ${String(LARGEST_GROUP)} operations`;
     if (maxFusionUniqueIoBuffers !== null && this.#buffersUsed(a, b) > maxFusionUniqueIoBuffers)
       return `the group would read and write more than ${String(maxFusionUniqueIoBuffers)} buffers`;
+    if (this.#readsParts(a, b) || this.#readsParts(b, a)) return 'what one reads, the other writes only a part of';
     const isApart = kind !== 'flow';
     return this.#paths.has({ from: a, to: b, direct: isApart }) ||
       (isApart && this.#paths.has({ from: b, to: a, direct: true }))
       ? 'another group has to run between them'
       : undefined;
+  }
+
+  /** Whether `reader` reads a buffer of which `writer` fills a part. */
+  #readsParts(reader: Cluster, writer: Cluster): boolean {
+    const parts = writer.nodes.flatMap(({ node }) => node.outs.filter((out) => this.#facts.isInParts(out)));
+    return parts.length > 0 && reader.nodes.some(({ position }) => this.#facts.reads(position).some((buffer) => parts.includes(buffer))); // prettier-ignore
+  }
+
+  #operationsOf({ nodes }: Cluster): number {
+    return nodes.reduce((sum, { position }) => sum + at(this.#operations, position), 0);
   }
 
   /** Buffers that both together read, and write for others. */
