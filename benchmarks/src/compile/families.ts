@@ -1,7 +1,7 @@
 // Ten families of graphs whose size is a number of operator calls: what users unroll, stack, concatenate and write to. Each is
 // regular, so that twice the calls are twice the work, and whatever grows faster is the compiler's.
 import { at } from '@tsinductor/base';
-import { arange, cat, full, linspace, nn, stack, where, zeros } from 'tsinductor';
+import { cat, linspace, nn, stack, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 
 /** Graphs of one kind. */

@@ -105,10 +105,7 @@ const catRule: Rule = (lowering, node) => {
 };
 
 /** A node for each piece, which copies it to its place. */
-function concatenateInParts(
-  program: ProgramBuilder,
-  { target, pieces, dim }: Omit<Concatenation, 'limit'>,
-): View {
+function concatenateInParts(program: ProgramBuilder, { target, pieces, dim }: Omit<Concatenation, 'limit'>): View {
   let lower = zero;
   const parts = pieces.map((piece): Part => {
     const start = target.shape.map((_, axis) => (axis === dim ? lower : zero));

@@ -89,7 +89,9 @@ function judge(candidate: Candidate, choices: InlineOptions['choices']): Judged 
 
 /** Whether a node copies what it reads to its part of a buffer: then the value is stored, and others read it beside that. */
 const isPart = (node: LoopNode, facts: Facts): boolean =>
-  node.kind === 'map' && facts.isInParts(at(node.outs, 0)) && at(node.body.nodes, at(node.body.results, 0)).kind === 'load';
+  node.kind === 'map' &&
+  facts.isInParts(at(node.outs, 0)) &&
+  at(node.body.nodes, at(node.body.results, 0)).kind === 'load';
 
 interface Judged {
   readonly reason: string;
