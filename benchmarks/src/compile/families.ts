@@ -1,7 +1,7 @@
 // Ten families of graphs whose size is a number of operator calls: what users unroll, stack, concatenate and write to. Each is
 // regular, so that twice the calls are twice the work, and whatever grows faster is the compiler's.
 import { at } from '@tsinductor/base';
-import { cat, linspace, nn, stack, zeros } from 'tsinductor';
+import { cat, linspace, nn, stack, where, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 
 /** Graphs of one kind. */
@@ -50,12 +50,12 @@ const mandelbrot: Family = {
     const re = linspace(-2, 0.5, width).reshape([1, width]);
     const im = linspace(-1.25, 1.25, height).reshape([height, 1]);
     const start = { zr: zeros([height, width]), zi: zeros([height, width]), count: zeros([height, width]) };
-    const { count } = repeat(calls, 11, start, ({ zr, zi, count: before }) => {
+    const { count } = repeat(calls, 13, start, ({ zr, zi, count: before }) => {
       const [rr, ii] = [zr.mul(zr), zi.mul(zi)];
       const inside = rr.add(ii).le(4);
       return {
-        zr: rr.sub(ii).add(re),
-        zi: zr.mul(zi).mul(2).add(im),
+        zr: where(inside, rr.sub(ii).add(re), zr),
+        zi: where(inside, zr.mul(zi).mul(2).add(im), zi),
         count: before.add(inside.to('f32')),
       };
     });
@@ -66,11 +66,11 @@ const mandelbrot: Family = {
 const ema: Family = {
   name: 'ema',
   doc: 'an exponential moving average down the rows of a matrix, unrolled, all steps stacked',
-  inputs: (calls) => [[Math.max(2, Math.round(calls / 5)), 256]],
+  inputs: (calls) => [[Math.max(2, Math.round(calls / 4)), 256]],
   run(calls, inputs) {
     const x = at(inputs, 0);
     const steps: Tensor[] = [x.select(0, 0)];
-    repeat(calls, 5, at(steps, 0), (mean, turn) => {
+    repeat(calls, 4, at(steps, 0), (mean, turn) => {
       if (turn === 0) return mean;
       const next = mean.mul(0.9).add(x.select(0, turn).mul(0.1));
       steps.push(next);
@@ -83,11 +83,11 @@ const ema: Family = {
 const lstm: Family = {
   name: 'lstm',
   doc: 'an unrolled LSTM cell',
-  inputs: (calls) => [[Math.max(1, Math.round(calls / 18)), 8, 16], [16, 128], [32, 128], [128]],
+  inputs: (calls) => [[Math.max(1, Math.round(calls / 15)), 8, 16], [16, 128], [32, 128], [128]],
   run(calls, inputs) {
     const [x, fromInput, fromState, bias] = [at(inputs, 0), at(inputs, 1), at(inputs, 2), at(inputs, 3)];
     const start = { h: zeros([8, 32]), c: zeros([8, 32]) };
-    const { h, c } = repeat(calls, 18, start, (state, turn) => {
+    const { h, c } = repeat(calls, 15, start, (state, turn) => {
       const gates = x.select(0, turn).matmul(fromInput).add(state.h.matmul(fromState)).add(bias).chunk(4, 1);
       const [input, forget, output] = [at(gates, 0).sigmoid(), at(gates, 1).sigmoid(), at(gates, 3).sigmoid()];
       const cell = forget.mul(state.c).add(input.mul(at(gates, 2).tanh()));
@@ -100,7 +100,7 @@ const lstm: Family = {
 const concatenation: Family = {
   name: 'cat',
   doc: 'pieces of several lengths, each scaled, in one concatenation',
-  inputs: (calls) => Array.from({ length: Math.max(1, calls >> 1) }, (_, piece) => [2 + (piece % 3), 8]),
+  inputs: (calls) => Array.from({ length: Math.max(1, calls - 1) }, (_, piece) => [2 + (piece % 3), 8]),
   run: (_, inputs) => cat(inputs.map((piece) => piece.mul(2))),
 };
 
@@ -112,7 +112,7 @@ const transformer: Family = {
     const [gain, bias, project, merge] = [at(inputs, 1), at(inputs, 2), at(inputs, 3), at(inputs, 4)];
     const [widen, narrow] = [at(inputs, 5), at(inputs, 6)];
     const norm = (y: Tensor): Tensor => nn.functional.layerNorm(y, [32], { weight: gain, bias });
-    return repeat(calls, 26, at(inputs, 0), (x) => {
+    return repeat(calls, 23, at(inputs, 0), (x) => {
       const heads = norm(x).matmul(project).chunk(3, -1).map((y) => y.reshape([2, 16, 4, 8]).permute([0, 2, 1, 3])); // prettier-ignore
       const [q, k, v] = [at(heads, 0), at(heads, 1), at(heads, 2)];
       const weights = q.matmul(k.transpose(-1, -2)).mul(0.35).softmax(-1);
@@ -147,7 +147,7 @@ const reductions: Family = {
   doc: 'rows are normalised again and again, each time by their own greatest element and sum',
   inputs: () => [[64, 96]],
   run: (calls, inputs) =>
-    repeat(calls, 5, at(inputs, 0), (x) => {
+    repeat(calls, 6, at(inputs, 0), (x) => {
       const shifted = x.sub(x.amax(-1, true));
       return shifted.div(shifted.abs().sum(-1, true).add(1));
     }),
@@ -159,7 +159,7 @@ const writes: Family = {
   inputs: () => [[64, 64], [64]],
   run(calls, inputs) {
     const table = at(inputs, 0).mul(1);
-    return repeat(calls, 6, table, (y, turn) => {
+    return repeat(calls, 35, table, (y, turn) => {
       const [row, column] = [turn % 64, (turn * 7) % 64];
       y.select(0, row).add_(at(inputs, 1));
       y.select(1, column).copy_(y.select(0, (row + 1) % 64).mul(0.5));
@@ -175,7 +175,7 @@ const convolutions: Family = {
   run(calls, inputs) {
     const [weight, gain, bias] = [at(inputs, 1), at(inputs, 2).reshape([8, 1, 1]), at(inputs, 3).reshape([8, 1, 1])];
     const convolved = (y: Tensor): Tensor => nn.functional.conv2d(y, weight, { padding: 1 }).mul(gain).add(bias);
-    return repeat(calls, 8, at(inputs, 0), (x) => convolved(convolved(x).relu()).add(x).relu());
+    return repeat(calls, 9, at(inputs, 0), (x) => convolved(convolved(x).relu()).add(x).relu());
   },
 };
 

@@ -35,6 +35,14 @@ const first = (changes: Partial<MapNode>): LoopProgram => ({
   ...program,
   nodes: [{ ...map(1, loaded(0)), ...changes }, map(2, loaded(1))],
 });
+/** Writes four of the eight rows of a buffer. */
+const part = (out: number, row: number): MapNode => {
+  const rows: Axis = { name: 'r', extent: int(4) };
+  const place = add(multiply(add(axisIndex(rows), int(row)), int(4)), axisIndex(j));
+  const body = new BodyBuilder();
+  const one = body.load(0, 'f32', place);
+  return { ...map(out, body.finish([one])), writes: [place], axes: [rows, j] };
+};
 const raw = (...nodes: Scalar[]): LoopProgram => first({ body: { nodes, results: [nodes.length - 1] } });
 const wrong = (broken: LoopProgram): string => {
   try {
@@ -63,10 +71,18 @@ describe('programs', () => {
     `);
   });
 
+  test('nodes that fill a buffer in parts pass', () => {
+    verifyProgram({ ...program, nodes: [part(1, 0), part(1, 4), map(2, loaded(1))] });
+    expect(wrong({ ...program, nodes: [part(1, 0), part(1, 3), map(2, loaded(1))] })).toMatch(
+      /not known to write apart/,
+    );
+  });
+
   const load: Scalar = { kind: 'load', dtype: 'f32', buffer: 0, at: flat };
   test.each<[string, LoopProgram, string]>([
     ['an order', { ...program, nodes: [...program.nodes].reverse() }, 'map y: reads t before it is written'],
-    ['one writer', { ...program, nodes: [...program.nodes, map(2, loaded(0))] }, 'map y: y is written by an earlier node already'],
+    ['writers that keep apart', { ...program, nodes: [...program.nodes, map(2, loaded(0))] }, 'buffer y: is written by nodes that are not known to write apart'],
+    ['parts before they are read', { ...program, nodes: [part(1, 0), map(2, loaded(1)), part(1, 4)] }, 'map y: reads t before it is written'],
     ['written outputs', { ...program, nodes: [map(1, loaded(0))] }, 'program: output y is never written'],
     ['reads inside', first({ body: { nodes: [{ ...load, at: add(flat, int(1)) }], results: [0] } }), 'map t, body: reads x[i * 4 + j + 1], which reaches element 32 of 32'],
     ['writes inside', first({ writes: [multiply(flat, int(2))] }), 'map t: writes t[i * 8 + j * 2], which reaches element 62 of 32'],
