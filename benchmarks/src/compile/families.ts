@@ -9,12 +9,17 @@ export interface Family {
   readonly name: string;
   readonly doc: string;
   /** Shapes of the inputs (f32) of a graph of about so many calls. */
-  inputs(calls: number): readonly (readonly number[])[];
-  run(calls: number, inputs: readonly Tensor[]): Tensor | readonly Tensor[];
+  readonly inputs: (calls: number) => readonly (readonly number[])[];
+  readonly run: (calls: number, inputs: readonly Tensor[]) => Tensor | readonly Tensor[];
 }
 
-/** Repeats a step that makes `each` calls until there are `calls` of them. */
-function repeat<State>(calls: number, each: number, start: State, step: (state: State, turn: number) => State): State {
+/** A step that makes `each` calls, as often as makes `calls` of them. */
+interface Steps {
+  readonly calls: number;
+  readonly each: number;
+}
+
+function repeat<State>({ calls, each }: Steps, start: State, step: (state: State, turn: number) => State): State {
   let state = start;
   for (let turn = 0; turn < Math.max(1, Math.round(calls / each)); turn += 1) state = step(state, turn);
   return state;
@@ -34,7 +39,7 @@ const chain: Family = {
       (y) => y.relu(),
     ];
     const kept: Tensor[] = [x];
-    return repeat(calls, 1, x, (y, turn) => {
+    return repeat({ calls, each: 1 }, x, (y, turn) => {
       if (turn % 16 === 15) kept.push(y);
       return turn % 64 === 63 ? y.add(at(kept, kept.length >> 1)) : at(steps, turn % steps.length)(y);
     });
@@ -50,7 +55,7 @@ const mandelbrot: Family = {
     const re = linspace(-2, 0.5, width).reshape([1, width]);
     const im = linspace(-1.25, 1.25, height).reshape([height, 1]);
     const start = { zr: zeros([height, width]), zi: zeros([height, width]), count: zeros([height, width]) };
-    const { count } = repeat(calls, 13, start, ({ zr, zi, count: before }) => {
+    const { count } = repeat({ calls, each: 13 }, start, ({ zr, zi, count: before }) => {
       const [rr, ii] = [zr.mul(zr), zi.mul(zi)];
       const inside = rr.add(ii).le(4);
       return {
@@ -70,7 +75,7 @@ const ema: Family = {
   run(calls, inputs) {
     const x = at(inputs, 0);
     const steps: Tensor[] = [x.select(0, 0)];
-    repeat(calls, 4, at(steps, 0), (mean, turn) => {
+    repeat({ calls, each: 4 }, at(steps, 0), (mean, turn) => {
       if (turn === 0) return mean;
       const next = mean.mul(0.9).add(x.select(0, turn).mul(0.1));
       steps.push(next);
@@ -87,7 +92,7 @@ const lstm: Family = {
   run(calls, inputs) {
     const [x, fromInput, fromState, bias] = [at(inputs, 0), at(inputs, 1), at(inputs, 2), at(inputs, 3)];
     const start = { h: zeros([8, 32]), c: zeros([8, 32]) };
-    const { h, c } = repeat(calls, 15, start, (state, turn) => {
+    const { h, c } = repeat({ calls, each: 15 }, start, (state, turn) => {
       const gates = x.select(0, turn).matmul(fromInput).add(state.h.matmul(fromState)).add(bias).chunk(4, 1);
       const [input, forget, output] = [at(gates, 0).sigmoid(), at(gates, 1).sigmoid(), at(gates, 3).sigmoid()];
       const cell = forget.mul(state.c).add(input.mul(at(gates, 2).tanh()));
@@ -112,7 +117,7 @@ const transformer: Family = {
     const [gain, bias, project, merge] = [at(inputs, 1), at(inputs, 2), at(inputs, 3), at(inputs, 4)];
     const [widen, narrow] = [at(inputs, 5), at(inputs, 6)];
     const norm = (y: Tensor): Tensor => nn.functional.layerNorm(y, [32], { weight: gain, bias });
-    return repeat(calls, 23, at(inputs, 0), (x) => {
+    return repeat({ calls, each: 23 }, at(inputs, 0), (x) => {
       const heads = norm(x).matmul(project).chunk(3, -1).map((y) => y.reshape([2, 16, 4, 8]).permute([0, 2, 1, 3])); // prettier-ignore
       const [q, k, v] = [at(heads, 0), at(heads, 1), at(heads, 2)];
       const weights = q.matmul(k.transpose(-1, -2)).mul(0.35).softmax(-1);
@@ -129,7 +134,7 @@ const fan: Family = {
   inputs: () => [[64, 64]],
   run(calls, inputs) {
     const x = at(inputs, 0).tanh();
-    let level = repeat<Tensor[]>(calls, 3, [], (all, turn) => [...all, x.mul(0.25 + turn / 1024).cos()]);
+    let level = repeat<Tensor[]>({ calls, each: 3 }, [], (all, turn) => [...all, x.mul(0.25 + turn / 1024).cos()]);
     while (level.length > 1) {
       const pairs: Tensor[] = [];
       for (let left = 0; left < level.length; left += 2) {
@@ -147,7 +152,7 @@ const reductions: Family = {
   doc: 'rows are normalised again and again, each time by their own greatest element and sum',
   inputs: () => [[64, 96]],
   run: (calls, inputs) =>
-    repeat(calls, 6, at(inputs, 0), (x) => {
+    repeat({ calls, each: 6 }, at(inputs, 0), (x) => {
       const shifted = x.sub(x.amax(-1, true));
       return shifted.div(shifted.abs().sum(-1, true).add(1));
     }),
@@ -159,7 +164,7 @@ const writes: Family = {
   inputs: () => [[64, 64], [64]],
   run(calls, inputs) {
     const table = at(inputs, 0).mul(1);
-    return repeat(calls, 35, table, (y, turn) => {
+    return repeat({ calls, each: 35 }, table, (y, turn) => {
       const [row, column] = [turn % 64, (turn * 7) % 64];
       y.select(0, row).add_(at(inputs, 1));
       y.select(1, column).copy_(y.select(0, (row + 1) % 64).mul(0.5));
@@ -175,7 +180,7 @@ const convolutions: Family = {
   run(calls, inputs) {
     const [weight, gain, bias] = [at(inputs, 1), at(inputs, 2).reshape([8, 1, 1]), at(inputs, 3).reshape([8, 1, 1])];
     const convolved = (y: Tensor): Tensor => nn.functional.conv2d(y, weight, { padding: 1 }).mul(gain).add(bias);
-    return repeat(calls, 9, at(inputs, 0), (x) => convolved(convolved(x).relu()).add(x).relu());
+    return repeat({ calls, each: 9 }, at(inputs, 0), (x) => convolved(convolved(x).relu()).add(x).relu());
   },
 };
 

@@ -37,13 +37,13 @@ export interface CompileRow {
 }
 
 /** A graph as a call of the family's function records it, with as many calls as are asked for. */
-export function tracedFamily({ inputs, run }: Family, calls: number): Graph {
-  const tensors = inputs(calls).map((shape) => empty([...shape]));
+export function tracedFamily(family: Family, calls: number): Graph {
+  const tensors = family.inputs(calls).map((shape) => empty([...shape]));
   const session = new TraceSession();
   const standIns = tensors.map((tensor) => session.input(tensor));
   const isOne = (result: Tensor | readonly Tensor[]): result is Tensor => !Array.isArray(result);
   const results = session.run(() => {
-    const result = run(calls, standIns);
+    const result = family.run(calls, standIns);
     return isOne(result) ? [result] : [...result];
   });
   const { graph } = session.finish(results);

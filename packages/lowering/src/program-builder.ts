@@ -35,7 +35,7 @@ export interface Target {
 export interface Part {
   readonly shape: Shape;
   readonly start: Shape;
-  element(body: BodyBuilder, coordinates: Shape): ScalarId;
+  readonly element: (body: BodyBuilder, coordinates: Shape) => ScalarId;
 }
 
 /** The loops of a node that is being built. */

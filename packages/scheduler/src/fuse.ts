@@ -4,18 +4,19 @@
 // other but the direct one, aligned loops, no value crossing iterations), within the limits, and good in the eyes of the choices.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { add, countOperations, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
+import { add, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
-import type { Cluster, Joining, Link, Member, Outcome } from './cluster.ts';
+import type { Cluster, Joining, Link, Outcome } from './cluster.ts';
 import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
 import { describeTimes } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
-import { bodiesOf, bodyReads, buffersRead } from './node-access.ts';
+import { GroupLimits, isInside, readsPartsOf } from './group-limits.ts';
+import { bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 import { widenCluster } from './widen.ts';
 
@@ -47,12 +48,6 @@ export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: Fus
   return fusion.finish();
 }
 
-/**
- * The most operations of a group, by the costs of the ops' table. C++ compilers take time by the square of what one function
- * has: beyond this, two kernels are compiled sooner than one, and what passes between them is little beside what they compute.
- */
-const LARGEST_GROUP = 2048;
-
 interface Pair {
   readonly left: number;
   readonly right: number;
@@ -66,8 +61,7 @@ class Fusion {
   readonly #trial: FusionTrial | undefined;
   readonly #clusters: Cluster[];
   readonly #paths: DependencePaths;
-  /** What a point of each node costs. */
-  readonly #operations: readonly number[];
+  readonly #limits: GroupLimits;
   /** By pairs of positions: the last reason why they were not joined. */
   readonly #refusals = new Map<string, Pair & { readonly reason: string }>();
   readonly #fused: { readonly position: number; readonly reason: string; readonly bytes: Index }[] = [];
@@ -81,7 +75,7 @@ class Fusion {
     this.#choices = choices;
     this.#trial = trial;
     this.#clusters = nodes.map(singleCluster);
-    this.#operations = nodes.map((node) => bodiesOf(node).reduce((sum, body) => sum + countOperations(body), 0));
+    this.#limits = new GroupLimits(nodes, facts, config);
     this.#paths = new DependencePaths({ nodes, facts, clusterAt: (position) => at(this.#clusters, position) });
   }
 
@@ -238,7 +232,7 @@ class Fusion {
     if (numberOf(moved.map((id) => this.#bytes(id)).reduce(add, int(0))) > this.#config.smallMemoryAccessThreshold)
       return refusal('the smaller moves more bytes than smallMemoryAccessThreshold');
     // Its loops are cut: what passes between its nodes would pass in each part of them.
-    if (large.nodes.some(({ node }) => node.outs.some((out) => this.#isInside(out, large.nodes))))
+    if (large.nodes.some(({ node }) => node.outs.some((out) => isInside(out, large.nodes, this.#facts))))
       return refusal('the larger keeps values to itself');
     return widenCluster(small, large, { buffer, ...this.#freedom });
   }
@@ -259,45 +253,15 @@ class Fusion {
     if (alone !== undefined) return alone;
     const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
     if (product !== undefined) return product;
-    const { maxFusionSize, maxFusionUniqueIoBuffers } = this.#config;
-    if (a.nodes.length + b.nodes.length > maxFusionSize)
-      return `the group would have more than ${String(maxFusionSize)} nodes`;
-    if (this.#operationsOf(a) + this.#operationsOf(b) > LARGEST_GROUP)
-      return `the group would take more than ${String(LARGEST_GROUP)} operations`;
-    if (maxFusionUniqueIoBuffers !== null && this.#buffersUsed(a, b) > maxFusionUniqueIoBuffers)
-      return `the group would read and write more than ${String(maxFusionUniqueIoBuffers)} buffers`;
-    if (this.#readsParts(a, b) || this.#readsParts(b, a)) return 'what one reads, the other writes only a part of';
+    const large = this.#limits.refuse(a, b);
+    if (large !== undefined) return large;
+    if (readsPartsOf(a, b, this.#facts) || readsPartsOf(b, a, this.#facts))
+      return 'what one reads, the other writes only a part of';
     const isApart = kind !== 'flow';
     return this.#paths.has({ from: a, to: b, direct: isApart }) ||
       (isApart && this.#paths.has({ from: b, to: a, direct: true }))
       ? 'another group has to run between them'
       : undefined;
-  }
-
-  /** Whether `reader` reads a buffer of which `writer` fills a part. */
-  #readsParts(reader: Cluster, writer: Cluster): boolean {
-    const parts = writer.nodes.flatMap(({ node }) => node.outs.filter((out) => this.#facts.isInParts(out)));
-    return parts.length > 0 && reader.nodes.some(({ position }) => this.#facts.reads(position).some((buffer) => parts.includes(buffer))); // prettier-ignore
-  }
-
-  #operationsOf({ nodes }: Cluster): number {
-    return nodes.reduce((sum, { position }) => sum + at(this.#operations, position), 0);
-  }
-
-  /** Buffers that both together read, and write for others. */
-  #buffersUsed(a: Cluster, b: Cluster): number {
-    const members = [...a.nodes, ...b.nodes];
-    const used = new Set(members.flatMap(({ node }) => [...node.outs, ...buffersRead(node)]));
-    return [...used].filter((id) => !this.#isInside(id, members)).length;
-  }
-
-  /** Whether only some nodes write and read a buffer. */
-  #isInside(buffer: BufferId, members: readonly Member[]): boolean {
-    const positions = new Set(members.map(({ position }) => position));
-    return (
-      this.#facts.decl(buffer).role === 'temporary' &&
-      [...this.#facts.readers(buffer), ...this.#facts.writers(buffer)].every((position) => positions.has(position))
-    );
   }
 
   /** Bytes of buffers that both sides of a join read at the same places. */

@@ -107,7 +107,7 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
 /** Whether it pays to compute a value inside its readers, where it can be. */
 export function weighInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
   const { cost, readers, buffer } = candidate;
-  if (cost.reads.size === 0 && cost.heaviest < HEAVY && cost.operations <= LARGEST) return yes('it reads nothing');
+  if (readsNothing(cost)) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && cost.operations > TRIVIAL)
     return no('it would be computed again for every outer iteration of a reader');
@@ -123,6 +123,10 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   if (cost.operations > thresholds.operations) return no(`${used} and takes ${String(cost.operations)} operations`);
   return yes(`${used}, and is cheaper to compute again than to store`);
 }
+
+/** Whether a value is made of constants and coordinates alone, and of no more operations than may be repeated. */
+const readsNothing = ({ reads, heaviest, operations }: Cost): boolean =>
+  reads.size === 0 && heaviest < HEAVY && operations <= LARGEST;
 
 function gatheredTooMuch({ cost, bytesRead }: Candidate, thresholds: Thresholds): string | undefined {
   if (cost.operations > LARGEST) return `it has grown to ${String(cost.operations)} operations`;

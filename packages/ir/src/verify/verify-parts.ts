@@ -19,7 +19,7 @@ export function verifyParts(
     const where = `buffer ${decl?.name ?? String(buffer)}`;
     if (writers.some(({ node }) => node.kind !== 'map')) throw lawBroken(where, 'is written by two nodes');
     const writes = writers.map(({ write }) => write);
-    if (decl === undefined || !decl.strides.some((_, dim) => areApart(writes, decl, dim)))
+    if (decl?.strides.some((_, dim) => areApart(writes, decl, dim)) !== true)
       throw lawBroken(where, 'is written by nodes that are not known to write apart');
   }
 }
