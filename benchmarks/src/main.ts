@@ -12,6 +12,9 @@ import { cudaPeers, findPython, limitsCommand, ourRows, peers } from './contende
 import type { BenchmarkDevice, ContenderRow, Place } from './contenders.ts';
 import { badPattern, nothingToRun, unknownDevice, unknownPeer, unknownSuite } from './errors.ts';
 import { readFileWorkloads } from './file-workloads.ts';
+import { drawGrowth } from './compile/draw-growth.ts';
+import type { CompileRow } from './compile/measure-family.ts';
+import { compileFamilies, compileSuite, compileTable, growthTable, measureCompiling } from './compile-suite.ts';
 import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
 import type { AnyWorkload } from './prepare.ts';
@@ -44,7 +47,7 @@ interface Options {
 }
 
 const root = join(import.meta.dirname, '..');
-const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite];
+const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite, compileSuite];
 
 function readOptions(): Options {
   return yargs(hideBin(process.argv))
@@ -57,7 +60,7 @@ function readOptions(): Options {
       describe: `only these peers, or "none": ${peers.map(({ name }) => name).join(', ')}`,
     })
     .option('workload', { type: 'string', describe: 'a module that exports `workloads`, instead of the suites' })
-    .option('json', { type: 'string', describe: 'also write the results to this file' })
+    .option('json', { type: 'string', describe: 'also write the results to this file, and what is drawn beside it' })
     .option('rounds', { type: 'number', default: 15, describe: 'interleaved rounds' })
     .option('budget', { type: 'number', default: 50, describe: 'milliseconds per contender and round' })
     .option('patience', {
@@ -108,7 +111,8 @@ async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<reado
   if (options.filter === undefined) return candidates;
   const pattern = patternOf(options.filter);
   const picked = candidates.filter(({ name }) => pattern.test(name));
-  if (picked.length === 0 && pickMemory(options) === 0) throw nothingToRun(options.filter);
+  if (picked.length === 0 && pickMemory(options) === 0 && pickCompiling(options) === 0)
+    throw nothingToRun(options.filter);
   return picked;
 }
 
@@ -119,6 +123,21 @@ const pickMemory = (options: Options): number =>
   pickSuites(options).includes(memorySuite) && options.workload === undefined && options.device === 'cpu'
     ? memoryCases(filterOf(options)).length
     : 0;
+
+/** How many families of graphs of the suite `compile` are to be compiled. */
+const pickCompiling = (options: Options): number =>
+  pickSuites(options).includes(compileSuite) && options.workload === undefined && options.device === 'cpu'
+    ? compileFamilies(filterOf(options)).length
+    : 0;
+
+function measureGraphs(options: Options): readonly CompileRow[] {
+  const count = pickCompiling(options);
+  if (count === 0) return [];
+  const { show, clear } = progressLine(count);
+  const rows = measureCompiling({ filter: filterOf(options), progress: show });
+  clear();
+  return rows;
+}
 
 function measureLoops(options: Options): readonly MemoryRow[] {
   const count = pickMemory(options);
@@ -215,7 +234,7 @@ async function measureAll(options: Options): Promise<Measured> {
     outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
   }
   progress.clear();
-  return { sizes, outcomes, memory: measureLoops(options) };
+  return { sizes, outcomes, memory: measureLoops(options), compile: measureGraphs(options) };
 }
 
 /** Measures rules; what all are worth is kept with the results. */
@@ -284,17 +303,21 @@ async function main(): Promise<void> {
     return;
   }
   const measured = await measureAll(options);
-  const { sizes, outcomes, memory } = measured;
+  const { sizes, outcomes, memory, compile } = measured;
   const machine = describeMachine(options.threads);
   if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
   if (outcomes.some(({ workload }) => workload.suite === 'memory-bound')) console.log(describeSizes(sizes));
   if (outcomes.length > 0) console.log(standingTable(outcomes));
   if (memory.length > 0) console.log(memoryTable(memory));
+  if (compile.length > 0) console.log(`${compileTable(compile)}\n${growthTable(compile)}`);
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
-  if (options.json !== undefined) writeReport(options.json, reportOf(machine, measured));
+  if (options.json !== undefined) {
+    writeReport(options.json, reportOf(machine, measured));
+    if (compile.length > 0) writeFileSync(options.json.replace(/(\.json)?$/, '.svg'), await drawGrowth(compile));
+  }
 }
 
 main().catch((error: unknown) => {

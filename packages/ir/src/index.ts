@@ -8,7 +8,7 @@ export { subtract, sum } from './arithmetic/polynomial.ts';
 export { ceilDivide, floorDivide, modulo } from './arithmetic/divide.ts';
 export { maximum, minimum } from './arithmetic/extremum.ts';
 export { equal } from './arithmetic/order.ts';
-export { isAtMost, rangeOf } from './arithmetic/range.ts';
+export { boundsOf, isAtMost, rangeOf } from './arithmetic/range.ts';
 export { axesOf, constantValue, divisorsOf, freeAxes, freeIndirects, freeSizes } from './arithmetic/query.ts';
 export { hasIndirects, indexOperands, isSubtracted } from './arithmetic/query.ts';
 export * from './arithmetic/linear-form.ts';

@@ -1,5 +1,6 @@
-// Loop IR: what lowering makes and the scheduler fuses. One LoopNode per buffer (or several that one pass fills), no
-// order beyond data dependence, no target. Every access is explicit: loads carry flat indices, stores are `writes`.
+// Loop IR: what lowering makes and the scheduler fuses. One LoopNode per buffer (or several buffers that one pass fills; or
+// several maps that fill a buffer, each a part of it that no other writes), no order beyond data dependence, no target.
+// Every access is explicit: loads carry flat indices, stores are `writes`.
 import type { DType, SourceLocation } from '@tsinductor/base';
 import type { Axis, Index } from './index-expr.ts';
 import type { Body, BufferId } from './scalar.ts';

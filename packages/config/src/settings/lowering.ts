@@ -35,7 +35,7 @@ export const lowering = {
     default: 8,
     min: 0,
     affects: 'code',
-    doc: 'Largest number of tensors that one step of a concatenation selects from; a longer one is joined in parts.',
+    doc: 'Largest number of tensors that one step of a concatenation selects from; of a longer one, each piece is written to its place by itself.',
   },
   forcePointwiseCat: {
     type: 'bool',

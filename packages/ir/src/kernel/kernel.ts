@@ -296,9 +296,10 @@ export interface KernelBuffer {
   readonly name: string;
   readonly dtype: DType;
   readonly role: 'read' | 'write' | 'readWrite';
-  /** The program's buffer, or workspace that this kernel alone uses. */
+  /** The program's buffer, from an element on (the first, if absent), or workspace that this kernel alone uses. */
   readonly storage:
-    { readonly kind: 'buffer'; readonly buffer: BufferId } | { readonly kind: 'workspace'; readonly elements: Index };
+    | { readonly kind: 'buffer'; readonly buffer: BufferId; readonly from?: number }
+    | { readonly kind: 'workspace'; readonly elements: Index };
   /** Elements that may be touched. */
   readonly size: Index;
   /** What the address is known to be a multiple of, in bytes. */

@@ -11,6 +11,7 @@ import { printIndex } from '../print/print-index.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import { elementOutside, writesTwice } from './access-bounds.ts';
 import { verifyBody, verifyIndex } from './verify-body.ts';
+import { verifyParts } from './verify-parts.ts';
 
 /** What all nodes of a program share. */
 export interface ProgramScope {
@@ -23,13 +24,17 @@ export function verifyProgram(program: LoopProgram): void {
   const scope = programScope(program);
   verifyBuffers(program, scope);
   const written = new Set<BufferId>();
+  verifyParts(program.nodes, scope);
+  /** How many nodes are still to write a part of each buffer. */
+  const unwritten = new Map<BufferId, number>();
+  for (const out of program.nodes.flatMap(({ outs }) => outs)) unwritten.set(out, (unwritten.get(out) ?? 0) + 1);
   for (const node of program.nodes) {
     const where = describeNode(node, scope);
     verifyLoopNode(node, scope);
     for (const buffer of readsOf(node)) requireWritten(buffer, { where, scope, written });
     for (const out of node.outs) {
-      if (written.has(out)) throw lawBroken(where, `${nameOf(out, scope)} is written by an earlier node already`);
-      written.add(out);
+      unwritten.set(out, (unwritten.get(out) ?? 1) - 1);
+      if (unwritten.get(out) === 0) written.add(out);
     }
   }
   for (const output of program.outputs) {

@@ -51,6 +51,14 @@ const first = (changes: Partial<MapNode>): LoopProgram => ({
   ...program,
   nodes: [{ ...map(1, loaded(0)), ...changes }, map(2, loaded(1))],
 });
+/** Writes four of the eight rows of a buffer. */
+const part = (out: number, row: number): MapNode => {
+  const rows: Axis = { name: 'r', extent: int(4) };
+  const place = add(multiply(add(axisIndex(rows), int(row)), int(4)), axisIndex(j));
+  const body = new BodyBuilder();
+  const one = body.load(0, 'f32', place);
+  return { ...map(out, body.finish([one])), writes: [place], axes: [rows, j] };
+};
 const raw = (...nodes: Scalar[]): LoopProgram => first({ body: { nodes, results: [nodes.length - 1] } });
 const wrong = (broken: LoopProgram): string => {
   try {
@@ -79,13 +87,25 @@ describe('programs', () => {
     `);
   });
 
+  test('nodes that fill a buffer in parts pass', () => {
+    verifyProgram({ ...program, nodes: [part(1, 0), part(1, 4), map(2, loaded(1))] });
+    expect(wrong({ ...program, nodes: [part(1, 0), part(1, 3), map(2, loaded(1))] })).toMatch(
+      /not known to write apart/,
+    );
+  });
+
   const load: Scalar = { kind: 'load', dtype: 'f32', buffer: 0, at: flat };
   test.each<[string, LoopProgram, string]>([
     ['an order', { ...program, nodes: [...program.nodes].reverse() }, 'map y: reads t before it is written'],
     [
-      'one writer',
+      'writers that keep apart',
       { ...program, nodes: [...program.nodes, map(2, loaded(0))] },
-      'map y: y is written by an earlier node already',
+      'buffer y: is written by nodes that are not known to write apart',
+    ],
+    [
+      'parts before they are read',
+      { ...program, nodes: [part(1, 0), map(2, loaded(1)), part(1, 4)] },
+      'map y: reads t before it is written',
     ],
     ['written outputs', { ...program, nodes: [map(1, loaded(0))] }, 'program: output y is never written'],
     [
