@@ -17,6 +17,7 @@ import type {
   LoopNode,
   PlacePlan,
   Schedule,
+  SortOperand,
 } from '@tsinductor/ir';
 import { BufferDirectory } from './buffer-directory.ts';
 
@@ -150,6 +151,13 @@ function renumberedNode(node: LoopNode, numbers: Numbers): LoopNode {
         ...(element === undefined ? {} : { element: body(element) }),
       });
       return { ...node, a: operand(node.a), b: operand(node.b) };
+    }
+    case 'sort': {
+      const operand = ({ buffer, at: place }: SortOperand): SortOperand => ({
+        buffer: get(numbers, buffer),
+        at: place,
+      });
+      return { ...node, keys: operand(node.keys), ...(node.places && { places: operand(node.places) }) };
     }
   }
 }

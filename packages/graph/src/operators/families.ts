@@ -30,6 +30,7 @@ import { scanEntries } from './scans.ts';
 import { searchEntries } from './search.ts';
 import { scatterEntries } from './scatter.ts';
 import { viewScatterEntries } from './view-scatter.ts';
+import { sortPrimitives } from './sort-primitives.ts';
 import { sortingEntries } from './sorting.ts';
 import { statisticsEntries } from './statistics.ts';
 import { viewEntries } from './views.ts';
@@ -57,6 +58,7 @@ export const families: readonly (readonly Entry[])[] = [
   viewScatterEntries,
   matmulEntries,
   productEntries,
+  sortPrimitives,
   sortingEntries,
   interpolationEntries,
   gridSampleEntries,

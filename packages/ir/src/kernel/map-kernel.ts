@@ -101,6 +101,7 @@ function withValues(statement: Stmt, map: MapValue): Stmt {
     case 'scratch':
     case 'barrier':
     case 'transpose':
+    case 'sort':
     case 'fence':
     case 'prefetch':
     case 'fail':
