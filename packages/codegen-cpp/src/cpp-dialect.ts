@@ -22,7 +22,7 @@ import * as memory from './prelude/memory-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
-import { sortCall } from './prelude/sort-functions.ts';
+import { sortCall } from './prelude/sort-call.ts';
 import { loadSpreadFunction } from './prelude/spread-functions.ts';
 import * as machine from './prelude/target-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';

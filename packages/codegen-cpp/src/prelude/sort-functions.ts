@@ -2,11 +2,8 @@
 // three ways to its results. A row of which all is wanted is sorted; a long one is first parted by its highest digit, and the parts,
 // which lie in caches, are shared among threads. Of a row of which little is wanted, elements are passed by that lie behind those found so
 // far. Those at a few places of the order are found among the elements that share their highest digit.
-import { dtypeInfo, isFloat } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
-import { primary } from '@tsinductor/codegen';
-import type { Definition, Expression, SortText } from '@tsinductor/codegen';
-import { sortItems, sortOrders, sortWords, widthOf } from './sort-items.ts';
+import type { Definition } from '@tsinductor/codegen';
+import { sortItems, sortWords, widthOf } from './sort-items.ts';
 import { runtimeDefinition } from './special-functions.ts';
 import { elementDefinition } from './vector-types.ts';
 
@@ -321,13 +318,13 @@ static void ranked_as(const sort_row<Order> &row, i64 *counts) {
   needs: [rowPieces, sortItems],
 };
 
-const sortRow: Definition = {
+export const sortRow: Definition = {
   name: 'sort_row_by',
   text: `/** Elements that are not side by side are brought together. */
 template <class Order, bool isLong>
 static __attribute__((noinline)) void sort_row_by(sort_row<Order> row) {
   typedef typename Order::element element;
-  if (row.length == 0) return;
+  if (row.length == 0 || row.kept == 0) return;
   if (row.step != 1) {
     element *const together = (element *)row.scratch;
     for (i64 k = 0; k < row.length; ++k) together[k] = row.keys[k * row.step];
@@ -359,46 +356,3 @@ static __attribute__((noinline)) void sort_row_by(sort_row<Order> row) {
 `,
   needs: [sortLong, firstItems, rankedItems],
 };
-
-/** Bits of infinity, by which floats are told from NaN. */
-const infinities: Partial<Record<DType, string>> = {
-  f64: '0x7ff0000000000000',
-  f32: '0x7f800000',
-  f16: '0x7c00',
-  bf16: '0x7f80',
-};
-
-const signOf = (bytes: number): string => `0x80${'00'.repeat(bytes - 1)}`;
-
-/** The type by which the bits of a float are read. */
-const bitsOf = (bytes: number): string => (bytes === 8 ? 'word64' : bytes === 4 ? 'word32' : 'unsigned short');
-
-/** How elements of a dtype are ordered: `order_f32`. */
-function orderDefinition(dtype: DType): Definition {
-  const { bytes } = dtypeInfo[dtype];
-  const word = bytes === 8 ? 'word64' : 'word32';
-  const name = `order_${dtype}`;
-  const element = elementDefinition(dtype);
-  const isSigned = dtype !== 'u8' && dtype !== 'bool';
-  const order = isFloat(dtype)
-    ? `float_order<${bitsOf(bytes)}, ${word}, ${signOf(bytes)}, ${infinities[dtype] ?? ''}>`
-    : `integer_order<${element.name}, ${word}, ${isSigned ? signOf(bytes) : '0'}>`;
-  return { name, text: `using ${name} = ${order};\n`, needs: [sortOrders, element] };
-}
-
-/** The call that sorts a row. */
-export function sortCall({ dtype, descending, isLong, threads, ...row }: SortText): Expression {
-  const order = orderDefinition(dtype);
-  const { keys, length, kept, places, values, indices, scratch } = row;
-  const fields = [
-    `(const ${order.name}::element *)(${keys.address})`,
-    ...[keys.step, length, kept],
-    ...(places === undefined ? ['0', '0'] : [places.address, places.step]),
-    ...(values === undefined ? ['0', '0'] : [`(${order.name}::element *)(${values.address})`, values.step]),
-    ...(indices === undefined ? ['0', '0'] : [indices.address, indices.step]),
-    scratch,
-    threads === 'all' ? 'runtime' : '0',
-    descending ? `(${order.name}::word)-1` : '0',
-  ];
-  return primary(`sort_row_by<${order.name}, ${String(isLong)}>({${fields.join(', ')}})`, [sortRow, order]);
-}
