@@ -8,6 +8,7 @@ import { ctcLossEntries } from './ctc-loss.ts';
 import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
+import { distinctEntries } from './distinct.ts';
 import { dropoutEntries } from './dropout.ts';
 import { gradientEntries } from './gradient.ts';
 import { gridSampleEntries } from './grid-sample.ts';
@@ -60,6 +61,7 @@ export const families: readonly (readonly Entry[])[] = [
   productEntries,
   sortPrimitives,
   sortingEntries,
+  distinctEntries,
   interpolationEntries,
   gridSampleEntries,
   gradientEntries,
