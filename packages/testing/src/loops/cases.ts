@@ -387,4 +387,5 @@ export { heads } from './heads-case.ts';
 export { doubledAndSummed } from './regions-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
+export { sorted } from './sorted-case.ts';
 export { apart, between, blocks } from './spread-cases.ts';
