@@ -11,6 +11,7 @@ import { paddingOperations } from './padding-operations.ts';
 import { plainOperations } from './plain-operations.ts';
 import type { PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
+import { sortingOperations } from './sorting-operations.ts';
 import type { Runnable } from './serve.ts';
 
 /** `cpu` or `cuda`: where inputs are put, and so where the function runs. */
@@ -105,7 +106,7 @@ const countedOperations: Readonly<Record<string, (params: PrepareRequest['params
 function operationOf({ op, params }: PrepareRequest): Operation | undefined {
   const counted = countedOperations[op];
   if (counted !== undefined) return counted(params);
-  const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? plainOperations[op];
+  const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? sortingOperations[op] ?? plainOperations[op];
   if (row === undefined) return undefined;
   const operation = row(params);
   return { ...operation, fn: named(operation.fn) };
