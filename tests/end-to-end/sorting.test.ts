@@ -93,7 +93,7 @@ describe('shapes', () => {
 
   test.each([25, 128, 5000, 70_000])('rows of %d', (n) => {
     expectSame(along(0, 7), randn([n]), randint(-4, 4, [n]).to('i32'));
-    expectSame((x) => x.topk(Math.floor(n / 8))[0] ?? x, randn([n]));
+    expectSame((x) => x.topk(Math.floor(n / 8))[0], randn([n]));
     expectSame((x) => [x.quantile(0.25), x.quantile(tensor([0, 0.1, 0.5, 0.9, 1]))], randn([n]));
   });
 

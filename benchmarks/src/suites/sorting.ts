@@ -1,7 +1,7 @@
 // Orders: sorted vectors, the largest k, what stands in the middle, distinct elements, and searches, from a thousand elements to ten
 // million; many short rows, and rows that are not side by side in memory. What the least work would be is not known, so rows have no limit.
 import { at } from '@tsinductor/base';
-import { fillInput } from '../random-input.ts';
+import { elementOf, fillInput } from '../random-input.ts';
 import type { InputSpec } from '../random-input.ts';
 import { uniform } from '../workload.ts';
 import type { Workload } from '../workload.ts';
@@ -105,9 +105,9 @@ function matrices(): readonly Workload[] {
   const x = floats(rows * columns);
   const order = (take: (k: number) => number): number[] =>
     Array.from({ length: columns }, (_, k) => take(k)).sort((a, b) => a - b);
-  const rowOf = (row: number): number[] => order((k) => fillInput(x)[row * columns + k] ?? NaN);
+  const rowOf = (row: number): number[] => order((k) => elementOf(x, row * columns + k));
   const columnOf = (block: number, column: number): number[] =>
-    order((k) => fillInput(x)[(block * columns + k) * 100 + column] ?? NaN);
+    order((k) => elementOf(x, (block * columns + k) * 100 + column));
   const params = { rows, columns };
   const all = { inputs: [x], params, outputs: [rows * columns] };
   return [

@@ -107,8 +107,12 @@ interface Distinct extends UniqueOptions {
 
 /** Runs of equal rows, in sorted order or as they stand: the first of each, where every row went, and their lengths. */
 function distinct(input: Tensor, options: Distinct): Tensor | Tensor[] {
+  const areElements = (options.dim ?? null) === null && input.numel > 0;
+  return areElements ? distinctElements(input, options) : distinctSlices(input, options);
+}
+
+function distinctSlices(input: Tensor, options: Distinct): Tensor | Tensor[] {
   const { isSorted, dim, returnInverse, returnCounts } = options;
-  if ((dim ?? null) === null && input.numel > 0) return distinctElements(input, options);
   const rows = rowsOf(input, dim ?? null);
   if (rows.count === 0) return withoutRows(rows, options);
   const order = isSorted ? sortedOrder(rows) : undefined;
