@@ -6,6 +6,7 @@ import { memoryBoundOperations } from './memory-bound-operations.ts';
 import type { MemoryBound } from './memory-bound-operations.ts';
 import { paddingOperations } from './padding-operations.ts';
 import { plainOperations } from './plain-operations.ts';
+import { sortingOperations } from './sorting-operations.ts';
 import type { Params } from './protocol.ts';
 
 type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
@@ -37,7 +38,7 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
 export function operationOf({ op, params }: { readonly op: string; readonly params: Params }): Operation | undefined {
   const counted = countedOperations[op];
   if (counted !== undefined) return counted(params);
-  const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? plainOperations[op];
+  const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? sortingOperations[op] ?? plainOperations[op];
   if (row === undefined) return undefined;
   const operation = row(params);
   return { ...operation, fn: named(operation.fn) };

@@ -9,6 +9,7 @@ import { kernelWorkloads } from './suites/kernels.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
 import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
+import { sortingWorkloads } from './suites/sorting.ts';
 import { trainWorkloads } from './suites/train.ts';
 
 export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Workload[]>> => ({
@@ -20,6 +21,7 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   call: callWorkloads,
   train: trainWorkloads,
   choices: choiceWorkloads,
+  sorting: sortingWorkloads,
 });
 
 export const suites: Readonly<Record<string, readonly Workload[]>> = suitesOf(standardSizes);

@@ -22,6 +22,7 @@ import * as memory from './prelude/memory-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
+import { sortCall } from './prelude/sort-call.ts';
 import { loadSpreadFunction } from './prelude/spread-functions.ts';
 import * as machine from './prelude/target-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
@@ -75,6 +76,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
     ]);
   },
   transpose,
+  sort: sortCall,
   fence: () => {
     invariant(prelude.isa === 'avx512' || prelude.isa === 'avx2', 'a fence where there are no non-temporal stores');
     return primary('__asm__ volatile("sfence" ::: "memory")');

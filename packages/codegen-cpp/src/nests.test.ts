@@ -50,6 +50,10 @@ const small: readonly Case[] = [
   cases.shorter([5, 20], [9, 20]),
   cases.shorter([3, 17], [4, 18]),
   cases.product({ m: 13, n: 18, k: 21, dtype: 'f16' }),
+  cases.sorted({ rows: 3, columns: 37 }),
+  cases.sorted({ rows: 5, columns: 30, dtype: 'i64', descending: true, areColumns: true }),
+  cases.sorted({ rows: 2, columns: 300, kept: 4, dtype: 'f16', descending: true }),
+  cases.sorted({ rows: 3, columns: 41, kept: 3, dtype: 'i32', asksForPlaces: true }),
 ];
 
 describe('kernels in the interpreter', () => {
@@ -68,6 +72,10 @@ const columns = cases.symbolic('s1', 77);
 
 const large: readonly Case[] = [
   ...small,
+  cases.sorted({ rows: rows.extent, columns: columns.extent, sizes: new Map([...rows.sizes, ...columns.sizes]) }),
+  cases.sorted({ rows: 2, columns: 70000 }),
+  cases.sorted({ rows: 300, columns: 500, kept: 20, dtype: 'f64' }),
+  cases.sorted({ rows: 2, columns: 40000, kept: 2, dtype: 'f64', asksForPlaces: true }),
   cases.broadcasts(300, 411),
   cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
   cases.transposed(130, 259),

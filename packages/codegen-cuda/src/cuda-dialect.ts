@@ -55,6 +55,7 @@ export const cudaDialect: Dialect = {
   check: ({ value, extent, site, wraps }) =>
     call(wraps ? machine.wrapFunction : machine.checkFunction, [value, extent, String(site), 'status']),
   transpose: () => never('a transpose within one thread'),
+  sort: () => never('a sort within one thread'),
   fence: () => never('a fence of non-temporal stores'),
   prefetch: () => never('a prefetch'),
   scratch: ({ name, dtype, size, shared }) => {

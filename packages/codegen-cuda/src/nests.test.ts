@@ -31,6 +31,10 @@ const small: readonly Case[] = [
   cases.shorter([5, 20], [5, 37]),
   cases.shorter([5, 20], [9, 20]),
   cases.shorter([3, 17], [4, 18]),
+  cases.sorted({ rows: 3, columns: 37 }),
+  cases.sorted({ rows: 5, columns: 30, dtype: 'i64', descending: true, areColumns: true }),
+  cases.sorted({ rows: 2, columns: 300, kept: 4, dtype: 'f16', descending: true }),
+  cases.sorted({ rows: 3, columns: 41, kept: 3, dtype: 'i32', asksForPlaces: true }),
 ];
 
 describe('kernels in the interpreter', () => {
@@ -49,6 +53,7 @@ const columns = cases.symbolic('s1', 77);
 
 const large: readonly Case[] = [
   ...small,
+  cases.sorted({ rows: rows.extent, columns: columns.extent, sizes: new Map([...rows.sizes, ...columns.sizes]) }),
   cases.broadcasts(300, 412),
   cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
   cases.transposed(130, 259),

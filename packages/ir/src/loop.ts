@@ -109,7 +109,33 @@ export interface ContractNode extends LoopNodeBase {
   readonly accumulate: DType;
 }
 
-export type LoopNode = MapNode | ReduceNode | ScanNode | ScatterNode | ContractNode;
+/** Elements of a row, the axis of which `at` is affine in. */
+export interface SortOperand {
+  readonly buffer: BufferId;
+  readonly at: Index;
+}
+
+/**
+ * For every point of `axes`, the elements of the row `along` in order: stably, NaN above all numbers, 0 and -0 alike. Along `kept`
+ * are the first of them; or with `places` those at these places of the order, of which one out of range is the nearest that there is.
+ * An out holds the elements as they are, or their positions in the row in i64.
+ */
+export interface SortNode extends LoopNodeBase {
+  readonly kind: 'sort';
+  readonly along: Axis;
+  readonly kept: Axis;
+  readonly descending: boolean;
+  /** Over `axes` and `along`. */
+  readonly keys: SortOperand;
+  /** Over `axes` and `kept`, in i64. */
+  readonly places?: SortOperand;
+  /** What each out holds; their writes are over `axes` and `kept`. */
+  readonly results: readonly SortResult[];
+}
+
+export type SortResult = 'values' | 'indices';
+
+export type LoopNode = MapNode | ReduceNode | ScanNode | ScatterNode | ContractNode | SortNode;
 
 /** A place in the user's program where a run-time check can fail. */
 export interface CheckSite {

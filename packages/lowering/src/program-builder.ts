@@ -135,13 +135,20 @@ export class ProgramBuilder {
 
   /** Appends a node that fills a new buffer: everywhere in row-major order, unless it says otherwise by `write`. */
   append(target: Target, node: NewNode, coordinates: Shape): View {
-    const view = this.#wholeBuffer(target, { role: 'temporary' });
-    const { write = dot(coordinates, stridesOf(target)), ...rest } = node;
-    const base = { id: this.#nodes.length, outs: [view.buffer], writes: [write], origins: [target.origin] };
+    return at(this.appendAll([target], node, coordinates), 0);
+  }
+
+  /** The same for a node that fills several buffers, all of them in one order. */
+  appendAll(targets: readonly Target[], node: NewNode, coordinates: Shape): readonly View[] {
+    const views = targets.map((target) => this.#wholeBuffer(target, { role: 'temporary' }));
+    const { write, ...rest } = node;
+    const writes = targets.map((target) => write ?? dot(coordinates, stridesOf(target)));
+    const origins = [at(targets, 0).origin];
+    const base = { id: this.#nodes.length, outs: views.map(({ buffer }) => buffer), writes, origins };
     const complete: LoopNode = { ...rest, ...base };
     this.#nodes.push(complete);
-    this.#makers.set(view.buffer, complete);
-    return view;
+    for (const { buffer } of views) this.#makers.set(buffer, complete);
+    return views;
   }
 
   /** Appends a map node: `element` builds the value at the coordinates, in the target's dtype. */

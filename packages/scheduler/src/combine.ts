@@ -167,9 +167,11 @@ function signatureOf(node: LoopNode): string {
   return `${node.kind} ${operations.join(' | ')}`;
 }
 
+const isLoops = ({ kind }: LoopNode): boolean => kind !== 'contract' && kind !== 'scatter' && kind !== 'sort';
+
 function mayCombine({ clusters, buffers }: Combination, facts: Facts): boolean {
   const isPlain = clusters.every(({ nodes }) =>
-    nodes.every(({ node }) => node.kind !== 'contract' && node.kind !== 'scatter' && !loopsOf(node).some(isEmptyAxis)),
+    nodes.every(({ node }) => isLoops(node) && !loopsOf(node).some(isEmptyAxis)),
   );
   return isPlain && [...buffers].every((buffer) => isSmall(buffer, facts));
 }

@@ -36,7 +36,8 @@ export function compactRows(
   const moved = new Map<BufferId, Moved>();
   for (const { node } of stages.flatMap((stage) => stage.members)) {
     node.outs.forEach((buffer, slot) => {
-      if (node.kind === 'contract' || node.kind === 'scatter' || !isPrivate(buffer)) return;
+      if (node.kind !== 'map' && node.kind !== 'reduce' && node.kind !== 'scan') return;
+      if (!isPrivate(buffer)) return;
       const write = compactWrite(node, at(node.writes, slot), { outer, dtype: facts.decl(buffer).dtype });
       if (write !== undefined) moved.set(buffer, { maker: node, write });
     });

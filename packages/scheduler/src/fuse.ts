@@ -311,5 +311,7 @@ function aloneBecause(node: LoopNode): string | undefined {
       return undefined;
     case 'scatter':
       return 'a scatter is a kernel of its own';
+    case 'sort':
+      return 'a sort is a kernel of its own';
   }
 }

@@ -94,6 +94,7 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
   if (producer.axes.some(isEmptyAxis)) return 'it is empty';
   for (const reader of readers) {
     if (wholeReads(reader).includes(buffer)) {
+      if (reader.kind === 'sort') return 'it is what a sort orders';
       return reader.kind === 'contract' ? 'it is an operand of a matrix product' : 'a scatter starts from it';
     }
     const point = pointBody(reader);

@@ -56,7 +56,7 @@ function findLocals(stages: readonly Stage[], { cluster, facts, isPrivate }: Loc
   return stages.flatMap((stage) =>
     stage.members.flatMap(({ node }) =>
       node.outs.flatMap((buffer, slot): LocalBuffer[] => {
-        if (!isPrivate(buffer)) return [];
+        if (node.kind === 'sort' || !isPrivate(buffer)) return [];
         const isPassing = isReadWithin(stage, buffer, facts) || innerAxes(node, cluster.outer).length === 0;
         if (isPassing) return [{ buffer, kind: 'scalar', size: int(1) }];
         return rowOf(node, slot, { cluster, facts });

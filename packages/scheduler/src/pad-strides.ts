@@ -137,6 +137,8 @@ function padCluster(cluster: Cluster, layout: Layout): Outcome<Cluster> {
     ({ node }) => node.kind === 'scatter' && [...node.outs, node.initial].includes(layout.buffer),
   );
   if (isWhole) return refusal('a scatter works on all of its elements');
+  if (cluster.nodes.some(({ node }) => node.kind === 'sort'))
+    return refusal('a sort reads and writes its rows as they are');
   const pieces = piecesOf(cluster, layout);
   const isFixed = ({ node }: Cluster['nodes'][number]): boolean =>
     (node.kind === 'contract' ? loopsOf(node) : node.kind === 'scan' ? overOf(node) : []).some(({ name }) =>

@@ -26,7 +26,7 @@ export function readNumbers(operation: string, values: readonly Tensor[]): reado
 }
 
 /** The first `count` elements of a vector, which is computed now: a view, and no symbol of its size is left. */
-function firstOf(vector: Tensor, count: number, operation: string): Tensor {
+export function firstOf(vector: Tensor, count: number, operation: string): Tensor {
   const { storage, layout } = readPlace(vector, operation);
   return placedTensor(vector.dtype, storage, { ...layout, shape: [count] });
 }

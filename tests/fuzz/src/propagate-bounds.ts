@@ -47,7 +47,11 @@ export function outputBounds(
       evaluateDouble: (given) => numbersOf(at(evaluator.apply(doubleNode(node), given), 0)),
     };
     const error = errorOf(call, { argument: args[0]?.dtype, isWide: halvesAreWide });
-    if (error?.some((bound) => bound > 0) === true) known.set(result, error);
+    if (error?.some((bound) => bound > 0) === true) {
+      known.set(result, error);
+      // A second result says where the elements of the first were, which may be anywhere where these may be others.
+      for (const other of results.slice(1)) known.set(other, new Float64Array(other.numel).fill(Infinity));
+    }
     return results;
   });
   return outputs.map((output) => known.get(output) ?? new Float64Array(output.numel));
@@ -120,6 +124,8 @@ const passings: Readonly<Record<string, Passing>> = {
   nansum: passing((call) => withOwn(call, call.evaluateDouble(errorTensors(call, every)))),
   prod: passing((call) => withOwn(call, factorMovement(call))),
   logsumexp: passing((call) => withOwn(call, monotone(call))),
+  sorted: passing(monotone),
+  ranked: passing(monotone, first),
   amax: passing(monotone),
   amin: passing(monotone),
   argmax: passing(outranked),

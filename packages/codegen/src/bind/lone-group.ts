@@ -17,6 +17,7 @@ import type {
   LoopNode,
   PlacePlan,
   Schedule,
+  SortOperand,
 } from '@tsinductor/ir';
 import { BufferDirectory } from './buffer-directory.ts';
 import { placeFrom, usedParts } from './buffer-starts.ts';
@@ -191,6 +192,13 @@ function renumberedNode(node: LoopNode, { numbers, parts }: Renumbering): LoopNo
         ...(element === undefined ? {} : { element: body(element) }),
       });
       return { ...node, writes, a: operand(node.a), b: operand(node.b) };
+    }
+    case 'sort': {
+      const operand = ({ buffer, at: place }: SortOperand): SortOperand => ({
+        buffer: get(numbers, buffer),
+        at: place,
+      });
+      return { ...node, keys: operand(node.keys), ...(node.places && { places: operand(node.places) }) };
     }
   }
 }

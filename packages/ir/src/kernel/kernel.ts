@@ -233,6 +233,7 @@ export type Stmt =
       readonly tile: number;
       readonly hint?: 'non-temporal';
     }
+  | SortStmt
   /**
    * A line of text for whoever runs the kernel: pieces and scalars in turn. Lines are told in the order of their `unit`, and
    * those of one unit, which one thread prints, in its order.
@@ -247,6 +248,25 @@ export type Stmt =
   | { readonly kind: 'fence' }
   | Prefetch
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
+
+/**
+ * The elements of a row in order, as a sort node of the loop IR says. `scratch` has room for `sortWords` of i64, which nothing else
+ * uses meanwhile; with `threads: 'all'` the runtime's threads share the work, so it stands in the kernel's own block.
+ */
+export interface SortStmt {
+  readonly kind: 'sort';
+  readonly dtype: DType;
+  readonly descending: boolean;
+  readonly keys: TileCorner;
+  readonly length: Index;
+  /** How many results there are. */
+  readonly kept: Index;
+  readonly places?: TileCorner;
+  readonly values?: TileCorner;
+  readonly indices?: TileCorner;
+  readonly scratch: MemoryPlace;
+  readonly threads: 'one' | 'all';
+}
 
 export interface Prefetch {
   readonly kind: 'prefetch';

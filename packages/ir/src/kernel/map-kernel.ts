@@ -89,6 +89,11 @@ function withStatementIndexes(statement: Stmt, map: MapIndex): Stmt {
       const mapped = mapFields(statement, ['rows', 'columns'], map);
       return mapFields(mapped, ['from', 'to'], (corner) => mapCorner(corner, map));
     }
+    case 'sort': {
+      const mapped = mapFields(statement, ['length', 'kept'], map);
+      const placed = mapFields(mapped, ['scratch'], (place) => mapPlace(place, map));
+      return mapFields(placed, ['keys', 'places', 'values', 'indices'], (corner) => mapCorner(corner, map));
+    }
     case 'prefetch':
       return mapFields(statement, ['at'], map);
     case 'print':
@@ -169,6 +174,7 @@ function withValues(statement: Stmt, map: MapValue): Stmt {
     case 'scratch':
     case 'barrier':
     case 'transpose':
+    case 'sort':
     case 'fence':
     case 'prefetch':
     case 'fail':

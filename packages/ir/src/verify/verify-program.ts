@@ -2,11 +2,23 @@
 // everything is written before it is read. Throws an InternalError that names the node and the law.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { add, int } from '../arithmetic/polynomial.ts';
+import { coefficientOf } from '../arithmetic/linear-form.ts';
 import { freeAxes } from '../arithmetic/query.ts';
+import { isAtMost } from '../arithmetic/range.ts';
 import { loadsOf } from '../body/traverse-body.ts';
 import { lawBroken } from '../errors.ts';
 import type { Axis, Index } from '../index-expr.ts';
-import type { BufferDecl, ContractNode, LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import type {
+  BufferDecl,
+  ContractNode,
+  LoopNode,
+  LoopProgram,
+  ReduceNode,
+  ScanNode,
+  SortNode,
+  SortOperand,
+} from '../loop.ts';
 import { printIndex } from '../print/print-index.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import { elementOutside, writesTwice } from './access-bounds.ts';
@@ -91,6 +103,7 @@ function verifyBuffers(program: LoopProgram, scope: ProgramScope): void {
 export function readsOf(node: LoopNode): ReadonlySet<BufferId> {
   const loaded = bodiesOf(node).flatMap((body) => loadsOf(body).map(({ buffer }) => buffer));
   if (node.kind === 'contract') return new Set([node.a.buffer, node.b.buffer, ...loaded]);
+  if (node.kind === 'sort') return new Set(sortOperands(node).map(({ buffer }) => buffer));
   return new Set(node.kind === 'scatter' && node.initial !== undefined ? [node.initial, ...loaded] : loaded);
 }
 
@@ -104,8 +117,14 @@ export function bodiesOf(node: LoopNode): readonly Body[] {
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
       return elementsOf(node);
+    case 'sort':
+      return [];
   }
 }
+
+/** What a sort reads. */
+export const sortOperands = ({ keys, places }: SortNode): readonly SortOperand[] =>
+  places === undefined ? [keys] : [keys, places];
 
 /** The bodies that compute operands of a product from what is in memory. */
 export const elementsOf = ({ a, b }: ContractNode): readonly Body[] =>
@@ -114,6 +133,7 @@ export const elementsOf = ({ a, b }: ContractNode): readonly Body[] =>
 /** The axes of a node that its outs do not have. */
 function innerAxes(node: LoopNode): readonly Axis[] {
   if (node.kind === 'contract') return [node.k];
+  if (node.kind === 'sort') return [node.along, node.kept];
   return node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
 }
 
@@ -159,7 +179,48 @@ export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
         verifyResults(element, [node.accumulate], `${where}, operand`);
       }
       verifyWrites(node, undefined, place);
+      return;
+    case 'sort':
+      verifySort(node, place);
   }
+}
+
+function verifySort(node: SortNode, place: Place): void {
+  const { where, scope } = place;
+  const { along, kept, keys, places, results, outs, axes } = node;
+  const [elements, wanted] = [
+    { ...place, axes: [...axes, along] },
+    { ...place, axes: [...axes, kept] },
+  ];
+  verifyRow({ operand: keys, axis: along, dtype: undefined }, elements);
+  if (places !== undefined) verifyRow({ operand: places, axis: kept, dtype: 'i64' }, wanted);
+  if (places === undefined && isAtMost(add(along.extent, int(1)), kept.extent))
+    throw lawBroken(where, `keeps ${printIndex(kept.extent)} of ${printIndex(along.extent)} elements`);
+  if (results.length !== outs.length) throw lawBroken(where, 'has not one result for each out');
+  const dtypes = results.map((result) => (result === 'indices' ? 'i64' : scope.buffers.get(keys.buffer)?.dtype));
+  outDTypes(node, scope).forEach((dtype, position) => {
+    if (dtype !== dtypes[position]) throw lawBroken(where, `out ${String(position)} is ${dtype ?? 'not declared'}`);
+    if (coefficientOf(at(node.writes, position), kept) === undefined)
+      throw lawBroken(where, `out ${String(position)} is not affine in ${kept.name}`);
+  });
+  verifyWrites(node, undefined, wanted);
+}
+
+interface Row {
+  readonly operand: SortOperand;
+  readonly axis: Axis;
+  readonly dtype: DType | undefined;
+}
+
+function verifyRow({ operand: { buffer, at: index }, axis, dtype }: Row, place: Place): void {
+  const { where, scope, axes } = place;
+  verifyIndex(index, undefined, { where, axes: namesOf(axes), sizes: scope.sizes });
+  if (axes.some(({ extent }) => extent.kind === 'int' && extent.value === 0)) return;
+  verifyAccess({ buffer, index, verb: 'reads' }, place);
+  if (coefficientOf(index, axis) === undefined)
+    throw lawBroken(where, `${nameOf(buffer, scope)} is not affine in ${axis.name}`);
+  if (dtype !== undefined && scope.buffers.get(buffer)?.dtype !== dtype)
+    throw lawBroken(where, `${nameOf(buffer, scope)} is not ${dtype}`);
 }
 
 interface Place {

@@ -95,7 +95,7 @@ function verifyBound(group: Group, node: LoopNode, { bound, scope }: { bound: Ba
   const where = `${groupTitle(group)}, ${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
   const over = node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
   // A contraction brings its own loops where the nest does not bind them.
-  if (node.kind === 'contract' || node.kind === 'scatter') return;
+  if (node.kind === 'contract' || node.kind === 'scatter' || node.kind === 'sort') return;
   for (const { name } of node.axes) if (!bound.has(name)) throw lawBroken(where, `no loop binds its axis ${name}`);
   for (const { name } of over)
     if (bound.get(name)?.role !== 'reduction') throw lawBroken(where, `no reduction loop binds its axis ${name}`);

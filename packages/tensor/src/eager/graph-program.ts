@@ -86,6 +86,7 @@ function operations(node: LoopNode): number {
     case 'scan':
       return node.step.nodes.length + node.finish.nodes.length;
     case 'contract':
+    case 'sort':
       return 1;
   }
 }

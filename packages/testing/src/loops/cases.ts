@@ -392,4 +392,5 @@ export { doubledAndSummed } from './regions-case.ts';
 export { product } from './product-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
+export { sorted } from './sorted-case.ts';
 export { apart, between, blocks } from './spread-cases.ts';

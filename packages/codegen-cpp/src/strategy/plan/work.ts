@@ -18,6 +18,8 @@ export function pointBodies(node: LoopNode): readonly Body[] {
       return [node.step, node.finish];
     case 'contract':
       return elementsOf(node);
+    case 'sort':
+      return [];
   }
 }
 

@@ -21,6 +21,7 @@ import { planKernelTraffic } from '../traffic/rules.ts';
 import type { Nest } from './nest.ts';
 import { writeRegions } from './regions.ts';
 import { writeScatter } from './scatter.ts';
+import { writeSort } from './sort.ts';
 import { writeContract } from '../contract/contract.ts';
 import { shareWindows } from '../passes/shared-windows.ts';
 
@@ -44,6 +45,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: StrategyOpt
   if (isEmpty) nest.notes.push('nothing to compute');
   else if (group.nodes.some((node) => node.kind === 'scatter')) writeScatter(nest);
   else if (group.nodes.some((node) => node.kind === 'contract')) writeContract(nest);
+  else if (group.nodes.some((node) => node.kind === 'sort')) writeSort(nest);
   else writeRegions(nest, group.nest);
   const body = shareWindows(removeDeadLets(writer.finish()), { isa: options.target.isa, writer });
   return {
