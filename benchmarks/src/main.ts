@@ -263,6 +263,15 @@ function writeReport(file: string, report: object): void {
   writeFileSync(file, `${JSON.stringify(report, undefined, 1)}\n`);
 }
 
+/** The results as JSON, and beside it the drawing of how compiling grows, where that was measured. */
+async function writeResults(
+  file: string,
+  { report, compile }: { report: object } & Pick<Measured, 'compile'>,
+): Promise<void> {
+  writeReport(file, report);
+  if (compile.length > 0) writeFileSync(file.replace(/(\.json)?$/, '.svg'), await drawGrowth(compile));
+}
+
 function deviceLine(): string {
   const { name, architecture, multiprocessors } = openDevices().open('cuda:0').cuda.facts;
   return `${name}, ${architecture}, ${String(multiprocessors)} multiprocessors`;
@@ -314,10 +323,7 @@ async function main(): Promise<void> {
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
-  if (options.json !== undefined) {
-    writeReport(options.json, reportOf(machine, measured));
-    if (compile.length > 0) writeFileSync(options.json.replace(/(\.json)?$/, '.svg'), await drawGrowth(compile));
-  }
+  if (options.json !== undefined) await writeResults(options.json, { report: reportOf(machine, measured), compile });
 }
 
 main().catch((error: unknown) => {
