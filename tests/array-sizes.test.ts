@@ -1,9 +1,6 @@
 // Where the arrays of the benchmark's programs lie: sizes from what the system says of its caches, and from what reading costs.
 import { describe, expect, test } from '@jest/globals';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { cachesOf, describeSizes, sizesFor, standardSizes } from '../benchmarks/src/array-sizes.ts';
+import { describeSizes, sizesFor, standardSizes } from '../benchmarks/src/array-sizes.ts';
 import type { ArraySizes } from '../benchmarks/src/array-sizes.ts';
 import { suitesOf } from '../benchmarks/src/suites.ts';
 
@@ -15,7 +12,7 @@ describe('sizes', () => {
   test('are the standard ones where no cache may hold what counts as memory, without a measurement', async () => {
     const standard = { sizes: standardSizes };
     expect(await sizesFor({ second: mebibyte, last: 32 * mebibyte }, two, never)).toEqual(standard);
-    expect(await sizesFor({ second: 0, last: 0 }, { ...two, threads: 64 }, never)).toEqual(standard);
+    expect(await sizesFor({}, { ...two, threads: 64 }, never)).toEqual(standard);
   });
 
   test('in the last-level cache are more than the second-level caches of all threads hold', async () => {
@@ -70,41 +67,4 @@ describe('sizes', () => {
       }
     },
   );
-});
-
-describe('caches', () => {
-  const describeCaches = (entries: readonly (readonly [level: number, type: string, size: string])[]): string => {
-    const directory = mkdtempSync(join(tmpdir(), 'tsinductor-caches-'));
-    for (const [index, [level, type, size]] of entries.entries()) {
-      const entry = join(directory, `index${String(index)}`);
-      mkdirSync(entry);
-      for (const [name, text] of Object.entries({ level: String(level), type, size }))
-        writeFileSync(join(entry, name), `${text}\n`);
-    }
-    return directory;
-  };
-
-  test('are read in the units that the system writes, data and not instructions', () => {
-    const directory = describeCaches([
-      [1, 'Data', '48K'],
-      [2, 'Instruction', '8M'],
-      [2, 'Unified', '2048K'],
-      [3, 'Unified', '480M'],
-    ]);
-    try {
-      expect(cachesOf(directory)).toEqual({ second: 2 * mebibyte, last: 480 * mebibyte });
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
-  });
-
-  test('are none where the system does not say, or says nonsense', () => {
-    expect(cachesOf(join(tmpdir(), 'there-is-no-such-directory'))).toEqual({ second: 0, last: 0 });
-    const directory = describeCaches([[3, 'Unified', 'much']]);
-    try {
-      expect(cachesOf(directory)).toEqual({ second: 0, last: 0 });
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
-  });
 });

@@ -131,7 +131,11 @@ test('a run is summed up by place, and what is far below its limit says why', ()
     const { shortfall: _, ...workload } = at(suites['memory-bound'] ?? [], 0);
     const row = { suite: 's', workload: name, contender: 'tsinductor', medianMs: 1, roundsMs: [1], spread: 1 };
     const reason = shortfall === undefined ? {} : { shortfall };
-    return { ...machine, workload: { ...workload, name, place: 'in memory', ...reason }, rows: [{ ...row, fractionOfLimit, notes: ['padded'] }] }; // prettier-ignore
+    return {
+      ...machine,
+      workload: { ...workload, name, place: 'in memory', ...reason },
+      rows: [{ ...row, fractionOfLimit, notes: ['padded'] }],
+    };
   };
   expect(standings([outcome('a', 0.8), outcome('b', 0.5, 'it waits'), outcome('c', 0.4)])).toEqual([
     'a: padded',

@@ -32,8 +32,10 @@ describe('codes', () => {
   });
 
   test('say one thing each: made in one file, of one kind, unless named above', () => {
-    const packagesOf = (code: string): number => new Set(sites.filter((site) => site.code === code).map(({ where }) => where.split('/')[1])).size; // prettier-ignore
-    const kindsOf = (code: string): number => new Set(sites.filter((site) => site.code === code).map(({ kind }) => kind)).size; // prettier-ignore
+    const packagesOf = (code: string): number =>
+      new Set(sites.filter((site) => site.code === code).map(({ where }) => where.split('/')[1])).size;
+    const kindsOf = (code: string): number =>
+      new Set(sites.filter((site) => site.code === code).map(({ kind }) => kind)).size;
     expect(codes.filter((code) => kindsOf(code) > 1)).toEqual([]);
     expect(codes.filter((code) => packagesOf(code) > 1 && !Object.hasOwn(shared, code))).toEqual([]);
     expect(Object.keys(shared).filter((code) => sites.filter((site) => site.code === code).length < 2)).toEqual([]);

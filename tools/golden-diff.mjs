@@ -45,7 +45,10 @@ try {
   writeTexts(tree, before);
   writeTexts(root, after);
   if (!existsSync(after)) throw new Error(`no golden case has a name like ${String(pattern)}`);
-  const { status } = spawnSync('git', ['diff', '--no-index', '--no-prefix', 'before', 'after'], { cwd: work, stdio: 'inherit' }); // prettier-ignore
+  const { status } = spawnSync('git', ['diff', '--no-index', '--no-prefix', 'before', 'after'], {
+    cwd: work,
+    stdio: 'inherit',
+  });
   if (status === 0) process.stdout.write('no text differs\n');
 } finally {
   git('worktree', 'remove', '--force', tree);

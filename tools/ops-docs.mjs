@@ -20,7 +20,7 @@ const sections = [
   [
     'primitive',
     'Primitives',
-    'Fused C++; `bmm` is a tiled template with packing; sorting of long axes and results of unknown size are segments around a native call.',
+    'Fused C++; `bmm` is a tiled template with packing; sorts are templates of their own; results of unknown size are segments around a read.',
   ],
   ['composite', 'Composites', 'Written in simpler operators, which are fused like any: the tier is theirs.'],
 ];

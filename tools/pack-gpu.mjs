@@ -135,7 +135,11 @@ function requireStart(archive) {
   mkdirSync(empty);
   execFileSync('tar', ['-C', empty, '-xf', archive]);
   const environment = { HOME: empty, PATH: join(empty, 'nothing') };
-  const { stdout, stderr, error } = spawnSync(join(empty, 'tsinductor/tsinductor'), ['doctor', '--json'], { env: environment, cwd: empty, encoding: 'utf8' }); // prettier-ignore
+  const { stdout, stderr, error } = spawnSync(join(empty, 'tsinductor/tsinductor'), ['doctor', '--json'], {
+    env: environment,
+    cwd: empty,
+    encoding: 'utf8',
+  });
   const findings = error === undefined && stdout !== '' ? JSON.parse(stdout).findings : undefined;
   if (findings?.some(({ subject }) => subject === 'CUDA toolkit')) return;
   console.error(`what was packed does not start: ${error?.message ?? stderr}`);

@@ -116,7 +116,19 @@ function measure(kind, calls) {
   const [generated, print] = timed(() => generateCpp(plan, target));
   const both = scheduling + print;
   const digest = stableHash(generated.units).slice(0, 8);
-  return [calls, optimised.nodes.length, plan.groups.length, trace, passes, lower, scheduling, print, both, (1000 * both) / calls, digest]; // prettier-ignore
+  return [
+    calls,
+    optimised.nodes.length,
+    plan.groups.length,
+    trace,
+    passes,
+    lower,
+    scheduling,
+    print,
+    both,
+    (1000 * both) / calls,
+    digest,
+  ];
 }
 
 const columns = ['calls', 'nodes', 'kernels', 'trace', 'passes', 'lower', 'schedule', 'print', 'last two', 'us per call', 'digest']; // prettier-ignore

@@ -50,6 +50,12 @@ function softmaxRows(out, x, rows, columns) {
   }
 }
 
+/** What typed arrays have of their own: elements alone, without where they were. */
+function sortedInto(out, source) {
+  out.set(source);
+  return out.sort();
+}
+
 const operations = {
   add: ({ n }, [x, z], out = new Float32Array(n)) => ({
     outputs: [out],
@@ -133,6 +139,47 @@ const operations = {
     outputs: [out],
     run: () => product(out, a, b, params),
   }),
+  sort: (_, [x], out = x.slice()) => ({ outputs: [out], run: () => sortedInto(out, x) }),
+  sortI32: (_, [x], out = new Int32Array(x.length)) => {
+    const source = Int32Array.from(x);
+    return { outputs: [out], run: () => sortedInto(out, source) };
+  },
+  sortI64: (_, [x], out = new BigInt64Array(x.length)) => {
+    const source = BigInt64Array.from(x, (value) => BigInt(Math.floor(value)));
+    return { outputs: [out], run: () => sortedInto(out, source), output: () => Float32Array.from(out, Number) };
+  },
+  topk: ({ k }, [x], out = new Float32Array(k)) => {
+    const all = x.slice();
+    return {
+      outputs: [out],
+      run: () =>
+        out.set(
+          sortedInto(all, x)
+            .subarray(x.length - k)
+            .toReversed(),
+        ),
+    };
+  },
+  kthvalue: ({ k }, [x], out = new Float32Array(1)) => {
+    const all = x.slice();
+    return { outputs: [out], run: () => (out[0] = sortedInto(all, x)[k - 1]) };
+  },
+  median: (_, [x], out = new Float32Array(1)) => {
+    const all = x.slice();
+    return { outputs: [out], run: () => (out[0] = sortedInto(all, x)[(x.length - 1) >> 1]) };
+  },
+  unique: (_, [x]) => {
+    const source = x.map(Math.floor);
+    const outputs = [];
+    return { outputs, run: () => (outputs[0] = Float32Array.from(new Set(source)).sort()) };
+  },
+  sortRows: ({ rows, columns }, [x], out = x.slice()) => ({
+    outputs: [out],
+    run: () => {
+      out.set(x);
+      for (let row = 0; row < rows; row += 1) out.subarray(row * columns, (row + 1) * columns).sort();
+    },
+  }),
   trainStep: ({ batch, inner, hidden, classes, rate }, [x, targets, ...weights]) => {
     const outputs = weights.map(({ length }) => new Float32Array(length));
     const activation = new Float32Array(batch * hidden);
@@ -181,6 +228,6 @@ await serve({
     const { m = 0, k = 0, n = 0 } = request.params;
     if (request.op === 'matmul' && 2 * m * k * n > patience) return 'takes seconds per call';
     const made = operations[request.op]?.(request.params, inputsOf(request));
-    return made === undefined ? undefined : { run: made.run, output: (index) => made.outputs[index] };
+    return made === undefined ? undefined : { run: made.run, output: made.output ?? ((index) => made.outputs[index]) };
   },
 });

@@ -141,6 +141,25 @@ MEMORY_BOUND = {
 OPERATIONS.update({name: (lambda p, row=row: (row[0](p), row[1])) for name, row in MEMORY_BOUND.items()})
 
 
+# The suite sorting; the sequence that is searched is 0, 1 and so on.
+SORTING = {
+    "sort": (vectors(1), lambda x: x.sort()),
+    "sortI32": (vectors(1), lambda x: x.sort()),
+    "sortI64": (vectors(1), lambda x: x.sort()),
+    "argsort": (vectors(1), lambda x: x.gather(0, x.argsort())),
+    "median": (vectors(1), lambda x: x.median().reshape(1)),
+    "unique": (vectors(1), lambda x: x.unique()),
+    "searchsorted": (vectors(2), torch.searchsorted),
+    "sortRows": (matrices(1), lambda x: x.sort(-1)),
+    "topkRows": (matrices(1), lambda x: x.topk(10)),
+    "medianRows": (matrices(1), lambda x: x.median(-1)),
+    "sortMiddle": (lambda p: [[10, 100, 100]], lambda x: x.sort(1)),
+}
+OPERATIONS.update({name: (lambda p, row=row: (row[0](p), row[1])) for name, row in SORTING.items()})
+OPERATIONS["topk"] = lambda p: (vectors(1)(p), lambda x: x.topk(p["k"]))
+OPERATIONS["kthvalue"] = lambda p: (vectors(1)(p), lambda x: tuple(v.reshape(1) for v in x.kthvalue(int(p["k"]))))
+
+
 def indices(limit):
     return lambda p, x: [x[0], x[1].floor().clamp(0, limit(p) - 1).long()]
 
@@ -160,6 +179,10 @@ CONVERSIONS = {
     "softmaxBf16": halves,
     "dequantize": lambda p, x: [x[0].to(torch.int8), *x[1:]],
     "requantize": lambda p, x: [values.to(torch.int8) for values in x],
+    "sortI32": lambda p, x: [x[0].int()],
+    "sortI64": lambda p, x: [x[0].long()],
+    "unique": lambda p, x: [x[0].long()],
+    "searchsorted": lambda p, x: [torch.arange(p["n"], dtype=torch.float32), x[1]],
 }
 
 

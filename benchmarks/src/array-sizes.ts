@@ -1,9 +1,7 @@
 // How large the main arrays of programs bound by memory are, so that they lie where their rows say. A virtual machine shows the
 // whole cache of its host, of which it has a share: what reading costs tells more than what the system says.
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import type { CpuCaches } from '@tsinductor/runtime';
 import type { LimitProbe } from './limits.ts';
-import { readText } from './machine.ts';
 import { median } from './statistics.ts';
 
 /** Bytes of a main array by the place where it is to lie: square matrices of f32, so powers of four. */
@@ -22,32 +20,6 @@ const largest = 256 * mebibyte;
 /** A cache of which the standard arrays leave nothing: at most half of one. */
 const outgrown = standardSizes.memory / 2;
 
-/** Bytes of the caches of one CPU, by level; 0 where the system does not say. */
-export interface Caches {
-  readonly second: number;
-  readonly last: number;
-}
-
-export function cachesOf(directory = '/sys/devices/system/cpu/cpu0/cache'): Caches {
-  const sizes = entriesOf(directory).map((entry) => {
-    const read = (name: string): string => readText(join(directory, entry, name)).trim();
-    const [, size = '0', unit = ''] = /^(\d+)([KMG]?)$/.exec(read('size')) ?? [];
-    const bytes = Number(size) * ({ K: 1024, M: mebibyte, G: 1024 * mebibyte }[unit] ?? 1);
-    return { level: Number(read('level')), bytes: read('type') === 'Instruction' ? 0 : bytes };
-  });
-  const at = (some: (level: number) => boolean): number =>
-    Math.max(0, ...sizes.filter(({ level }) => some(level)).map(({ bytes }) => bytes));
-  return { second: at((level) => level === 2), last: at((level) => level > 2) };
-}
-
-function entriesOf(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory).filter((name) => name.startsWith('index'));
-  } catch {
-    return [];
-  }
-}
-
 /** What sizes are chosen for. */
 export interface Run {
   readonly threads: number;
@@ -56,7 +28,7 @@ export interface Run {
 }
 
 /** Bytes of an array in a last-level cache beside so much of the second level in all. */
-function lastLevelSize({ second, last }: Caches): number {
+function lastLevelSize({ second = 0, last = 0 }: CpuCaches): number {
   let bytes = standardSizes.lastLevel;
   while (bytes < 2 * second && 8 * bytes <= last && 4 * bytes < standardSizes.memory) bytes *= 4;
   return bytes;
@@ -73,7 +45,7 @@ const arraysHeld = 21;
  * @param rateOf bytes per time at which an array of so many bytes is read over and over; where it cannot be measured, nothing.
  */
 export async function sizesFor(
-  { second, last }: Caches,
+  { second = 0, last = 0 }: CpuCaches,
   { threads, room }: Run,
   rateOf?: (bytes: number) => Promise<number>,
 ): Promise<{ readonly sizes: ArraySizes; readonly note?: string }> {

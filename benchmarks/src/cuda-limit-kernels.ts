@@ -5,9 +5,14 @@
 export const mostReads: number = 6;
 /** Multiply-adds, or evaluations, of one thread: long enough that starting it does not count. */
 export const chain: number = 4096;
-const parameters = (count: number): string => Array.from({ length: count }, (_, i) => `const float4 *in${String(i)}`).join(', '); // prettier-ignore
+const parameters = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `const float4 *in${String(i)}`).join(', ');
 const sumOf = (count: number): string =>
-  Array.from({ length: count }, (_, i) => `const float4 v${String(i)} = in${String(i)}[i]; x += v${String(i)}.x; y += v${String(i)}.y; z += v${String(i)}.z; w += v${String(i)}.w;`).join(' '); // prettier-ignore
+  Array.from(
+    { length: count },
+    (_, i) =>
+      `const float4 v${String(i)} = in${String(i)}[i]; x += v${String(i)}.x; y += v${String(i)}.y; z += v${String(i)}.z; w += v${String(i)}.w;`,
+  ).join(' ');
 const copyKernel = (reads: number): string => `
 extern "C" __global__ void copy_${String(reads)}(${[parameters(reads), 'float4 *out, const long writes, const long n'].filter((text) => text !== '').join(', ')}) {
   for (long i = blockIdx.x * (long)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (long)blockDim.x) {

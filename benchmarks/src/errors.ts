@@ -14,6 +14,17 @@ export const unknownDevice = (name: string): BenchmarkError =>
 export const unknownPeer = (name: string, known: readonly string[]): BenchmarkError =>
   new BenchmarkError(`there is no peer ${JSON.stringify(name)}; use some of ${known.join(', ')}`);
 
+export const unknownRule = (name: string, nearest: string | undefined): BenchmarkError =>
+  new BenchmarkError(
+    `there is no rule ${JSON.stringify(name)}${nearest === undefined ? '' : `; did you mean ${JSON.stringify(nearest)}?`}`,
+  );
+
+export const ruleNotCompiled = (row: string): BenchmarkError =>
+  new BenchmarkError(`${row} is no function that can be compiled here, so no rule can be measured by it`);
+
+export const otherResult = (row: string, rule: string): BenchmarkError =>
+  new BenchmarkError(`${row} computes something else without the rule ${JSON.stringify(rule)}`);
+
 export const nothingToRun = (filter: string): BenchmarkError =>
   new BenchmarkError(`no workload matches --filter ${filter}; run without it to see their names`);
 

@@ -8,7 +8,7 @@ import type { FunctionName, Work } from './workload.ts';
 
 /** One measurement of everything that bounds a workload. Each number is the best over thread counts. */
 export interface LimitSample {
-  /** GB/s with ordinary stores, with non-temporal ones, and with lines that are asked for some time before they are read or written. */
+  /** GB/s with ordinary stores, with non-temporal ones, and with lines that are prefetched some time before they are read or written. */
   readonly ordinary: number;
   readonly streaming: number;
   readonly asked: number;
@@ -53,7 +53,7 @@ export class LimitProbe implements Disposable {
 export interface RowLimit {
   /** The least time beside our own measurements: that of the middle round. */
   readonly ms: number;
-  /** The same with the bandwidth of ordinary and non-temporal stores alone, which lines that are asked for may pass. */
+  /** The same with the bandwidth of ordinary and non-temporal stores alone, which prefetched lines may pass. */
   readonly plainMs: number;
   /** Both of each round, by its number, and the least of the former: what the machine could do at its best. */
   readonly roundsMs: readonly number[];

@@ -4,6 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { types } from 'node:util';
 import { defaultSession, openDevices } from '@tsinductor/compiler';
+import { cpuCaches } from '@tsinductor/runtime';
 import { isTsInductorError } from 'tsinductor';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
@@ -11,6 +12,9 @@ import { cudaPeers, findPython, limitsCommand, ourRows, peers } from './contende
 import type { BenchmarkDevice, ContenderRow, Place } from './contenders.ts';
 import { badPattern, nothingToRun, unknownDevice, unknownPeer, unknownSuite } from './errors.ts';
 import { readFileWorkloads } from './file-workloads.ts';
+import { drawGrowth } from './compile/draw-growth.ts';
+import type { CompileRow } from './compile/measure-family.ts';
+import { compileFamilies, compileSuite, compileTable, growthTable, measureCompiling } from './compile-suite.ts';
 import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
 import type { AnyWorkload } from './prepare.ts';
@@ -18,9 +22,12 @@ import { measureMemory, memoryCases, memorySuite, memoryTable } from './memory-s
 import type { MemoryRow } from './memory-suite.ts';
 import { contenderTable, notes, reportOf, standingTable } from './report.ts';
 import type { Measured } from './report.ts';
+import { rulesSummary, rulesTable } from './rules-report.ts';
+import type { RulesReport } from './rules-report.ts';
+import { measureRules, pickRules, rowsOfRules } from './rules-suite.ts';
 import { measureWorkload } from './rounds.ts';
 import type { Outcome, Session } from './rounds.ts';
-import { cachesOf, describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
+import { describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
 import { suites, suitesOf } from './suites.ts';
 
@@ -36,10 +43,11 @@ interface Options {
   readonly threads: number;
   readonly memory: number | undefined;
   readonly device: string;
+  readonly rules: string | undefined;
 }
 
 const root = join(import.meta.dirname, '..');
-const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite];
+const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite, compileSuite];
 
 function readOptions(): Options {
   return yargs(hideBin(process.argv))
@@ -52,7 +60,7 @@ function readOptions(): Options {
       describe: `only these peers, or "none": ${peers.map(({ name }) => name).join(', ')}`,
     })
     .option('workload', { type: 'string', describe: 'a module that exports `workloads`, instead of the suites' })
-    .option('json', { type: 'string', describe: 'also write the results to this file' })
+    .option('json', { type: 'string', describe: 'also write the results to this file, and what is drawn beside it' })
     .option('rounds', { type: 'number', default: 15, describe: 'interleaved rounds' })
     .option('budget', { type: 'number', default: 50, describe: 'milliseconds per contender and round' })
     .option('patience', {
@@ -65,6 +73,10 @@ function readOptions(): Options {
       type: 'number',
       choices: [64, 256],
       describe: 'MiB of the arrays of rows in memory; by default what lies outside of the caches, as measured',
+    })
+    .option('rules', {
+      type: 'string',
+      describe: 'instead: what rules of memory traffic are worth here, each on and off; all, or the one of that name',
     })
     .option('device', {
       type: 'string',
@@ -99,7 +111,8 @@ async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<reado
   if (options.filter === undefined) return candidates;
   const pattern = patternOf(options.filter);
   const picked = candidates.filter(({ name }) => pattern.test(name));
-  if (picked.length === 0 && pickMemory(options) === 0) throw nothingToRun(options.filter);
+  if (picked.length === 0 && pickMemory(options) === 0 && pickCompiling(options) === 0)
+    throw nothingToRun(options.filter);
   return picked;
 }
 
@@ -110,6 +123,21 @@ const pickMemory = (options: Options): number =>
   pickSuites(options).includes(memorySuite) && options.workload === undefined && options.device === 'cpu'
     ? memoryCases(filterOf(options)).length
     : 0;
+
+/** How many families of graphs of the suite `compile` are to be compiled. */
+const pickCompiling = (options: Options): number =>
+  pickSuites(options).includes(compileSuite) && options.workload === undefined && options.device === 'cpu'
+    ? compileFamilies(filterOf(options)).length
+    : 0;
+
+function measureGraphs(options: Options): readonly CompileRow[] {
+  const count = pickCompiling(options);
+  if (count === 0) return [];
+  const { show, clear } = progressLine(count);
+  const rows = measureCompiling({ filter: filterOf(options), progress: show });
+  clear();
+  return rows;
+}
 
 function measureLoops(options: Options): readonly MemoryRow[] {
   const count = pickMemory(options);
@@ -174,7 +202,7 @@ async function chooseSizes(options: Options, contenders: number, probe?: LimitPr
   const most = constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
   const run = { threads, room: most / contenders };
   const isGiven = probe === undefined || memory !== undefined;
-  const { sizes, note } = await sizesFor(cachesOf(), run, isGiven ? undefined : readingRate(probe));
+  const { sizes, note } = await sizesFor(cpuCaches(), run, isGiven ? undefined : readingRate(probe));
   if (note !== undefined) process.stderr.write(`${note}\n`);
   return memory === undefined ? sizes : { ...sizes, memory: memory * mebibyte };
 }
@@ -206,7 +234,42 @@ async function measureAll(options: Options): Promise<Measured> {
     outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
   }
   progress.clear();
-  return { sizes, outcomes, memory: measureLoops(options) };
+  return { sizes, outcomes, memory: measureLoops(options), compile: measureGraphs(options) };
+}
+
+/** Measures rules; what all are worth is kept with the results. */
+async function runRules(options: Options, name: string): Promise<void> {
+  const rules = pickRules(name);
+  const { threads, rounds, budget: budgetMs } = options;
+  const machine = describeMachine(threads);
+  using probe = openProbe({ root, device: 'cpu', machine, pythonWith: () => undefined });
+  const arrays = await chooseSizes({ ...options, suite: 'memory-bound', filter: undefined }, 1, probe);
+  const workloads = new Map(
+    Object.entries(suitesOf(arrays)).flatMap(([suite, all]) => all.map((one) => [`${suite}: ${one.name}`, one])),
+  );
+  const { show, clear } = progressLine(rowsOfRules(rules).length);
+  const rows = measureRules({ rules, workloads, threads, rounds, budgetMs, progress: show });
+  clear();
+  console.log(`${machine.cpu}, ${String(machine.threads)} threads; ${describeSizes(arrays)}`);
+  console.log(rulesTable(rows));
+  for (const line of rulesSummary(rows)) console.log(line);
+  const file = options.json ?? (name === '' ? join(root, 'results', 'rules.json') : undefined);
+  const report: RulesReport = { machine, arrays, rounds, rules: rows };
+  if (file !== undefined) writeReport(file, report);
+}
+
+function writeReport(file: string, report: object): void {
+  mkdirSync(dirname(resolve(file)), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(report, undefined, 1)}\n`);
+}
+
+/** The results as JSON, and beside it the drawing of how compiling grows, where that was measured. */
+async function writeResults(
+  file: string,
+  { report, compile }: { report: object } & Pick<Measured, 'compile'>,
+): Promise<void> {
+  writeReport(file, report);
+  if (compile.length > 0) writeFileSync(file.replace(/(\.json)?$/, '.svg'), await drawGrowth(compile));
 }
 
 function deviceLine(): string {
@@ -238,6 +301,10 @@ const noDevice = 3;
 
 async function main(): Promise<void> {
   const options = readOptions();
+  if (options.rules !== undefined) {
+    await runRules(options, options.rules);
+    return;
+  }
   const missing = missingDevice(options);
   if (missing !== undefined) {
     process.stderr.write(`nothing was measured: ${missing}\n`);
@@ -245,20 +312,18 @@ async function main(): Promise<void> {
     return;
   }
   const measured = await measureAll(options);
-  const { sizes, outcomes, memory } = measured;
+  const { sizes, outcomes, memory, compile } = measured;
   const machine = describeMachine(options.threads);
   if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
   if (outcomes.some(({ workload }) => workload.suite === 'memory-bound')) console.log(describeSizes(sizes));
   if (outcomes.length > 0) console.log(standingTable(outcomes));
   if (memory.length > 0) console.log(memoryTable(memory));
+  if (compile.length > 0) console.log(`${compileTable(compile)}\n${growthTable(compile)}`);
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
-  if (options.json !== undefined) {
-    mkdirSync(dirname(resolve(options.json)), { recursive: true });
-    writeFileSync(options.json, `${JSON.stringify(reportOf(machine, measured), undefined, 1)}\n`);
-  }
+  if (options.json !== undefined) await writeResults(options.json, { report: reportOf(machine, measured), compile });
 }
 
 main().catch((error: unknown) => {

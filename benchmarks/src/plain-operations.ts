@@ -1,4 +1,4 @@
-// Our own contender's operations of the suites pointwise, gemm and train, as a user would write them; the memory-bound suite has
+// Our own contender's operations of the suites pointwise, gemm, choices and train, as a user would write them; the memory-bound suite has
 // some of them, too.
 import type { MemoryBound } from './memory-bound-operations.ts';
 import type { Params } from './protocol.ts';
@@ -35,6 +35,13 @@ export const plainOperations: Readonly<Record<string, (params: Params) => Memory
       [k, n],
     ],
     fn: ([a, b]) => a.matmul(b),
+  }),
+  matmulTurned: ({ m = 0, k = 0, n = 0 }) => ({
+    shapes: [
+      [m, k],
+      [n, k],
+    ],
+    fn: ([a, b]) => a.matmul(b.t()),
   }),
   trainStep,
 };

@@ -3,6 +3,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { ArraySizes } from './array-sizes.ts';
 import { ours, oursDisposed } from './contenders.ts';
+import type { CompileRow } from './compile/measure-family.ts';
 import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
 import type { MemoryRow } from './memory-suite.ts';
@@ -19,8 +20,9 @@ export interface Report {
   readonly limits: readonly LimitEntry[];
   readonly rows: readonly Row[];
   readonly absent: readonly AbsentEntry[];
-  /** Of the suite of that name. */
+  /** Of the suites of these names. */
   readonly memory: readonly MemoryRow[];
+  readonly compile: readonly CompileRow[];
 }
 export interface LimitEntry extends RowLimit {
   readonly suite: string;
@@ -39,9 +41,10 @@ export interface Measured {
   readonly sizes: ArraySizes;
   readonly outcomes: readonly Outcome[];
   readonly memory: readonly MemoryRow[];
+  readonly compile: readonly CompileRow[];
 }
 
-export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory }: Measured): Report {
+export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory, compile }: Measured): Report {
   return {
     machine,
     arrays,
@@ -53,6 +56,7 @@ export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory }: 
       absent.map((entry) => ({ suite, workload, ...entry })),
     ),
     memory,
+    compile,
   };
 }
 

@@ -3,11 +3,13 @@ import { standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
 import type { Workload } from './workload.ts';
 import { callWorkloads } from './suites/call.ts';
+import { choiceWorkloads } from './suites/choices.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
 import { kernelWorkloads } from './suites/kernels.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
 import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
+import { sortingWorkloads } from './suites/sorting.ts';
 import { trainWorkloads } from './suites/train.ts';
 
 export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Workload[]>> => ({
@@ -18,6 +20,8 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   gemm: gemmWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
+  choices: choiceWorkloads,
+  sorting: sortingWorkloads,
 });
 
 export const suites: Readonly<Record<string, readonly Workload[]>> = suitesOf(standardSizes);

@@ -1,14 +1,11 @@
 // Our own contender: each operation of the suites as a user would write it, compiled.
-import { at } from '@tsinductor/base';
 import { openDevices } from '@tsinductor/compiler';
 import { printDecision } from '@tsinductor/ir';
-import { compile, tensor } from 'tsinductor';
-import type { CompileOptions, Explanation, Tensor } from 'tsinductor';
+import { compile } from 'tsinductor';
+import type { Explanation, Tensor } from 'tsinductor';
 import { importWorkloads } from './file-workloads.ts';
-import { memoryBoundOperations } from './memory-bound-operations.ts';
-import type { MemoryBound } from './memory-bound-operations.ts';
-import { paddingOperations } from './padding-operations.ts';
-import { plainOperations } from './plain-operations.ts';
+import { asList, operationOf, tensorsOf } from './our-operations.ts';
+import type { Operation } from './our-operations.ts';
 import type { PrepareRequest } from './protocol.ts';
 import { inputsOf, serve } from './serve.ts';
 import type { Runnable } from './serve.ts';
@@ -26,20 +23,6 @@ function openSynchronized(): () => void {
     cuda.synchronize();
   };
 }
-
-type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
-interface Operation extends Omit<MemoryBound, 'fn'> {
-  readonly fn: TensorFunction;
-  readonly options?: CompileOptions;
-}
-
-/** The inputs of a workload by position. It names those that it declares; behind them stands the first one. */
-const named =
-  (fn: MemoryBound['fn']): TensorFunction =>
-  (...inputs) => {
-    const input = (position: number): Tensor => inputs[position] ?? at(inputs, 0);
-    return fn([input(0), input(1), input(2), input(3), input(4), input(5)]);
-  };
 
 type Graph = Explanation['graphs'][number];
 
@@ -61,8 +44,6 @@ function stridesNote(results: readonly Tensor[]): readonly string[] {
   const other = results.filter((result) => !result.isContiguous());
   return other.map(({ shape, strides }) => `a result of [${shape.join(', ')}] has strides [${strides.join(', ')}]`);
 }
-
-const asList = (result: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(result) ? result : [result]);
 
 /**
  * Compiles, calls once, and hands out a call whose results take the place of those of the call before it. Inputs are made after `compile`, as in
@@ -90,34 +71,10 @@ function runnable({ fn, options }: Pick<Operation, 'fn' | 'options'>, given: () 
   };
 }
 
-/** Calls with as many arguments, or results, as their parameters say. */
-const countedOperations: Readonly<Record<string, (params: PrepareRequest['params']) => Operation>> = {
-  sumOfAll: ({ n = 0, count = 0 }) => ({
-    shapes: Array.from({ length: count }, () => [n]),
-    fn: (...inputs) => inputs.slice(1).reduce((sum, other) => sum.add(other), at(inputs, 0)),
-  }),
-  multiples: ({ n = 0, count = 0 }) => ({
-    shapes: [[n]],
-    fn: named(([x]) => Array.from({ length: count }, (_, position) => x.mul(position + 2))),
-  }),
-};
-
-function operationOf({ op, params }: PrepareRequest): Operation | undefined {
-  const counted = countedOperations[op];
-  if (counted !== undefined) return counted(params);
-  const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? plainOperations[op];
-  if (row === undefined) return undefined;
-  const operation = row(params);
-  return { ...operation, fn: named(operation.fn) };
-}
-
 function prepareOperation(request: PrepareRequest): Runnable | undefined {
   const operation = operationOf(request);
   if (operation === undefined) return undefined;
-  return runnable(operation, () => {
-    const inputs = inputsOf(request).map((values, i) => tensor(values).reshape([...(operation.shapes[i] ?? [])]));
-    return operation.convert?.(inputs) ?? inputs;
-  });
+  return runnable(operation, () => tensorsOf(operation, inputsOf(request)));
 }
 
 // Eager execution is exact but slow: above this many elements only the compiled result's shape would be worth the wait.

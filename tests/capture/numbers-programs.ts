@@ -107,13 +107,26 @@ export const numbersPrograms: Programs = {
   }),
   'an axis, and a size': program({
     make: () => (x: Tensor, axis: number, size: number) => x.sum(axis, { keepdim: true }).reshape([size, -1]),
-    calls: (f) => [[0, 1], [1, 1], [1, 2], [0, 3]].map(([axis, size]) => f(rows(2), axis ?? 0, size ?? 0)), // prettier-ignore
+    calls: (f) =>
+      [
+        [0, 1],
+        [1, 1],
+        [1, 2],
+        [0, 3],
+      ].map(([axis, size]) => f(rows(2), axis ?? 0, size ?? 0)),
     graphs: 4,
     recompiles: 3,
   }),
   'one number decides, the other does not': program({
     make: () => (x: Tensor, axis: number, rate: number) => x.sum(axis).mul(rate),
-    calls: (f) => [[0, 0.1], [0, 0.2], [1, 0.3], [1, 0.4], [0, 0.5]].map(([axis, rate]) => f(rows(2), axis ?? 0, rate ?? 0)), // prettier-ignore
+    calls: (f) =>
+      [
+        [0, 0.1],
+        [0, 0.2],
+        [1, 0.3],
+        [1, 0.4],
+        [0, 0.5],
+      ].map(([axis, rate]) => f(rows(2), axis ?? 0, rate ?? 0)),
     graphs: 3,
     recompiles: 2,
   }),

@@ -15,7 +15,10 @@ const camelCase = (name) => name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter
 
 /** Functions that are no operators, because their results depend on values: they are no single graph. */
 const functionOf = (aten) => {
-  const path = aten.replace(/^Tensor\./, '').split('.').map(camelCase); // prettier-ignore
+  const path = aten
+    .replace(/^Tensor\./, '')
+    .split('.')
+    .map(camelCase);
   const found = path.reduce((holder, part) => holder?.[part], tensorPackage);
   return typeof found === 'function' ? found : undefined;
 };

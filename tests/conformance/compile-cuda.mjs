@@ -107,8 +107,16 @@ async function worker() {
   for (let job = work.shift(); job !== undefined; job = work.shift()) {
     const base = join(directory, `${job.number}-${job.architecture}`);
     try {
-      const paths = { ptxPath: `${base}.ptx`, cubinPath: `${base}.cubin`, failedSource: join(tmpdir(), `nvcc-failed-${job.number}.cu`) }; // prettier-ignore
-      await compileCuda(toolkit, { source: job.source.text, architecture: job.architecture }, { ...paths, warnings: 'errors', milliseconds: 600_000 }); // prettier-ignore
+      const paths = {
+        ptxPath: `${base}.ptx`,
+        cubinPath: `${base}.cubin`,
+        failedSource: join(tmpdir(), `nvcc-failed-${job.number}.cu`),
+      };
+      await compileCuda(
+        toolkit,
+        { source: job.source.text, architecture: job.architecture },
+        { ...paths, warnings: 'errors', milliseconds: 600_000 },
+      );
     } catch (error) {
       failed += 1;
       console.log(`${job.architecture}, source ${job.number}: ${error.message}`);

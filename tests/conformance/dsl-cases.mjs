@@ -152,15 +152,18 @@ const capacity = 8192;
 export function programsOf(name, { perText = Infinity } = {}) {
   return casesOf(name).flatMap(({ text, dtypes, out, grid, values }, position) => {
     const made = [];
-    const combinations = shapes.flatMap((shape, s) => dtypes.map((dtype, d) => ({ shape, dtype, order: (s * 7 + d * 3 + position) % 35 })));
+    const combinations = shapes.flatMap((shape, s) =>
+      dtypes.map((dtype, d) => ({ shape, dtype, order: (s * 7 + d * 3 + position) % 35 })),
+    );
     combinations.sort((left, right) => left.order - right.order);
     for (const { shape, dtype } of combinations) {
       if (made.length >= perText) break;
       const program = lower(text, { dtype, out: out(dtype), shape, name });
-      if (program !== undefined) made.push({ entry: name, dtype, shape, text, program, grid: grid ?? [1, 1, 1], values });
+      if (program !== undefined)
+        made.push({ entry: name, dtype, shape, text, program, grid: grid ?? [1, 1, 1], values });
     }
     return made;
-  }); // prettier-ignore
+  });
 }
 
 function lower(text, { dtype, out, shape, name }) {
@@ -174,8 +177,14 @@ function lower(text, { dtype, out, shape, name }) {
     ${text.replaceAll('tl.D', `tl.${dtype}`)}`;
   const body = Reflect.construct(Function, ['args', 'tl', source]);
   const schema = {
-    x: ptr(dtype), y: ptr(dtype), z: ptr(dtype), pick: ptr('i32'), out: ptr(out), places: ptr('i32'), n: 'i32',
-  }; // prettier-ignore
+    x: ptr(dtype),
+    y: ptr(dtype),
+    z: ptr(dtype),
+    pick: ptr('i32'),
+    out: ptr(out),
+    places: ptr('i32'),
+    n: 'i32',
+  };
   const facts = Object.entries(schema).map(([key, entry]) => [key, { dtype: entry.dtype ?? entry, divisor: 1 }]);
   const definition = defineKernel({ name: 'k', schema, body, locate: () => ({ location: { file: name, line: 1 } }) });
   try {

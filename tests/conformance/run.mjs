@@ -164,7 +164,14 @@ function beginBatch(backend, tests) {
     const prepared = await preparing;
     jobs.forEach(({ test, job }, position) => {
       const { run, error } = prepared[position];
-      finish(test, job, run ?? (() => { throw error; })); // prettier-ignore
+      finish(
+        test,
+        job,
+        run ??
+          (() => {
+            throw error;
+          }),
+      );
     });
   };
 }
@@ -207,8 +214,14 @@ await runSegments();
 await backend.close();
 if (process.stderr.isTTY) process.stderr.write('\n');
 
-const failures = Map.groupBy?.(results.filter(({ status }) => status === 'failed'), ({ op }) => op) ??
-  results.filter(({ status }) => status === 'failed').reduce((groups, result) => groups.set(result.op, [...(groups.get(result.op) ?? []), result]), new Map()); // prettier-ignore
+const failures =
+  Map.groupBy?.(
+    results.filter(({ status }) => status === 'failed'),
+    ({ op }) => op,
+  ) ??
+  results
+    .filter(({ status }) => status === 'failed')
+    .reduce((groups, result) => groups.set(result.op, [...(groups.get(result.op) ?? []), result]), new Map());
 for (const [op, failed] of failures) {
   console.log(`${op}: ${failed.length} failed`);
   for (const { id, detail } of options.verbose ? failed : failed.slice(0, 3)) console.log(`  ${id}: ${detail}`);

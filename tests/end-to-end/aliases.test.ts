@@ -20,7 +20,14 @@ afterAll(() => {
 
 type Function = (x: Tensor) => Tensor[];
 
-const square = (): Tensor => tensor([[0, 1], [2, 3]], { dtype: 'f32' }); // prettier-ignore
+const square = (): Tensor =>
+  tensor(
+    [
+      [0, 1],
+      [2, 3],
+    ],
+    { dtype: 'f32' },
+  );
 const modes = [{}, { dynamic: true }, { backend: 'aot_eager' }] as const;
 
 /** Where results lie, and what the others hold once the first one was written to. */
@@ -54,7 +61,13 @@ describe('results of a compiled function share memory as in eager mode', () => {
     const backend = () => (inputs: readonly Tensor[]) => [
       item(inputs, 0).t().contiguous().t().add(1).t().contiguous().t(),
     ];
-    const [y, row] = compile((x: Tensor) => { const z = x.add(1); return [z, z.at(0)]; }, { backend })(square()); // prettier-ignore
+    const [y, row] = compile(
+      (x: Tensor) => {
+        const z = x.add(1);
+        return [z, z.at(0)];
+      },
+      { backend },
+    )(square());
     y?.fill_(7);
     expect(row?.toArray()).toEqual([7, 7]);
   });
@@ -105,11 +118,45 @@ describe('what gives its input in PyTorch gives memory of its input', () => {
 describe('an argument that was written to', () => {
   const rows = (): Tensor => arange(6).to('f32').reshape([2, 3]);
   test.each<[string, (x: Tensor) => unknown]>([
-    ['a view of a view is read', (x) => { x.add_(1); return x.flatten().at(0).item(); }],
-    ['a row is read', (x) => { x.add_(1); return x.at(1).toArray(); }],
-    ['a view made before is read', (x) => { const v = x.at(0, 1); x.add_(1); return v.item(); }],
-    ['it is read, written and read', (x) => { const a = x.at(0, 1).item(); x.mul_(2); const b = x.at(0, 1).item(); x.mul_(2); return [a, b, x.at(0, 1).item()]; }],
-    ['each element follows from the one before', (x) => { for (let i = 1; i < 3; i += 1) x.set([0, i], Number(x.at(0, i - 1).item()) + 1); return x.mul(1).toArray(); }],
+    [
+      'a view of a view is read',
+      (x) => {
+        x.add_(1);
+        return x.flatten().at(0).item();
+      },
+    ],
+    [
+      'a row is read',
+      (x) => {
+        x.add_(1);
+        return x.at(1).toArray();
+      },
+    ],
+    [
+      'a view made before is read',
+      (x) => {
+        const v = x.at(0, 1);
+        x.add_(1);
+        return v.item();
+      },
+    ],
+    [
+      'it is read, written and read',
+      (x) => {
+        const a = x.at(0, 1).item();
+        x.mul_(2);
+        const b = x.at(0, 1).item();
+        x.mul_(2);
+        return [a, b, x.at(0, 1).item()];
+      },
+    ],
+    [
+      'each element follows from the one before',
+      (x) => {
+        for (let i = 1; i < 3; i += 1) x.set([0, i], Number(x.at(0, i - 1).item()) + 1);
+        return x.mul(1).toArray();
+      },
+    ],
   ])('%s', (_, fn) => {
     const expected = rows();
     const answer = fn(expected);
@@ -121,7 +168,7 @@ describe('an argument that was written to', () => {
         expect(x.toArray()).toEqual(expected.toArray());
       }
     }
-  }); // prettier-ignore
+  });
 
   test('a property that a compiled function sets on it is kept, and one that it reads is read at each call', () => {
     const scaled = (scale: number): Tensor => Object.assign(square(), { scale });

@@ -31,7 +31,13 @@ const codeOf = (run: () => unknown): string => {
 
 describe('a compiler that', () => {
   const withCompiler = (command: string): string =>
-    codeOf(() => compiledWith(addOne, { cacheDir: freshDirectory(), compileTimeout: 5, cpp: { cxx: [wrappedCompiler(forGraphs(command))] } })(zeros([2]))); // prettier-ignore
+    codeOf(() =>
+      compiledWith(addOne, {
+        cacheDir: freshDirectory(),
+        compileTimeout: 5,
+        cpp: { cxx: [wrappedCompiler(forGraphs(command))] },
+      })(zeros([2])),
+    );
 
   test.each([
     ['crashes', 'kill -SEGV $$', 'COMPILER_CRASHED'],

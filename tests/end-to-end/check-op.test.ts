@@ -55,7 +55,7 @@ describe('an op that is right passes', () => {
     using lowered = defineOp({ ...right, name: 'test::lowered', lowering: right.eager });
     expect(outcomes(checkOp(lowered, inputs()))).toEqual(allPassed);
     const opaque = define(right);
-    expect(outcomes(checkOp(opaque, [randn([4, 3]).t(), randn([3, 8]).narrow(1, 2, 4)]))).toEqual(allPassed); // prettier-ignore
+    expect(outcomes(checkOp(opaque, [randn([4, 3]).t(), randn([3, 8]).narrow(1, 2, 4)]))).toEqual(allPassed);
   });
 
   test('with several results, lists, integers, nothing to read and what it writes to', () => {
@@ -78,7 +78,10 @@ describe('an op that is right passes', () => {
         total.add_(x.sum());
       },
     });
-    expect(outcomes(checkOp(accumulate, [tensor([1, 2], { dtype: 'f32' }), rand([0, 3])]))).toEqual({ ...allPassed, gradient: 'skipped' }); // prettier-ignore
+    expect(outcomes(checkOp(accumulate, [tensor([1, 2], { dtype: 'f32' }), rand([0, 3])]))).toEqual({
+      ...allPassed,
+      gradient: 'skipped',
+    });
   });
 
   test('of arguments that share memory which it writes to', () => {
@@ -96,7 +99,12 @@ describe('an op that is right passes', () => {
   });
 
   test('and the arguments stay as they are', () => {
-    const clear = define({ name: 'test::clear', schema: '(Tensor(a!) x) -> Tensor(a!)', meta: () => [], eager: ({ x }) => x.zero_() }); // prettier-ignore
+    const clear = define({
+      name: 'test::clear',
+      schema: '(Tensor(a!) x) -> Tensor(a!)',
+      meta: () => [],
+      eager: ({ x }) => x.zero_(),
+    });
     const x = tensor([1, 2, 3]);
     checkOp(clear, [x]);
     expect(x.toArray()).toEqual([1, 2, 3]);
@@ -113,22 +121,91 @@ describe('an op that is right passes', () => {
 describe('an op that is wrong fails', () => {
   let calls = 0;
   test.each<[string, string, RegExp, Partial<OpDefinition<typeof schema>>]>([
-    ['writes to what is not marked', 'schema', /writes to tensor argument 1, which the schema does not mark/, { eager: ({ x, y }) => x.add(y.add_(1)) }],
+    [
+      'writes to what is not marked',
+      'schema',
+      /writes to tensor argument 1, which the schema does not mark/,
+      { eager: ({ x, y }) => x.add(y.add_(1)) },
+    ],
     ['gives an argument', 'schema', /result 0, which shares memory with tensor argument 0/, { eager: ({ x }) => x }],
     ['gives a view', 'schema', /shares memory with tensor argument 1/, { eager: ({ y }) => y.t().t() }],
-    ['has a wrong shape in meta', 'meta', /meta says f32\[3\] of result 0, and eager gives f32\[3, 4\]/, { meta: ({ x }) => ({ dtype: x.dtype, shape: [x.size(0)] }) }],
-    ['has a wrong dtype in meta', 'meta', /meta says f64\[3, 4\]/, { meta: ({ x }) => ({ dtype: 'f64', shape: x.shape }) }],
-    ['gives strides that are not row-major', 'meta', /strides \[1, 3\], and results are contiguous/, { eager: ({ x }) => x.t().clone().t() }],
-    ['has a meta for these sizes only', 'symbolic meta', /\[4, 5\].* meta says f32\[3, 5\] with symbols, and f32\[4, 5\] with numbers/, { meta: ({ x }) => ({ dtype: x.dtype, shape: [String(x.size(0)) === '4' ? x.size(0) : 3, x.size(1)] }) }],
-    ['gives another number each time', 'determinism', /two calls differ.*result 0: element 0/, { eager: ({ x }) => x.mul(0).add((calls += 1)) }],
-    ['has a lowering that is another function', 'compiled', /result 0: element 0 is .*and eager gives .*\(native code|interpreter/, { lowering: ({ x, y }) => x.add(y) }],
+    [
+      'has a wrong shape in meta',
+      'meta',
+      /meta says f32\[3\] of result 0, and eager gives f32\[3, 4\]/,
+      { meta: ({ x }) => ({ dtype: x.dtype, shape: [x.size(0)] }) },
+    ],
+    [
+      'has a wrong dtype in meta',
+      'meta',
+      /meta says f64\[3, 4\]/,
+      { meta: ({ x }) => ({ dtype: 'f64', shape: x.shape }) },
+    ],
+    [
+      'gives strides that are not row-major',
+      'meta',
+      /strides \[1, 3\], and results are contiguous/,
+      { eager: ({ x }) => x.t().clone().t() },
+    ],
+    [
+      'has a meta for these sizes only',
+      'symbolic meta',
+      /\[4, 5\].* meta says f32\[3, 5\] with symbols, and f32\[4, 5\] with numbers/,
+      { meta: ({ x }) => ({ dtype: x.dtype, shape: [String(x.size(0)) === '4' ? x.size(0) : 3, x.size(1)] }) },
+    ],
+    [
+      'gives another number each time',
+      'determinism',
+      /two calls differ.*result 0: element 0/,
+      { eager: ({ x }) => x.mul(0).add((calls += 1)) },
+    ],
+    [
+      'has a lowering that is another function',
+      'compiled',
+      /result 0: element 0 is .*and eager gives .*\(native code|interpreter/,
+      { lowering: ({ x, y }) => x.add(y) },
+    ],
     ['has a lowering that gives its argument', 'compiled', /CUSTOM_OP_ALIAS/, { lowering: ({ x }) => x }],
-    ['has a lowering that reads values', 'compiled', /GRAPH_BREAK.*needs the values of a tensor/, { lowering: ({ x }) => x.mul(Number(x.sum().item())) }],
-    ['has a wrong derivative', 'gradient', /the derivative of y at element 0 is .*, and finite differences give/, { gradient: ({ y }, { grads: [g] }) => ({ x: g.mul(y), y: g }) }],
-    ['has a derivative of another shape', 'gradient', /the derivative of x is f64\[12\], and x is f64\[3, 4\]/, { gradient: ({ y }, { grads: [g] }) => ({ x: g.mul(y).flatten() }) }],
-    ['leaves out a derivative', 'gradient', /gradient leaves out y at element 0/, { gradient: ({ y }, { grads: [g] }) => ({ x: g.mul(y) }) }],
-    ['has a derivative of no parameter', 'gradient', /a derivative of z, which is no parameter/, { gradient: ({ y }) => ({ z: y }) }],
-    ['has an eager that throws', 'determinism', /out of cheese/, { eager: () => { throw new RangeError('out of cheese'); } }],
+    [
+      'has a lowering that reads values',
+      'compiled',
+      /GRAPH_BREAK.*needs the values of a tensor/,
+      { lowering: ({ x }) => x.mul(Number(x.sum().item())) },
+    ],
+    [
+      'has a wrong derivative',
+      'gradient',
+      /the derivative of y at element 0 is .*, and finite differences give/,
+      { gradient: ({ y }, { grads: [g] }) => ({ x: g.mul(y), y: g }) },
+    ],
+    [
+      'has a derivative of another shape',
+      'gradient',
+      /the derivative of x is f64\[12\], and x is f64\[3, 4\]/,
+      { gradient: ({ y }, { grads: [g] }) => ({ x: g.mul(y).flatten() }) },
+    ],
+    [
+      'leaves out a derivative',
+      'gradient',
+      /gradient leaves out y at element 0/,
+      { gradient: ({ y }, { grads: [g] }) => ({ x: g.mul(y) }) },
+    ],
+    [
+      'has a derivative of no parameter',
+      'gradient',
+      /a derivative of z, which is no parameter/,
+      { gradient: ({ y }) => ({ z: y }) },
+    ],
+    [
+      'has an eager that throws',
+      'determinism',
+      /out of cheese/,
+      {
+        eager: () => {
+          throw new RangeError('out of cheese');
+        },
+      },
+    ],
   ])('%s', (_, check, ...[said, wrong]) => {
     const op = define({ ...right, ...wrong });
     const report = checkOp(op, inputs(), { raiseException: false });
@@ -136,7 +213,7 @@ describe('an op that is wrong fails', () => {
     const verdict = report.verdicts.find((each) => each.check === check);
     expect(verdict?.outcome).toBe('failed');
     expect(verdict?.detail).toMatch(said);
-  }); // prettier-ignore
+  });
 
   test('with one error that lists what failed', () => {
     const op = define({ ...right, gradient: ({ x }) => ({ x }), meta: ({ x }) => ({ dtype: 'i8', shape: x.shape }) });
@@ -148,7 +225,9 @@ describe('an op that is wrong fails', () => {
     }
     if (!isTsInductorError(error)) throw error;
     expect(error.code).toBe('CUSTOM_OP_CHECK');
-    expect(error.message).toMatch(/custom op test::checked does not pass 4 of its checks:\n {2}meta: .*\n {2}compiled: CUSTOM_OP_META.*\n/); // prettier-ignore
+    expect(error.message).toMatch(
+      /custom op test::checked does not pass 4 of its checks:\n {2}meta: .*\n {2}compiled: CUSTOM_OP_META.*\n/,
+    );
   });
 });
 

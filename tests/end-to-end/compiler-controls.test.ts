@@ -1,5 +1,4 @@
-// What steers compiled functions from outside, as a user meets it: disable, allowInGraph, markDynamic, setStance, and cache
-// artifacts that are saved and loaded.
+// What steers compiled functions from outside, as a user meets it: disable, allowInGraph, markDynamic, setStance.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +8,9 @@ import {
   compile,
   disable,
   full,
-  loadCacheArtifacts,
   markDynamic,
   randn,
   reset,
-  saveCacheArtifacts,
   setConfig,
   setStance,
   tensor,
@@ -64,9 +61,14 @@ describe('what a function writes', () => {
     const compiled = interpreted(step);
     const state = { count: 0, log: [] as number[] };
     const x = full([2], 1);
-    expect([compiled(x, state).toArray(), compiled(x, state).toArray()]).toEqual([[1, 1], [2, 2]]); // prettier-ignore
+    expect([compiled(x, state).toArray(), compiled(x, state).toArray()]).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
     expect(state).toEqual({ count: 2, log: [1, 2] });
-    expect(compiled.explain().breaks[0]?.reason).toBe('it writes to arguments[1].count, which a compiled call would not repeat'); // prettier-ignore
+    expect(compiled.explain().breaks[0]?.reason).toBe(
+      'it writes to arguments[1].count, which a compiled call would not repeat',
+    );
   });
 
   test('to an instance with #private fields happens once a call, the first one as well', () => {
@@ -90,13 +92,19 @@ describe('what a function writes', () => {
 
 describe('fullgraph', () => {
   test('says once what breaks, where, and what to do', () => {
-    const reads = compile(function reads(x: Tensor) {
-      return x.mul(Number(x.sum().item()));
-    }, { fullgraph: true }); // prettier-ignore
+    const reads = compile(
+      function reads(x: Tensor) {
+        return x.mul(Number(x.sum().item()));
+      },
+      { fullgraph: true },
+    );
     expect(messageOf(() => reads(full([2], 1)))).toMatch(
       /^reads is not one graph, as fullgraph asks: item\(\) needs the values of a tensor, which are not known while tracing, at \S+compiler-controls\.test\.ts:\d+; compute with tensors \(where, gather\), or move the read out of the compiled function, or drop fullgraph to run the function segment by segment$/,
     );
-    const writes = compile((x: Tensor, state: { n: number }) => ((state.n += 1), x), { fullgraph: true, name: 'writes' }); // prettier-ignore
+    const writes = compile((x: Tensor, state: { n: number }) => ((state.n += 1), x), {
+      fullgraph: true,
+      name: 'writes',
+    });
     expect(messageOf(() => writes(full([2], 1), { n: 0 }))).toBe(
       'writes is not one graph, as fullgraph asks: it writes to arguments[1].n, which a compiled call would not repeat; return the new value instead, or update a tensor in place, or drop fullgraph to run the function segment by segment',
     );
@@ -139,9 +147,16 @@ describe('disable', () => {
   });
 
   test('is an error with the reason under fullgraph', () => {
-    const log = disable(function log(x: Tensor) { return x; }, { reason: 'it prints' }); // prettier-ignore
+    const log = disable(
+      function log(x: Tensor) {
+        return x;
+      },
+      { reason: 'it prints' },
+    );
     const compiled = interpreted((x: Tensor) => log(x).add(1), { fullgraph: true, name: 'step' });
-    expect(messageOf(() => compiled(full([2], 1)))).toMatch(/^step is not one graph, as fullgraph asks: it calls log, which is disabled \(it prints\), at \S+:\d+; /); // prettier-ignore
+    expect(messageOf(() => compiled(full([2], 1)))).toMatch(
+      /^step is not one graph, as fullgraph asks: it calls log, which is disabled \(it prints\), at \S+:\d+; /,
+    );
   });
 
   test('takes a compiled function back to the one that was compiled, and decorates methods', () => {
@@ -191,7 +206,9 @@ describe('allowInGraph', () => {
     const outer = interpreted((x: Tensor) => allowInGraph(inner)(x).add(1), { fullgraph: true });
     expect(outer(full([1], 1)).item()).toBe(3);
     const reads = allowInGraph((x: Tensor) => Number(x.item()));
-    expect(codeOf(() => interpreted((x: Tensor) => x.mul(reads(x)), { fullgraph: true })(full([1], 1)))).toBe('GRAPH_BREAK'); // prettier-ignore
+    expect(codeOf(() => interpreted((x: Tensor) => x.mul(reads(x)), { fullgraph: true })(full([1], 1)))).toBe(
+      'GRAPH_BREAK',
+    );
     expect(codeOf(() => allowInGraph('f' as never))).toBe('FUNCTION_EXPECTED');
   });
 });
@@ -228,7 +245,9 @@ describe('markDynamic', () => {
 
   test('is refused where the function works for one size only', () => {
     const reads = interpreted((x: Tensor) => Array.from({ length: x.shape[0] ?? 0 }, (_, row) => x.select(0, row)));
-    expect(messageOf(() => reads(marked([5, 2])))).toMatch(/^axis 0 of arguments\[0\] was marked dynamic, and the function works for size 5 only; /); // prettier-ignore
+    expect(messageOf(() => reads(marked([5, 2])))).toMatch(
+      /^axis 0 of arguments\[0\] was marked dynamic, and the function works for size 5 only; /,
+    );
     const fixed = full([5, 2], 1);
     expect(codeOf(() => interpreted((x: Tensor) => x.add(fixed))(marked([5, 2])))).toBe('MARKED_SIZE_FIXED');
   });
@@ -295,7 +314,9 @@ describe('setStance', () => {
     using _ = setStance('fail_on_recompile');
     compiled(full([2], 1));
     broken(full([2], 7));
-    expect(messageOf(() => compiled(full([3], 1)))).toMatch(/^count would be compiled, which the stance fail_on_recompile forbids: arguments\[0\] was i64\[3\] strides \[1\], expected i64\[2\] strides \[1\]; /); // prettier-ignore
+    expect(messageOf(() => compiled(full([3], 1)))).toMatch(
+      /^count would be compiled, which the stance fail_on_recompile forbids: arguments\[0\] was i64\[3\] strides \[1\], expected i64\[2\] strides \[1\]; /,
+    );
     expect(codeOf(() => broken(randn([4, 4])))).toBe('STANCE_RECOMPILE');
     expect(messageOf(() => interpreted(count)(full([2], 1)))).toContain('nothing was compiled before');
   });
@@ -347,42 +368,5 @@ describe('setStance', () => {
     expect(codeOf(() => setStance('default', { forceBackend: 'fast' as never }))).toBe('STANCE_OPTION');
     const inside = interpreted((x: Tensor) => (setStance('default'), x));
     expect(codeOf(() => inside(full([2], 1)))).toBe('STANCE_IN_TRACE');
-  });
-});
-
-describe('cache artifacts', () => {
-  const gelu = (x: Tensor): Tensor => x.mul(1.25).tanh().add(x);
-
-  test('what one cache has, another gets, and nothing is compiled there', () => {
-    setConfig({ cacheDir });
-    expect(saveCacheArtifacts()).toBeUndefined();
-    const x = randn([33]);
-    const expected = compile(gelu, { name: 'gelu' })(x).toArray();
-    const saved = saveCacheArtifacts();
-    expect(saved?.entries).toEqual([{ key: expect.stringMatching(/^[0-9a-f]+$/), name: 'gelu', bytes: expect.any(Number) }]); // prettier-ignore
-
-    setConfig({ cacheDir: join(cacheDir, 'elsewhere') });
-    expect(loadCacheArtifacts(saved?.bytes ?? new Uint8Array())).toEqual(saved?.entries);
-    const compiled = compile(gelu, { name: 'gelu' });
-    expect(compiled(x).toArray()).toEqual(expected);
-    expect(compiled.graphs()[0]?.origin).toBe('disk');
-  });
-
-  test('damage anywhere is an error, and nothing is loaded', () => {
-    setConfig({ cacheDir });
-    compile(gelu, { name: 'gelu' })(randn([33]));
-    const bytes = saveCacheArtifacts()?.bytes ?? new Uint8Array();
-    setConfig({ cacheDir: join(cacheDir, 'untouched') });
-    for (const position of [0, 9, 40, Math.floor(bytes.length / 2), bytes.length - 1]) {
-      const damaged = bytes.map((byte, index) => (index === position ? byte ^ 1 : byte));
-      expect(codeOf(() => loadCacheArtifacts(damaged))).toBe('CACHE_BUNDLE');
-    }
-    for (const part of [bytes.subarray(0, bytes.length - 1), bytes.subarray(0, 11), new Uint8Array([...bytes, 0])])
-      expect(codeOf(() => loadCacheArtifacts(part))).toBe('CACHE_BUNDLE');
-    expect(codeOf(() => loadCacheArtifacts('bytes' as never))).toBe('CACHE_BUNDLE_VALUE');
-    const compiled = compile(gelu, { name: 'gelu' });
-    compiled(randn([33]));
-    expect(compiled.graphs()[0]?.origin).toBe('built');
-    setConfig({ cacheDir });
   });
 });

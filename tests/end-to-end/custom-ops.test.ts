@@ -83,13 +83,23 @@ describe('an op with a lowering', () => {
 
   test('that is another function is other code, though the name is the same', () => {
     const run = (lowering: (x: Tensor) => Tensor): { readonly key: string | undefined; readonly value: unknown } => {
-      using op = defineOp({ name: 'test::versioned', schema: '(Tensor x) -> Tensor', meta: ({ x }) => x, eager: ({ x }) => lowering(x), lowering: ({ x }) => lowering(x) }); // prettier-ignore
+      using op = defineOp({
+        name: 'test::versioned',
+        schema: '(Tensor x) -> Tensor',
+        meta: ({ x }) => x,
+        eager: ({ x }) => lowering(x),
+        lowering: ({ x }) => lowering(x),
+      });
       const compiled = compile((x: Tensor) => op(x), { fullgraph: true });
       const value = compiled(full([3], 2, { dtype: 'f32' })).toArray();
       return { key: compiled.graphs()[0]?.cacheKey, value };
     };
     const [first, second, again] = [run((x) => x.add(1)), run((x) => x.mul(5)), run((x) => x.add(1))];
-    expect([first.value, second.value, again.value]).toEqual([[3, 3, 3], [10, 10, 10], [3, 3, 3]]); // prettier-ignore
+    expect([first.value, second.value, again.value]).toEqual([
+      [3, 3, 3],
+      [10, 10, 10],
+      [3, 3, 3],
+    ]);
     expect(first.key).toBe(again.key);
     expect(first.key).not.toBe(second.key);
   });
@@ -141,7 +151,11 @@ describe('an op without a lowering', () => {
     const compiled = agrees((x: Tensor, y: Tensor) => op(x.add(1), y).mul(x), [randn([3, 5]), randn([3, 5])], true);
     expect(compiled(randn([8, 9]), randn([8, 9])).shape).toEqual([8, 9]);
     expect(compiled.cacheInfo().entries).toBe(1);
-    const fixing = define({ ...opaque, name: 'test::fixing', meta: ({ x }) => ({ dtype: x.dtype, shape: x.shape.map(Number) }) }); // prettier-ignore
+    const fixing = define({
+      ...opaque,
+      name: 'test::fixing',
+      meta: ({ x }) => ({ dtype: x.dtype, shape: x.shape.map(Number) }),
+    });
     const fixed = agrees((x: Tensor, y: Tensor) => fixing(x, y), [randn([5]), randn([5])], true);
     expect(fixed(randn([7]), randn([7])).shape).toEqual([7]);
     expect(fixed.cacheInfo().entries).toBe(2);
@@ -199,11 +213,16 @@ describe('an op without a lowering', () => {
       const [x, y] = [full([5], value, { dtype: 'f32' }), full([5], value, { dtype: 'f32' })];
       expect(bits(compiled(x, y))).toBe(bits(fn(x, y)));
     }
-    expect(compiled.explain().breaks.map(({ reason }) => reason).join('; ')).toContain('custom op test::scaled_add has no lowering'); // prettier-ignore
+    expect(
+      compiled
+        .explain()
+        .breaks.map(({ reason }) => reason)
+        .join('; '),
+    ).toContain('custom op test::scaled_add has no lowering');
   });
 
   test('whose result is not what its meta said is refused before native code reads it', () => {
-    const wrong = define({ ...opaque, name: 'test::wrong', eager: () => full([2], 1, { dtype: 'f32' }) }); // prettier-ignore
+    const wrong = define({ ...opaque, name: 'test::wrong', eager: () => full([2], 1, { dtype: 'f32' }) });
     const compiled = compile((x: Tensor, y: Tensor) => wrong(x, y).add(1), { fullgraph: true });
     let error: unknown;
     try {
@@ -211,7 +230,9 @@ describe('an op without a lowering', () => {
     } catch (thrown) {
       error = thrown;
     }
-    expect(isTsInductorError(error) && `${error.code} ${error.message}`).toMatch(/CUSTOM_OP_META .*test::wrong: meta said f32\[1000\], and eager gave/); // prettier-ignore
+    expect(isTsInductorError(error) && `${error.code} ${error.message}`).toMatch(
+      /CUSTOM_OP_META .*test::wrong: meta said f32\[1000\], and eager gave/,
+    );
   });
 
   test.each(['aot_eager', 'eager'] as const)('runs under backend %s', (backend) => {
@@ -228,7 +249,7 @@ describe('an op without a lowering', () => {
       backend: (graph, examples) => {
         shapes.push(examples.map(({ shape }) => shape.join('x')).join(' '));
         const calls = graph.nodes.flatMap((node) => (node.kind === 'call' ? [node.target] : []));
-        return ([input = tensor([0])]) => [calls.includes('add') ? input.add(1) : input.reshape([6]).mul(2)]; // prettier-ignore
+        return ([input = tensor([0])]) => [calls.includes('add') ? input.add(1) : input.reshape([6]).mul(2)];
       },
     });
     expect(compiled(full([2, 3], 1, { dtype: 'f32' }), full([2, 3], 5, { dtype: 'f32' })).toArray()).toEqual(
@@ -239,7 +260,15 @@ describe('an op without a lowering', () => {
 
   test('can be warmed up without being run', async () => {
     let calls = 0;
-    const op = define({ name: 'test::counted', schema: '(Tensor x) -> Tensor', meta: ({ x }) => x, eager: ({ x }) => { calls += 1; return x.add(1); } }); // prettier-ignore
+    const op = define({
+      name: 'test::counted',
+      schema: '(Tensor x) -> Tensor',
+      meta: ({ x }) => x,
+      eager: ({ x }) => {
+        calls += 1;
+        return x.add(1);
+      },
+    });
     const compiled = compile((x: Tensor) => op(x.mul(2)).exp());
     await compiled.warmup(full([3], 1));
     expect(calls).toBe(0);

@@ -73,17 +73,41 @@ const none = (...shape: number[]): Tensor => zeros(shape, { dtype: 'i64' });
 
 describe('by no index at all, a compiled function gives what eager mode gives', () => {
   test.each<[string, (x: Tensor, i: Tensor, s: Tensor) => Tensor, () => [Tensor, Tensor, Tensor]]>([
-    ['scatter by an index that was reshaped', (_, i, s) => zeros([8, 30]).scatter(1, i.reshape([8, 0]), s.reshape([8, 0])), () => [ones([1]), none(8, 8, 0), zeros([8, 8, 0])]],
-    ['scatterAdd by an index that was transposed', (_, i, s) => zeros([3, 8]).scatterAdd(0, i.t(), s.t()), () => [ones([1]), none(8, 0), zeros([8, 0])]],
-    ['scatter by an index of a narrower batch', (y, i, s) => y.add(1).scatter(0, i.narrow(0, 0, 0), s), () => [ones([4, 3]), none(2, 3), zeros([2, 3])]],
-    ['indexAdd of nothing', (y, i, s) => y.indexAdd(0, i.flatten(), s), () => [ones([4, 3]), none(0, 2), zeros([0, 3])]],
-    ['indexPut of nothing', (_, i, s) => zeros([4]).indexPut([i.flatten()], s.flatten()), () => [ones([1]), none(2, 0), zeros([0, 2])]],
-    ['maxUnpool2d of no columns', (y, i) => functional.maxUnpool2d(y, i, 3, [1, 2]), () => [zeros([8, 8, 0]), none(8, 8, 0), ones([1])]],
+    [
+      'scatter by an index that was reshaped',
+      (_, i, s) => zeros([8, 30]).scatter(1, i.reshape([8, 0]), s.reshape([8, 0])),
+      () => [ones([1]), none(8, 8, 0), zeros([8, 8, 0])],
+    ],
+    [
+      'scatterAdd by an index that was transposed',
+      (_, i, s) => zeros([3, 8]).scatterAdd(0, i.t(), s.t()),
+      () => [ones([1]), none(8, 0), zeros([8, 0])],
+    ],
+    [
+      'scatter by an index of a narrower batch',
+      (y, i, s) => y.add(1).scatter(0, i.narrow(0, 0, 0), s),
+      () => [ones([4, 3]), none(2, 3), zeros([2, 3])],
+    ],
+    [
+      'indexAdd of nothing',
+      (y, i, s) => y.indexAdd(0, i.flatten(), s),
+      () => [ones([4, 3]), none(0, 2), zeros([0, 3])],
+    ],
+    [
+      'indexPut of nothing',
+      (_, i, s) => zeros([4]).indexPut([i.flatten()], s.flatten()),
+      () => [ones([1]), none(2, 0), zeros([0, 2])],
+    ],
+    [
+      'maxUnpool2d of no columns',
+      (y, i) => functional.maxUnpool2d(y, i, 3, [1, 2]),
+      () => [zeros([8, 8, 0]), none(8, 8, 0), ones([1])],
+    ],
   ])('%s', (_, fn, make) => {
     const expected = fn(...make());
     for (const options of [{}, { dynamic: true }]) {
       const found = compile(fn, options)(...make());
       expect([found.shape, found.toArray()]).toEqual([expected.shape, expected.toArray()]);
     }
-  }); // prettier-ignore
+  });
 });

@@ -88,7 +88,10 @@ describe('are what eager mode does', () => {
   });
 
   test('as one graph, unless a part of the memory is written', () => {
-    expect(compile((x: Tensor) => x.fill_(7), { fullgraph: true })(row()[0]).toArray()).toEqual([[7, 7, 7], [7, 7, 7]]); // prettier-ignore
+    expect(compile((x: Tensor) => x.fill_(7), { fullgraph: true })(row()[0]).toArray()).toEqual([
+      [7, 7, 7],
+      [7, 7, 7],
+    ]);
     expect(() => compile((x: Tensor) => x.at(0).add_(1), { fullgraph: true })(row()[0])).toThrow(
       expect.objectContaining({ code: 'GRAPH_BREAK' }),
     );

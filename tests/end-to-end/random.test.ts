@@ -1,7 +1,20 @@
 // Random numbers in compiled functions: the same as eagerly, and fresh ones at every call. Checks of values with them: what
 // eager mode refuses, compiled code refuses too.
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { bernoulli, compile, manualSeed, multinomial, nn, rand, randint, randn, randperm, reset, tensor, zeros } from 'tsinductor'; // prettier-ignore
+import {
+  bernoulli,
+  compile,
+  manualSeed,
+  multinomial,
+  nn,
+  rand,
+  randint,
+  randn,
+  randperm,
+  reset,
+  tensor,
+  zeros,
+} from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 
 afterAll(reset);

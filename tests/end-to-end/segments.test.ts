@@ -70,7 +70,18 @@ describe('a function that reads values', () => {
       return norm;
     };
     const compiled = compile(power);
-    expect(compiled(full([2], 1, { dtype: 'f32' }), tensor([[2, 1], [1, 3]], { dtype: 'f32' }))).toBeCloseTo((5 + Math.sqrt(5)) / 2, 4); // prettier-ignore
+    expect(
+      compiled(
+        full([2], 1, { dtype: 'f32' }),
+        tensor(
+          [
+            [2, 1],
+            [1, 3],
+          ],
+          { dtype: 'f32' },
+        ),
+      ),
+    ).toBeCloseTo((5 + Math.sqrt(5)) / 2, 4);
     expect(compiled.graphs().length).toBeLessThan(5);
   });
 

@@ -49,11 +49,15 @@ describe('code of a network', () => {
       const text = program?.units.map(({ source }) => source).join('') ?? '';
       const names = program?.kernels.map(({ name }) => name) ?? [];
       expect(names).toHaveLength(plan.groups.length);
-      expect(text.match(/^static void fused_\w+\(const Runtime|^static void matmul_\w+\(const Runtime/gm)).toHaveLength(different(names)); // prettier-ignore
+      expect(text.match(/^static void fused_\w+\(const Runtime|^static void matmul_\w+\(const Runtime/gm)).toHaveLength(
+        different(names),
+      );
       expect(text.match(/^ {2}\w+\(runtime, \{/gm)).toHaveLength(plan.groups.length);
     }
     expect(many.groups.length).toBeGreaterThan(2.5 * few.groups.length);
-    expect(different(long?.kernels.map(({ name }) => name) ?? [])).toBe(different(short?.kernels.map(({ name }) => name) ?? [])); // prettier-ignore
+    expect(different(long?.kernels.map(({ name }) => name) ?? [])).toBe(
+      different(short?.kernels.map(({ name }) => name) ?? []),
+    );
   });
 
   test('is bound once for each of those kernels, whatever the number of layers', () => {
@@ -111,6 +115,8 @@ describe('run', () => {
     expect(clocked.map(({ kernel }) => kernel)).toEqual(names);
     expect(different(clocked.map(({ calls }) => String(calls)))).toBe(1);
     expect(clocked.map(({ bytes }) => bytes)).toEqual(kernels.map(({ bytes }) => bytes));
-    expect(String(compiled.explain())).toContain(`became ${String(names.length)} kernels, ${String(different(names))} of them different`); // prettier-ignore
+    expect(String(compiled.explain())).toContain(
+      `became ${String(names.length)} kernels, ${String(different(names))} of them different`,
+    );
   });
 });

@@ -5,9 +5,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  bernoulli, broadcastShapes, compile, floatPower, full, histc, histogram, isTensor, linalg, nn, ones, reset, setConfig, slice, special, tensor,
-  where, zeros,
-} from 'tsinductor'; // prettier-ignore
+  bernoulli,
+  broadcastShapes,
+  compile,
+  floatPower,
+  full,
+  histc,
+  histogram,
+  isTensor,
+  linalg,
+  nn,
+  ones,
+  reset,
+  setConfig,
+  slice,
+  special,
+  tensor,
+  where,
+  zeros,
+} from 'tsinductor';
 import type { DType, Tensor } from 'tsinductor';
 
 let cacheDir = '';
@@ -74,9 +90,15 @@ describe('a condition', () => {
     expectRefused((a, c) => a.where(c, a), [x, tensor([1, 0])], 'DTYPE_MISMATCH');
   });
   test('is a boolean where PyTorch answers with one', () => {
-    expectBoth((a, b) => [a.equal(a), a.equal(b), a.equal(b.at(0)), a.allclose(a.add(1e-9)), a.allclose(b)], [x, f32(1, 3)], [true, false, false, true, false]); // prettier-ignore
+    expectBoth(
+      (a, b) => [a.equal(a), a.equal(b), a.equal(b.at(0)), a.allclose(a.add(1e-9)), a.allclose(b)],
+      [x, f32(1, 3)],
+      [true, false, false, true, false],
+    );
     expectBoth((a, b) => (a.equal(b) ? a : a.neg()), [x, f32(1, 3)], ['f32', [-1, -2]]);
-    expect(() => compile((a: Tensor) => a.equal(a), { fullgraph: true })(x)).toThrow(expect.objectContaining({ code: 'GRAPH_BREAK' })); // prettier-ignore
+    expect(() => compile((a: Tensor) => a.equal(a), { fullgraph: true })(x)).toThrow(
+      expect.objectContaining({ code: 'GRAPH_BREAK' }),
+    );
   });
   test('that is a tensor compared by JavaScript is ambiguous', () => {
     const compares = (a: unknown): boolean => (a as number) < 1;
@@ -161,10 +183,24 @@ describe('values that an operator cannot take are refused', () => {
     const trained: Call = (x) => functional.batchNorm(x, null, null, { training: true });
     expectRefused(trained, [ones([1, 3]), half], 'SHAPE_MISMATCH');
     expectRefused(trained, [ones([1, 3, 1, 1]), half], 'SHAPE_MISMATCH');
-    expectBoth((x) => functional.batchNorm(x, zeros([3]), ones([3]), { eps: 0 }), [ones([1, 3]), half], ['f32', [[1, 1, 1]]]); // prettier-ignore
+    expectBoth(
+      (x) => functional.batchNorm(x, zeros([3]), ones([3]), { eps: 0 }),
+      [ones([1, 3]), half],
+      ['f32', [[1, 1, 1]]],
+    );
   });
   test('and what they can take is not', () => {
-    expectBoth((x) => linalg.inv(x), [f32(2, 0, 0, 4).reshape([2, 2]), half], ['f32', [[0.5, 0], [0, 0.25]]]); // prettier-ignore
+    expectBoth(
+      (x) => linalg.inv(x),
+      [f32(2, 0, 0, 4).reshape([2, 2]), half],
+      [
+        'f32',
+        [
+          [0.5, 0],
+          [0, 0.25],
+        ],
+      ],
+    );
     expectBoth((x) => linalg.inv(x), [full([1, 1], NaN), half], ['f32', [[NaN]]]);
     expectBoth((x) => bernoulli(x), [f32(0, 1), half], ['f32', [0, 1]]);
     expectBoth((x) => bernoulli(x, 1), [f32(7), half], ['f32', [1]]);
@@ -174,6 +210,8 @@ describe('values that an operator cannot take are refused', () => {
 });
 
 test('broadcastShapes takes sizes alone as shapes of one dim', () => {
-  expect([broadcastShapes(3, [2, 3]), broadcastShapes(1, [4]), broadcastShapes(3, 3), broadcastShapes(0, [1])]).toEqual([[2, 3], [4], [3], [0]]); // prettier-ignore
+  expect([broadcastShapes(3, [2, 3]), broadcastShapes(1, [4]), broadcastShapes(3, 3), broadcastShapes(0, [1])]).toEqual(
+    [[2, 3], [4], [3], [0]],
+  );
   expect(() => broadcastShapes(-1)).toThrow(expect.objectContaining({ code: 'INVALID_SHAPE' }));
 });

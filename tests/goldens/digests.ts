@@ -69,7 +69,9 @@ export const digestOf = (text: string): string => (text.startsWith(refusal) ? te
 
 export function storedDigests(suite: string): ReadonlyMap<string, string> {
   if (!existsSync(fileOf(suite))) return new Map();
-  const lines = readFileSync(fileOf(suite), 'utf8').split('\n').filter((line) => line !== ''); // prettier-ignore
+  const lines = readFileSync(fileOf(suite), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return new Map(
     lines.map((line) => {
       const [name = '', target = '', ...digest] = line.split(' | ');

@@ -45,9 +45,9 @@ function movesIn(body: readonly Stmt[]): readonly string[] {
     if (statement.kind === 'prefetch') {
       const { buffer, at, intent, into = 'first' } = statement;
       moves.push(`prefetch ${buffer}[${printIndex(at)}] to ${intent}, into the ${into} cache`);
-    } else if (statement.kind === 'store' && statement.hint === 'stream')
+    } else if (statement.kind === 'store' && statement.hint === 'non-temporal')
       moves.push(`non-temporal store to ${statement.access.buffer}[${printIndex(statement.access.at)}]`);
-    else if (statement.kind === 'transpose' && statement.hint === 'stream')
+    else if (statement.kind === 'transpose' && statement.hint === 'non-temporal')
       moves.push(`non-temporal stores to ${statement.to.buffer}[${printIndex(statement.to.at)}]`);
   });
   return moves;

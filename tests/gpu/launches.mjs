@@ -53,8 +53,19 @@ export function launches() {
   return [
     { name: 'add', kernel: add, grid: [4], args: { x, y, out: zeros([1000]), n: 1000, factor: -0.3, BLOCK: 256 } },
     { name: 'softmax', kernel: softmax, grid: [5], args: { x, out: zeros([1000]), n: 200, BLOCK: 256 } },
-    { name: 'histogram', kernel: histogram, grid: [4], args: { x: randint(0, 10, [1000]).to('i32'), counts: zeros([10], { dtype: 'i32' }), n: 1000 } },
+    {
+      name: 'histogram',
+      kernel: histogram,
+      grid: [4],
+      args: { x: randint(0, 10, [1000]).to('i32'), counts: zeros([10], { dtype: 'i32' }), n: 1000 },
+    },
     { name: 'sums', kernel: sums, grid: [1], args: { x, out: zeros([512]) } },
-    { name: 'product', kernel: product, grid: [1], args: { a, b, c: zeros([32, 32]), K: 64 }, options: { numWarps: 2 } },
-  ]; // prettier-ignore
+    {
+      name: 'product',
+      kernel: product,
+      grid: [1],
+      args: { a, b, c: zeros([32, 32]), K: 64 },
+      options: { numWarps: 2 },
+    },
+  ];
 }

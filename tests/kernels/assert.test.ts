@@ -112,13 +112,16 @@ test('in loops and branches, which of several', () => {
       several.launch([1], { n, m }, options);
     }).map(({ message }) => message);
   expect(messages(3, 2)).toEqual(['', '', '']);
-  for (const [n, m, text] of [[4, 2, 'assertion failed'], [3, 0, 'assertion failed: turn two']] as const) {
+  for (const [n, m, text] of [
+    [4, 2, 'assertion failed'],
+    [3, 0, 'assertion failed: turn two'],
+  ] as const) {
     const [interpreted, cpp, emulated] = messages(n, m);
     expect(interpreted).toContain(text);
     expect(cpp).toBe(interpreted);
     expect(emulated).toContain(text);
   }
-}); // prettier-ignore
+});
 
 const vowed = kernel('vowed', { out: ptr(f32), n: i32 }, ({ out, n }, tl) => {
   tl.assume(n > 4);

@@ -36,7 +36,15 @@ test('stop on a line in each program instance, with the variables that there are
 });
 
 test('stop in each iteration of a loop', () => {
-  expect(debug(lineOf('sum = sum * 10'), 'sum')).toEqual({ out, seen: [[1, 2], [10, 20], [3, 0], [30, 0]] }); // prettier-ignore
+  expect(debug(lineOf('sum = sum * 10'), 'sum')).toEqual({
+    out,
+    seen: [
+      [1, 2],
+      [10, 20],
+      [3, 0],
+      [30, 0],
+    ],
+  });
 });
 
 test('without a debugger there is nothing to stop in', () => {

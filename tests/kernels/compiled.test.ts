@@ -4,9 +4,11 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { arange, compile, defineOp, isTsInductorError, markDynamic, reset, setConfig, tensor, zeros } from 'tsinductor';
-import type { CompiledFunction, CompileOptions, Tensor } from 'tsinductor';
+import { compile, defineOp, isTsInductorError, markDynamic, reset, setConfig, tensor, zeros } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
 import { cdiv, constexpr, f32, i32, kernel, ptr } from 'tsinductor/dsl';
+import { addRows, agrees, bits, scale, scaled, values } from './launching.ts';
+import type { Program } from './launching.ts';
 
 const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-launches-'));
 setConfig({ cacheDir });
@@ -14,65 +16,6 @@ afterAll(() => {
   reset();
   rmSync(cacheDir, { recursive: true, force: true });
 });
-
-/** out[i] = x[i] * factor. */
-const scale = kernel(
-  'scale',
-  { x: ptr(f32), out: ptr(f32), n: i32, factor: f32, BLOCK: constexpr },
-  ({ x, out, n, factor, BLOCK }, tl) => {
-    const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
-    tl.store(out + offs, tl.load(x + offs, offs < n) * factor, offs < n);
-  },
-);
-
-/** x[r, c] += r + 1, wherever its rows are. */
-const addRow = kernel(
-  'add_row',
-  { x: ptr(f32), columns: i32, rowStride: i32, columnStride: i32, BLOCK: constexpr },
-  ({ x, columns, rowStride, columnStride, BLOCK }, tl) => {
-    const row = tl.programId(0);
-    const offs = tl.arange(0, BLOCK);
-    const place = x + row * rowStride + offs * columnStride;
-    tl.store(place, tl.load(place, offs < columns) + row + 1, offs < columns);
-  },
-);
-
-const scaled = (x: Tensor, out: Tensor, factor: number): void => {
-  const n = x.numel;
-  scale.launch((meta) => [cdiv(n, meta.BLOCK)], { x, out, n, factor, BLOCK: 16 });
-};
-
-const addRows = (x: Tensor): void => {
-  const [rows = 0, columns = 0] = x.shape;
-  const [rowStride = 0, columnStride = 0] = x.strides;
-  addRow.launch([rows], { x, columns, rowStride, columnStride, BLOCK: 16 });
-};
-
-const values = (...shape: readonly number[]): Tensor => {
-  const size = shape.reduce((count, length) => count * length, 1);
-  return arange(size).to('f32').div(7).sin().reshape(shape);
-};
-
-const bits = (tensors: readonly Tensor[]): readonly string[] =>
-  tensors.map((value) => `${value.shape.join('x')} ${Buffer.from(value.toTypedArray().buffer).toString('hex')}`);
-
-type Program = (...inputs: Tensor[]) => Tensor | readonly Tensor[];
-
-/** Compares results and inputs, compiled and eager, twice: the second call runs what was compiled by the first. */
-function agrees(
-  fn: Program,
-  make: () => readonly Tensor[],
-  options: CompileOptions = { fullgraph: true },
-): CompiledFunction<Program> {
-  const compiled = compile(fn, options);
-  for (let call = 0; call < 2; call += 1) {
-    const [own, others] = [make(), make()];
-    const [actual, expected] = [compiled(...own), fn(...others)].map((result) => [result].flat());
-    expect(bits(actual ?? [])).toEqual(bits(expected ?? []));
-    expect(bits(own)).toEqual(bits(others));
-  }
-  return compiled;
-}
 
 const codeOf = (run: () => unknown): string => {
   try {
@@ -95,11 +38,13 @@ describe('a launch is a node of the graph', () => {
     const compiled = agrees(between, () => [values(24)]);
     const [graph, ...others] = compiled.graphs();
     expect(others).toEqual([]);
-    expect(graph?.graph).toMatch(/: f32\[24\] = launch scale\(x=%\d+, out=%\d+, n=24, factor=0.5, BLOCK=16, grid=\[2, 1, 1\]\)/); // prettier-ignore
+    expect(graph?.graph).toMatch(
+      /: f32\[24\] = launch scale\(x=%\d+, out=%\d+, n=24, factor=0.5, BLOCK=16, grid=\[2, 1, 1\]\)/,
+    );
     expect(graph?.hosts).toBeUndefined();
     expect(graph?.kernels.map(({ name }) => name)).toContain('scale');
     const text = compiled.explain().toString();
-    expect(text).toMatch(/- scale: launched as it was written, at .*compiled\.test\.ts:\d+/);
+    expect(text).toMatch(/- scale: launched as it was written, at .*launching\.ts:\d+/);
     expect(text).not.toContain('broken into segments');
   });
 
@@ -133,7 +78,12 @@ describe('a launch is a node of the graph', () => {
     const less = kernel('same', { x: ptr(f32) }, ({ x }, tl) => {
       tl.store(x, tl.load(x) - 1);
     });
-    const results = [twice, less].map((same) => agrees((x) => (same.launch([1], { x }), x.add(1)), () => [values(3).add(2)])); // prettier-ignore
+    const results = [twice, less].map((same) =>
+      agrees(
+        (x) => (same.launch([1], { x }), x.add(1)),
+        () => [values(3).add(2)],
+      ),
+    );
     expect(results).toHaveLength(2);
   });
 });
@@ -175,8 +125,14 @@ describe('what it writes is seen', () => {
       },
       () => [values(4, 5)],
     );
-    agrees((x) => (addRows(x), x.mul(1)), () => [values(4, 5).t()]); // prettier-ignore
-    agrees((x) => (x.add_(1), addRows(x), x.mul_(2), x.amax(0)), () => [values(4, 10).slice(1, 0, 10, 2)]); // prettier-ignore
+    agrees(
+      (x) => (addRows(x), x.mul(1)),
+      () => [values(4, 5).t()],
+    );
+    agrees(
+      (x) => (x.add_(1), addRows(x), x.mul_(2), x.amax(0)),
+      () => [values(4, 10).slice(1, 0, 10, 2)],
+    );
   });
 
   test('in a captured tensor', () => {
@@ -229,7 +185,10 @@ describe('what it writes is seen', () => {
   });
 
   test('one tensor under two names', () => {
-    agrees((x) => (scaled(x, x, 2), x.add(1)), () => [values(20)]); // prettier-ignore
+    agrees(
+      (x) => (scaled(x, x, 2), x.add(1)),
+      () => [values(20)],
+    );
     agrees(
       (x) => {
         const made = x.neg();
@@ -258,48 +217,17 @@ describe('what it writes is seen', () => {
   });
 });
 
-/** Numbers of a linear congruential generator, below `limit`. */
-function drawer(seed: number): (limit: number) => number {
-  let state = seed * 2654435761 + 1;
-  return (limit) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
-}
-
-/** Writes, views and launches over a few memories, as `seed` says: the same for any tensors. */
-const drawn =
-  (seed: number): Program =>
-  (x, y) => {
-    const draw = drawer(seed);
-    const tensors = [x, y, x.add(y)];
-    const any = (): Tensor => tensors[draw(tensors.length)] ?? x;
-    const steps: readonly (() => unknown)[] = [
-      () => { scaled(any(), any(), draw(3) - 1); },
-      () => { scaled(any(), any().slice(0, 2, 10), 2); },
-      () => any().add_(any()),
-      () => any().copy_(any()),
-      () => any().slice(0, 1, 7).mul_(3),
-      () => tensors.push(any().neg()),
-      () => tensors.push(zeros([12])),
-      () => tensors.push(zeros([12]).copy_(any())),
-    ]; // prettier-ignore
-    for (let step = 0; step < 9; step += 1) steps[draw(steps.length)]?.();
-    return tensors.slice(2);
-  };
-
-test.each(Array.from({ length: 60 }, (_, seed) => seed))('writes and launches in any order: program %i', (seed) => {
-  const make = (): readonly Tensor[] => [values(12), values(24).slice(0, 0, 24, 2)];
-  agrees(drawn(seed), make, { fullgraph: true, backend: 'aot_eager' });
-});
-
 describe('tuned kernels', () => {
   test('are tuned when the graph runs, and leave nothing of that', () => {
     const grow = kernel('grow', { x: ptr(f32), n: i32, BLOCK: constexpr }, ({ x, n, BLOCK }, tl) => {
       const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
       tl.store(x + offs, tl.load(x + offs, offs < n) + 1, offs < n);
     });
-    const tuned = grow.autotune({ configs: [{ BLOCK: 16 }, { BLOCK: 64, numWarps: 2 }], key: ['n'], bench: { warmup: 1, rep: 2 } }); // prettier-ignore
+    const tuned = grow.autotune({
+      configs: [{ BLOCK: 16 }, { BLOCK: 64, numWarps: 2 }],
+      key: ['n'],
+      bench: { warmup: 1, rep: 2 },
+    });
     const grid = ({ BLOCK }: { readonly BLOCK: number }): readonly number[] => [cdiv(100, BLOCK)];
     const fn = (x: Tensor): Tensor => {
       const made = x.mul(2);
@@ -321,7 +249,11 @@ describe('sizes', () => {
       scale.launch([1], { x, out, n: 4, factor: 2, BLOCK: 4 });
       return out.add(x);
     };
-    const compiled = agrees((x) => first(x), () => [values(9)], { fullgraph: true, dynamic: true }); // prettier-ignore
+    const compiled = agrees(
+      (x) => first(x),
+      () => [values(9)],
+      { fullgraph: true, dynamic: true },
+    );
     for (const size of [12, 33]) expect(bits([compiled(values(size))].flat())).toEqual(bits([first(values(size))]));
     expect(compiled.cacheInfo().entries).toBe(1);
   });
@@ -332,7 +264,11 @@ describe('sizes', () => {
       scaled(x.neg(), out, 2);
       return out.add(x);
     };
-    const compiled = agrees((x) => fn(x), () => [values(9)], { fullgraph: true, dynamic: true }); // prettier-ignore
+    const compiled = agrees(
+      (x) => fn(x),
+      () => [values(9)],
+      { fullgraph: true, dynamic: true },
+    );
     expect(bits([compiled(values(12))].flat())).toEqual(bits([fn(values(12))]));
     expect(compiled.cacheInfo().entries).toBe(2);
     const marked = values(9);
@@ -371,7 +307,17 @@ describe('what no graph stands for', () => {
     const wrong = kernel('wrong', { x: ptr(f32) }, ({ x }, tl) => {
       tl.store(x, tl.zeros([3], tl.f32));
     });
-    expect(codeOf(() => compile((x: Tensor) => { wrong.launch([1], { x }); return x.add(1); }, { fullgraph: true })(values(3)))).toMatch(/^KERNEL_/); // prettier-ignore
+    expect(
+      codeOf(() =>
+        compile(
+          (x: Tensor) => {
+            wrong.launch([1], { x });
+            return x.add(1);
+          },
+          { fullgraph: true },
+        )(values(3)),
+      ),
+    ).toMatch(/^KERNEL_/);
   });
 
   test('an error of a launch leaves what was written before it', () => {

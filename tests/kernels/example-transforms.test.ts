@@ -63,14 +63,26 @@ const withSwc =
   (text: string): string =>
     swc(text, { ...options, jsc: { parser: { syntax: 'typescript' }, target: 'es2022', ...options.jsc } }).code;
 
-const withTsc = (module: ts.ModuleKind) => (text: string): string =>
-  ts.transpileModule(text, { compilerOptions: { target: ts.ScriptTarget.ES2022, module } }).outputText; // prettier-ignore
+const withTsc =
+  (module: ts.ModuleKind) =>
+  (text: string): string =>
+    ts.transpileModule(text, { compilerOptions: { target: ts.ScriptTarget.ES2022, module } }).outputText;
 
 function bundled(name: string, format: 'esm' | 'cjs'): string {
   const outfile = join(folder, `${name}.${format === 'esm' ? 'mjs' : 'cjs'}`);
   const logOverride = { 'empty-import-meta': 'silent' } as const;
   const entryPoints = [join(examples, 'main.ts')];
-  buildSync({ entryPoints, outfile, format, logOverride, bundle: true, minify: true, platform: 'node', target: 'node20', external: ['tsinductor'] }); // prettier-ignore
+  buildSync({
+    entryPoints,
+    outfile,
+    format,
+    logOverride,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    target: 'node20',
+    external: ['tsinductor'],
+  });
   return outfile;
 }
 
@@ -80,7 +92,8 @@ const forms: Readonly<Record<string, () => string>> = {
   'tsc to ESM': () => written('tsc-esm', 'mjs', withTsc(ts.ModuleKind.ESNext)),
   'swc to ESM': () => written('swc-esm', 'mjs', withSwc({ module: { type: 'es6' } })),
   'swc to CommonJS': () => written('swc-cjs', 'cjs', withSwc({ module: { type: 'commonjs' } })),
-  'swc to CommonJS, minified': () => written('swc-min', 'cjs', withSwc({ module: { type: 'commonjs' }, jsc: minified, minify: true })), // prettier-ignore
+  'swc to CommonJS, minified': () =>
+    written('swc-min', 'cjs', withSwc({ module: { type: 'commonjs' }, jsc: minified, minify: true })),
   'esbuild, one minified ESM file': () => bundled('esbuild-esm', 'esm'),
   'esbuild, one minified CommonJS file': () => bundled('esbuild-cjs', 'cjs'),
 };

@@ -58,13 +58,17 @@ function sourceOf({ definition, constants }: Example, isa: Machine['isa']): stri
     return typeof dtype === 'string' ? [[name, { dtype, divisor: 16 }]] : [];
   });
   const program = lowerKernel(definition, { arguments: Object.fromEntries(facts), constants });
-  return generateBlock(program, { isa, mayAlias: false }).units.map(({ source }) => source).join('\n'); // prettier-ignore
+  return generateBlock(program, { isa, mayAlias: false })
+    .units.map(({ source }) => source)
+    .join('\n');
 }
 
 /** The innermost loops of a text in assembly: from a label to a jump back to it, without another such jump between. */
 function innermostLoops(assembly: string): readonly string[] {
   const lines = assembly.split('\n');
-  const places = new Map(lines.flatMap((line, index) => (line.startsWith('.L') ? [[line.slice(0, line.indexOf(':')), index]] : []))); // prettier-ignore
+  const places = new Map(
+    lines.flatMap((line, index) => (line.startsWith('.L') ? [[line.slice(0, line.indexOf(':')), index]] : [])),
+  );
   const jumps = lines.flatMap((line, end) => {
     const label = /^\t(?:j\w+|b(?:\.?\w+)?|cbnz|tbnz|cbz)\t.*?(\.L\w+)$/.exec(line)?.[1];
     const begin = label === undefined ? undefined : places.get(label);

@@ -23,12 +23,22 @@ describe('against the operators', () => {
   test.each<[string, () => Tensor, () => Tensor, number]>([
     ['add', () => add(x, y), () => x.add(y), 0],
     ['softmax', () => softmax(matrix), () => matrix.softmax(-1), 1e-6],
-    ['layer norm', () => layerNorm(matrix, { weight: x.slice(0, 0, 200), bias: y.slice(0, 0, 200) }), () => matrix.layerNorm([200], x.slice(0, 0, 200), y.slice(0, 0, 200)), 1e-5],
-    ['matmul', () => matmulWith(configurations[0], [matrix, matrix.t().contiguous()]), () => matrix.matmul(matrix.t()), 1e-3],
+    [
+      'layer norm',
+      () => layerNorm(matrix, { weight: x.slice(0, 0, 200), bias: y.slice(0, 0, 200) }),
+      () => matrix.layerNorm([200], x.slice(0, 0, 200), y.slice(0, 0, 200)),
+      1e-5,
+    ],
+    [
+      'matmul',
+      () => matmulWith(configurations[0], [matrix, matrix.t().contiguous()]),
+      () => matrix.matmul(matrix.t()),
+      1e-3,
+    ],
     ['prefix sum', () => prefixSum(x), () => x.cumsum(0), 1e-3],
   ])('%s', (...[, own, reference, tolerance]) => {
     expect(distance(own(), reference())).toBeLessThanOrEqual(tolerance);
-  }); // prettier-ignore
+  });
 
   test('histogram', () => {
     const values = tensor([0, 1, 1, 5, 9, 3, 1], { dtype: 'i32' });

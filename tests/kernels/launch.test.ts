@@ -69,7 +69,11 @@ test('every executor, and what they run', () => {
 
 test('what the emulation finds is an error of the launch', () => {
   const args = { x: zeros([4]), out: zeros([4]), n: 2000000, factor: 2, BLOCK: 4 };
-  expect(codeOf(() => { scale.launch([2000], args, { backend: 'cuda-emulated' }); })).toBe('KERNEL_EMULATION'); // prettier-ignore
+  expect(
+    codeOf(() => {
+      scale.launch([2000], args, { backend: 'cuda-emulated' });
+    }),
+  ).toBe('KERNEL_EMULATION');
 });
 
 const product = kernel(
@@ -139,13 +143,55 @@ describe('what is refused', () => {
   });
 
   test.each<[string, () => unknown, string]>([
-    ['a dtype', () => { scale.launch([1], { ...args, x: zeros([1], { dtype: 'i64' }) }); }, 'KERNEL_LAUNCH_ARGUMENT'],
-    ['a number that i32 does not have', () => { scale.launch([1], { ...args, n: 2 ** 31 }); }, 'KERNEL_LAUNCH_ARGUMENT'],
-    ['a fraction', () => { scale.launch([1], { ...args, n: 0.5 }); }, 'KERNEL_LAUNCH_ARGUMENT'],
-    ['a grid of four', () => { scale.launch([1, 1, 1, 1], args); }, 'KERNEL_GRID'],
-    ['a negative grid', () => { scale.launch([-1], args); }, 'KERNEL_GRID'],
-    ['no warps', () => { scale.launch([1], args, { numWarps: 0 }); }, 'KERNEL_LAUNCH_OPTION'],
-    ['three warps', () => { scale.launch([1], args, { numWarps: 3 }); }, 'KERNEL_LAUNCH_OPTION'],
+    [
+      'a dtype',
+      () => {
+        scale.launch([1], { ...args, x: zeros([1], { dtype: 'i64' }) });
+      },
+      'KERNEL_LAUNCH_ARGUMENT',
+    ],
+    [
+      'a number that i32 does not have',
+      () => {
+        scale.launch([1], { ...args, n: 2 ** 31 });
+      },
+      'KERNEL_LAUNCH_ARGUMENT',
+    ],
+    [
+      'a fraction',
+      () => {
+        scale.launch([1], { ...args, n: 0.5 });
+      },
+      'KERNEL_LAUNCH_ARGUMENT',
+    ],
+    [
+      'a grid of four',
+      () => {
+        scale.launch([1, 1, 1, 1], args);
+      },
+      'KERNEL_GRID',
+    ],
+    [
+      'a negative grid',
+      () => {
+        scale.launch([-1], args);
+      },
+      'KERNEL_GRID',
+    ],
+    [
+      'no warps',
+      () => {
+        scale.launch([1], args, { numWarps: 0 });
+      },
+      'KERNEL_LAUNCH_OPTION',
+    ],
+    [
+      'three warps',
+      () => {
+        scale.launch([1], args, { numWarps: 3 });
+      },
+      'KERNEL_LAUNCH_OPTION',
+    ],
     ['a name', () => kernel('two words', {}, () => undefined), 'KERNEL_SCHEMA'],
     ['a schema', () => kernel('k', { x: 'f8' as never }, () => undefined), 'KERNEL_SCHEMA'],
     ['a bound function', () => kernel('k', {}, (() => undefined).bind(null)), 'KERNEL_SOURCE'],
@@ -153,7 +199,7 @@ describe('what is refused', () => {
     ['a key', () => scale.autotune({ configs: [{ BLOCK: 2 }], key: ['m' as never] }), 'KERNEL_AUTOTUNE'],
   ])('%s', (_, run, code) => {
     expect(codeOf(run)).toBe(code);
-  }); // prettier-ignore
+  });
 
   test('an empty grid runs nothing', () => {
     const untouched = tensor([9], { dtype: 'f32' });

@@ -139,8 +139,15 @@ test('decimals that lie between two: ties go to the even digit', () => {
     plain.launch([1], { x: x.to('f32'), BLOCK: 8 }, options);
   });
   expect(lines.map((line) => line.replace(/.*\) /, ''))).toEqual([
-    '0.000122070312', '-0', 'inf', '-inf', '9.99999975e-06', '1e+09', '123456792', '1.40129846e-45',
-  ]); // prettier-ignore
+    '0.000122070312',
+    '-0',
+    'inf',
+    '-inf',
+    '9.99999975e-06',
+    '1e+09',
+    '123456792',
+    '1.40129846e-45',
+  ]);
 });
 
 const quoted = '"); abort(); //';

@@ -75,14 +75,31 @@ describe('the same Block IR after', () => {
 
   const options = { jsc: { parser: { syntax: 'typescript' as const }, target: 'es2022' as const } };
   test.each<[string, () => string]>([
-    ['tsc to CommonJS', () => ts.transpileModule(source, { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS } }).outputText],
+    [
+      'tsc to CommonJS',
+      () =>
+        ts.transpileModule(source, {
+          compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS },
+        }).outputText,
+    ],
     ['swc to ESM', () => swc(source, { ...options, module: { type: 'es6' } }).code],
     ['swc to CommonJS', () => swc(source, { ...options, module: { type: 'commonjs' } }).code],
-    ['swc, minified', () => swc(source, { jsc: { ...options.jsc, minify: { compress: true, mangle: true } }, minify: true, module: { type: 'commonjs' } }).code],
+    [
+      'swc, minified',
+      () =>
+        swc(source, {
+          jsc: { ...options.jsc, minify: { compress: true, mangle: true } },
+          minify: true,
+          module: { type: 'commonjs' },
+        }).code,
+    ],
     ['esbuild', () => esbuild(source, { loader: 'ts', format: 'cjs', keepNames: true }).code],
     ['esbuild, minified', () => esbuild(source, { loader: 'ts', format: 'cjs', minify: true }).code],
-    ['esbuild, minified ESM with names kept', () => esbuild(selfContained, { loader: 'ts', format: 'esm', minify: true, keepNames: true }).code],
+    [
+      'esbuild, minified ESM with names kept',
+      () => esbuild(selfContained, { loader: 'ts', format: 'esm', minify: true, keepNames: true }).code,
+    ],
   ])('%s', (_, transform) => {
     expect(blockIr(bodyOf(transform()))).toBe(expected);
-  }); // prettier-ignore
+  });
 });

@@ -46,7 +46,12 @@ export const cachingEffects = {
       const cxx = [wrappedCompiler(`echo + >> ${log}; sleep 0.3; echo - >> ${log}`)];
       reportOf(sums, [randn([60, 70]), randn([80, 90])], { compileThreads, cacheDir: freshDirectory(), cpp: { cxx } });
       let running = 0;
-      return Math.max(...readFileSync(log, 'utf8').trim().split('\n').map((sign) => (running += sign === '+' ? 1 : -1))); // prettier-ignore
+      return Math.max(
+        ...readFileSync(log, 'utf8')
+          .trim()
+          .split('\n')
+          .map((sign) => (running += sign === '+' ? 1 : -1)),
+      );
     };
     expect([most(1), most(2)]).toEqual([1, 2]);
   },

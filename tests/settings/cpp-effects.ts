@@ -73,7 +73,8 @@ export const cppEffects = {
     // (1 + e)(1 - e) is 1 - e e, which f32 rounds to 1.
     const e = 2 ** -13;
     const inputs = [1 + e, 1 - e, 1].map((value) => tensor(new Float32Array(64).fill(value)));
-    const difference = (cpp: Options): unknown => compiledWith(rounded, { cpp })(...(inputs as [Tensor, Tensor, Tensor])).toArray(); // prettier-ignore
+    const difference = (cpp: Options): unknown =>
+      compiledWith(rounded, { cpp })(...(inputs as [Tensor, Tensor, Tensor])).toArray();
     const filled = (value: number): number[] => Array.from({ length: 64 }, () => value);
     expect(difference({})).toEqual(filled(0));
     // Where the machine has no instruction for both, there are two steps all the same.
@@ -87,6 +88,20 @@ export const cppEffects = {
     const x = tensor(Float32Array.from({ length: 4096 }, (_, i) => i));
     const result = compiledWith(addOne, { cpp: { noRedundantLoops: false } })(x);
     expect(result.toArray()).toEqual(addOne(x).toArray());
+  },
+  'cpp.withoutTrafficRules': () => {
+    const softmax = (x: Tensor): Tensor => x.softmax(-1);
+    const rows = zeros(1 << 19).reshape([1024, 512]);
+    const compiledFor = (withoutTrafficRules: readonly string[]): GraphReport =>
+      reportOf(softmax, [rows], { cpp: { withoutTrafficRules } });
+    const rulesOf = ({ decisions }: GraphReport): readonly string[] =>
+      decisions.flatMap((it) => (it.kind === 'traffic' ? [it.rule] : []));
+    const prefetches = ({ source }: GraphReport): number => source?.().match(/__builtin_prefetch/g)?.length ?? 0;
+    const [all, without] = [compiledFor([]), compiledFor(['next row', 'prefetched results'])];
+    expect(rulesOf(all)).toContain('next row');
+    expect(rulesOf(without)).not.toContain('next row');
+    expect([prefetches(all) > 0, prefetches(without)]).toEqual([true, 0]);
+    expect(() => compiledFor(['next rows'])).toThrow(expect.objectContaining({ code: 'SETTING_VALUE' }));
   },
   'cpp.dynamicThreads': () => {
     const x = tensor(Float32Array.from({ length: 200_000 }, (_, i) => i));

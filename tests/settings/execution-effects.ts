@@ -104,10 +104,15 @@ export const executionEffects = {
   accumulatedRecompileLimit: () => {
     expect(formsOf({ accumulatedRecompileLimit: 3 })).toBe(3);
     // The other limit counts per object, this one over all objects of a method.
-    const scaleBy = compiledWith(function (this: { text: string }, x: Tensor) { return x.mul(this.text.length); } as never, {
-      recompileLimit: 1,
-      accumulatedRecompileLimit: 4,
-    }) as unknown as ((this: { text: string }, x: Tensor) => Tensor) & { cacheInfo(): { entries: number } }; // prettier-ignore
+    const scaleBy = compiledWith(
+      function (this: { text: string }, x: Tensor) {
+        return x.mul(this.text.length);
+      } as never,
+      {
+        recompileLimit: 1,
+        accumulatedRecompileLimit: 4,
+      },
+    ) as unknown as ((this: { text: string }, x: Tensor) => Tensor) & { cacheInfo(): { entries: number } };
     for (let length = 1; length <= 6; length += 1)
       expect(scaleBy.call({ text: 'x'.repeat(length) }, one).item()).toBe(length);
     expect(scaleBy.cacheInfo().entries).toBe(4);

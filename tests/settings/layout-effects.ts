@@ -10,7 +10,11 @@ const { conv2d } = nn.functional;
 
 /** Numbers whose products and sums do not round, so that all orders of summation agree. */
 const whole = (...shape: readonly number[]): Tensor =>
-  arange(shape.reduce((count, size) => count * size, 1)).remainder(7).sub(3).to('f32').reshape(shape); // prettier-ignore
+  arange(shape.reduce((count, size) => count * size, 1))
+    .remainder(7)
+    .sub(3)
+    .to('f32')
+    .reshape(shape);
 
 /** A gated convolution whose result a second one reads, and a sum. */
 function block(x: Tensor, first: Tensor, second: Tensor): Tensor {
@@ -57,7 +61,9 @@ export const layoutEffects = {
   padChannelsLast: () => {
     const padding = { disablePaddingCpu: false, paddingStrideThreshold: 8, epilogueFusion: false };
     const padded = (options: Options): readonly string[] =>
-      reportOf(block, blockInputs(20), { ...padding, ...options }).decisions.flatMap((it) => (it.kind === 'padded' && it.isDone ? [it.strides] : [])); // prettier-ignore
+      reportOf(block, blockInputs(20), { ...padding, ...options }).decisions.flatMap((it) =>
+        it.kind === 'padded' && it.isDone ? [it.strides] : [],
+      );
     expect(padded({})).not.toContain('2048, 1, 256, 32');
     expect(padded({ padChannelsLast: true })).toContain('2048, 1, 256, 32');
     expectUnchanged({ ...padding, padChannelsLast: true });

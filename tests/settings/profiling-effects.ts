@@ -61,7 +61,9 @@ export const profilingEffects = {
       expect(bytes).toBeGreaterThanOrEqual(64 * 300 * 4);
       expect(limit?.milliseconds).toBeGreaterThan(0);
     }
-    expect(compiled(x).map((result) => result.toArray())).toEqual(compiledWith(twoKernels, {})(x).map((result) => result.toArray())); // prettier-ignore
+    expect(compiled(x).map((result) => result.toArray())).toEqual(
+      compiledWith(twoKernels, {})(x).map((result) => result.toArray()),
+    );
     expect(kernelsOf(compiled.explain().toString().replace(/^ +/gm, ''))).toHaveLength(2);
     expect(compiledWith(twoKernels, {}).explain(x).graphs[0]?.timings).toBeUndefined();
   },

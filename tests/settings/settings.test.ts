@@ -84,6 +84,7 @@ describe('the cache key', () => {
     'cpp.vecIsaOk': false,
     'cpp.simdlen': 1,
     'cpp.threads': 1,
+    'cpp.withoutTrafficRules': ['next row'],
     dynamic: false,
     inductorChoicesClass: { key: 'same', run: (choices: unknown) => choices },
     postFusionCustomPass: { key: 'same', run: (groups: unknown) => groups },

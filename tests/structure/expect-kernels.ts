@@ -9,7 +9,7 @@ import { resolveConfig, withConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { decompose, optimize } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
-import { evaluateIndex, verifySchedule } from '@tsinductor/ir'; // prettier-ignore
+import { evaluateIndex, verifySchedule } from '@tsinductor/ir';
 import type { BufferId, Index, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
@@ -110,5 +110,8 @@ function leastBytes({ groups, program }: Pick<Schedule, 'groups' | 'program'>): 
     );
     return known(size) * dtypeInfo[dtype].bytes;
   };
-  return [...program.inputs.filter((input) => used.has(input)), ...program.outputs].reduce((sum, id) => sum + bytes(id), 0); // prettier-ignore
+  return [...program.inputs.filter((input) => used.has(input)), ...program.outputs].reduce(
+    (sum, id) => sum + bytes(id),
+    0,
+  );
 }

@@ -71,7 +71,10 @@ function expectClose(actual: Tensor, wanted: Tensor): void {
     manualSeed(0);
     for (const [key, session] of sessions) {
       const own = cases.filter(([, { patch = {} }]) => JSON.stringify(patch) === key);
-      const graphs = await compileGraphs(own.map(([, described]) => primitivesOf(described)), session); // prettier-ignore
+      const graphs = await compileGraphs(
+        own.map(([, described]) => primitivesOf(described)),
+        session,
+      );
       graphs.forEach((graph, index) => compiled.set(own[index]?.[0] ?? '', graph));
     }
   }, 600_000);

@@ -77,7 +77,10 @@ export function runOnTarget(schedules: readonly Schedule[], machine: Machine): r
 const known = (index: Index): number => evaluateIndex(index, {});
 
 function declOf(buffers: readonly BufferDecl[], id: BufferId): BufferDecl {
-  return at(buffers, buffers.findIndex((buffer) => buffer.id === id)); // prettier-ignore
+  return at(
+    buffers,
+    buffers.findIndex((buffer) => buffer.id === id),
+  );
 }
 
 interface Memory {

@@ -33,16 +33,27 @@ const decoded = (value: number | bigint, dtype: DType): number => {
 /** The first differences, as text. */
 function differences(schedule: Schedule, { results, wanted }: Compared, bound: number): readonly string[] {
   return wanted.flatMap((want, position) => {
-    const { dtype } = at(schedule.program.buffers, schedule.program.buffers.findIndex(({ id }) => id === at(schedule.program.outputs, position))); // prettier-ignore
-    const pairs = Array.from(want as ArrayLike<number | bigint>, (value, index) => ({ index, value, found: elementOf(at(results, position), index) })); // prettier-ignore
+    const { dtype } = at(
+      schedule.program.buffers,
+      schedule.program.buffers.findIndex(({ id }) => id === at(schedule.program.outputs, position)),
+    );
+    const pairs = Array.from(want as ArrayLike<number | bigint>, (value, index) => ({
+      index,
+      value,
+      found: elementOf(at(results, position), index),
+    }));
     return pairs
       .filter(({ value, found }) => !agrees(decoded(found, dtype), decoded(value, dtype), bound))
       .slice(0, 3)
-      .map(({ index, value, found }) => `result ${String(position)}[${String(index)}] is ${String(decoded(found, dtype))}, not ${String(decoded(value, dtype))}`); // prettier-ignore
+      .map(
+        ({ index, value, found }) =>
+          `result ${String(position)}[${String(index)}] is ${String(decoded(found, dtype))}, not ${String(decoded(value, dtype))}`,
+      );
   });
 }
 
-const elementOf = (array: ElementArray, index: number): number | bigint => at(array as ArrayLike<number | bigint> as readonly (number | bigint)[], index); // prettier-ignore
+const elementOf = (array: ElementArray, index: number): number | bigint =>
+  at(array as ArrayLike<number | bigint> as readonly (number | bigint)[], index);
 
 function agrees(found: number, want: number, bound: number): boolean {
   if (Object.is(found, want)) return true;

@@ -86,6 +86,8 @@ export function severalSweep(arity) {
   );
   const grid = specials.flatMap((x) => [...specials, 3, -3, 2.5].map((y) => [x, y, ...specials.slice(2, arity)]));
   // Operands that nearly cancel, or are equal.
-  const close = random.slice(0, 4000).map(([x, ...rest]) => [x, ...rest.map((_, k) => (k === 0 ? -x * (1 + (next() % 5) * 2 ** -23) : rest[k]))]); // prettier-ignore
+  const close = random
+    .slice(0, 4000)
+    .map(([x, ...rest]) => [x, ...rest.map((_, k) => (k === 0 ? -x * (1 + (next() % 5) * 2 ** -23) : rest[k]))]);
   return [...grid, ...random, ...close].map((args) => args.map(Math.fround));
 }

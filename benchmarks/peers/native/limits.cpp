@@ -1,5 +1,5 @@
 // What the machine can do: bandwidth for a given number of read and written streams, with ordinary and with non-temporal
-// stores, and with lines that are asked for before they are read or written; peak float32 multiply-adds; evaluations per second of the
+// stores, and with lines that are prefetched before they are read or written; peak float32 multiply-adds; evaluations per second of the
 // functions that were asked for, without memory traffic: transcendental ones within 4 ULP, divisions, words of Philox 4x32,
 // conversions from and to bf16 and int8, products and sums that are no halves of multiply-adds. Each is the best over one thread and all threads, in windows so short that all of them
 // fall into one state of a virtual machine (see benchmarks/README.md), whose CPUs move between the cores of its host.
@@ -371,11 +371,11 @@ int main() {
       return bandwidth(streams, run, threads) / 1e9;
     };
     const double ordinary = rate(limits::ordinary);
-    const double streaming = writes == 0 ? ordinary : rate(limits::past);
-    const double readAsked = rate(limits::readAsked);
-    const double askedFor = writes == 0 ? readAsked : std::max(readAsked, rate(limits::asked));
+    const double streaming = writes == 0 ? ordinary : rate(limits::nonTemporal);
+    const double readPrefetched = rate(limits::readPrefetched);
+    const double prefetched = writes == 0 ? readPrefetched : std::max(readPrefetched, rate(limits::prefetched));
     const double peak = bestRate(threads, multiplyAdds);
-    std::printf("{\"ordinary\":%.6g,\"streaming\":%.6g,\"asked\":%.6g,", ordinary, streaming, askedFor);
+    std::printf("{\"ordinary\":%.6g,\"streaming\":%.6g,\"asked\":%.6g,", ordinary, streaming, prefetched);
     std::printf("\"peak\":%.6g,", peak / 1e9);
     std::printf("\"rates\":{");
     const std::string wanted = " " + bench::word(line, "functions") + " ";

@@ -150,7 +150,7 @@ const families: readonly ((n: number) => Row)[] = [
       'in memory':
         'two arrays cannot both be read along their rows: blocks of a come in runs of 2 KB, those of b in runs of 256 bytes, and both ' +
         'fall into few sets of every cache. Of fifty by hand (tiles and blocks of 16 x 16 to 1024 x 64, in several orders, by way of the ' +
-        'caches and past them, asking in several orders and distances) none took noticeably less; to turn a alone takes nearly half of it. ' +
+        'caches and by non-temporal stores, with prefetches in several orders and distances) none took noticeably less; to turn a alone takes nearly half of it. ' +
         'On a Granite Rapids whose memory is mapped in pages of 4 KB below the system, to read a in runs of 256 bytes takes 16 ms of ' +
         'the 37, where in its order it takes 9; then b takes 10, and the sums another 4. Of seventy by hand the best, by way of ' +
         'blocks of 128 x 2048 in a megabyte beside, takes 31',

@@ -25,10 +25,3 @@ export function get<K, V>(map: ReadonlyMap<K, V>, key: K): V {
   }
   return value as V;
 }
-
-/** For the end of an exhaustive chain: does not compile while a case is left. */
-export function unreachable(value: never): never {
-  throw new InternalError('INTERNAL_UNREACHABLE', `unexpected value ${JSON.stringify(value)}`, {
-    hint: 'this is a bug: please report it',
-  });
-}

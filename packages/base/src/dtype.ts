@@ -7,7 +7,7 @@ export type DType = 'f64' | 'f32' | 'f16' | 'bf16' | 'i64' | 'i32' | 'i16' | 'i8
 /** Floats, integers and bool: the categories of PyTorch's type promotion. */
 export type DTypeCategory = 'bool' | 'integer' | 'float';
 
-export interface DTypeInfo {
+interface DTypeInfo {
   readonly category: DTypeCategory;
   /** Bytes of one element in memory. */
   readonly bytes: number;

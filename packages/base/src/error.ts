@@ -7,7 +7,7 @@ export interface SourceLocation {
   readonly column?: number;
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** What to do about it, as one imperative sentence. */
   readonly hint?: string;
   readonly location?: SourceLocation | undefined;

@@ -87,7 +87,14 @@ describe('watching', () => {
     const texts = new StageTexts();
     pipeline.run(0, context, texts);
     const seen = texts.list().map(({ name, summary, isSame }) => [name, isSame ? 'same' : summary]);
-    expect(seen).toEqual([['add', '1'], ['keep', 'same'], ['add-more', '3'], ['spread', '3 numbers'], ['double', '0, 2, 4'], ['sum', '6']]); // prettier-ignore
+    expect(seen).toEqual([
+      ['add', '1'],
+      ['keep', 'same'],
+      ['add-more', '3'],
+      ['spread', '3 numbers'],
+      ['double', '0, 2, 4'],
+      ['sum', '6'],
+    ]);
   });
 
   test('names the stage whose result breaks a law', () => {

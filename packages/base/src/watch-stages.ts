@@ -48,7 +48,10 @@ export class StageTexts implements Watch {
     const summary = makes.summary(made);
     const isSame = text === this.#last;
     this.#last = text;
-    const all = before === undefined ? { text, summary, isSame } : { text: `${before.text}\n${text}`, summary: `${before.summary}, ${summary}`, isSame: false }; // prettier-ignore
+    const all =
+      before === undefined
+        ? { text, summary, isSame }
+        : { text: `${before.text}\n${text}`, summary: `${before.summary}, ${summary}`, isSame: false };
     this.#texts.set(name, { name, doc, ...all });
     return made;
   }

@@ -26,7 +26,7 @@ export interface EntryInfo {
   readonly data: unknown;
 }
 
-export interface Manifest extends EntryInfo {
+interface Manifest extends EntryInfo {
   readonly format: number;
   readonly namespace: string;
   readonly key: string;
@@ -56,7 +56,7 @@ export type EntryReading =
   | { readonly kind: 'damaged'; readonly reason: string }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly directory: string;
   readonly namespace: string;
   readonly key: string;

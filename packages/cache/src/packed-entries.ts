@@ -13,7 +13,7 @@ import { badBundle } from './errors.ts';
 import { cacheFormat, isKey } from './key.ts';
 
 /** An entry in a bundle: what `ArtifactStore.put` takes. */
-export interface BundledEntry {
+interface BundledEntry {
   readonly key: string;
   readonly info: EntryInfo;
   readonly files: Readonly<Record<string, Uint8Array>>;

@@ -14,7 +14,7 @@ import { cacheFormat, checkKey, checkNamespace, isKey } from './key.ts';
 import { openRoot } from './root.ts';
 import type { OpenedRoot } from './root.ts';
 
-export interface RecordStoreOptions {
+interface RecordStoreOptions {
   readonly root: string;
   /** 'autotune' by default. */
   readonly namespace?: string;

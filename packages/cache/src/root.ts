@@ -12,7 +12,7 @@ import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
 import type { FileSystem } from './file-system.ts';
 
-export interface RootOptions {
+interface RootOptions {
   readonly root: string;
   /** Directories below the root, outer ones first, that must be ours as well. */
   readonly below: readonly string[];

@@ -50,7 +50,7 @@ export interface EntrySummary {
   readonly modified: number;
 }
 
-export interface StoreStats {
+interface StoreStats {
   readonly hits: number;
   /** Those of the hits that needed no reading. */
   readonly memoryHits: number;

@@ -5,7 +5,7 @@ import type { Argv } from 'yargs';
 import { show } from './terminal.ts';
 import type { Outcome, Terminal } from './terminal.ts';
 
-export interface Resolved {
+interface Resolved {
   readonly config: Config;
   readonly warnings: readonly ConfigWarning[];
 }

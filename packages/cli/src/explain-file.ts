@@ -16,7 +16,7 @@ interface Workload {
 }
 
 /** What is shown beside, or instead of, the explanation. */
-export interface ExplainOptions {
+interface ExplainOptions {
   readonly source: boolean;
   /** A stage of the compiler, whose output is all that is shown. */
   readonly stage: string | undefined;

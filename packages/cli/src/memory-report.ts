@@ -9,7 +9,7 @@ interface WithStats {
 }
 
 /** Lines for people. `resident` is the most memory that the whole process had at once, in bytes. */
-export function memoryLines(stats: TensorMemoryStats, resident: number): readonly string[] {
+function memoryLines(stats: TensorMemoryStats, resident: number): readonly string[] {
   const { live, peak, pooled, external, storages } = stats;
   const rows: readonly (readonly [string, number, string])[] = [
     ['live', live, `in ${String(storages)} storages that no collection has found unreachable`],

@@ -22,6 +22,7 @@ import * as memory from './prelude/memory-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
+import { sortCall } from './prelude/sort-call.ts';
 import { loadSpreadFunction } from './prelude/spread-functions.ts';
 import * as machine from './prelude/target-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
@@ -75,10 +76,11 @@ const dialectOf = (prelude: Prelude): Dialect => ({
     ]);
   },
   transpose,
-  fence: () =>
-    prelude.isa === 'avx512' || prelude.isa === 'avx2'
-      ? primary('__asm__ volatile("sfence" ::: "memory")')
-      : primary('__atomic_thread_fence(__ATOMIC_SEQ_CST)'),
+  sort: sortCall,
+  fence: () => {
+    invariant(prelude.isa === 'avx512' || prelude.isa === 'avx2', 'a fence where there are no non-temporal stores');
+    return primary('__asm__ volatile("sfence" ::: "memory")');
+  },
   prefetch: (address, { intent, into }) =>
     primary(`__builtin_prefetch(${address}, ${intent === 'read' ? '0' : '1'}${into === 'second' ? ', 2' : ''})`),
   scratch,
@@ -284,8 +286,8 @@ function loadScalar(access: AccessText, type: ValueType, { other, prelude }: Loa
 }
 
 function transpose({ dtype, from, fromStep, to, toStep, rows, columns, ...how }: TransposeText): Expression {
-  const { tile, whole, past } = how;
-  const way = { tile, past };
+  const { tile, whole, isNonTemporal } = how;
+  const way = { tile, isNonTemporal };
   return whole
     ? call(special.transposeTile(dtype, way), [from, fromStep, to, toStep])
     : call(special.transposeAny(dtype, way), [from, fromStep, to, toStep, rows, columns]);
@@ -293,7 +295,7 @@ function transpose({ dtype, from, fromStep, to, toStep, rows, columns, ...how }:
 
 interface StoreContext {
   readonly text: string;
-  readonly hint: 'stream' | undefined;
+  readonly hint: 'non-temporal' | undefined;
   readonly prelude: Prelude;
 }
 
@@ -309,7 +311,7 @@ function store(access: AccessText, type: ValueType, { text, hint, prelude }: Sto
   if (layout === 'gather') return storeAtOffsets(access, type, { text, lanes });
   if (lanes === undefined) {
     if (!contiguous) return call(prelude.of(memory.storeStridedFunction, type), [p, step, text]);
-    return call(prelude.of(hint === 'stream' ? memory.streamFunction : memory.storeFunction, type), [p, text]);
+    return call(prelude.of(hint === 'non-temporal' ? memory.streamFunction : memory.storeFunction, type), [p, text]);
   }
   if (mask === undefined && contiguous && count !== undefined)
     return call(prelude.of(memory.storeFirstFunction, type, prelude.isa), [p, count, text]);

@@ -12,7 +12,9 @@ import { cases } from '@tsinductor/testing/loops';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = (one: cases.Case, on: CpuTarget = target): string =>
-  generateCpp(one.schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+  generateCpp(one.schedule, on)
+    .units.map((unit) => unit.source)
+    .join('\n');
 
 describe('generated C++', () => {
   test('includes nothing, and has the entry that it names', () => {
@@ -73,7 +75,7 @@ describe('generated C++', () => {
     for (const isa of ['neon', 'scalar'] as const) expect(textOf(doubled, { isa, threads: 1 })).not.toContain('twice_');
   });
 
-  test('turns accesses across the grain in tiles', () => {
+  test('transposes accesses across the grain in tiles', () => {
     expect(textOf(cases.transposed(256, 256))).toContain('transpose_f32x16(in0');
     expect(textOf(cases.transposed(256, 256))).not.toContain('load_strided');
   });
@@ -95,21 +97,31 @@ describe('generated C++', () => {
     },
   );
 
-  const asked = /__builtin_prefetch\(out_out \+ .* \+ 512, 1\);/;
+  const prefetch = /__builtin_prefetch\(out_out \+ .* \+ 512, 1\);/;
   test.each([
-    { how: 'by way of the caches, on few threads', one: cases.broadcasts(4096, 4096) },
-    { how: 'by way of them where it is not that much larger', one: cases.broadcasts(2048, 1024) },
-    { how: 'past the caches, on many', one: cases.broadcasts(4096, 4096), threads: 16, isPast: true },
-    { how: 'by way of them where rows are read before', one: cases.softmax('rows', [4096, 4096]) },
-    { how: 'by way of them beside two arrays', one: cases.largest(1 << 24, 2) },
-    { how: 'past them beside three', one: cases.largest(1 << 24, 3), isPast: true },
-    { how: 'past them, a row far from the one before', one: cases.permuted(16384, 16, { width: 64 }), isPast: true },
-    { how: 'past them down columns', one: cases.scanned(4096, 4096, 'columns'), isPast: true },
-  ])('writes what is larger than the caches $how', ({ one, threads = 2, isPast = false }) => {
+    { how: 'into prefetched lines, on few threads', one: cases.broadcasts(4096, 4096) },
+    { how: 'into prefetched lines where it is not that much larger', one: cases.broadcasts(2048, 1024) },
+    { how: 'by non-temporal stores, on many', one: cases.broadcasts(4096, 4096), threads: 16, isNonTemporal: true },
+    { how: 'into prefetched lines where rows are read before', one: cases.softmax('rows', [4096, 4096]) },
+    { how: 'into prefetched lines with two arrays read', one: cases.largest(1 << 24, 2) },
+    { how: 'by non-temporal stores with three', one: cases.largest(1 << 24, 3), isNonTemporal: true },
+    {
+      how: 'by non-temporal stores, a row far from the one before',
+      one: cases.permuted(16384, 16, { width: 64 }),
+      isNonTemporal: true,
+    },
+    { how: 'by non-temporal stores down columns', one: cases.scanned(4096, 4096, 'columns'), isNonTemporal: true },
+  ])('writes what is larger than the caches $how', ({ one, threads = 2, isNonTemporal = false }) => {
     const text = textOf(one, { isa: 'avx512', threads });
-    expect(asked.test(text)).toBe(!isPast);
-    expect(text.includes('stream_f32x16(')).toBe(isPast);
-    expect(text.includes('sfence')).toBe(isPast);
+    expect(prefetch.test(text)).toBe(!isNonTemporal);
+    expect(text.includes('stream_f32x16(')).toBe(isNonTemporal);
+    expect(text.includes('sfence')).toBe(isNonTemporal);
+  });
+
+  test.each(['neon', 'scalar'] as const)('has neither non-temporal stores nor a fence behind them on %s', (isa) => {
+    const one = cases.scanned(4096, 4096, 'columns');
+    expect(textOf(one, { isa: 'avx2', threads: 16 })).toContain('sfence');
+    expect(textOf(one, { isa, threads: 16 })).not.toMatch(/stream_|fence/);
   });
 
   test('cuts lanes in parts where an index decides what is read', () => {
@@ -132,20 +144,20 @@ describe('generated C++', () => {
     expect(textOf(cases.rotated(256, 512)).match(/for \(i64 j\w* = 0;/g)).toHaveLength(2);
   });
 
-  test('writes halves of lines past the caches on processors that keep them together, and nowhere else', () => {
+  test('writes halves of lines by non-temporal stores on processors that combine them, and nowhere else', () => {
     const large = cases.converted(16 * 1024 * 1024, 'bf16');
     const on = (family: Family): string => textOf(large, { isa: 'avx512', threads: 16, family });
     expect(on('zen')).toContain('stream_bf16x16(out_out');
     expect(on('rapids')).toContain('stream_bf16x16(out_out');
     expect(on('other')).not.toContain('stream_');
     // In tiles the other half comes many rows later.
-    const turned = cases.permuted(4096, 8192, { dtype: 'bf16' });
-    expect(textOf(turned, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
+    const transposed = cases.permuted(4096, 8192, { dtype: 'bf16' });
+    expect(textOf(transposed, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
     const bytes = cases.converted(64 * 1024 * 1024, 'i8');
     expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
   });
 
-  test('asks for what it reads and writes past the caches where processors want both', () => {
+  test('prefetches what it reads and writes by non-temporal stores where processors gain by both', () => {
     const large = cases.converted(16 * 1024 * 1024, 'f32');
     const on = (family: Family): readonly boolean[] => {
       const text = textOf(large, { isa: 'avx512', threads: 2, family });
@@ -208,7 +220,7 @@ describe('generated C++', () => {
     expect(fill).not.toMatch(/load|in0/);
   });
 
-  test('neither asks for smaller results nor writes them past the caches', () => {
+  test('neither prefetches smaller results nor writes them by non-temporal stores', () => {
     expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/stream_|prefetch/);
   });
 
@@ -238,13 +250,13 @@ describe('generated C++', () => {
   });
 
   test('scans columns of a large array several rows at a time', () => {
-    expect(textOf(cases.scanned(4096, 1024, 'columns'))).toContain('4 rows at a time into 512 columns');
-    expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('rows at a time');
+    expect(textOf(cases.scanned(4096, 1024, 'columns'))).toContain('tiles of 4 rows x 512 columns');
+    expect(textOf(cases.scanned(70, 30, 'columns'))).not.toContain('tiles of');
   });
 
   test('scans columns of what a cache holds in narrow blocks where threads write parts of the same pages', () => {
     const noteOf = (columns: number, on: CpuTarget): string | undefined =>
-      /into (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
+      /rows x (\d+) columns/.exec(textOf(cases.scanned(1024, columns, 'columns'), on))?.[1];
     expect(noteOf(1024, { isa: 'avx512', threads: 2 })).toBe('128');
     expect(noteOf(1500, { isa: 'avx512', threads: 2 })).toBe('128');
     expect(noteOf(1024, { isa: 'avx512', threads: 1 })).toBe('1024');
@@ -253,11 +265,11 @@ describe('generated C++', () => {
 
   test('sums columns of memory in chunks of whole rows where rows are short', () => {
     expect(textOf(cases.summed('columns', [4096, 1024]))).toContain('i in chunks, merged in order');
-    const whole = ['8 rows at a time into 1024 columns', 'in chunks'] as const;
+    const whole = ['tiles of 8 rows x 1024 columns', 'in chunks'] as const;
     const long = textOf(cases.summed('columns', [1024, 4096]));
     expect(whole.map((note) => long.includes(note))).toEqual([true, false]);
     const cached = textOf(cases.summed('columns', [1024, 1024]));
-    const parts = ['8 rows at a time into 512 columns', 'in chunks'] as const;
+    const parts = ['tiles of 8 rows x 512 columns', 'in chunks'] as const;
     expect(parts.map((note) => cached.includes(note))).toEqual([true, false]);
   });
 
@@ -332,6 +344,11 @@ describe('literals', () => {
   });
 
   test('hexadecimal literals are exact', () => {
-    expect([1, 2 ** -1074, 2 ** -1022, Math.PI].map(hexadecimal)).toEqual(['0x1p+0', '0x0.0000000000001p-1022', '0x1p-1022', '0x1.921fb54442d18p+1']); // prettier-ignore
+    expect([1, 2 ** -1074, 2 ** -1022, Math.PI].map(hexadecimal)).toEqual([
+      '0x1p+0',
+      '0x0.0000000000001p-1022',
+      '0x1p-1022',
+      '0x1.921fb54442d18p+1',
+    ]);
   });
 });

@@ -14,6 +14,7 @@ import {
   printKernel,
   printScalarIndex,
   safeName,
+  truncateDivisions,
 } from '@tsinductor/codegen';
 import type {
   ConstantsLayout,
@@ -26,7 +27,7 @@ import type {
   PrintedKernel,
 } from '@tsinductor/codegen';
 import { indexLimits } from '@tsinductor/ir';
-import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
+import type { Decision, Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
 import { bindingFor, kernelStages } from './kernel-stages.ts';
 import type { BindOptions } from './kernel-stages.ts';
@@ -39,6 +40,8 @@ import type { CppUnit, EntryText } from './units.ts';
 interface KernelInfo {
   readonly name: string;
   readonly notes: readonly string[];
+  /** What was decided while it was bound; nothing, if absent. */
+  readonly decisions?: readonly Decision[];
   readonly origins: Kernel['origins'];
 }
 
@@ -88,6 +91,7 @@ export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Ke
 
 /** What an entry and its readers need to know of a kernel. */
 interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'origins'> {
+  readonly decisions: readonly Decision[];
   readonly indexLimits: readonly Index[];
   readonly printed: PrintedKernel;
 }
@@ -125,7 +129,7 @@ class Generator {
     const entry = this.#writeEntry(layout, kernels);
     return {
       entry,
-      kernels: kernels.map(({ printed: { name }, notes, origins }) => ({ name, notes, origins })),
+      kernels: kernels.map(({ printed: { name }, notes, decisions, origins }) => ({ name, notes, decisions, origins })),
       workspaceBytes: layout.workspaceBytes,
       constants: layout.constants,
       indexLimits: kernels.flatMap((kernel) => kernel.indexLimits),
@@ -139,9 +143,9 @@ class Generator {
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
   #write(alone: LoneGroup): WrittenKernel {
     const kernel = kernelStages().run(alone, this.#binding, this.#watch);
-    const { buffers, sizes, notes, origins } = kernel;
+    const { buffers, sizes, notes, decisions = [], origins } = kernel;
     const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];
-    return { buffers, sizes, notes, origins, indexLimits: limits, printed: this.#print(kernel) };
+    return { buffers, sizes, notes, decisions, origins, indexLimits: limits, printed: this.#print(kernel) };
   }
 
   #print(kernel: Kernel): PrintedKernel {
@@ -226,7 +230,9 @@ function writeCall(lines: Lines, { layout, kernel, context, isNamed }: Call): vo
     context.use([element]);
     const base = `buffers[${String(position)}]`;
     const address =
-      offset.kind === 'int' && offset.value === 0 ? base : `(${base} + ${printScalarIndex(offset, context)})`;
+      offset.kind === 'int' && offset.value === 0
+        ? base
+        : `(${base} + ${printScalarIndex(truncateDivisions(offset), context)})`;
     return `(${buffer.role === 'read' ? 'const ' : ''}${element.name} *)${address}`;
   });
   const sizes = kernel.sizes.map((size) => safeName(size, context.dialect.reserved));

@@ -31,7 +31,10 @@ const bind: Stage<LoneGroup, Kernel, BindOptions> = {
   name: 'bind',
   doc: 'the loops of a group are bound to vectors, threads and tiles, and their memory traffic is planned',
   makes: kernelForm,
-  run: ({ group, schedule }, options) => bindGroup(group, schedule, options),
+  run({ group, schedule }, options) {
+    const { decisions = [], ...kernel } = bindGroup(group, schedule, options);
+    return { ...kernel, decisions: decisions.map((decision) => ({ ...decision, stage: 'bind' })) };
+  },
 };
 
 const instructions: Stage<Kernel, Kernel, BindOptions> = {

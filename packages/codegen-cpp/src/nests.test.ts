@@ -42,14 +42,18 @@ const small: readonly Case[] = [
   cases.picked(7, 20),
   cases.added(9, 21, 4),
   cases.product({ m: 7, n: 37, k: 19 }),
-  cases.product({ m: 9, n: 20, k: 17, turned: 'both' }),
-  cases.product({ m: 2, n: 9, k: 40, turned: 'b' }),
+  cases.product({ m: 9, n: 20, k: 17, transposed: 'both' }),
+  cases.product({ m: 2, n: 9, k: 40, transposed: 'b' }),
   cases.product({ m: 30, n: 1, k: 40 }),
   cases.product({ m: 3, n: 5, k: 7, batch: 2, dtype: 'i64' }),
   cases.shorter([5, 20], [5, 37]),
   cases.shorter([5, 20], [9, 20]),
   cases.shorter([3, 17], [4, 18]),
   cases.product({ m: 13, n: 18, k: 21, dtype: 'f16' }),
+  cases.sorted({ rows: 3, columns: 37 }),
+  cases.sorted({ rows: 5, columns: 30, dtype: 'i64', descending: true, areColumns: true }),
+  cases.sorted({ rows: 2, columns: 300, kept: 4, dtype: 'f16', descending: true }),
+  cases.sorted({ rows: 3, columns: 41, kept: 3, dtype: 'i32', asksForPlaces: true }),
 ];
 
 describe('kernels in the interpreter', () => {
@@ -68,6 +72,10 @@ const columns = cases.symbolic('s1', 77);
 
 const large: readonly Case[] = [
   ...small,
+  cases.sorted({ rows: rows.extent, columns: columns.extent, sizes: new Map([...rows.sizes, ...columns.sizes]) }),
+  cases.sorted({ rows: 2, columns: 70000 }),
+  cases.sorted({ rows: 300, columns: 500, kept: 20, dtype: 'f64' }),
+  cases.sorted({ rows: 2, columns: 40000, kept: 2, dtype: 'f64', asksForPlaces: true }),
   cases.broadcasts(300, 411),
   cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
   cases.transposed(130, 259),
@@ -101,13 +109,13 @@ const large: readonly Case[] = [
   ),
   cases.product({ m: 131, n: 203, k: 77 }),
   cases.product({ m: 200, n: 330, k: 1100 }),
-  cases.product({ m: 200, n: 330, k: 600, turned: 'both' }),
-  cases.product({ m: 500, n: 70, k: 600, turned: 'a' }),
+  cases.product({ m: 200, n: 330, k: 600, transposed: 'both' }),
+  cases.product({ m: 500, n: 70, k: 600, transposed: 'a' }),
   cases.product({ m: 1, n: 1000, k: 300 }),
-  cases.product({ m: 3, n: 1000, k: 300, turned: 'b' }),
+  cases.product({ m: 3, n: 1000, k: 300, transposed: 'b' }),
   cases.product({ m: 33, n: 70, k: 90, batch: 5, dtype: 'f64' }),
   cases.product({ m: 20, n: 70, k: 700, dtype: 'f16' }),
-  cases.product({ m: 20, n: 70, k: 90, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 20, n: 70, k: 90, dtype: 'bf16', transposed: 'b' }),
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
 ];
 
@@ -229,7 +237,7 @@ ring('compiled kernels', () => {
   });
 
   test.each([
-    [1000, ['i in 2 stretches, the second added into a table of its own and to the first in its turn']],
+    [1000, ['i in 2 chunks, the second added into a table of its own and to the first in its turn']],
     [600, ['each thread owns columns of j']],
   ])('fewer have one for each thread, where each stands for enough of them: %i rows', (rows, expectedNotes) => {
     const { kernels } = generateCpp(cases.added(rows, 300, 40).schedule, { isa: 'avx512', threads: 2 });
@@ -256,12 +264,12 @@ ring('compiled kernels', () => {
     },
   );
 
-  const inTurn = 'i in 2 stretches, the second added into a table of its own and to the first in its turn';
+  const inTurn = 'i in 2 chunks, the second added into a table of its own and to the first in its turn';
   test.each<[number, number, number, Family, string]>([
-    [2000, 70, 5, 'other', 'i in 12 stretches, each added into a table of its own, merged in order'],
+    [2000, 70, 5, 'other', 'i in 12 chunks, each added into a table of its own, merged in order'],
     [1000, 300, 40, 'other', inTurn],
     [1000, 300, 40, 'zen', inTurn],
-    [1000, 300, 40, 'rapids', 'i in 2 stretches, each added into a table of its own, merged in order'],
+    [1000, 300, 40, 'rapids', 'i in 2 chunks, each added into a table of its own, merged in order'],
   ])('%i rows that are added into a small table have tables of their own, which begin with -0', (...given) => {
     const [rows, columns, into, family, text] = given;
     const one = cases.added(rows, columns, into);
@@ -286,18 +294,18 @@ ring('compiled kernels', () => {
     expect(differencesOf(both, { isa: 'avx2', threads: 2 })).toEqual([]);
   });
 
-  interface Turned {
+  interface Transposed {
     readonly make: (rows: number, columns: number) => Case;
     readonly shape: readonly [number, number];
     readonly isa: Isa;
   }
-  test.each<[string, Turned]>([
+  test.each<[string, Transposed]>([
     ['with a sum', { make: cases.transposed, shape: [2512, 2528], isa: 'avx512' }],
     ['with a sum, and odd ends', { make: cases.transposed, shape: [2513, 2531], isa: 'avx512' }],
     ['with a sum, in fewer rows than a block has', { make: cases.transposed, shape: [70003, 91], isa: 'avx512' }],
     ['with a sum, in halves of lines', { make: cases.transposed, shape: [2513, 2531], isa: 'avx2' }],
     ['alone', { make: cases.permuted, shape: [2512, 2528], isa: 'avx512' }],
-  ])('results that go past the caches, transposed %s', (_, { make, shape: [rows, columns], isa }) => {
+  ])('results that are written by non-temporal stores, transposed %s', (_, { make, shape: [rows, columns], isa }) => {
     const one = make(rows, columns);
     const { inputs, buffers } = one.schedule.program;
     const values = whole(rows * columns);
@@ -347,7 +355,7 @@ ring('compiled kernels', () => {
     expect(differencesOf([...steps, ...windows, ...blocks], { isa, threads: 1 })).toEqual([]);
   });
 
-  test('results that are asked for before they are written', () => {
+  test('results that are prefetched before they are written', () => {
     const [rows, columns] = [2511, 2531];
     const one = cases.broadcasts(rows, columns);
     const { inputs } = one.schedule.program;

@@ -10,7 +10,11 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 const isas: readonly Isa[] = ['avx512', 'avx2', 'neon', 'scalar'];
 
 ring('ops in generated C++ have the bits of the table', () => {
-  test.each(isas)('%s', (isa) => {
-    expect(wrongOps(isa)).toEqual([]);
-  }, 600_000); // prettier-ignore
+  test.each(isas)(
+    '%s',
+    (isa) => {
+      expect(wrongOps(isa)).toEqual([]);
+    },
+    600_000,
+  );
 });

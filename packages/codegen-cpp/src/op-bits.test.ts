@@ -11,8 +11,12 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 const isas: readonly Isa[] = ['avx512', 'avx2', 'neon', 'scalar'];
 
 ring('ops in generated C++ have the bits of the table', () => {
-  test.each(isas)('a quarter of them, for %s', (isa) => {
-    const turn = isas.indexOf(isa);
-    expect(wrongOps(isa, (index) => index % isas.length === turn)).toEqual([]);
-  }, 600_000); // prettier-ignore
+  test.each(isas)(
+    'a quarter of them, for %s',
+    (isa) => {
+      const turn = isas.indexOf(isa);
+      expect(wrongOps(isa, (index) => index % isas.length === turn)).toEqual([]);
+    },
+    600_000,
+  );
 });

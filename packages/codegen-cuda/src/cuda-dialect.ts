@@ -55,7 +55,8 @@ export const cudaDialect: Dialect = {
   check: ({ value, extent, site, wraps }) =>
     call(wraps ? machine.wrapFunction : machine.checkFunction, [value, extent, String(site), 'status']),
   transpose: () => never('a transpose within one thread'),
-  fence: () => never('a fence of streaming stores'),
+  sort: () => never('a sort within one thread'),
+  fence: () => never('a fence of non-temporal stores'),
   prefetch: () => never('a prefetch'),
   scratch: ({ name, dtype, size, shared }) => {
     const element = elementDefinition(dtype);

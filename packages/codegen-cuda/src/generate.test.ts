@@ -12,9 +12,9 @@ const rows = cases.symbolic('s0', 301);
 
 describe('the strategy', () => {
   test.each<readonly [Case, readonly string[]]>([
-    [cases.broadcasts(300, 412), ['map, 4 of j at a time']],
-    [cases.broadcasts(300, 411), ['map, a point at a time']],
-    [cases.broadcasts(rows.extent, 76, rows.sizes), ['map, 4 of j at a time']],
+    [cases.broadcasts(300, 412), ['map, 4 lanes of j']],
+    [cases.broadcasts(300, 411), ['map, one lane']],
+    [cases.broadcasts(rows.extent, 76, rows.sizes), ['map, 4 lanes of j']],
     [cases.transposed(130, 259), ['map, tiles of 32 x 32 of i and j through shared memory']],
     [cases.scanned(5, 2590), ['rows, 512 threads each']],
     [cases.summed('rows', [300, 1030]), ['rows, 512 threads each']],
@@ -23,7 +23,7 @@ describe('the strategy', () => {
     [cases.summed('columns', [203, 2100]), ['rows, a thread each']],
     [
       cases.summed('nothing', [100, 333]),
-      ['reduction in pieces of 8192, a block each', 'merges the pieces of a reduction'],
+      ['reduction in chunks of 8192, a block each', 'merges the chunks of a reduction'],
     ],
     [cases.softmax('rows', [20, 1030]), ['rows, 512 threads each']],
     [cases.product({ m: 65, n: 103, k: 77 }), ['matrix product, tiles of 32 x 32 through shared memory']],
@@ -38,14 +38,22 @@ test('a program is data: geometry and arguments over the sizes', () => {
     target,
   );
   expect(sizes).toEqual(['s0']);
-  const [pieces, merges] = [at(kernels, 0), at(kernels, 1)];
-  expect([pieces.threads, merges.threads]).toEqual([256, 256]);
-  expect(printIndex(pieces.blocks)).toMatch(/^min\(/);
+  const [chunks, merges] = [at(kernels, 0), at(kernels, 1)];
+  expect([chunks.threads, merges.threads]).toEqual([256, 256]);
+  expect(printIndex(chunks.blocks)).toMatch(/^min\(/);
   expect(printIndex(merges.blocks)).toBe('1');
-  expect(pieces.arguments.map((argument) => (argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind))).toEqual([[0, false], [3, true], 'size']); // prettier-ignore
-  expect(merges.arguments.map((argument) => (argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind))).toEqual([[1, true], [3, false], 'size']); // prettier-ignore
+  expect(
+    chunks.arguments.map((argument) =>
+      argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind,
+    ),
+  ).toEqual([[0, false], [3, true], 'size']);
+  expect(
+    merges.arguments.map((argument) =>
+      argument.kind === 'buffer' ? [argument.position, argument.isWritten] : argument.kind,
+    ),
+  ).toEqual([[1, true], [3, false], 'size']);
   expect(printIndex(workspaceBytes)).toContain('s0');
-  expect(pieces.isCollective).toBe(true);
+  expect(chunks.isCollective).toBe(true);
 });
 
 test('index arithmetic is 32 bits wide where whoever launches asks whether sizes allow it', () => {
@@ -67,7 +75,7 @@ test('index arithmetic is 32 bits wide where whoever launches asks whether sizes
 
 test('a node that runs in the first points of its loops tests where it is', () => {
   const { source, kernels } = generateCuda(cases.shorter([30, 63], [33, 96]).schedule, target);
-  expect(kernels.map(({ notes }) => notes)).toEqual([['map, a point at a time']]);
+  expect(kernels.map(({ notes }) => notes)).toEqual([['map, one lane']]);
   expect(source).toMatch(/ {4}if \(i < 30\) {\n {6}if \(j < 63\) {\n.*in0\w*\[i \* 63 \+ j\];/);
 });
 

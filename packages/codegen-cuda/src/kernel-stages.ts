@@ -1,8 +1,10 @@
 // The stages from a group to its kernels, in order: what `generateCuda` runs for every group before it prints.
 import { Pipeline } from '@tsinductor/base';
 import type { Form, Stage } from '@tsinductor/base';
+import { truncateDivisions } from '@tsinductor/codegen';
 import type { LoneGroup } from '@tsinductor/codegen';
-import { printKernelIr, verifyKernel } from '@tsinductor/ir';
+import { mapKernel, printKernelIr, verifyKernel } from '@tsinductor/ir';
+import type { Kernel } from '@tsinductor/ir';
 import { bindGroup } from './strategy/bind-group.ts';
 import type { BoundGroup } from './strategy/bind-group.ts';
 import type { CudaTarget } from './target.ts';
@@ -22,7 +24,17 @@ const bind: Stage<LoneGroup, BoundGroup, CudaTarget> = {
   run: ({ group, schedule }, target) => bindGroup(group, schedule, target),
 };
 
-const stages: Pipeline<LoneGroup, BoundGroup, CudaTarget> = Pipeline.of(bind);
+const instructions: Stage<BoundGroup, BoundGroup, CudaTarget> = {
+  name: 'instructions',
+  doc: 'divisions of what is never negative become those of the machine, which round toward zero',
+  makes: kernelsForm,
+  run: ({ kernels, ...group }) => ({ ...group, kernels: kernels.map(withInstructions) }),
+};
+
+/** A bound kernel with the divisions that the machine has. */
+export const withInstructions = (kernel: Kernel): Kernel => mapKernel(kernel, { index: truncateDivisions });
+
+const stages: Pipeline<LoneGroup, BoundGroup, CudaTarget> = Pipeline.of(bind).then(instructions);
 
 /** A function, as all that this package exports is loaded when it is called. */
 export const kernelStages = (): typeof stages => stages;

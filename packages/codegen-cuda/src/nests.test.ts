@@ -12,7 +12,7 @@ const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 const target = { architecture: 'sm_80', inputAlignment: 64 } as const;
 
-/** Pieces of a scan are summed in another order than one element after the other. */
+/** Chunks of a scan are summed in another order than one element after the other. */
 const scanned = (rows: number, columns: number): Case => ({ ...cases.scanned(rows, columns), tolerance: 1e-5 });
 
 const small: readonly Case[] = [
@@ -31,6 +31,10 @@ const small: readonly Case[] = [
   cases.shorter([5, 20], [5, 37]),
   cases.shorter([5, 20], [9, 20]),
   cases.shorter([3, 17], [4, 18]),
+  cases.sorted({ rows: 3, columns: 37 }),
+  cases.sorted({ rows: 5, columns: 30, dtype: 'i64', descending: true, areColumns: true }),
+  cases.sorted({ rows: 2, columns: 300, kept: 4, dtype: 'f16', descending: true }),
+  cases.sorted({ rows: 3, columns: 41, kept: 3, dtype: 'i32', asksForPlaces: true }),
 ];
 
 describe('kernels in the interpreter', () => {
@@ -49,6 +53,7 @@ const columns = cases.symbolic('s1', 77);
 
 const large: readonly Case[] = [
   ...small,
+  cases.sorted({ rows: rows.extent, columns: columns.extent, sizes: new Map([...rows.sizes, ...columns.sizes]) }),
   cases.broadcasts(300, 412),
   cases.broadcasts(rows.extent, columns.extent, new Map([...rows.sizes, ...columns.sizes])),
   cases.transposed(130, 259),
@@ -73,10 +78,10 @@ const large: readonly Case[] = [
   ),
   cases.product({ m: 65, n: 103, k: 77 }),
   cases.product({ m: 7, n: 37, k: 19 }),
-  cases.product({ m: 40, n: 33, k: 50, turned: 'both' }),
-  cases.product({ m: 33, n: 35, k: 40, batch: 2, dtype: 'f64', turned: 'a' }),
+  cases.product({ m: 40, n: 33, k: 50, transposed: 'both' }),
+  cases.product({ m: 33, n: 35, k: 40, batch: 2, dtype: 'f64', transposed: 'a' }),
   cases.product({ m: 20, n: 33, k: 70, dtype: 'f16' }),
-  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', transposed: 'b' }),
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
 ];
 

@@ -38,7 +38,7 @@ const sample = [
   cases.picked(7, 20),
   cases.product({ m: 65, n: 103, k: 77 }),
   cases.product({ m: 20, n: 33, k: 70, dtype: 'f16' }),
-  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', turned: 'b' }),
+  cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', transposed: 'b' }),
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i64' }),
 ];
 
@@ -48,7 +48,10 @@ ring('nvcc', () => {
     async (architecture) => {
       if (toolkit === undefined) return;
       const target = { architecture, inputAlignment: 16 };
-      const { source, programs } = generateCudaBatch(sample.map(({ schedule }) => schedule), target); // prettier-ignore
+      const { source, programs } = generateCudaBatch(
+        sample.map(({ schedule }) => schedule),
+        target,
+      );
       const paths = { ptxPath: join(home, `${architecture}.ptx`), cubinPath: join(home, `${architecture}.cubin`) };
       const { facts } = await compileCuda(toolkit, { source, architecture }, { ...paths, warnings: 'errors' });
       const kernels = new Set(programs.flatMap((program) => program.kernels.map(({ name }) => name)));
@@ -64,7 +67,6 @@ ring('nvcc', () => {
         'fma.rn.f32',
         'ld.shared.f32',
       ])
-        // prettier-ignore
         expect(ptx).toContain(instruction);
     },
     180_000,
@@ -72,7 +74,11 @@ ring('nvcc', () => {
 
   test.each<[Architecture]>([['sm_80'], ['sm_90a']])('hand-written kernels for %s', async (architecture) => {
     if (toolkit === undefined) return;
-    const programs = [...exactCases(), productCase({ dtype: 'f16', precision: 'ieee', sizes: [64, 64, 64], divisor: 16 }), productCase({ dtype: 'f32', precision: 'tf32', sizes: [64, 64, 64], divisor: 16 })].map(({ program }) => program); // prettier-ignore
+    const programs = [
+      ...exactCases(),
+      productCase({ dtype: 'f16', precision: 'ieee', sizes: [64, 64, 64], divisor: 16 }),
+      productCase({ dtype: 'f32', precision: 'tf32', sizes: [64, 64, 64], divisor: 16 }),
+    ].map(({ program }) => program);
     const { source } = generateCudaBlocks(programs, { architecture, warps: 4, stages: 3, mayAlias: false });
     const paths = {
       ptxPath: join(home, `blocks-${architecture}.ptx`),

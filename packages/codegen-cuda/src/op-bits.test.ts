@@ -14,7 +14,10 @@ const count = 190;
 ring('ops in generated CUDA have the bits of the table', () => {
   test('all of them', () => {
     const cases = allCases(count);
-    const { compiled, programs } = emulate(cases.map(({ schedule }) => schedule), { architecture: 'sm_80', inputAlignment: 64 }); // prettier-ignore
+    const { compiled, programs } = emulate(
+      cases.map(({ schedule }) => schedule),
+      { architecture: 'sm_80', inputAlignment: 64 },
+    );
     const wrong = cases.flatMap((one, index) => {
       const statuses: number[] = [];
       const line = wrongElement(one, count, (buffers) => {

@@ -9,6 +9,7 @@ import type {
   LoadInstructions,
   Prefetch,
   ScalarConstant,
+  SortStmt,
   Stmt,
   TargetOpName,
   ValueType,
@@ -76,8 +77,26 @@ export interface TransposeText {
   readonly tile: number;
   /** The tile is known to be whole. */
   readonly whole: boolean;
-  /** Whole tiles are written past the caches. */
-  readonly past: boolean;
+  /** Whole tiles are written by non-temporal stores. */
+  readonly isNonTemporal: boolean;
+}
+
+/** Elements of a row: where the first one is, and how far apart they are. */
+export interface RowText {
+  readonly address: string;
+  readonly step: string;
+}
+
+export interface SortText extends Pick<SortStmt, 'dtype' | 'descending' | 'threads'> {
+  readonly keys: RowText;
+  readonly places: RowText | undefined;
+  readonly values: RowText | undefined;
+  readonly indices: RowText | undefined;
+  readonly length: string;
+  readonly kept: string;
+  /** Positions in the row may need more than 32 bits. */
+  readonly isLong: boolean;
+  readonly scratch: string;
 }
 
 interface CheckText {
@@ -215,6 +234,7 @@ export interface Dialect {
   readonly store: (access: AccessText, type: ValueType, value: StoreValue) => Expression;
   readonly check: (check: CheckText) => Expression;
   readonly transpose: (transpose: TransposeText) => Expression;
+  readonly sort: (sort: SortText) => Expression;
   readonly fence: () => Expression;
   readonly prefetch: (address: string, what: Pick<Prefetch, 'intent' | 'into'>) => Expression;
   /** A declaration of scratch memory. */
@@ -273,7 +293,7 @@ export interface FailureText {
 
 interface StoreValue {
   readonly text: string;
-  readonly hint: 'stream' | undefined;
+  readonly hint: 'non-temporal' | undefined;
 }
 
 interface ParallelText {

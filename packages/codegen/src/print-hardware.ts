@@ -1,9 +1,10 @@
 // Statements that stand for instructions of a machine: copies that are under way while threads go on, matrices by the threads
-// of a warp, memory that is asked for or made visible; and the lines that a kernel prints. Every spelling is the dialect's answer.
+// of a warp, memory that is prefetched or made visible; and the lines that a kernel prints. Every spelling is the dialect's answer.
 import type { HardwareStmt, MemoryPlace, Stmt } from '@tsinductor/ir';
 import type { Expression } from './dialect.ts';
 import { safeName } from './names.ts';
 import { spellFailure, spellLine } from './print-line.ts';
+import { spellSort } from './print-sort.ts';
 import { printScalarIndex, printValue } from './print-value.ts';
 import type { ValueContext } from './print-value.ts';
 
@@ -37,11 +38,12 @@ export function spellHardware(statement: HardwareStmt, context: ValueContext): E
   }
 }
 
-type EffectStmt = Stmt & { readonly kind: 'fence' | 'print' | 'fail' | 'prefetch' };
+type EffectStmt = Stmt & { readonly kind: 'sort' | 'fence' | 'print' | 'fail' | 'prefetch' };
 
-/** Statements that change nothing that the kernel computes, and the one that ends it. */
+/** Statements that change nothing that the kernel computes, the one that ends it, and sorts, which are a call. */
 export function spellEffect(statement: EffectStmt, context: ValueContext): Expression {
   const { dialect } = context;
+  if (statement.kind === 'sort') return spellSort(statement, context);
   if (statement.kind === 'fence') return dialect.fence();
   if (statement.kind === 'print') return spellLine(statement, context);
   if (statement.kind === 'fail') return spellFailure(statement, context);

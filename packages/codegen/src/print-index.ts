@@ -3,7 +3,6 @@
 import { isSubtracted, negate } from '@tsinductor/ir';
 import type { Index, ValueType } from '@tsinductor/ir';
 import type { Definition, Dialect } from './dialect.ts';
-import { isNonNegative } from './index-sign.ts';
 import { safeName } from './names.ts';
 
 interface IndexContext {
@@ -94,7 +93,7 @@ function printDivision(
   context: IndexContext,
 ): string {
   const divides = index.kind === 'floorDiv';
-  if (isNonNegative(index.dividend)) {
+  if (index.rounding === 'toZero') {
     const left = print(index.dividend, levels.product, context);
     const right = print(index.divisor, levels.primary, context);
     return parenthesised(`${left} ${divides ? '/' : '%'} ${right}`, levels.product, level);

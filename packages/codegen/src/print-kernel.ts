@@ -155,10 +155,8 @@ function printStatement(printer: Printer, statement: Stmt): void {
       printStore(printer, statement);
       break;
     case 'atomic':
-      printAtomic(printer, statement);
-      break;
     case 'fetch':
-      printFetch(printer, statement);
+      printUpdate(printer, statement);
       break;
     case 'for':
       printFor(printer, statement);
@@ -190,6 +188,7 @@ function printStatement(printer: Printer, statement: Stmt): void {
     case 'transpose':
       printTranspose(printer, statement);
       break;
+    case 'sort':
     case 'fence':
     case 'print':
     case 'fail':
@@ -229,6 +228,11 @@ function printShuffle(printer: Printer, statement: Stmt & { readonly kind: 'shuf
   });
   printer.use([...typeText.needs, ...shuffle.needs]);
   lines.line(`const ${typeText.text} ${safeName(statement.name, dialect.reserved)} = ${shuffle.text};`);
+}
+
+function printUpdate(printer: Printer, statement: Stmt & { readonly kind: 'atomic' | 'fetch' }): void {
+  if (statement.kind === 'atomic') printAtomic(printer, statement);
+  else printFetch(printer, statement);
 }
 
 function printAtomic(printer: Printer, { op, access, value }: Stmt & { readonly kind: 'atomic' }): void {
@@ -343,7 +347,7 @@ function printTranspose(printer: Printer, statement: Stmt & { readonly kind: 'tr
     columns: printScalarIndex(statement.columns, printer),
     tile: statement.tile,
     whole: isTile(statement.rows) && isTile(statement.columns),
-    past: statement.hint === 'stream',
+    isNonTemporal: statement.hint === 'non-temporal',
   });
   printer.use(transpose.needs);
   printer.lines.line(`${transpose.text};`);

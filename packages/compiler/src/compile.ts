@@ -33,7 +33,7 @@ type IsAny<T> = [T] extends [never] ? true : 0 extends 1 & T ? true : false;
 type Deferred = (this: never, ...args: never[]) => PromiseLike<unknown> | Iterator<unknown> | AsyncIterator<unknown>;
 
 /** What compiling an async or generator function would give: nothing that could be called. It is refused. */
-export interface SynchronousOnly {
+interface SynchronousOnly {
   readonly 'compile the part that computes, and await or yield around its calls': never;
 }
 

@@ -21,7 +21,6 @@ export type { Backend, CompileOptions, CustomBackend, Mode } from './options.ts'
 export type { Break, Explanation, GraphReport, KernelReport } from './report.ts';
 export { Session } from './session.ts';
 export type { Stance, StanceOptions } from './trace/stance.ts';
-export type { PrepareRequest } from './request.ts';
 export type { AutotuneOptions, TunedKernel, TuningResult } from './kernels/autotune.ts';
 export { doBench } from './profile/do-bench.ts';
 export type { BenchOptions } from './profile/do-bench.ts';

@@ -73,9 +73,13 @@ function printExplanation(parts: Omit<Explanation, 'toString'>): string {
   const lines = new Lines();
   lines.line(`${parts.name}: ${count(parts.graphs.length, 'graph')}, ${count(parts.calls, 'call')}`);
   for (const [index, graph] of parts.graphs.entries()) {
-    lines.block(`graph ${String(index)}: ${graph.runsOn}`, () => {
-      printGraphReport(lines, graph);
-    }, ''); // prettier-ignore
+    lines.block(
+      `graph ${String(index)}: ${graph.runsOn}`,
+      () => {
+        printGraphReport(lines, graph);
+      },
+      '',
+    );
   }
   list(lines, 'recompiled because', parts.recompiles);
   list(
@@ -107,9 +111,13 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
   list(lines, 'host callbacks', graph.hosts ?? []);
   list(lines, 'guards', graph.guards);
   list(lines, 'decisions', graph.decisions.map(printStaged));
-  lines.block('graph', () => {
-    lines.line(graph.graph.trimEnd());
-  }, ''); // prettier-ignore
+  lines.block(
+    'graph',
+    () => {
+      lines.line(graph.graph.trimEnd());
+    },
+    '',
+  );
 }
 
 /** With the stage that decided it. */
@@ -142,9 +150,13 @@ function printCost({ bytes, leastBytes, operations }: KernelReport): string {
 
 function list(lines: Lines, title: string, items: readonly string[]): void {
   if (items.length === 0) return;
-  lines.block(title, () => {
-    for (const item of items) lines.line(`- ${item}`);
-  }, ''); // prettier-ignore
+  lines.block(
+    title,
+    () => {
+      for (const item of items) lines.line(`- ${item}`);
+    },
+    '',
+  );
 }
 
 /** Calls of kernels, and where equal ones share their code how many there are of it. */

@@ -29,7 +29,7 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
     case 'string':
       return { value: '/somewhere/else', text: '/somewhere/else' };
     case 'stringList':
-      return { value: ['one', 'two'], text: 'one,two' };
+      return listOf(setting.values?.slice(0, 2) ?? ['one', 'two']);
     case 'choice': {
       const value = setting.values.find((candidate) => candidate !== present) ?? '';
       return { value, text: value };
@@ -38,6 +38,11 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
       return { value: { key: 'identity', run: (argument: unknown) => argument }, text: '' };
   }
 }
+
+const listOf = (items: readonly string[]): { value: readonly string[]; text: string } => ({
+  value: items,
+  text: items.join(','),
+});
 
 const illegal: Readonly<Record<Setting['type'], { value: unknown; text: string | undefined }>> = {
   bool: { value: 'yes', text: 'true' },
@@ -98,6 +103,29 @@ describe.each(rows)('setting %s', (name, setting) => {
   test('changes the fingerprint exactly if it affects code', () => {
     const changed = fingerprint(withConfig(base, patchOf(name, other.value))) !== fingerprint(base);
     expect(changed).toBe(setting.affects === 'code');
+  });
+});
+
+describe('a list of names that there are', () => {
+  const bad = (names: readonly string[]): unknown =>
+    (caught(() => withConfig(resolveConfig(empty), { cpp: { withoutTrafficRules: names } })) as { hint?: unknown })
+      .hint;
+
+  test('refuses an unknown one, and tells the nearest', () => {
+    expect(bad(['next row', 'tile'])).toMatch(
+      /names out of next row, .*; "tile" is none of them, did you mean "tiles"\?$/,
+    );
+    expect(bad(['magic'])).toMatch(/"magic" is none of them$/);
+    const env = { TSINDUCTOR_CPP_WITHOUT_TRAFFIC_RULES: 'tiles, nextrow' };
+    expect(caught(() => resolveConfig({ env }))).toMatchObject({
+      code: 'ENVIRONMENT_VALUE',
+      hint: expect.stringMatching(/, separated by commas; "nextrow" is none of them, did you mean "next row"\?,/),
+    });
+  });
+
+  test('takes names with spaces between commas', () => {
+    const env = { TSINDUCTOR_CPP_WITHOUT_TRAFFIC_RULES: 'tiles, next row' };
+    expect(resolveConfig({ env }).cpp.withoutTrafficRules).toEqual(['tiles', 'next row']);
   });
 });
 
@@ -183,7 +211,9 @@ describe('one variable of two settings', () => {
     const error = caught(() => profileOf('('));
     expect(error).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
     expect(error.message).toMatch(/TORCHINDUCTOR_PROFILE.*a regular expression or none/s);
-    expect(caught(() => withConfig(resolveConfig(empty), { profileBandwidthRegex: '[' }))).toMatchObject({ code: 'SETTING_VALUE' }); // prettier-ignore
+    expect(caught(() => withConfig(resolveConfig(empty), { profileBandwidthRegex: '[' }))).toMatchObject({
+      code: 'SETTING_VALUE',
+    });
   });
 });
 
@@ -257,5 +287,7 @@ test('no two settings share a name or a variable, whatever the spelling', () => 
   const variables = rows.flatMap(([, setting]) => variablesOf(setting).map((variable) => shares(setting, variable)));
   expect(new Set(variables).size).toBe(variables.length);
   const whole = rows.flatMap(([, setting]) => (setting.envText === undefined ? variablesOf(setting) : []));
-  expect(rows.filter(([, { env = [], envText }]) => envText !== undefined && env.some((name) => whole.includes(name)))).toEqual([]); // prettier-ignore
+  expect(
+    rows.filter(([, { env = [], envText }]) => envText !== undefined && env.some((name) => whole.includes(name))),
+  ).toEqual([]);
 });

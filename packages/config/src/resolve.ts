@@ -14,7 +14,7 @@ import type { Config, SettingName } from './settings.ts';
 import { parseText } from './value.ts';
 
 /** Where a value came from. `forced` is an environment variable that beats what the program sets. */
-export type Layer = 'default' | 'environment' | 'program' | 'patch' | 'options' | 'forced';
+type Layer = 'default' | 'environment' | 'program' | 'patch' | 'options' | 'forced';
 
 export interface Provenance {
   readonly layer: Layer;
@@ -22,7 +22,7 @@ export interface Provenance {
   readonly variable?: string;
 }
 
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Defaults to the process's own environment. */
   readonly env?: Environment;
   /** What the program set for all its compilations. */

@@ -41,8 +41,16 @@ export type Setting =
   | (Row & { readonly type: 'bool'; readonly default: boolean | null })
   | (NumberRow & { readonly type: 'int' | 'float' })
   | (Row & { readonly type: 'string'; readonly default: string | null; readonly syntax?: 'regularExpression' })
-  /** `pattern` is a regular expression that each item must match; in an environment variable the items are separated by commas. */
-  | (Row & { readonly type: 'stringList'; readonly default: readonly string[]; readonly pattern?: string })
+  /**
+   * `pattern` is a regular expression that each item must match, `values` are the items that there are; in an environment variable
+   * items are separated by commas.
+   */
+  | (Row & {
+      readonly type: 'stringList';
+      readonly default: readonly string[];
+      readonly pattern?: string;
+      readonly values?: readonly string[];
+    })
   | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] })
   /** Code of the program; only a program can set it. */
   | (Row & { readonly type: 'hook'; readonly default: null; readonly nullable: true });

@@ -11,7 +11,7 @@ import { memory } from './settings/memory.ts';
 import { profiling } from './settings/profiling.ts';
 import { scheduling } from './settings/scheduling.ts';
 
-export type Settings = typeof caching &
+type Settings = typeof caching &
   typeof lowering &
   typeof scheduling &
   typeof memory &

@@ -1,14 +1,17 @@
 // From text or an unchecked value to a setting's value, and the sentence that says what is allowed.
+import { nearest } from '@tsinductor/base';
 import type { Hook, Setting, SettingValue } from './setting.ts';
 
 /** Whether a value was acceptable. */
-export type Checked =
+type Checked =
   { readonly kind: 'value'; readonly value: SettingValue } | { readonly kind: 'rejected'; readonly allowed: string };
+
+type ListRow = Extract<Setting, { readonly type: 'stringList' }>;
 
 /** Checks a value that a program gave. */
 export function checkValue(setting: Setting, value: unknown): Checked {
   const accepted = value === null ? setting.nullable === true : accepts(setting, value);
-  if (!accepted) return { kind: 'rejected', allowed: allowedValues(setting) };
+  if (!accepted) return { kind: 'rejected', allowed: `${allowedValues(setting)}${unknownItem(setting, value)}` };
   return { kind: 'value', value: copyOf(setting, value as SettingValue) };
 }
 
@@ -25,7 +28,8 @@ export function parseText(setting: Setting, text: string): Checked {
   const trimmed = text.trim();
   const parsed = isNullText(setting, trimmed) ? null : parseAs(setting, trimmed);
   const checked: Checked = parsed === undefined ? { kind: 'rejected', allowed: '' } : checkValue(setting, parsed);
-  return checked.kind === 'value' ? checked : { kind: 'rejected', allowed: allowedText(setting) };
+  if (checked.kind === 'value') return checked;
+  return { kind: 'rejected', allowed: `${allowedText(setting)}${unknownItem(setting, parsed)}` };
 }
 
 const isNullText = ({ nullable, envText }: Setting, text: string): boolean =>
@@ -69,7 +73,7 @@ function accepts(setting: Setting, value: unknown): boolean {
     case 'string':
       return isText(value) && (setting.syntax === undefined || isRegularExpression(value));
     case 'stringList':
-      return Array.isArray(value) && value.every((item) => isListItem(item, setting.pattern));
+      return Array.isArray(value) && value.every((item) => isListItem(item, setting));
     case 'choice':
       return typeof value === 'string' && setting.values.includes(value);
     case 'hook':
@@ -93,11 +97,20 @@ const isHook = (value: unknown): boolean => {
   return typeof key === 'string' && key !== '' && typeof run === 'function';
 };
 
-const isListItem = (item: unknown, pattern: string | undefined): boolean =>
-  typeof item === 'string' &&
-  item !== '' &&
-  !item.includes('\0') &&
-  (pattern === undefined || new RegExp(pattern).test(item));
+const isListItem = (item: unknown, { pattern, values }: ListRow): boolean =>
+  isText(item) &&
+  (pattern === undefined || new RegExp(pattern).test(item)) &&
+  (values === undefined || values.includes(item));
+
+/** The first item of a list that is none of those that there are, and which may have been meant. */
+function unknownItem(setting: Setting, value: unknown): string {
+  if (setting.type !== 'stringList' || !Array.isArray(value)) return '';
+  const { values } = setting;
+  const unknown = value.find((item): item is string => isText(item) && values?.includes(item) === false);
+  if (unknown === undefined || values === undefined) return '';
+  const meant = nearest(unknown, values);
+  return `; ${JSON.stringify(unknown.slice(0, 80))} is none of them${meant === undefined ? '' : `, did you mean ${JSON.stringify(meant)}?`}`;
+}
 
 const inRange = ({ min, max }: { readonly min?: number; readonly max?: number }, value: number): boolean =>
   value >= (min ?? -Infinity) && value <= (max ?? Infinity);
@@ -114,7 +127,7 @@ function allowedValues(setting: Setting): string {
     case 'string':
       return `${setting.syntax === undefined ? 'a string that is not empty' : 'a regular expression'}${orNull}`;
     case 'stringList':
-      return `an array of strings${matching(setting.pattern)}`;
+      return `an array of ${itemsOf(setting)}`;
     case 'choice':
       return `one of ${setting.values.join(', ')}${orNull}`;
     case 'hook':
@@ -125,11 +138,14 @@ function allowedValues(setting: Setting): string {
 function allowedText(setting: Setting): string {
   if (setting.type === 'bool' && setting.envText === 'trueOrFalse') return '0, 1, true or false';
   if (setting.type === 'bool') return setting.nullable === true ? '0, 1 or none' : '0 or 1';
-  if (setting.type === 'stringList') return `words separated by commas${matching(setting.pattern)}`;
+  if (setting.type === 'stringList') return `${itemsOf(setting)}, separated by commas`;
   return allowedValues(setting).replace(/ or null$/, ' or none');
 }
 
-const matching = (pattern: string | undefined): string => (pattern === undefined ? '' : ` that match ${pattern}`);
+const itemsOf = ({ pattern, values }: ListRow): string =>
+  values === undefined
+    ? `strings${pattern === undefined ? '' : ` that match ${pattern}`}`
+    : `names out of ${values.join(', ')}`;
 
 function range({ min, max }: { readonly min?: number; readonly max?: number }): string {
   if (min !== undefined && max !== undefined) return ` from ${String(min)} to ${String(max)}`;

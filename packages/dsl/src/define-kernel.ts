@@ -13,7 +13,7 @@ export interface KernelDefinition {
   readonly functions: Readonly<Record<string, KernelSource>>;
 }
 
-export interface DefineRequest {
+interface DefineRequest {
   readonly name: string;
   readonly schema: Schema;
   readonly body: AnyFunction;

@@ -3,7 +3,7 @@
 import { UserError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 
-/** A stretch of kernel source, and the text to show for it. */
+/** A span of kernel source, and the text to show for it. */
 export interface SourcePlace {
   readonly location: SourceLocation;
   /** The line of source that `location` is in. */
@@ -13,7 +13,7 @@ export interface SourcePlace {
   readonly to: number;
 }
 
-export interface KernelFault {
+interface KernelFault {
   readonly place: SourcePlace;
   readonly hint: string;
 }

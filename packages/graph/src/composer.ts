@@ -221,6 +221,11 @@ export class Composer {
     if (size.kind === 'int') return isFloat(dtype) ? float(size.value) : size.value;
     return this.cast(this.reshape(this.iota(one, 'i64', { start: size, step: 0 }), []), dtype);
   }
+  /** A size as a 0-d tensor. */
+  sizeValue(size: Index, dtype: DType): ValueRef {
+    const operand = this.sizeOperand(size, dtype);
+    return typeof operand === 'object' && operand.kind === 'value' ? operand : this.full(operand, [], dtype);
+  }
   bmm(a: ValueRef, b: ValueRef): ValueRef {
     return this.builder.call('bmm', [a, b], {});
   }

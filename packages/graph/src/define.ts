@@ -40,9 +40,8 @@ export interface Description extends Performances {
 
 export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
 export const numbers: readonly DType[] = [...floats, 'i64', 'i32', 'i16', 'i8', 'u8'];
-export const integers: readonly DType[] = ['i64', 'i32', 'i16', 'i8', 'u8', 'bool'];
 
-export const snakeCase = (name: string): string => name.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`);
+const snakeCase = (name: string): string => name.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`);
 
 type Base = Omit<Entry, 'kind' | 'levels'>;
 
@@ -97,7 +96,7 @@ export function composite(name: string, description: Description, decomposition:
 }
 
 /** What a primitive needs to say beyond its description. */
-export interface PrimitiveRules {
+interface PrimitiveRules {
   readonly infer: (context: InferContext, a: ArgumentReader) => Meta | readonly Meta[];
   readonly canonical?: (builder: Builder, a: ArgumentReader) => CanonicalCall;
   readonly levels?: Entry['levels'];
@@ -121,7 +120,7 @@ export function primitive(name: string, description: Description, rules: Primiti
   };
 }
 
-export interface ViewRules {
+interface ViewRules {
   /** Layout over the base's, or undefined where it must copy: then `shape` says what comes out. */
   layout(base: ViewLayout, a: ArgumentReader, sizes: SizeEnvironment): ViewLayout | undefined;
   shape?(base: ViewLayout, a: ArgumentReader, sizes: SizeEnvironment): ViewLayout['shape'];

@@ -115,8 +115,8 @@ export const layoutUnknown = (operator: string, strides: readonly Index[]): User
 export const unknownOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${name}`, { hint: 'see the list of operators' });
 
-/** A stretch of a schema's text, and what is wrong there. */
-export interface SchemaFault {
+/** A span of a schema's text, and what is wrong there. */
+interface SchemaFault {
   readonly text: string;
   readonly from: number;
   readonly length: number;

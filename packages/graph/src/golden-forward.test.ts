@@ -113,7 +113,12 @@ const expectedMetas = ({ outputs = [] }: GoldenCase): readonly string[] =>
     typeof out === 'boolean' ? 'bool[]' : `${String(dtypeNamed(out.t.dtype))}[${out.t.shape.join(',')}]`,
   );
 
-const cases: readonly GoldenCase[] = existsSync(INDEX) ? readFileSync(INDEX, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as GoldenCase) : []; // prettier-ignore
+const cases: readonly GoldenCase[] = existsSync(INDEX)
+  ? readFileSync(INDEX, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as GoldenCase)
+  : [];
 
 const ring = cases.length === 0 ? describe.skip : describe;
 if (cases.length === 0) console.log(`golden cases skipped: ${INDEX} is not there`);

@@ -30,7 +30,12 @@ function lowered(build: (b: GraphBuilder, x: ValueRef, y: ValueRef) => ValueRef)
   builder.output(build(builder, x, y));
   const graph = optimize(decompose(builder.finish()));
   verifyGraph(graph, { primitivesOnly: true });
-  return printGraph(graph).split('\n').slice(2).map((line) => line.split('  #')[0] ?? '').join('\n').trim(); // prettier-ignore
+  return printGraph(graph)
+    .split('\n')
+    .slice(2)
+    .map((line) => line.split('  #')[0] ?? '')
+    .join('\n')
+    .trim();
 }
 
 describe('GraphBuilder', () => {
@@ -135,10 +140,12 @@ describe('passes', () => {
   });
 
   test('common calls are shared, dead ones dropped', () => {
-    expect(lowered((b, x, y) => {
-      b.call('sin', [y]);
-      return b.call('add', [b.call('exp', [x]), b.call('exp', [x])]);
-    })).toBe('%2 : f32[2, 3] = exp(%0)\n%3 : f32[2, 3] = add(%2, %2)\nreturn %3'); // prettier-ignore
+    expect(
+      lowered((b, x, y) => {
+        b.call('sin', [y]);
+        return b.call('add', [b.call('exp', [x]), b.call('exp', [x])]);
+      }),
+    ).toBe('%2 : f32[2, 3] = exp(%0)\n%3 : f32[2, 3] = add(%2, %2)\nreturn %3');
   });
 
   test('arithmetic on constants is done here', () => {

@@ -10,7 +10,7 @@ import { fullAttrs, operatorFor } from './operator-table.ts';
 import type { Builder, CanonicalCall, InferContext } from './operator.ts';
 import { SizeEnvironment } from './size-environment.ts';
 
-export interface GraphBuilderOptions {
+interface GraphBuilderOptions {
   readonly sizes?: SizeEnvironment;
   /** Where the user's call stands, asked at every call. */
   readonly locate?: () => SourceLocation | undefined;

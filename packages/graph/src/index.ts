@@ -1,7 +1,16 @@
 // The public API of @tsinductor/graph: re-exports only.
-// prettier-ignore
-export type { Arg, Attr, Attrs, Graph, GraphNode, LaunchMemory, Meta, ScalarRef, ValueRef, ViewLayout } from './graph.ts';
-// prettier-ignore
+export type {
+  Arg,
+  Attr,
+  Attrs,
+  Graph,
+  GraphNode,
+  LaunchMemory,
+  Meta,
+  ScalarRef,
+  ValueRef,
+  ViewLayout,
+} from './graph.ts';
 export type { Builder, Operator, Parameter, ParameterType } from './operator.ts';
 export type { ForwardBound } from './forward-bound.ts';
 export type { Performer } from './performer.ts';
@@ -24,19 +33,14 @@ export {
   scalarNumber,
   valuesOf,
 } from './argument-reader.ts';
-export { signature } from './signature.ts';
 export { printGraph } from './print-graph.ts';
 export { verifyGraph } from './verify-graph.ts';
 export { decompose } from './passes/decompose.ts';
-export { cancelViews } from './passes/cancel-views.ts';
 export { splitAtHosts } from './passes/split-at-hosts.ts';
-export type { GraphPart, HostNode, HostPart } from './passes/split-at-hosts.ts';
+export type { GraphPart, HostNode } from './passes/split-at-hosts.ts';
 export { parseOpSchema } from './custom-op/op-schema.ts';
 export type { OpSchema } from './custom-op/op-schema.ts';
-export { foldConstants } from './passes/fold-constants.ts';
 export { resolveSizes } from './passes/resolve-sizes.ts';
-export { removeDead } from './passes/remove-dead.ts';
-export { shareCommon } from './passes/share-common.ts';
 export { graphPasses, optimize, primitivesForm } from './passes/optimize.ts';
 export type { OptimizeOptions } from './passes/optimize.ts';
 export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';

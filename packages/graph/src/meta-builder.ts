@@ -8,15 +8,15 @@ import type { Builder, InferContext, Operator } from './operator.ts';
 import { contiguousMeta } from './shape.ts';
 import type { SizeEnvironment } from './size-environment.ts';
 
-export type Lookup = (target: string, attrs: Attrs) => Operator;
+type Lookup = (target: string, attrs: Attrs) => Operator;
 
 /** The layout of a value over the storage of `base`. */
-export interface BasedLayout {
+interface BasedLayout {
   readonly base: ValueRef;
   readonly layout: ViewLayout;
 }
 
-export interface LayoutContext extends InferContext {
+interface LayoutContext extends InferContext {
   layoutOf?(arg: ValueRef): BasedLayout | undefined;
 }
 

@@ -19,8 +19,21 @@ import type { SizeEnvironment } from './size-environment.ts';
  * any             plain data, checked by the operator (a padding, a size or a list of them)
  */
 export type ParameterType =
-  | 'tensor' | 'operand' | 'tensors' | 'indices'
-  | 'int' | 'float' | 'bool' | 'string' | 'dtype' | 'scalar' | 'dims' | 'sizes' | 'ints' | 'index' | 'any'; // prettier-ignore
+  | 'tensor'
+  | 'operand'
+  | 'tensors'
+  | 'indices'
+  | 'int'
+  | 'float'
+  | 'bool'
+  | 'string'
+  | 'dtype'
+  | 'scalar'
+  | 'dims'
+  | 'sizes'
+  | 'ints'
+  | 'index'
+  | 'any';
 
 export interface Parameter {
   /** torch's name in camelCase: input, dim, keepdim, storageOffset. */

@@ -61,7 +61,7 @@ const printOperands = (args: readonly Arg[], { operands }: LaunchMemory): readon
   });
 
 /** dtype and shape; strides only where they are not row-major would say more than most readers want. */
-export const printMeta = ({ dtype, shape }: Meta): string => `${dtype}${printShape(shape)}`;
+const printMeta = ({ dtype, shape }: Meta): string => `${dtype}${printShape(shape)}`;
 
 function printValue({ node, result }: ValueRef, of?: GraphNode): string {
   const several = result > 0 || (of !== undefined && of.results.length > 1);
@@ -74,7 +74,7 @@ function printArg(arg: Arg): string {
   return isScalar(arg) ? printScalar(arg) : printValue(arg);
 }
 
-export function printScalar({ category, value }: ScalarRef): string {
+function printScalar({ category, value }: ScalarRef): string {
   if (typeof value === 'object') return value.bigint;
   return category === 'float' && typeof value === 'number' && Number.isInteger(value)
     ? `${String(value)}.0`

@@ -28,14 +28,37 @@ function codeOf({ target, shapes, attrs }: Refused): string | undefined {
 
 describe('refused with a code', () => {
   test.each<[string, Refused, string]>([
-    ['a roll of a 0-d tensor', { target: 'roll', shapes: [[]], attrs: { shifts: [-1], dims: [-1] } }, 'DIM_OUT_OF_RANGE'],
+    [
+      'a roll of a 0-d tensor',
+      { target: 'roll', shapes: [[]], attrs: { shifts: [-1], dims: [-1] } },
+      'DIM_OUT_OF_RANGE',
+    ],
     ['a cross product of 0-d tensors', { target: 'cross', shapes: [[], []], attrs: { dim: 0 } }, 'DIM_OUT_OF_RANGE'],
-    ['tensordot over one list of dims', { target: 'tensordot', shapes: [[2], [2, 1]], attrs: { dims: [0] } }, 'ARGUMENT_VALUE'],
-    ['asStrided to a negative size', { target: 'asStrided', shapes: [[4, 1]], attrs: { size: [-1, 4], stride: [2, 2], storageOffset: null } }, 'ARGUMENT_VALUE'],
-    ['asStridedScatter with too few strides', { target: 'asStridedScatter', shapes: [[4, 2, 2], [2, 2]], attrs: { size: [1, 3, 2], stride: [2, 2], storageOffset: 0 } }, 'ARGUMENT_VALUE'],
+    [
+      'tensordot over one list of dims',
+      { target: 'tensordot', shapes: [[2], [2, 1]], attrs: { dims: [0] } },
+      'ARGUMENT_VALUE',
+    ],
+    [
+      'asStrided to a negative size',
+      { target: 'asStrided', shapes: [[4, 1]], attrs: { size: [-1, 4], stride: [2, 2], storageOffset: null } },
+      'ARGUMENT_VALUE',
+    ],
+    [
+      'asStridedScatter with too few strides',
+      {
+        target: 'asStridedScatter',
+        shapes: [
+          [4, 2, 2],
+          [2, 2],
+        ],
+        attrs: { size: [1, 3, 2], stride: [2, 2], storageOffset: 0 },
+      },
+      'ARGUMENT_VALUE',
+    ],
   ])('%s', (_, call, code) => {
     expect(codeOf(call)).toBe(code);
-  }); // prettier-ignore
+  });
 });
 
 test('takeAlongDim of a 0-d tensor is gather', () => {

@@ -63,7 +63,7 @@ export const range = (end: number, start = 0): number[] =>
   Array.from({ length: Math.max(end - start, 0) }, (_, i) => start + i);
 
 /** The shape two shapes have together, aligned at the right. */
-export function broadcastTwo(sizes: SizeEnvironment, a: Shape, b: Shape): Shape {
+function broadcastTwo(sizes: SizeEnvironment, a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   return range(rank).map((axis) => {
     const left = a[axis - rank + a.length] ?? one;

@@ -29,7 +29,10 @@ describe('SizeEnvironment', () => {
     expect(sizes.same(s0, int(7))).toBe(false);
     expect(sizes.toNumber(s1)).toBe(5);
     expect(guardsOf(sizes)).toEqual(['s0 == s1', 's0 != 7', 's0 == 5']);
-    const actual = new Map([['s0', 6], ['s1', 6]]); // prettier-ignore
+    const actual = new Map([
+      ['s0', 6],
+      ['s1', 6],
+    ]);
     expect(sizes.guards().map((guard) => SizeEnvironment.holds(guard, actual))).toEqual([true, true, false]);
   });
 
@@ -40,7 +43,11 @@ describe('SizeEnvironment', () => {
     expect(printIndex(sizes.resolve(multiply(s2, int(2))))).toBe('s1 * 2');
     expect(sizes.same(s1, s0)).toBe(true);
     expect([s0, s1, s2].map((size) => printIndex(sizes.resolve(size)))).toEqual(['s0', 's0', 's0']);
-    expect([sizes.same(s2, s0), sizes.same(add(s1, s2), multiply(int(2), s0)), sizes.atMost(s2, s1)]).toEqual([true, true, true]); // prettier-ignore
+    expect([sizes.same(s2, s0), sizes.same(add(s1, s2), multiply(int(2), s0)), sizes.atMost(s2, s1)]).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(guardsOf(sizes)).toEqual(['s2 == s1', 's1 == s0']);
   });
 

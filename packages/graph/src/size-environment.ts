@@ -138,7 +138,7 @@ export class SizeEnvironment {
   }
 }
 
-export const isStatic = (index: Index): boolean => index.kind === 'int';
+const isStatic = (index: Index): boolean => index.kind === 'int';
 
 /** Known to differ whatever the sizes are. */
 function apart(left: Index, right: Index): boolean {

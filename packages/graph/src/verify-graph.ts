@@ -7,7 +7,7 @@ import { operatorFor, primitives } from './operator-table.ts';
 import { printNode } from './print-graph.ts';
 import { SizeEnvironment } from './size-environment.ts';
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** Only primitives may be left: what lowering asks for. */
   readonly primitivesOnly?: boolean;
   /** The environment in which the graph was built. Without it, what operators make of symbolic sizes is not inferred again. */

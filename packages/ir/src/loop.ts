@@ -1,5 +1,6 @@
-// Loop IR: what lowering makes and the scheduler fuses. One LoopNode per buffer (or several that one pass fills), no
-// order beyond data dependence, no target. Every access is explicit: loads carry flat indices, stores are `writes`.
+// Loop IR: what lowering makes and the scheduler fuses. One LoopNode per buffer (or several buffers that one pass fills; or
+// several maps that fill a buffer, each a part of it that no other writes), no order beyond data dependence, no target.
+// Every access is explicit: loads carry flat indices, stores are `writes`.
 import type { DType, SourceLocation } from '@tsinductor/base';
 import type { Axis, Index } from './index-expr.ts';
 import type { Body, BufferId } from './scalar.ts';
@@ -108,7 +109,33 @@ export interface ContractNode extends LoopNodeBase {
   readonly accumulate: DType;
 }
 
-export type LoopNode = MapNode | ReduceNode | ScanNode | ScatterNode | ContractNode;
+/** Elements of a row, the axis of which `at` is affine in. */
+export interface SortOperand {
+  readonly buffer: BufferId;
+  readonly at: Index;
+}
+
+/**
+ * For every point of `axes`, the elements of the row `along` in order: stably, NaN above all numbers, 0 and -0 alike. Along `kept`
+ * are the first of them; or with `places` those at these places of the order, of which one out of range is the nearest that there is.
+ * An out holds the elements as they are, or their positions in the row in i64.
+ */
+export interface SortNode extends LoopNodeBase {
+  readonly kind: 'sort';
+  readonly along: Axis;
+  readonly kept: Axis;
+  readonly descending: boolean;
+  /** Over `axes` and `along`. */
+  readonly keys: SortOperand;
+  /** Over `axes` and `kept`, in i64. */
+  readonly places?: SortOperand;
+  /** What each out holds; their writes are over `axes` and `kept`. */
+  readonly results: readonly SortResult[];
+}
+
+type SortResult = 'values' | 'indices';
+
+export type LoopNode = MapNode | ReduceNode | ScanNode | ScatterNode | ContractNode | SortNode;
 
 /** A place in the user's program where a run-time check can fail. */
 export interface CheckSite {

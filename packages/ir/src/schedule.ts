@@ -98,8 +98,15 @@ export type Decision = { readonly stage?: string } & (
       readonly strides: string;
       readonly reason: string;
     }
-  /** How a kernel moves memory: the rule that says so, and what it does to which buffers. */
-  | { readonly kind: 'traffic'; readonly rule: string; readonly what: string; readonly reason: string }
+  /** How a kernel moves memory: the rule that says so, and what it does to which buffers, by the kernel's names for them. */
+  | {
+      readonly kind: 'traffic';
+      readonly rule: string;
+      readonly what: string;
+      readonly reason: string;
+      /** Where decisions about several kernels stand together. */
+      readonly kernel?: string;
+    }
 );
 
 /** What a group costs, counted from its accesses; numbers but for symbolic sizes. */

@@ -9,7 +9,7 @@ import { isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } fro
 import { convert, literal, load, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Rule } from './lowering.ts';
-import type { ProgramBuilder, Target } from './program-builder.ts';
+import type { Part, ProgramBuilder, Target } from './program-builder.ts';
 import { isInt, locate, shapeOf, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
@@ -98,14 +98,32 @@ const catRule: Rule = (lowering, node) => {
   const pieces = valuesArg(node, 0).map((value) => lowering.view(value));
   const kept = pieces.filter((piece) => !isInt(at(piece.axes, dim).extent, 0));
   const limit = Math.max(2, lowering.options.catInputs);
-  return concatenate(lowering.program, { target: lowering.target(node), pieces: kept, dim, limit });
+  const target = lowering.target(node);
+  if (kept.length > limit && target.shape.every(({ kind }) => kind === 'int'))
+    return concatenateInParts(lowering.program, { target, pieces: kept, dim });
+  return concatenate(lowering.program, { target, pieces: kept, dim, limit });
 };
+
+/** A node for each piece, which copies it to its place. */
+function concatenateInParts(program: ProgramBuilder, { target, pieces, dim }: Omit<Concatenation, 'limit'>): View {
+  let lower = zero;
+  const parts = pieces.map((piece): Part => {
+    const start = target.shape.map((_, axis) => (axis === dim ? lower : zero));
+    lower = add(lower, at(piece.axes, dim).extent);
+    return {
+      shape: shapeOf(piece),
+      start,
+      element: (body, coordinates) => body.load(piece.buffer, piece.dtype, locate(piece, coordinates)),
+    };
+  });
+  return program.inParts(target, parts);
+}
 
 interface Concatenation {
   readonly target: Target;
   readonly pieces: readonly View[];
   readonly dim: number;
-  /** Pieces that one node reads; more are first joined in parts. */
+  /** Pieces that one node reads; more, of sizes that only a call knows, are first joined in groups. */
   readonly limit: number;
 }
 

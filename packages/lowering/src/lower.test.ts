@@ -135,7 +135,13 @@ describe('outputs', () => {
     builder.output(builder.call('neg', [value]));
     const program = lowerGraph(builder.finish());
     const out = new Float32Array(6);
-    interpretProgram(program, { buffers: new Map([[at(program.inputs, 0), Float32Array.of(0, 1, 2, 3, 4, 5)], [at(program.outputs, 0), out]]), sizes: new Map() }); // prettier-ignore
+    interpretProgram(program, {
+      buffers: new Map([
+        [at(program.inputs, 0), Float32Array.of(0, 1, 2, 3, 4, 5)],
+        [at(program.outputs, 0), out],
+      ]),
+      sizes: new Map(),
+    });
     expect([...out]).toEqual([-0, -2, -4, -1, -3, -5]);
   });
 });

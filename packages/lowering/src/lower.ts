@@ -12,6 +12,7 @@ import { dataRules } from './lower-data.ts';
 import { indexedRules } from './lower-indexed.ts';
 import { castRule, pointwiseRule } from './lower-pointwise.ts';
 import { reductionRule, scanRules } from './lower-reduction.ts';
+import { sortRules } from './lower-sort.ts';
 import { viewRules } from './lower-view.ts';
 import { Lowering } from './lowering.ts';
 import type { LoweringOptions, Rule } from './lowering.ts';
@@ -25,6 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
   ...indexedRules,
   ...contractRules,
   ...scanRules,
+  ...sortRules,
   cast: castRule,
 };
 

@@ -16,6 +16,7 @@ import type {
   Origin,
   ScalarId,
 } from '@tsinductor/ir';
+import { partsAfterMakers } from './parts.ts';
 import { countOf, dot, isInt, isRowMajor, locate, one, rowMajorStrides, shapeOf, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
@@ -28,6 +29,13 @@ export interface Target {
   readonly shape: Shape;
   /** Its dims in the order of memory, outermost first; row-major without. */
   readonly order?: readonly number[];
+}
+
+/** A part of a buffer: the box of `shape` whose first element is at `start`, and what it holds. */
+export interface Part {
+  readonly shape: Shape;
+  readonly start: Shape;
+  readonly element: (body: BodyBuilder, coordinates: Shape) => ScalarId;
 }
 
 /** The loops of a node that is being built. */
@@ -73,6 +81,8 @@ export class ProgramBuilder {
   readonly #sites: CheckSite[] = [];
   /** The node that fills a buffer. */
   readonly #makers = new Map<BufferId, LoopNode>();
+  /** Nodes that fill a buffer together with others. */
+  readonly #parts = new Set<LoopNode>();
   #viewAxes = 0;
 
   /** The number of the node that is appended next: what its axes are named after. */
@@ -125,13 +135,20 @@ export class ProgramBuilder {
 
   /** Appends a node that fills a new buffer: everywhere in row-major order, unless it says otherwise by `write`. */
   append(target: Target, node: NewNode, coordinates: Shape): View {
-    const view = this.#wholeBuffer(target, { role: 'temporary' });
-    const { write = dot(coordinates, stridesOf(target)), ...rest } = node;
-    const base = { id: this.#nodes.length, outs: [view.buffer], writes: [write], origins: [target.origin] };
+    return at(this.appendAll([target], node, coordinates), 0);
+  }
+
+  /** The same for a node that fills several buffers, all of them in one order. */
+  appendAll(targets: readonly Target[], node: NewNode, coordinates: Shape): readonly View[] {
+    const views = targets.map((target) => this.#wholeBuffer(target, { role: 'temporary' }));
+    const { write, ...rest } = node;
+    const writes = targets.map((target) => write ?? dot(coordinates, stridesOf(target)));
+    const origins = [at(targets, 0).origin];
+    const base = { id: this.#nodes.length, outs: views.map(({ buffer }) => buffer), writes, origins };
     const complete: LoopNode = { ...rest, ...base };
     this.#nodes.push(complete);
-    this.#makers.set(view.buffer, complete);
-    return view;
+    for (const { buffer } of views) this.#makers.set(buffer, complete);
+    return views;
   }
 
   /** Appends a map node: `element` builds the value at the coordinates, in the target's dtype. */
@@ -145,6 +162,25 @@ export class ProgramBuilder {
     const body = new BodyBuilder();
     const result = element(body, coordinates);
     return this.append(target, { kind: 'map', axes, body: body.finish([result]) }, coordinates);
+  }
+
+  /** A new buffer that several nodes fill, each a part of it. */
+  inParts(target: Target, parts: readonly Part[]): View {
+    const view = this.#wholeBuffer(target, { role: 'temporary' });
+    for (const { shape, start, element } of parts) {
+      const { axes, coordinates } = this.space(shape);
+      const body = new BodyBuilder();
+      const result = element(body, coordinates);
+      const write = dot(
+        coordinates.map((coordinate, dim) => add(coordinate, at(start, dim))),
+        stridesOf(target),
+      );
+      const base = { id: this.#nodes.length, outs: [view.buffer], writes: [write], origins: [target.origin] };
+      const node: LoopNode = { kind: 'map', axes, body: body.finish([result]), ...base };
+      this.#nodes.push(node);
+      this.#parts.add(node);
+    }
+    return view;
   }
 
   /** The value in a buffer of its own. */
@@ -201,7 +237,7 @@ export class ProgramBuilder {
       buffers: this.#buffers,
       inputs: io.inputs,
       outputs: results,
-      nodes: this.#nodes,
+      nodes: partsAfterMakers(this.#nodes, this.#parts),
       sizes: io.sizes,
       sites: this.#sites,
     };

@@ -1,5 +1,5 @@
 // Drops nodes that no output depends on, and buffers that nothing mentions any more. Ids stay as they are.
-import { loadsOf } from '@tsinductor/ir';
+import { loadsOf, sortOperands, withoutUnreadOuts } from '@tsinductor/ir';
 import type { Body, BufferId, LoopNode, LoopProgram } from '@tsinductor/ir';
 
 export function prune(program: LoopProgram): LoopProgram {
@@ -7,10 +7,10 @@ export function prune(program: LoopProgram): LoopProgram {
   const nodes: LoopNode[] = [];
   for (const node of program.nodes.toReversed()) {
     if (!node.outs.some((out) => needed.has(out))) continue;
-    nodes.push(node);
+    nodes.push(withoutUnreadOuts(node, needed));
     for (const buffer of buffersRead(node)) needed.add(buffer);
   }
-  if (nodes.length === program.nodes.length) return program;
+  if (nodes.length === program.nodes.length && nodes.every((node) => program.nodes.includes(node))) return program;
   const buffers = program.buffers.filter(({ id, role }) => role === 'input' || needed.has(id));
   return { ...program, nodes: nodes.reverse(), buffers };
 }
@@ -29,5 +29,7 @@ function buffersRead(node: LoopNode): readonly BufferId[] {
       return inBodies(node.init, node.step, node.merge, node.finish);
     case 'contract':
       return [node.a.buffer, node.b.buffer];
+    case 'sort':
+      return sortOperands(node).map(({ buffer }) => buffer);
   }
 }

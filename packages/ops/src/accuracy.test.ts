@@ -99,11 +99,19 @@ const named = (arity: number): readonly (readonly [string, PointwiseOp])[] =>
 describe('functions of one argument stay within their bound', () => {
   test.each(named(1))('%s', (_, op) => {
     const bound = op.ulp ?? 0;
-    const single = worstOf(op, 'f32', sweep('f32', 4000).map((x) => [x])); // prettier-ignore
+    const single = worstOf(
+      op,
+      'f32',
+      sweep('f32', 4000).map((x) => [x]),
+    );
     expect(single.error <= bound + slack(op, 'f32') || single).toBe(true);
     // At f64, what has only a series as reference is tested at special values, below.
     if (op.referenceError !== undefined) return;
-    const double = worstOf(op, 'f64', sweep('f64', 4000).map((x) => [x])); // prettier-ignore
+    const double = worstOf(
+      op,
+      'f64',
+      sweep('f64', 4000).map((x) => [x]),
+    );
     expect(double.error <= bound + slack(op, 'f64') || double).toBe(true);
   });
 });

@@ -57,7 +57,10 @@ function slopeAt(
   if (![compute(args), coarse, middle, fine].every(Number.isFinite)) return undefined;
   const [before, value] = [(4 * middle - coarse) / 3, (4 * fine - middle) / 3];
   const size = Math.max(Math.abs(compute(moved(step))), Math.abs(compute(moved(-step))));
-  return { value, error: 4 * Math.abs(value - before) + (64 * Number.EPSILON * size) / step + 1e-9 * Math.abs(value) + 1e-12 }; // prettier-ignore
+  return {
+    value,
+    error: 4 * Math.abs(value - before) + (64 * Number.EPSILON * size) / step + 1e-9 * Math.abs(value) + 1e-12,
+  };
 }
 
 function gradientFunction(op: PointwiseOp, term: Term): (g: number, args: readonly number[], out: number) => number {
@@ -97,7 +100,9 @@ describe('gradients', () => {
     const isUsers = ({ internal }: PointwiseOp): boolean => internal !== true;
     const isWhole = ({ gradient, rule }: PointwiseOp): boolean =>
       gradient?.every((term, slot) => term !== undefined || (rule === 'select' && slot === 0)) === true;
-    const open = Object.values(pointwise).filter((op) => takesFloats(op) && givesFloats(op) && isUsers(op) && !isWhole(op)); // prettier-ignore
+    const open = Object.values(pointwise).filter(
+      (op) => takesFloats(op) && givesFloats(op) && isUsers(op) && !isWhole(op),
+    );
     expect(open.filter(({ noGradient }) => noGradient === undefined).map(({ name }) => name)).toEqual([]);
     const explained = Object.values(pointwise).filter(({ noGradient }) => noGradient !== undefined);
     expect(explained.filter((op) => !open.includes(op)).map(({ name }) => name)).toEqual([]);

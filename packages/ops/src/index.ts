@@ -19,9 +19,18 @@ export * from './pointwise/rounding.ts';
 export * from './pointwise/trigonometric.ts';
 export * from './pointwise/zeta.ts';
 export { floatFormats, isMeasured, opError, ulpError } from './accuracy.ts';
-export { bitcastValue, castValue, f16FromBits, f16ToBits, fromBfloat16Bits, roundToDType, toBfloat16Bits, wrapToDType } from './convert.ts'; // prettier-ignore
+export {
+  bitcastValue,
+  castValue,
+  f16FromBits,
+  f16ToBits,
+  fromBfloat16Bits,
+  roundToDType,
+  toBfloat16Bits,
+  wrapToDType,
+} from './convert.ts';
 export type { Value } from './convert.ts';
-export type { Binary, OtherZero, PointwiseOp, Spelling, Unary } from './define.ts'; // prettier-ignore
+export type { Binary, OtherZero, PointwiseOp, Spelling, Unary } from './define.ts';
 export { evaluator, primitive, programFunction } from './evaluate.ts';
 export type { ScalarFunction } from './evaluate.ts';
 export { fma32, fma64 } from './fused.ts';

@@ -80,7 +80,12 @@ describe('at bool, arithmetic is logic', () => {
     logicalXor: [0, 1, 1, 0],
   };
   test.each(Object.keys(binary) as PointwiseName[])('%s', (name) => {
-    const results = [[0, 0], [0, 1], [1, 0], [1, 1]].map((args) => apply(name, 'bool', args)); // prettier-ignore
+    const results = [
+      [0, 0],
+      [0, 1],
+      [1, 0],
+      [1, 1],
+    ].map((args) => apply(name, 'bool', args));
     expect(results).toEqual(binary[name]);
   });
   test('where', () => {

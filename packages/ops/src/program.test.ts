@@ -1,7 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  add, bitcast, cast, compileOp, compileTerm, compileTerms, evaluator, literal, lt, mul, pointwise, printTerm, programFunction, sub, where, wild,
-} from './index.ts'; // prettier-ignore
+  add,
+  bitcast,
+  cast,
+  compileOp,
+  compileTerm,
+  compileTerms,
+  evaluator,
+  literal,
+  lt,
+  mul,
+  pointwise,
+  printTerm,
+  programFunction,
+  sub,
+  where,
+  wild,
+} from './index.ts';
 import type { TermProgram } from './index.ts';
 
 const x = wild('x');

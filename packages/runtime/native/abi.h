@@ -6,10 +6,10 @@
 #pragma once
 
 struct Runtime {
-  // Calls `body(context, begin, end)` over pieces that cover [0, total) exactly once and do not overlap. Every begin is
-  // a multiple of `grain`. Pieces run on several threads, or all on the caller's: nested calls, calls while another
-  // JavaScript thread computes, and totals up to `grain` are one piece. So a result must not depend on the boundaries.
-  // The caller takes pieces from the first one on, leaving out none but those that others have taken: so a piece may wait
+  // Calls `body(context, begin, end)` over chunks that cover [0, total) exactly once and do not overlap. Every begin is
+  // a multiple of `grain`. Chunks run on several threads, or all on the caller's: nested calls, calls while another
+  // JavaScript thread computes, and totals up to `grain` are one chunk. So a result must not depend on the boundaries.
+  // The caller takes chunks from the first one on, leaving out none but those that others have taken: so a chunk may wait
   // for all that begin before it.
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
   // Threads that `parallel` may use, the caller's included.

@@ -1,5 +1,5 @@
 // The loops that tell what a machine can do: passes over arrays with a given number of read and written streams, with
-// ordinary stores, with lines asked for before, and with non-temporal ones; and float32 multiply-adds in registers. Who
+// ordinary stores, with lines prefetched before, and with non-temporal ones; and float32 multiply-adds in registers. Who
 // calls them measures the time, and divides the work among threads. Needs a vector unit's own header and nothing else.
 #pragma once
 #if defined(__x86_64__)
@@ -43,11 +43,11 @@ constexpr long block = 8 * lanes;
 constexpr int mostReads = 4, mostWrites = 3;
 
 /**
- * How a pass writes: as it comes, past the caches, or into lines that it asked for some time before; or past the caches (where it
- * writes at all) what it reads from lines that it asked for.
+ * How a pass writes: by ordinary stores, by non-temporal ones, or into lines that it prefetched some time before; or by non-temporal
+ * stores (where it writes at all) what it reads from lines that it prefetched.
  */
-enum Writing { ordinary, past, asked, readAsked };
-constexpr long askedAhead = 512;
+enum Writing { ordinary, nonTemporal, prefetched, readPrefetched };
+constexpr long prefetchDistance = 512;
 
 /** `arrays`: those to read, then those to write. */
 typedef void (*Pass)(float *const *arrays, long begin, long end);
@@ -62,9 +62,9 @@ void pass(float *const *arrays, long begin, long end) {
 #pragma GCC unroll 8
     for (int part = 0; part < 8; part += 1) {
       const long at = i + part * lanes, from = i / longer + part / longer * lanes;
-      if (writing == readAsked) {
+      if (writing == readPrefetched) {
 #pragma GCC unroll 4
-        for (int k = 0; k < reads; k += 1) __builtin_prefetch(own[k] + from + askedAhead, 0, 2);
+        for (int k = 0; k < reads; k += 1) __builtin_prefetch(own[k] + from + prefetchDistance, 0, 2);
       }
       Vector value = *reinterpret_cast<const Vector *>(own[0] + from);
 #pragma GCC unroll 4
@@ -72,21 +72,21 @@ void pass(float *const *arrays, long begin, long end) {
       if (writes == 0) sums[part] += value;
 #pragma GCC unroll 3
       for (int k = reads; k < reads + writes; k += 1) {
-        if (writing == asked) __builtin_prefetch(own[k] + at + askedAhead, 1);
-        if (writing == past || writing == readAsked) streamOut(own[k] + at, value);
+        if (writing == prefetched) __builtin_prefetch(own[k] + at + prefetchDistance, 1);
+        if (writing == nonTemporal || writing == readPrefetched) streamOut(own[k] + at, value);
         else *reinterpret_cast<Vector *>(own[k] + at) = value;
       }
     }
   }
   for (Vector &sum : sums) OPAQUE(sum);
 #if defined(__SSE2__)
-  if (writing == past || writing == readAsked) _mm_sfence();
+  if (writing == nonTemporal || writing == readPrefetched) _mm_sfence();
 #endif
 }
 
 template <Writing writing, int reads>
 Pass passWriting(long writes) {
-  if (writes == 0) return pass<reads, 0, writing == readAsked ? readAsked : ordinary>;
+  if (writes == 0) return pass<reads, 0, writing == readPrefetched ? readPrefetched : ordinary>;
   return writes == 1 ? pass<reads, 1, writing> : writes == 2 ? pass<reads, 2, writing> : pass<reads, 3, writing>;
 }
 
@@ -99,15 +99,15 @@ Pass passOf(long reads, long writes) {
 /** The pass over one to four read arrays and up to three written ones. */
 inline Pass passFor(Writing writing, long reads, long writes) {
   if (writing == ordinary) return passOf<ordinary>(reads, writes);
-  if (writing == past) return passOf<past>(reads, writes);
-  return writing == asked ? passOf<asked>(reads, writes) : passOf<readAsked>(reads, writes);
+  if (writing == nonTemporal) return passOf<nonTemporal>(reads, writes);
+  return writing == prefetched ? passOf<prefetched>(reads, writes) : passOf<readPrefetched>(reads, writes);
 }
 
 /** The pass over an array that is read and one of four times its bytes that is written. */
 inline Pass wideningPass(Writing writing) {
   if (writing == ordinary) return pass<1, 1, ordinary, 4>;
-  if (writing == past) return pass<1, 1, past, 4>;
-  return writing == asked ? pass<1, 1, asked, 4> : pass<1, 1, readAsked, 4>;
+  if (writing == nonTemporal) return pass<1, 1, nonTemporal, 4>;
+  return writing == prefetched ? pass<1, 1, prefetched, 4> : pass<1, 1, readPrefetched, 4>;
 }
 
 inline Vector multiplyAdd(Vector x, Vector y, Vector z) {

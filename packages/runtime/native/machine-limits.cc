@@ -1,4 +1,4 @@
-// What the machine can do, as entries of the C ABI of generated code: each is one piece of work, divided among the threads
+// What the machine can do, as entries of the C ABI of generated code: each is one chunk of work, divided among the threads
 // of the runtime as a kernel's is. Who calls them measures the time.
 #include "abi.h"
 #include "limit-loops.h"
@@ -21,7 +21,7 @@ void multiplyAddPart(void *, long begin, long end) {
   for (long call = begin; call < end; call += 1) limits::multiplyAdds();
 }
 
-long pieceOf(long total, const Runtime *runtime) { return (total + runtime->threads - 1) / runtime->threads; }
+long chunkOf(long total, const Runtime *runtime) { return (total + runtime->threads - 1) / runtime->threads; }
 
 }  // namespace
 
@@ -31,7 +31,7 @@ extern "C" int passArrays(char *const *buffers, const long *sizes, const Runtime
   const long blocks = sizes[0] / limits::block;
   const limits::Pass run = limits::passFor(static_cast<limits::Writing>(sizes[3]), sizes[1], sizes[2]);
   Passing passing{buffers, run};
-  for (long pass = 0; pass < sizes[4]; pass += 1) runtime->parallel(passPart, &passing, blocks, pieceOf(blocks, runtime));
+  for (long pass = 0; pass < sizes[4]; pass += 1) runtime->parallel(passPart, &passing, blocks, chunkOf(blocks, runtime));
   return 0;
 }
 

@@ -236,7 +236,7 @@ host('the native bridge', () => {
       );
     });
 
-    test('pieces begin at multiples of the grain', () => {
+    test('chunks begin at multiples of the grain', () => {
       bridge.setThreads(3);
       for (const [total, grain] of [
         [1000, 1],

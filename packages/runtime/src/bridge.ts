@@ -33,7 +33,7 @@ export interface NativeBlock {
 }
 
 /** A typed array or a view whose address native code may use. */
-export type AddressableArray = NodeJS.TypedArray;
+type AddressableArray = NodeJS.TypedArray;
 
 export interface Bridge {
   /** 64-byte aligned memory of any content; from 4 MB up 2 MB aligned, on huge pages where the system has them. */
@@ -66,7 +66,7 @@ export interface Bridge {
   forEachFound(tell: (id: number) => void): void;
 }
 
-export interface TableCounts {
+interface TableCounts {
   readonly buffers: number;
   readonly sizes: number;
 }

@@ -26,7 +26,7 @@ export interface CudaSource {
   readonly architecture: string;
 }
 
-export interface CudaCompileOptions {
+interface CudaCompileOptions {
   /** The files to make; they appear whole or not at all. */
   readonly ptxPath: string;
   readonly cubinPath: string;

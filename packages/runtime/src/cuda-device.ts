@@ -24,14 +24,14 @@ export interface DeviceFacts {
   readonly sharedBytes: number;
 }
 
-export interface LaunchGeometry {
+interface LaunchGeometry {
   readonly blocks: number;
   readonly threads: number;
   readonly sharedBytes: number;
 }
 
 /** Where bytes lie, on the host or on the device. */
-export interface Place {
+interface Place {
   readonly address: number;
 }
 
@@ -39,7 +39,7 @@ export interface Place {
 export type KernelArgument = number | bigint;
 
 /** How much of a device's memory this process may take, and whether it takes that when it opens the device. */
-export interface CudaDeviceOptions {
+interface CudaDeviceOptions {
   readonly memoryFraction: number;
   readonly preallocate: boolean;
 }
@@ -215,7 +215,7 @@ export class CudaModule implements Disposable {
 }
 
 /** A point in a stream. */
-export class CudaEvent implements Disposable {
+class CudaEvent implements Disposable {
   readonly #context: CudaContext;
   readonly #handle: number;
 

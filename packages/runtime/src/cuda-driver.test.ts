@@ -118,7 +118,9 @@ ring('the CUDA driver', () => {
     using device = CudaDevice.open(open(), 0, { memoryFraction, preallocate: false });
     const first = device.memory.acquire(40 * 1024);
     expect(codeOf(() => device.memory.acquire(25 * 1024))).toBe('CUDA_OUT_OF_MEMORY');
-    expect(() => device.memory.acquire(25 * 1024)).toThrow(/25600 bytes were asked for.*may take 65536 \(cuda.memoryFraction\)/); // prettier-ignore
+    expect(() => device.memory.acquire(25 * 1024)).toThrow(
+      /25600 bytes were asked for.*may take 65536 \(cuda.memoryFraction\)/,
+    );
     // What is cached makes room.
     device.memory.release(first);
     control.log();
@@ -168,7 +170,9 @@ ring('the CUDA driver', () => {
   test('a failure names the call and the driver’s name for it', () => {
     using device = CudaDevice.open(open());
     control.failNext('cuStreamSynchronize', 719);
-    expect(() => { device.synchronize(); }).toThrow('cuStreamSynchronize of the CUDA driver failed: CUDA_ERROR_LAUNCH_FAILED (719)'); // prettier-ignore
+    expect(() => {
+      device.synchronize();
+    }).toThrow('cuStreamSynchronize of the CUDA driver failed: CUDA_ERROR_LAUNCH_FAILED (719)');
   });
 
   test('an old driver, and one that is not there', () => {

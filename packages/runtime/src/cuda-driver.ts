@@ -15,7 +15,7 @@ import {
 import { addressIn, openForeignLibrary, textBlock, textOf } from './foreign-library.ts';
 import type { ForeignLibrary, Word } from './foreign-library.ts';
 
-export interface CudaDriverOptions {
+interface CudaDriverOptions {
   readonly bridge: Bridge;
   /** The path of the bridge's addon: see `buildBridge`. */
   readonly addon: string;

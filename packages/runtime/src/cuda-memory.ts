@@ -6,14 +6,14 @@ import type { UserError } from '@tsinductor/base';
 import type { CudaContext } from './cuda-context.ts';
 import { cudaOutOfMemoryFor } from './errors.ts';
 
-export interface DeviceBlock {
+interface DeviceBlock {
   readonly address: number;
   /** What was asked for, rounded up to the size class. */
   readonly bytes: number;
 }
 
 /** How much of a device this process may take, and whether it takes that at once. */
-export interface DeviceMemoryLimits {
+interface DeviceMemoryLimits {
   readonly mostBytes: number;
   readonly preallocate: boolean;
 }
@@ -24,7 +24,7 @@ interface Reserve {
   readonly end: number;
 }
 
-export interface DeviceMemoryStats {
+interface DeviceMemoryStats {
   readonly inUse: number;
   readonly cached: number;
   readonly peak: number;

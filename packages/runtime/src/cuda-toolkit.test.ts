@@ -42,16 +42,27 @@ describe('the search', () => {
     ['CUDA_HOME', { ...everything, configured: undefined }, cudaHome, '13.0'],
     ['CUDA_PATH', { ...everything, configured: '', cudaHome: undefined }, cudaPath, '13.0'],
     ['PATH', { path: everything.path, installed: [installed] }, onPath, '12.4'],
-    ['the newest that is installed', { path: '/bin', installed: [installed] }, join(installed, 'cuda-12.10/bin/nvcc'), '12.10'],
+    [
+      'the newest that is installed',
+      { path: '/bin', installed: [installed] },
+      join(installed, 'cuda-12.10/bin/nvcc'),
+      '12.10',
+    ],
   ])('%s comes first', (...[, options, nvcc, version]) => {
     expect(findCudaToolkit(options).toolkit).toMatchObject({ nvcc, version });
-  }); // prettier-ignore
+  });
 
   test('goes on where one does not work, and lists every place in the error', () => {
     const old = fake('old', 'release 11.8, V11.8');
     const broken = fake('broken', '');
     writeFileSync(broken, '#!/bin/sh\nexit 3\n');
-    const report = findCudaToolkit({ configured: join(home, 'absent'), cudaHome: dirname(dirname(old)), cudaPath: broken, path: '/bin', installed: [] }); // prettier-ignore
+    const report = findCudaToolkit({
+      configured: join(home, 'absent'),
+      cudaHome: dirname(dirname(old)),
+      cudaPath: broken,
+      path: '/bin',
+      installed: [],
+    });
     expect(report.searched.map(({ origin, outcome }) => [origin, outcome])).toEqual([
       ['the configuration', 'absent'],
       ['CUDA_HOME', 'unusable'],

@@ -8,7 +8,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { cudaToolkitNotFound } from './errors.ts';
 import { runCommandSync } from './run-command.ts';
 
-export interface CudaToolkitOptions {
+interface CudaToolkitOptions {
   /** A toolkit's directory, or an nvcc, from the configuration. */
   readonly configured?: string | undefined;
   readonly cudaHome?: string | undefined;
@@ -30,7 +30,7 @@ export interface CudaToolkit {
   readonly path: string;
 }
 
-export type SearchedToolkit = {
+type SearchedToolkit = {
   /** What led here: `CUDA_HOME`, `PATH`, `/usr/local/cuda`. */
   readonly origin: string;
   readonly place: string;
@@ -80,7 +80,10 @@ const describeSearched = (searched: SearchedToolkit): string =>
 function placesOf({ configured, cudaHome, cudaPath, path, installed = defaultPlaces }: CudaToolkitOptions): Place[] {
   const named = (origin: string, value: string | undefined): Place[] =>
     value === undefined || value.trim() === '' ? [] : [{ origin, place: nvccOf(value.trim()) }];
-  const onPath = path.split(delimiter).filter((directory) => isAbsolute(directory)).map((directory) => ({ origin: 'PATH', place: join(directory, 'nvcc') })); // prettier-ignore
+  const onPath = path
+    .split(delimiter)
+    .filter((directory) => isAbsolute(directory))
+    .map((directory) => ({ origin: 'PATH', place: join(directory, 'nvcc') }));
   const first = onPath.find(({ place }) => isExecutable(place)) ?? onPath[0];
   return [
     ...named('the configuration', configured),

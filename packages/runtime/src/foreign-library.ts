@@ -14,11 +14,11 @@ export interface ForeignLibrary {
   textAt(address: number): string;
 }
 
-export interface ForeignFailure {
+interface ForeignFailure {
   readonly reason: string;
 }
 
-export interface ForeignOptions {
+interface ForeignOptions {
   readonly bridge: Bridge;
   /** The path of the verified addon, which has the entries that call. */
   readonly addon: string;

@@ -6,7 +6,7 @@ import { availableParallelism, freemem, totalmem } from 'node:os';
 /** Reads a small text file; undefined where it cannot be read. */
 export type ReadText = (path: string) => string | undefined;
 
-export interface HostResources {
+interface HostResources {
   /** Whole CPUs that this process may keep busy, at least 1. */
   readonly cpus: number;
   /** Bytes of memory that this process and its group may use. */

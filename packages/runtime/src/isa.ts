@@ -17,7 +17,7 @@ import type { Toolchain } from './toolchain.ts';
 
 export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
 
-export interface ProbedIsa {
+interface ProbedIsa {
   readonly isa: Isa;
   readonly outcome: 'runs' | 'not compiled' | 'not executed' | 'wrong result';
   readonly detail: string;
@@ -34,7 +34,7 @@ export interface IsaReport {
   readonly probed: readonly ProbedIsa[];
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   /** Where the answer is kept; nothing is kept without it. */
   readonly directory?: string;
   readonly milliseconds?: number;

@@ -7,7 +7,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 export type CandidateOrigin = 'config' | 'CXX' | 'PATH';
 
 /** The file behind a command, as it is now. */
-export interface CompilerFile {
+interface CompilerFile {
   readonly path: string;
   /** The file that the path leads to, its size and its time of change. */
   readonly realPath: string;

@@ -23,7 +23,7 @@ export interface Block {
   readonly bytes: number;
 }
 
-export interface MemoryStats {
+interface MemoryStats {
   /** Bytes the pool holds: in use and waiting. */
   readonly allocated: number;
   readonly inUse: number;
@@ -42,7 +42,7 @@ export interface StoragePool {
   trim(): number;
 }
 
-export interface StoragePoolOptions {
+interface StoragePoolOptions {
   /** The most bytes that may wait for reuse; a quarter of the memory by default. */
   readonly maxPooled?: number;
   /** Who hears from the collector of blocks that nobody released; who listens to it releases them. */

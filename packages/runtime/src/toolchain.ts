@@ -30,9 +30,9 @@ export interface Toolchain {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export type CandidateOutcome = 'chosen' | 'missing' | 'hangs' | 'crashes' | 'fails' | 'unknown' | 'too old';
+type CandidateOutcome = 'chosen' | 'missing' | 'hangs' | 'crashes' | 'fails' | 'unknown' | 'too old';
 
-export interface SearchedPlace {
+interface SearchedPlace {
   readonly origin: CandidateOrigin;
   readonly name: string;
   readonly path: string | undefined;
@@ -45,7 +45,7 @@ export interface ToolchainReport {
   readonly searched: readonly SearchedPlace[];
 }
 
-export interface ToolchainOptions extends LocateOptions {
+interface ToolchainOptions extends LocateOptions {
   /** Where the report is kept; nothing is kept without it. */
   readonly directory?: string;
   /** How long one `--version` may take. */

@@ -9,14 +9,14 @@ import { mixedTilings, unprofitable } from './profit.ts';
 import type { Stage } from './stages.ts';
 
 /** Two clusters that would share a loop though neither uses what the other makes. */
-export interface Siblings {
+interface Siblings {
   readonly nodes: number;
   /** Bytes that both read at the same points; Infinity where that depends on sizes. */
   readonly sharedBytes: number;
 }
 
 /** Groups that are independent of each other and would be one kernel. */
-export interface Combination {
+interface Combination {
   readonly buffers: number;
   /** Whether all compute the same, over other buffers or sizes. */
   readonly isAlike: boolean;

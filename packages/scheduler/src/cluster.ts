@@ -170,7 +170,8 @@ function sharedOuter(left: OuterLoops, right: OuterLoops): Outcome<readonly Axis
 
 /** A member with the cluster's outer loops first. */
 export function orderAxes({ node, position }: Member, outer: readonly Axis[]): Member {
-  if (node.kind === 'contract' || outer.every(({ name }, place) => node.axes[place]?.name === name)) return { position, node }; // prettier-ignore
+  if (node.kind === 'contract' || outer.every(({ name }, place) => node.axes[place]?.name === name))
+    return { position, node };
   const own = new Map(node.axes.map((axis) => [axis.name, axis]));
   const first = outer.flatMap(({ name }) => own.get(name) ?? []);
   const axes = [...first, ...node.axes.filter((axis) => !hasAxis(first, axis))];
@@ -196,7 +197,7 @@ function crossesIterations({ nodes, outer }: Cluster, left: ReadonlySet<number>)
 }
 
 /** Where in its loops a node is, by axis. */
-export type Point = ReturnType<typeof producingPoint>;
+type Point = ReturnType<typeof producingPoint>;
 
 /** The point at which `maker` writes the element that is read. */
 export const pointOf = (maker: LoopNode, read: Pick<Read, 'buffer' | 'at'>): Point =>

@@ -19,7 +19,7 @@ import { makersOf } from './order-groups.ts';
 /** A cluster that touches larger temporaries stays alone: together, more of them would live at a time. */
 const TEMPORARY_BYTES = 64 * 1024;
 
-export interface Combined {
+interface Combined {
   readonly combinations: readonly (readonly Cluster[])[];
   readonly decisions: readonly Decision[];
 }
@@ -40,7 +40,7 @@ interface Combination {
   readonly buffers: Set<BufferId>;
 }
 
-export interface CombineOptions {
+interface CombineOptions {
   readonly choices: Choices;
   /** Times what would be combined; what is slower together stays apart. */
   readonly trial: FusionTrial | undefined;
@@ -59,7 +59,12 @@ export function combineClusters(
     if (times === undefined) return true;
     const reason = describeTimes(times);
     if (times.together <= times.apart) measured.set(combination, `; ${reason}`);
-    else rejected.push({ kind: 'rejected', nodes: [...before, cluster].map(({ nodes }) => facts.nameOf(at(nodes, 0).node)), reason }); // prettier-ignore
+    else
+      rejected.push({
+        kind: 'rejected',
+        nodes: [...before, cluster].map(({ nodes }) => facts.nameOf(at(nodes, 0).node)),
+        reason,
+      });
     return times.together <= times.apart;
   };
   const levels = levelsOf(clusters, facts);
@@ -148,16 +153,25 @@ function candidateOf(cluster: Cluster, buffers: ReadonlySet<BufferId>): Candidat
 
 /** A node's operations in order. */
 function signatureOf(node: LoopNode): string {
-  const operations = bodiesOf(node).map(
-    (body) =>
-    body.nodes.map((scalar) => (scalar.kind === 'apply' ? scalar.op : scalar.kind === 'constant' ? JSON.stringify(scalar.value) : `${scalar.kind} ${scalar.dtype}`)).join(), // prettier-ignore
+  const operations = bodiesOf(node).map((body) =>
+    body.nodes
+      .map((scalar) =>
+        scalar.kind === 'apply'
+          ? scalar.op
+          : scalar.kind === 'constant'
+            ? JSON.stringify(scalar.value)
+            : `${scalar.kind} ${scalar.dtype}`,
+      )
+      .join(),
   );
   return `${node.kind} ${operations.join(' | ')}`;
 }
 
+const isLoops = ({ kind }: LoopNode): boolean => kind !== 'contract' && kind !== 'scatter' && kind !== 'sort';
+
 function mayCombine({ clusters, buffers }: Combination, facts: Facts): boolean {
   const isPlain = clusters.every(({ nodes }) =>
-    nodes.every(({ node }) => node.kind !== 'contract' && node.kind !== 'scatter' && !loopsOf(node).some(isEmptyAxis)),
+    nodes.every(({ node }) => isLoops(node) && !loopsOf(node).some(isEmptyAxis)),
   );
   return isPlain && [...buffers].every((buffer) => isSmall(buffer, facts));
 }

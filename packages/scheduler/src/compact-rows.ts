@@ -21,7 +21,7 @@ const ROW_BYTES = 64 * 1024;
 export const fitsRow = (size: Index, dtype: DType): boolean =>
   size.kind === 'int' && size.value * dtypeInfo[dtype].bytes <= ROW_BYTES;
 
-export interface Privacy {
+interface Privacy {
   readonly facts: Facts;
   /** Whether nobody outside the group reads a buffer. */
   readonly isPrivate: (buffer: BufferId) => boolean;
@@ -36,7 +36,8 @@ export function compactRows(
   const moved = new Map<BufferId, Moved>();
   for (const { node } of stages.flatMap((stage) => stage.members)) {
     node.outs.forEach((buffer, slot) => {
-      if (node.kind === 'contract' || node.kind === 'scatter' || !isPrivate(buffer)) return;
+      if (node.kind !== 'map' && node.kind !== 'reduce' && node.kind !== 'scan') return;
+      if (!isPrivate(buffer)) return;
       const write = compactWrite(node, at(node.writes, slot), { outer, dtype: facts.decl(buffer).dtype });
       if (write !== undefined) moved.set(buffer, { maker: node, write });
     });

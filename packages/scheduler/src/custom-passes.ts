@@ -35,7 +35,8 @@ export function passedGroups(
   if (!isSame) throw badCustomPass(setting, 'it gave other groups than it was given');
   const late = new Set<BufferId>(groups.flatMap(({ writes }) => writes));
   for (const { name, reads, writes } of given) {
-    if (reads.some((buffer) => late.has(buffer))) throw badCustomPass(setting, `${name} would run before what it reads is made`); // prettier-ignore
+    if (reads.some((buffer) => late.has(buffer)))
+      throw badCustomPass(setting, `${name} would run before what it reads is made`);
     for (const buffer of writes) late.delete(buffer);
   }
   return given.map((group, id) => ({ ...group, id }));
@@ -55,7 +56,9 @@ export function choicesOf(config: Config): Choices {
   const given = (hook.run as (defaults: Choices) => unknown)(choices);
   if (typeof given !== 'object' || given === null) throw badChoices('it gave no object');
   const members = Object.entries(given).filter(([, value]) => value !== undefined);
-  const odd = members.find(([name, value]) => name !== 'name' && (!Object.hasOwn(choices, name) || typeof value !== 'function')); // prettier-ignore
+  const odd = members.find(
+    ([name, value]) => name !== 'name' && (!Object.hasOwn(choices, name) || typeof value !== 'function'),
+  );
   if (odd !== undefined) throw badChoices(`${odd[0]} is none of its functions`);
   return { ...choices, ...Object.fromEntries(members), name: hook.key };
 }

@@ -9,7 +9,7 @@ import type { LoopNode } from '@tsinductor/ir';
 import type { Cluster } from './cluster.ts';
 import type { Facts } from './facts.ts';
 
-export interface Dependences {
+interface Dependences {
   readonly nodes: readonly LoopNode[];
   readonly facts: Facts;
   /** The cluster that holds the node at a position. */
@@ -17,7 +17,7 @@ export interface Dependences {
 }
 
 /** From where to where; with `direct` a path may have no cluster between its ends. */
-export interface Ends {
+interface Ends {
   readonly from: Cluster;
   readonly to: Cluster;
   readonly direct: boolean;

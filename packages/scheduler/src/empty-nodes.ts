@@ -2,9 +2,9 @@
 // state, and a scatter of no elements what it begins with; none of them reads anything else, so that what only they read is not computed. After this step, divisions by
 // extents of what is read are divisions by something.
 import { at, dtypeInfo, get } from '@tsinductor/base';
-import { axisIndex, BodyBuilder, replayBody } from '@tsinductor/ir';
+import { axisIndex, BodyBuilder, replayBody, withoutUnreadOuts } from '@tsinductor/ir';
 import type { Axis, Body, BufferDecl, BufferId, LoopNode, LoopProgram, ScalarId } from '@tsinductor/ir';
-import { buffersRead, loopsOf, overOf } from './node-access.ts';
+import { buffersRead, loopsOf, overOf, resultAxes } from './node-access.ts';
 
 export const isEmptyAxis = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 0;
 
@@ -22,10 +22,10 @@ export function resolveEmptyNodes(
 type Declared = ReadonlyMap<BufferId, BufferDecl>;
 
 function resolveEmpty(node: LoopNode, declared: Declared): LoopNode {
-  if (!loopsOf(node).some(isEmptyAxis)) return node;
+  const isEmpty = [...loopsOf(node), ...resultAxes(node)].some(isEmptyAxis);
+  if (!isEmpty) return node;
   if (node.kind === 'scatter') return beginning(node, declared);
-  const isScanned = node.kind === 'scan';
-  const axes = isScanned ? loopsOf(node) : node.axes;
+  const axes = resultAxes(node);
   const isFinished = node.kind === 'reduce' && overOf(node).some(isEmptyAxis);
   const body = new BodyBuilder();
   const results = isFinished ? finished(node, body) : zeros(body, node, declared);
@@ -65,7 +65,7 @@ export function withoutUnread(nodes: readonly LoopNode[], { outputs }: LoopProgr
   const kept: LoopNode[] = [];
   for (const node of nodes.toReversed()) {
     if (!node.outs.some((out) => needed.has(out))) continue;
-    kept.push(node);
+    kept.push(withoutUnreadOuts(node, needed));
     for (const buffer of buffersRead(node)) needed.add(buffer);
   }
   return kept.reverse();

@@ -10,7 +10,7 @@ import { isUnit, namesOf } from './node-access.ts';
 const isProduct = (node: LoopNode): boolean => node.kind === 'contract';
 const hasProduct = ({ nodes }: Cluster): boolean => nodes.some(({ node }) => isProduct(node));
 
-export interface Meeting {
+interface Meeting {
   readonly link: Link;
   /** Whether products may have epilogues. */
   readonly isAllowed: boolean;

@@ -9,6 +9,10 @@ export interface Facts {
   /** Positions in `nodes` of the nodes that write (read) a buffer, ascending. */
   writers(buffer: BufferId): readonly number[];
   readers(buffer: BufferId): readonly number[];
+  /** Whether several nodes fill a buffer, each a part of it. */
+  isInParts(buffer: BufferId): boolean;
+  /** Whether there is any such buffer. */
+  readonly hasParts: boolean;
   /** Every buffer that the node at a position reads, once. */
   reads(position: number): readonly BufferId[];
   /** How a node is called in decisions: the name of its first buffer. */
@@ -35,6 +39,8 @@ export function factsOf(program: LoopProgram, nodes: readonly LoopNode[]): Facts
     ...declarationsOf(program),
     writers: (buffer) => writers.get(buffer) ?? none,
     readers: (buffer) => readers.get(buffer) ?? none,
+    hasParts: [...writers.values()].some(({ length }) => length > 1),
+    isInParts: (buffer) => (writers.get(buffer)?.length ?? 0) > 1,
     reads: (position) => at(reads, position),
   };
 }

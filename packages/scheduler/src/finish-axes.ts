@@ -9,12 +9,12 @@ import { joinList } from './normalize-axes.ts';
 import type { Stage } from './stages.ts';
 import { isShorter } from './widen.ts';
 
-export interface Shaped {
+interface Shaped {
   readonly cluster: Cluster;
   readonly stages: readonly Stage[];
 }
 
-export interface Finished extends Shaped {
+interface Finished extends Shaped {
   /** How many names the loops have taken. */
   readonly names: number;
 }

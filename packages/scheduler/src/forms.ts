@@ -77,7 +77,12 @@ export const groupsForm: Form<Groups> = {
   },
   summary: ({ groups }) => `${String(groups.length)} groups`,
   verify: ({ facts, groups }) => {
-    verifyProgram(withNodes(facts.program, groups.flatMap(({ nodes }) => nodes))); // prettier-ignore
+    verifyProgram(
+      withNodes(
+        facts.program,
+        groups.flatMap(({ nodes }) => nodes),
+      ),
+    );
   },
 };
 

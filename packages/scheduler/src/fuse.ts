@@ -8,25 +8,26 @@ import { add, equal, int, multiply, printIndex, product } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index, LoopNode } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
-import type { Cluster, Joining, Link, Member, Outcome } from './cluster.ts';
+import type { Cluster, Joining, Link, Outcome } from './cluster.ts';
 import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
 import { describeTimes } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
+import { GroupLimits, isInside, readsPartsOf } from './group-limits.ts';
 import { bodyReads, buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 import { widenCluster } from './widen.ts';
 
-export interface Fused {
+interface Fused {
   readonly clusters: readonly Cluster[];
   readonly decisions: readonly Decision[];
   /** How often two clusters were tried as one. */
   readonly pairs: number;
 }
 
-export interface FusionOptions {
+interface FusionOptions {
   readonly config: Config;
   readonly choices: Choices;
   /** Times what would be joined; a join that makes it slower is not made. */
@@ -60,6 +61,7 @@ class Fusion {
   readonly #trial: FusionTrial | undefined;
   readonly #clusters: Cluster[];
   readonly #paths: DependencePaths;
+  readonly #limits: GroupLimits;
   /** By pairs of positions: the last reason why they were not joined. */
   readonly #refusals = new Map<string, Pair & { readonly reason: string }>();
   readonly #fused: { readonly position: number; readonly reason: string; readonly bytes: Index }[] = [];
@@ -73,6 +75,7 @@ class Fusion {
     this.#choices = choices;
     this.#trial = trial;
     this.#clusters = nodes.map(singleCluster);
+    this.#limits = new GroupLimits(nodes, facts, config);
     this.#paths = new DependencePaths({ nodes, facts, clusterAt: (position) => at(this.#clusters, position) });
   }
 
@@ -176,7 +179,10 @@ class Fusion {
       this.#refusals.set(`${String(left)} ${String(right)}`, { left, right, reason: tried.reason });
       return false;
     }
-    const reason = link.kind === 'share' ? `${this.#facts.decl(link.buffer).name} is read once for both` : 'their loops are the same'; // prettier-ignore
+    const reason =
+      link.kind === 'share'
+        ? `${this.#facts.decl(link.buffer).name} is read once for both`
+        : 'their loops are the same';
     this.#take(tried.value.joined, right, { reason: `${reason}${tried.value.note}`, bytes: shared });
     return true;
   }
@@ -229,7 +235,7 @@ class Fusion {
     if (numberOf(moved.map((id) => this.#bytes(id)).reduce(add, int(0))) > this.#config.smallMemoryAccessThreshold)
       return refusal('the smaller moves more bytes than smallMemoryAccessThreshold');
     // Its loops are cut: what passes between its nodes would pass in each part of them.
-    if (large.nodes.some(({ node }) => node.outs.some((out) => this.#isInside(out, large.nodes))))
+    if (large.nodes.some(({ node }) => node.outs.some((out) => isInside(out, large.nodes, this.#facts))))
       return refusal('the larger keeps values to itself');
     return widenCluster(small, large, { buffer, ...this.#freedom });
   }
@@ -250,32 +256,15 @@ class Fusion {
     if (alone !== undefined) return alone;
     const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
     if (product !== undefined) return product;
-    const { maxFusionSize, maxFusionUniqueIoBuffers } = this.#config;
-    if (a.nodes.length + b.nodes.length > maxFusionSize)
-      return `the group would have more than ${String(maxFusionSize)} nodes`;
-    if (maxFusionUniqueIoBuffers !== null && this.#buffersUsed(a, b) > maxFusionUniqueIoBuffers)
-      return `the group would read and write more than ${String(maxFusionUniqueIoBuffers)} buffers`;
+    const large = this.#limits.refuse(a, b);
+    if (large !== undefined) return large;
+    if (readsPartsOf(a, b, this.#facts) || readsPartsOf(b, a, this.#facts))
+      return 'what one reads, the other writes only a part of';
     const isApart = kind !== 'flow';
     return this.#paths.has({ from: a, to: b, direct: isApart }) ||
       (isApart && this.#paths.has({ from: b, to: a, direct: true }))
       ? 'another group has to run between them'
       : undefined;
-  }
-
-  /** Buffers that both together read, and write for others. */
-  #buffersUsed(a: Cluster, b: Cluster): number {
-    const members = [...a.nodes, ...b.nodes];
-    const used = new Set(members.flatMap(({ node }) => [...node.outs, ...buffersRead(node)]));
-    return [...used].filter((id) => !this.#isInside(id, members)).length;
-  }
-
-  /** Whether only some nodes write and read a buffer. */
-  #isInside(buffer: BufferId, members: readonly Member[]): boolean {
-    const positions = new Set(members.map(({ position }) => position));
-    return (
-      this.#facts.decl(buffer).role === 'temporary' &&
-      [...this.#facts.readers(buffer), ...this.#facts.writers(buffer)].every((position) => positions.has(position))
-    );
   }
 
   /** Bytes of buffers that both sides of a join read at the same places. */
@@ -322,5 +311,7 @@ function aloneBecause(node: LoopNode): string | undefined {
       return undefined;
     case 'scatter':
       return 'a scatter is a kernel of its own';
+    case 'sort':
+      return 'a sort is a kernel of its own';
   }
 }

@@ -15,7 +15,7 @@ import { buffersRead } from './node-access.ts';
 export type Measure = (plan: Schedule) => number;
 
 /** Milliseconds of two ways to run the same clusters. */
-export interface Times {
+interface Times {
   readonly together: number;
   readonly apart: number;
 }
@@ -60,14 +60,21 @@ export class FusionTrial {
         nodes: cluster.nodes.map(({ node, position }) => ({ node, position: order.indexOf(position) })),
       })),
     );
-    const nodes = clusters.flat().flatMap((cluster) => cluster.nodes).sort((a, b) => a.position - b.position).map(({ node }) => node); // prettier-ignore
+    const nodes = clusters
+      .flat()
+      .flatMap((cluster) => cluster.nodes)
+      .sort((a, b) => a.position - b.position)
+      .map(({ node }) => node);
     const used = new Set<BufferId>(nodes.flatMap((node) => [...node.outs, ...buffersRead(node)]));
     const buffers = this.#facts.program.buffers
       .filter(({ id }) => used.has(id))
       .map((decl) => ({ ...decl, role: this.#roleOf(decl, inside) }));
     const idsOf = (role: BufferDecl['role']): readonly BufferId[] =>
       buffers.filter((decl) => decl.role === role).map(({ id }) => id);
-    return { clusters, program: { ...this.#facts.program, nodes, buffers, inputs: idsOf('input'), outputs: idsOf('output') } }; // prettier-ignore
+    return {
+      clusters,
+      program: { ...this.#facts.program, nodes, buffers, inputs: idsOf('input'), outputs: idsOf('output') },
+    };
   }
 
   /** What a buffer is to these nodes alone. */

@@ -18,7 +18,7 @@ import { maskBounds } from './masked-point.ts';
 import type { Bounds } from './masked-point.ts';
 import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
 
-export interface Thresholds {
+interface Thresholds {
   /** Above these, a value with several readers is stored: buffers that it reads, operations that it takes. */
   readonly reads: number;
   readonly operations: number;
@@ -33,6 +33,8 @@ export interface Cost {
   /** The most expensive single op. */
   readonly heaviest: number;
   readonly reads: ReadonlySet<BufferId>;
+  /** Loads under a mask, as the pieces of a concatenation are read. */
+  readonly masked: number;
 }
 
 export interface Verdict {
@@ -47,6 +49,9 @@ const TRIVIAL = 2;
 
 /** No body grows beyond this, so that a chain of any length compiles in linear time. */
 const LARGEST = 300;
+/** The same where more loads than these are masked: a point computes all of them, and uses what one of them reads. */
+const MANY_MASKED = 8;
+const LARGEST_MASKED = 128;
 
 const loadCount = (reader: LoopNode, buffer: BufferId): number =>
   bodyReads(reader).filter((read) => read.buffer === buffer).length;
@@ -59,13 +64,20 @@ export function bodyCost(body: Body): Cost {
     (most, node) => (node.kind === 'apply' ? Math.max(most, pointwise[node.op].traits.cost ?? 1) : most),
     0,
   );
-  return { operations: countOperations(body), heaviest, reads: new Set(loadsOf(body).map((load) => load.buffer)) };
+  const loads = loadsOf(body);
+  return {
+    operations: countOperations(body),
+    heaviest,
+    reads: new Set(loads.map((load) => load.buffer)),
+    masked: loads.filter(({ mask }) => mask !== undefined).length,
+  };
 }
 
 export const joinCosts = (a: Cost, b: Cost): Cost => ({
   operations: a.operations + b.operations,
   heaviest: Math.max(a.heaviest, b.heaviest),
   reads: new Set([...a.reads, ...b.reads]),
+  masked: a.masked + b.masked,
 });
 
 export interface Candidate {
@@ -82,6 +94,7 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
   if (producer.axes.some(isEmptyAxis)) return 'it is empty';
   for (const reader of readers) {
     if (wholeReads(reader).includes(buffer)) {
+      if (reader.kind === 'sort') return 'it is what a sort orders';
       return reader.kind === 'contract' ? 'it is an operand of a matrix product' : 'a scatter starts from it';
     }
     const point = pointBody(reader);
@@ -95,7 +108,7 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
 /** Whether it pays to compute a value inside its readers, where it can be. */
 export function weighInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
   const { cost, readers, buffer } = candidate;
-  if (cost.reads.size === 0 && cost.heaviest < HEAVY) return yes('it reads nothing');
+  if (readsNothing(cost)) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && cost.operations > TRIVIAL)
     return no('it would be computed again for every outer iteration of a reader');
@@ -112,8 +125,14 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   return yes(`${used}, and is cheaper to compute again than to store`);
 }
 
+/** Whether a value is made of constants and coordinates alone, and of no more operations than may be repeated. */
+const readsNothing = ({ reads, heaviest, operations }: Cost): boolean =>
+  reads.size === 0 && heaviest < HEAVY && operations <= LARGEST;
+
 function gatheredTooMuch({ cost, bytesRead }: Candidate, thresholds: Thresholds): string | undefined {
   if (cost.operations > LARGEST) return `it has grown to ${String(cost.operations)} operations`;
+  if (cost.masked > MANY_MASKED && cost.operations > LARGEST_MASKED)
+    return `it has grown to ${String(cost.operations)} operations on ${String(cost.masked)} masked reads`;
   if (cost.reads.size > thresholds.gatheredReads) return `it has gathered reads of ${String(cost.reads.size)} buffers`;
   return bytesRead > thresholds.gatheredBytes ? `it has gathered reads of ${String(bytesRead)} bytes` : undefined;
 }

@@ -4,7 +4,7 @@
 //
 // In: a program's nodes with normalised axes. Out: those that remain, and the decisions.
 import { at, dtypeInfo, get } from '@tsinductor/base';
-import { denseLayout, loadsOf, pointAt, replayBody } from '@tsinductor/ir';
+import { denseLayout, loadsOf, pointAt, printIndex, replayBody } from '@tsinductor/ir';
 import type {
   BufferId,
   Decision,
@@ -25,7 +25,7 @@ import { maskedPoint } from './masked-point.ts';
 import { pointBody, replayWriting, withPointBody } from './node-access.ts';
 import type { Store } from './node-access.ts';
 
-export interface InlineOptions {
+interface InlineOptions {
   readonly choices: Pick<Choices, 'inline'>;
   /** Round values of f16 and bf16 as if they had been stored. */
   readonly keepRounding: boolean;
@@ -51,12 +51,13 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
     if (node.kind !== 'map') continue;
     const buffer = at(node.outs, 0);
     const cost = totalCost(node, costs);
-    if (node.outs.length > 1 || facts.decl(buffer).role !== 'temporary') continue;
+    if (node.outs.length > 1 || facts.decl(buffer).role !== 'temporary' || facts.isInParts(buffer)) continue;
     const readers = facts.readers(buffer).map((position) => at(nodes, position));
     if (readers.length === 0) continue;
     const bytesRead = bytesOf(cost.reads, facts);
     const candidate = { producer: node, buffer, cost, bytesRead, readers };
-    const judged = judge(candidate, options.choices);
+    const isKept = readers.length > 1 && readers.some((reader) => isPart(reader, facts));
+    const judged: Judged = isKept ? { reason: 'a reader stores it as it is' } : judge(candidate, options.choices);
     const names = readers.map((reader) => facts.nameOf(reader));
     if (judged.layout !== undefined) {
       taken.set(buffer, { node, layout: judged.layout });
@@ -86,6 +87,12 @@ function judge(candidate: Candidate, choices: InlineOptions['choices']): Judged 
   return inline ? { reason, layout } : { reason };
 }
 
+/** Whether a node copies what it reads to its part of a buffer: then the value is stored, and others read it beside that. */
+const isPart = (node: LoopNode, facts: Facts): boolean =>
+  node.kind === 'map' &&
+  facts.isInParts(at(node.outs, 0)) &&
+  at(node.body.nodes, at(node.body.results, 0)).kind === 'load';
+
 interface Judged {
   readonly reason: string;
   readonly layout?: DenseLayout;
@@ -111,6 +118,8 @@ class Rebuilding {
   readonly #facts: Facts;
   readonly #options: InlineOptions;
   #origins: Origin[] = [];
+  /** What loads became in the body that is being built: a value that several producers read is built once. */
+  #values = new Map<string, ScalarId>();
 
   constructor(taken: ReadonlyMap<BufferId, Taken>, facts: Facts, options: InlineOptions) {
     this.#taken = taken;
@@ -123,6 +132,7 @@ class Rebuilding {
     const reads = body === undefined ? [] : loadsOf(body);
     if (body === undefined || !reads.some(({ buffer }) => this.#taken.has(buffer))) return node;
     this.#origins = [];
+    this.#values = new Map();
     const { outs } = node;
     const store: Store = (builder, id, slot) =>
       carriesOuts(node) ? builder.cast(id, this.#facts.decl(at(outs, slot)).dtype) : id;
@@ -139,10 +149,18 @@ class Rebuilding {
   #valueOf(load: Load, builder: BodyBuilder): ScalarId | undefined {
     const taken = this.#taken.get(load.buffer);
     if (taken === undefined) return undefined;
-    const { node: producer, layout } = taken;
-    this.#origins.push(...producer.origins);
     const { mask, other } = load;
-    const map = mask === undefined ? pointAt(layout, load.at) : maskedPoint(layout, load.at, { builder, mask });
+    const key = `${String(load.buffer)} ${String(mask)} ${String(other)} ${printIndex(load.at)}`;
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const value = this.#build(load, taken, builder);
+    this.#values.set(key, value);
+    return value;
+  }
+
+  #build({ at: place, mask, other, dtype }: Load, { node: producer, layout }: Taken, builder: BodyBuilder): ScalarId {
+    this.#origins.push(...producer.origins);
+    const map = mask === undefined ? pointAt(layout, place) : maskedPoint(layout, place, { builder, mask });
     const { results } = replayBody(
       producer.body,
       builder,
@@ -156,7 +174,7 @@ class Rebuilding {
       builder.cast(value, compute),
       other === undefined ? builder.constant(0, compute) : builder.cast(other, compute),
     ]);
-    return this.#options.keepRounding ? builder.cast(chosen, load.dtype) : chosen;
+    return this.#options.keepRounding ? builder.cast(chosen, dtype) : chosen;
   }
 
   /** A value of f16 or bf16 before it was rounded: its reader casts it to f32 anyway. */

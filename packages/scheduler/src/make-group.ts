@@ -10,7 +10,7 @@ import { buildNest } from './nest.ts';
 import { buffersRead } from './node-access.ts';
 import { placeStages } from './stages.ts';
 
-export interface Making {
+interface Making {
   readonly facts: Facts;
   readonly id: number;
   readonly nameOf: GroupNaming;

@@ -47,7 +47,12 @@ describe('in place', () => {
   test('inplaceBuffers: a softmax is written over what it reads last', () => {
     const plan = scheduled(attention);
     expect(known(plan.workspaceBytes)).toBe(SCORES);
-    expect(plan.decisions).toContainEqual(expect.objectContaining({ kind: 'reused', reason: expect.stringMatching(/reads each of its elements where it writes one/) })); // prettier-ignore
+    expect(plan.decisions).toContainEqual(
+      expect.objectContaining({
+        kind: 'reused',
+        reason: expect.stringMatching(/reads each of its elements where it writes one/),
+      }),
+    );
     expect(printSchedule(plan)).toMatch(/, over bmm_\d+/);
     expect(workspace(attention, { inplaceBuffers: false })).toBe(2 * SCORES);
   });
@@ -65,13 +70,21 @@ describe('in place', () => {
     const [scores, weights] = places(plan, 'workspace');
     const forged = (changes: Partial<BufferPlan>): Schedule => ({
       ...plan,
-      buffers: plan.buffers.map((buffer): BufferPlan => (buffer === weights ? ({ ...buffer, ...changes } as BufferPlan) : buffer)), // prettier-ignore
+      buffers: plan.buffers.map((buffer): BufferPlan =>
+        buffer === weights ? ({ ...buffer, ...changes } as BufferPlan) : buffer,
+      ),
     });
     const offset = scores?.kind === 'workspace' ? scores.offset : undefined;
     if (scores === undefined || offset === undefined) throw new RangeError('the scores are stored');
-    expect(() => { verifySchedule(forged({ offset })); }).toThrow(/shares memory with/); // prettier-ignore
-    expect(() => { verifySchedule(forged({ offset, over: scores.buffer })); }).not.toThrow(); // prettier-ignore
-    expect(() => { verifySchedule(forged({ over: scores.buffer })); }).toThrow(/does not die there/); // prettier-ignore
+    expect(() => {
+      verifySchedule(forged({ offset }));
+    }).toThrow(/shares memory with/);
+    expect(() => {
+      verifySchedule(forged({ offset, over: scores.buffer }));
+    }).not.toThrow();
+    expect(() => {
+      verifySchedule(forged({ over: scores.buffer }));
+    }).toThrow(/does not die there/);
   });
 
   test('why a group may not: by what reads where', () => {
@@ -139,7 +152,11 @@ describe('order', () => {
       const x = input(b, [64, 64]);
       const [first, second] = [multiply(b, x, input(b, [64, 64])), multiply(b, input(b, [64, 64]), x)];
       const third = multiply(b, input(b, [64, 64]), input(b, [64, 64]));
-      return [multiply(b, third, input(b, [64, 1])), multiply(b, second, input(b, [64, 1])), multiply(b, first, input(b, [64, 1]))]; // prettier-ignore
+      return [
+        multiply(b, third, input(b, [64, 1])),
+        multiply(b, second, input(b, [64, 1])),
+        multiply(b, first, input(b, [64, 1])),
+      ];
     };
     const order = (patch: ConfigPatch): readonly string[] =>
       scheduled(crossed, patch).groups.map(({ writes }) => writes.join());
@@ -149,7 +166,10 @@ describe('order', () => {
 });
 
 describe('policies', () => {
-  const lifetimes = fc.array(fc.record({ bytes: fc.integer({ min: 1, max: 1000 }), first: fc.nat(20), length: fc.nat(8) }), { maxLength: 40 }); // prettier-ignore
+  const lifetimes = fc.array(
+    fc.record({ bytes: fc.integer({ min: 1, max: 1000 }), first: fc.nat(20), length: fc.nat(8) }),
+    { maxLength: 40 },
+  );
 
   test.each(Object.entries({ placeApart, placeBySize, placeInOrder, placeTogether }))(
     '%s: what lives at the same time never overlaps',
@@ -170,7 +190,9 @@ describe('policies', () => {
             expect(at(offsets, index) + a.bytes).toBeLessThanOrEqual(end);
             items.slice(0, index).forEach((b, other) => {
               if (b.last < a.first || a.last < b.first) return;
-              const isApart = at(offsets, index) + a.bytes <= at(offsets, other) || at(offsets, other) + b.bytes <= at(offsets, index); // prettier-ignore
+              const isApart =
+                at(offsets, index) + a.bytes <= at(offsets, other) ||
+                at(offsets, other) + b.bytes <= at(offsets, index);
               expect(isApart).toBe(true);
             });
           });

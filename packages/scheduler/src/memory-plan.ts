@@ -5,7 +5,16 @@
 import { at, get } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import { add, ceilDivide, equal, int, multiply } from '@tsinductor/ir';
-import type { BufferDecl, BufferId, BufferPlan, Decision, Group, Index, LoopProgram, MemoryStatistics } from '@tsinductor/ir'; // prettier-ignore
+import type {
+  BufferDecl,
+  BufferId,
+  BufferPlan,
+  Decision,
+  Group,
+  Index,
+  LoopProgram,
+  MemoryStatistics,
+} from '@tsinductor/ir';
 import { hostInOutputs } from './host-in-outputs.ts';
 import { lifetimesOf, peakOf } from './lifetimes.ts';
 import { placeApart, placeBySize, placeInOrder, placeTogether } from './place-buffers.ts';
@@ -15,14 +24,14 @@ import type { Slot } from './slots.ts';
 
 const ALIGNMENT = 64;
 
-export interface MemoryPlan {
+interface MemoryPlan {
   readonly buffers: readonly BufferPlan[];
   readonly workspaceBytes: Index;
   readonly decisions: readonly Decision[];
   readonly statistics: MemoryStatistics;
 }
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly config: Config;
   /** The groups in the order of the program, for comparison. */
   readonly before: readonly Group[];

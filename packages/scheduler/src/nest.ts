@@ -10,7 +10,7 @@ import type { Facts } from './facts.ts';
 import { hasAxis, overOf, resultAxes } from './node-access.ts';
 import type { Stage } from './stages.ts';
 
-export interface Nest {
+interface Nest {
   /** In execution order. */
   readonly nodes: readonly LoopNode[];
   readonly tree: LoopTree;
@@ -56,7 +56,7 @@ function findLocals(stages: readonly Stage[], { cluster, facts, isPrivate }: Loc
   return stages.flatMap((stage) =>
     stage.members.flatMap(({ node }) =>
       node.outs.flatMap((buffer, slot): LocalBuffer[] => {
-        if (!isPrivate(buffer)) return [];
+        if (node.kind === 'sort' || !isPrivate(buffer)) return [];
         const isPassing = isReadWithin(stage, buffer, facts) || innerAxes(node, cluster.outer).length === 0;
         if (isPassing) return [{ buffer, kind: 'scalar', size: int(1) }];
         return rowOf(node, slot, { cluster, facts });

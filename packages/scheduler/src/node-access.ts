@@ -8,7 +8,9 @@ import {
   freeIndirects,
   hasIndirects,
   indirect,
+  mapSortPlaces,
   replayBody,
+  sortOperands,
   substitute,
   substituteAxes,
 } from '@tsinductor/ir';
@@ -32,6 +34,8 @@ export function bodiesOf(node: LoopNode): readonly Body[] {
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
       return elementsOf(node);
+    case 'sort':
+      return [];
   }
 }
 
@@ -45,6 +49,7 @@ export function pointBody(node: LoopNode): Body | undefined {
     case 'scan':
       return node.step;
     case 'contract':
+    case 'sort':
       return undefined;
   }
 }
@@ -59,15 +64,17 @@ export function withPointBody(node: LoopNode, body: Body): LoopNode {
     case 'scan':
       return { ...node, step: body };
     case 'contract':
+    case 'sort':
       return node;
   }
 }
 
-/** The loops that a node has beyond those of its outputs. */
+/** The loops that a node has beyond those of its outputs. A sort has none: what it does with a row is its own. */
 export function overOf(node: LoopNode): readonly Axis[] {
   switch (node.kind) {
     case 'map':
     case 'scatter':
+    case 'sort':
       return [];
     case 'reduce':
     case 'scan':
@@ -80,8 +87,9 @@ export function overOf(node: LoopNode): readonly Axis[] {
 /** All loops of a node, those of its outputs first. */
 export const loopsOf = (node: LoopNode): readonly Axis[] => [...node.axes, ...overOf(node)];
 
-/** The loops over the elements of a node's results: a scan has one for each step. */
-export const resultAxes = (node: LoopNode): readonly Axis[] => (node.kind === 'scan' ? loopsOf(node) : node.axes);
+/** The loops over the elements of a node's results: a scan has one for each step, a sort one for what it keeps of a row. */
+export const resultAxes = (node: LoopNode): readonly Axis[] =>
+  node.kind === 'scan' ? loopsOf(node) : node.kind === 'sort' ? [...node.axes, node.kept] : node.axes;
 
 /** Reads in bodies, in order; those of contractions and the start of a scatter have no place in a body. */
 export function bodyReads(node: LoopNode): readonly Read[] {
@@ -107,6 +115,8 @@ export function wholeReads(node: LoopNode): readonly BufferId[] {
       return node.initial === undefined ? [] : [node.initial];
     case 'contract':
       return [node.a.buffer, node.b.buffer];
+    case 'sort':
+      return sortOperands(node).map(({ buffer }) => buffer);
   }
 }
 
@@ -141,12 +151,13 @@ export function placesOf(node: LoopNode): readonly Index[] {
     }
   }
   if (node.kind === 'contract') found.push(node.a.at, node.b.at);
+  if (node.kind === 'sort') found.push(...sortOperands(node).map((operand) => operand.at));
   found.push(...node.writes);
   return found;
 }
 
 /** New loops for a node, and what its old axes are in terms of them. */
-export interface Reindexing {
+interface Reindexing {
   readonly map: ReadonlyMap<string, Index>;
   readonly axes: readonly Axis[];
   readonly over: readonly Axis[];
@@ -175,6 +186,8 @@ export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNo
       return reindexScatter(node, { map, axes, over });
     case 'contract':
       return node;
+    case 'sort':
+      return { ...mapSortPlaces(node, (index) => substitute(index, map)), axes };
   }
 }
 
@@ -184,7 +197,7 @@ function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, ax
 }
 
 /** A body, and the places where its results go, which may mention its nodes. */
-export interface Writing {
+interface Writing {
   readonly body: Body;
   readonly writes: readonly Index[];
 }

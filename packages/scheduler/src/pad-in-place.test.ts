@@ -19,7 +19,9 @@ const between =
 
 /** The strides that padding gave, by the name of the buffer without its number. */
 const stridesOf = ({ decisions }: Schedule): readonly string[] =>
-  decisions.flatMap((it) => (it.kind === 'padded' && it.isDone ? [`${it.buffer.replace(/_\d+$/, '')} ${it.strides}`] : [])); // prettier-ignore
+  decisions.flatMap((it) =>
+    it.kind === 'padded' && it.isDone ? [`${it.buffer.replace(/_\d+$/, '')} ${it.strides}`] : [],
+  );
 
 /** What each map has to write, by the name of its buffer. */
 function pointsWritten({ program, groups, buffers }: Schedule): Readonly<Record<string, number>> {
@@ -56,9 +58,15 @@ test('a product that is padded for another is made in the padded rows, of which 
   const bytes = ({ statistics }: Schedule): readonly number[] =>
     (statistics?.groups ?? []).slice(1, 2).map(({ readBytes, writtenBytes }) => known(readBytes) + known(writtenBytes));
   expect([bytes(on), bytes(off)]).toEqual([[40 * 4 * 4], [40 * (60 + 64) * 4]]);
-  const wanted = outputOf(off, (memory) => { interpretProgram(off.program, memory); }); // prettier-ignore
+  const wanted = outputOf(off, (memory) => {
+    interpretProgram(off.program, memory);
+  });
   for (const plan of [on, off])
-    expect(outputOf(plan, (memory) => { interpretSchedule(plan, memory); })).toEqual(wanted); // prettier-ignore
+    expect(
+      outputOf(plan, (memory) => {
+        interpretSchedule(plan, memory);
+      }),
+    ).toEqual(wanted);
 });
 
 test('a result that is a pad hosts what it pads, where temporaries may lie in results', () => {

@@ -23,7 +23,7 @@ interface Copy {
   readonly to: BufferDecl;
 }
 
-export interface Padding {
+interface Padding {
   readonly facts: Facts;
   readonly config: Config;
 }

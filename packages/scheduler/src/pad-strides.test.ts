@@ -57,7 +57,9 @@ describe('which rows are padded', () => {
   });
 
   test('what stays within one kernel is not padded', () => {
-    expect(told(scheduled((b) => b.call('softmax', [input(b, [16, 2049])], { dim: -1 }), { disablePaddingCpu: false }))).toEqual([]); // prettier-ignore
+    expect(
+      told(scheduled((b) => b.call('softmax', [input(b, [16, 2049])], { dim: -1 }), { disablePaddingCpu: false })),
+    ).toEqual([]);
   });
 });
 
@@ -89,7 +91,11 @@ describe('accesses to padded rows', () => {
     const product: Build = (b) => b.call('matmul', [b.call('exp', [input(b, [16, 2049])]), input(b, [2049, 8])]);
     const plan = scheduled(product, on);
     expect(stridesOf(plan, 'exp')).toBe('2080 1');
-    expect(plan.groups.flatMap(({ nodes }) => nodes.flatMap((node) => (node.kind === 'contract' ? [printIndex(node.a.at)] : [])))).toEqual([expect.stringContaining('i * 2080')]); // prettier-ignore
+    expect(
+      plan.groups.flatMap(({ nodes }) =>
+        nodes.flatMap((node) => (node.kind === 'contract' ? [printIndex(node.a.at)] : [])),
+      ),
+    ).toEqual([expect.stringContaining('i * 2080')]);
   });
 
   test('what is read across the ends of rows stays dense, and says so', () => {
@@ -110,6 +116,8 @@ describe('accesses to padded rows', () => {
       const index = input(b, [4], 'i64');
       return b.call('indexAdd', [start, index, input(b, [4, 2049])], { dim: 0 });
     };
-    expect(told(scheduled(scattered, on)).map((text) => text.split(': ')[1])).toEqual(['a scatter works on all of its elements']); // prettier-ignore
+    expect(told(scheduled(scattered, on)).map((text) => text.split(': ')[1])).toEqual([
+      'a scatter works on all of its elements',
+    ]);
   });
 });

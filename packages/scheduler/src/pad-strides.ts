@@ -6,7 +6,20 @@
 // In: clusters, after all joins. Out: the same over padded buffers, and a program that declares them.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { add, ceilDivide, coefficientOf, equal, floorDivide, freeAxes, indexOperands, int, mapNodeBodies, modulo, multiply, printIndex } from '@tsinductor/ir'; // prettier-ignore
+import {
+  add,
+  ceilDivide,
+  coefficientOf,
+  equal,
+  floorDivide,
+  freeAxes,
+  indexOperands,
+  int,
+  mapNodeBodies,
+  modulo,
+  multiply,
+  printIndex,
+} from '@tsinductor/ir';
 import type { Axis, BufferDecl, BufferId, Decision, Index, LoopNode, LoopProgram } from '@tsinductor/ir';
 import { refusal, splitCluster, success } from './cluster.ts';
 import type { Cluster, Outcome } from './cluster.ts';
@@ -21,7 +34,7 @@ export interface Padded {
 }
 
 /** A buffer's strides before and after, of its axes of more than one element, outermost first. */
-export interface Layout {
+interface Layout {
   readonly buffer: BufferId;
   readonly from: readonly Index[];
   readonly to: readonly Index[];
@@ -67,7 +80,8 @@ function paddedDecl(decl: BufferDecl, config: Config): BufferDecl | undefined {
   if (isReordered(order) && !config.padChannelsLast) return undefined;
   const unit = Math.max(1, Math.floor(config.paddingAlignmentBytes / dtypeInfo[decl.dtype].bytes));
   const rounded = (stride: Index): Index => {
-    if (stride.kind !== 'int') return config.padDynamicShapes ? multiply(ceilDivide(stride, int(unit)), int(unit)) : stride; // prettier-ignore
+    if (stride.kind !== 'int')
+      return config.padDynamicShapes ? multiply(ceilDivide(stride, int(unit)), int(unit)) : stride;
     return stride.value > config.paddingStrideThreshold ? int(Math.ceil(stride.value / unit) * unit) : stride;
   };
   const strides = [...decl.strides];
@@ -123,9 +137,13 @@ function padCluster(cluster: Cluster, layout: Layout): Outcome<Cluster> {
     ({ node }) => node.kind === 'scatter' && [...node.outs, node.initial].includes(layout.buffer),
   );
   if (isWhole) return refusal('a scatter works on all of its elements');
+  if (cluster.nodes.some(({ node }) => node.kind === 'sort'))
+    return refusal('a sort reads and writes its rows as they are');
   const pieces = piecesOf(cluster, layout);
   const isFixed = ({ node }: Cluster['nodes'][number]): boolean =>
-    (node.kind === 'contract' ? loopsOf(node) : node.kind === 'scan' ? overOf(node) : []).some(({ name }) => pieces.has(name)); // prettier-ignore
+    (node.kind === 'contract' ? loopsOf(node) : node.kind === 'scan' ? overOf(node) : []).some(({ name }) =>
+      pieces.has(name),
+    );
   if (cluster.nodes.some(isFixed)) return refusal('a loop over its rows cannot be split');
   const split = splitCluster(cluster, pieces);
   const nodes = split.nodes.map(({ node, position }) => ({ node: movedNode(node, layout), position }));
@@ -144,7 +162,9 @@ function piecesOf({ nodes }: Cluster, { buffer, from }: Layout): ReadonlyMap<str
     for (const index of accessesOf(node, buffer)) {
       for (const axis of loopsOf(node)) {
         const cut = cuts.get(axis.name) ?? { axis, at: [] };
-        cut.at.push(...cutsOf(axis, coefficientOf(index, axis), from).filter((one) => !cut.at.some((other) => equal(other, one)))); // prettier-ignore
+        cut.at.push(
+          ...cutsOf(axis, coefficientOf(index, axis), from).filter((one) => !cut.at.some((other) => equal(other, one))),
+        );
         if (cut.at.length > 0) cuts.set(axis.name, cut);
       }
     }

@@ -6,7 +6,7 @@ import type { BufferId, Group, LoopProgram } from '@tsinductor/ir';
 import { lifetimesOf, peakOf, typicalBytes } from './lifetimes.ts';
 import { PriorityQueue } from './priority-queue.ts';
 
-export interface PeakOptions {
+interface PeakOptions {
   /** Where every group that could run makes more bytes than this, the one whose readers come first runs; 0: never. */
   readonly successorThreshold: number;
 }
@@ -61,7 +61,10 @@ function graphOf(groups: readonly Group[], program: LoopProgram): Graph {
       if (decl !== undefined) bytes.set(buffer, typicalBytes(decl.size, program) * dtypeInfo[decl.dtype].bytes);
     }
   });
-  const makers = groups.map(({ reads }, position) => new Set(reads.flatMap((buffer) => maker.get(buffer) ?? []).filter((own) => own !== position))); // prettier-ignore
+  const makers = groups.map(
+    ({ reads }, position) =>
+      new Set(reads.flatMap((buffer) => maker.get(buffer) ?? []).filter((own) => own !== position)),
+  );
   const readers = groups.map((): number[] => []);
   makers.forEach((all, position) => all.forEach((one) => at(readers, one).push(position)));
   return { groups, makers, readers, bytes };

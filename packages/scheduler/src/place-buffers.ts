@@ -11,7 +11,7 @@ export interface Item {
   readonly last: number;
 }
 
-export interface Places {
+interface Places {
   /** In the order of the items. */
   readonly offsets: readonly number[];
   readonly end: number;
@@ -23,7 +23,7 @@ export type Policy = (items: readonly Item[]) => Places;
 
 const ALIGNMENT = 64;
 
-export const roundUp = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+const roundUp = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
 /** Each at a place of its own. */
 export const placeApart: Policy = (items) => {
@@ -130,7 +130,9 @@ export const placeTogether: Policy = (items) => {
   for (const index of order) {
     const item = at(items, index);
     const bytes = roundUp(item.bytes);
-    const inTheWay = placed.filter((other) => overlaps(at(items, other), item)).sort((a, b) => at(offsets, a) - at(offsets, b)); // prettier-ignore
+    const inTheWay = placed
+      .filter((other) => overlaps(at(items, other), item))
+      .sort((a, b) => at(offsets, a) - at(offsets, b));
     let offset = 0;
     for (const other of inTheWay) {
       if (at(offsets, other) - offset >= bytes) break;

@@ -14,7 +14,7 @@ const SMALL_LOOP = 32 * 1024;
 /** Columns up to this long stay in the cache while they are walked again. */
 const SHORT_COLUMN = 512;
 
-export interface Taste {
+interface Taste {
   /** Whether pointwise work in the loops of a reduction may step across its rows of memory. */
   readonly mayWalkColumns: boolean;
 }
@@ -49,7 +49,7 @@ function hasHeavyBesideScan({ members }: Stage): boolean {
 }
 
 /** Points of a loop nest; Infinity where that is not known. */
-export function points(loops: readonly Axis[]): number {
+function points(loops: readonly Axis[]): number {
   return loops.reduce((total, { extent }) => total * (extent.kind === 'int' ? extent.value : Infinity), 1);
 }
 

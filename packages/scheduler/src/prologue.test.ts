@@ -14,7 +14,13 @@ const dequantized = (b: GraphBuilder, shape: readonly number[]): ValueRef => {
 };
 
 const padded = (b: GraphBuilder): ValueRef =>
-  b.call('pad', [input(b, [5, 8])], { padding: [[1, 0], [0, 0]], value: scalar(2) }); // prettier-ignore
+  b.call('pad', [input(b, [5, 8])], {
+    padding: [
+      [1, 0],
+      [0, 0],
+    ],
+    value: scalar(2),
+  });
 
 const taken: Readonly<Record<string, Build>> = {
   'a cast and a scale, on the right': (b) => b.call('matmul', [input(b, [6, 9]), dequantized(b, [9, 7])]),

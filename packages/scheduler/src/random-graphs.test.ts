@@ -162,7 +162,10 @@ describe.each(['default', 'another way'])('random graphs, %s', (way) => {
     const { program, sizes } = randomProgram(seed);
     verifyProgram(program);
     // Every trial of measured fusion is a schedule as any other.
-    const measure = (trial: Schedule): number => { verifySchedule(trial); return 1; }; // prettier-ignore
+    const measure = (trial: Schedule): number => {
+      verifySchedule(trial);
+      return 1;
+    };
     const planned = schedule(program, { config, measure, watch: verifying });
     const expected = outputsOf(program, sizes, (memory) => interpretProgram(program, memory));
     const actual = outputsOf(program, sizes, (memory) => interpretSchedule(planned, memory));

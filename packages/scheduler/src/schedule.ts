@@ -9,7 +9,7 @@ import type { Measure } from './fusion-trial.ts';
 import { scheduleSteps } from './steps.ts';
 import type { Scheduling } from './steps.ts';
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly config: Config;
   /** What to prefer where several schedules are legal; by default what the configuration says. */
   readonly choices?: Choices;

@@ -279,7 +279,10 @@ describe('custom passes', () => {
       return groups.toReversed();
     });
     const plan = scheduled(softmax, { postFusionCustomPass: turned });
-    expect(plan.groups.map(({ id, nodes }) => [id, nodes.length])).toEqual([[0, 1], [1, at(sizes, 0)]]); // prettier-ignore
+    expect(plan.groups.map(({ id, nodes }) => [id, nodes.length])).toEqual([
+      [0, 1],
+      [1, at(sizes, 0)],
+    ]);
     expect(at(sizes, 0)).toBeGreaterThan(1);
   });
 
@@ -302,8 +305,12 @@ describe('custom passes', () => {
       return [x, b.call('sum', [x], { dim: [0], keepdim: false }), unary(b, 'sin', input(b, [32]))];
     };
     const backwards = hook((nodes: readonly LoopNode[]) => nodes.toReversed());
-    expect(() => scheduled(chained, { preFusionCustomPass: backwards })).toThrow(expect.objectContaining({ code: 'CUSTOM_PASS' })); // prettier-ignore
-    expect(() => scheduled(chained, { maxFusionSize: 1, postFusionCustomPass: backwards })).toThrow(/_post_fusion_custom_pass: sum would run before/); // prettier-ignore
+    expect(() => scheduled(chained, { preFusionCustomPass: backwards })).toThrow(
+      expect.objectContaining({ code: 'CUSTOM_PASS' }),
+    );
+    expect(() => scheduled(chained, { maxFusionSize: 1, postFusionCustomPass: backwards })).toThrow(
+      /_post_fusion_custom_pass: sum would run before/,
+    );
     const bad = [
       { preFusionCustomPass: hook(() => undefined) },
       { preFusionCustomPass: hook((nodes: readonly LoopNode[]) => nodes.slice(1)) },
@@ -311,7 +318,13 @@ describe('custom passes', () => {
       { inductorChoicesClass: hook(() => 1) },
       { inductorChoicesClass: hook(() => ({ refuseAll: () => 'never' })) },
     ];
-    expect(bad.map((patch) => (refused(patch) as { code?: string }).code)).toEqual(['CUSTOM_PASS', 'CUSTOM_PASS', 'CUSTOM_PASS', 'CUSTOM_CHOICES', 'CUSTOM_CHOICES']); // prettier-ignore
+    expect(bad.map((patch) => (refused(patch) as { code?: string }).code)).toEqual([
+      'CUSTOM_PASS',
+      'CUSTOM_PASS',
+      'CUSTOM_PASS',
+      'CUSTOM_CHOICES',
+      'CUSTOM_CHOICES',
+    ]);
   });
 });
 

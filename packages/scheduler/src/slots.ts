@@ -45,7 +45,8 @@ function overwritten(
     const dying = byBuffer.get(buffer);
     const slot = slotOf.get(buffer);
     if (dying === undefined || slot?.owners.at(-1) !== dying) continue;
-    const isSameSize = equal(dying.bytes, lifetime.bytes) && dtypeInfo[dying.decl.dtype].bytes === dtypeInfo[lifetime.decl.dtype].bytes; // prettier-ignore
+    const isSameSize =
+      equal(dying.bytes, lifetime.bytes) && dtypeInfo[dying.decl.dtype].bytes === dtypeInfo[lifetime.decl.dtype].bytes;
     const isLast = dying.last === lifetime.first && dying.first < lifetime.first;
     if (isLast && isSameSize && cannotOverwrite(group, buffer, lifetime.decl.id) === undefined) return slot;
   }

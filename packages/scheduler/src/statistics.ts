@@ -16,10 +16,11 @@ import {
   maximum,
   multiply,
   product,
+  sortOperands,
 } from '@tsinductor/ir';
 import type { Axis, BufferId, Group, GroupStatistics, Index, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import type { Facts } from './facts.ts';
-import { bodyReads, loopsOf, pointBody } from './node-access.ts';
+import { bodyReads, loopsOf, pointBody, resultAxes } from './node-access.ts';
 
 /** What an outer iteration touches stays in the cache up to this many bytes. */
 const CACHED_BYTES = 512 * 1024;
@@ -32,7 +33,7 @@ interface Touch {
 
 type Touches = ReadonlyMap<BufferId, Touch>;
 
-export interface Counting {
+interface Counting {
   readonly facts: Facts;
   /** Buffers that some other group reads, or the caller. */
   readonly needed: ReadonlySet<BufferId>;
@@ -100,6 +101,8 @@ function readsOf(node: LoopNode): readonly Access[] {
   const loops = loopsOf(node);
   const inBodies = bodyReads(node).map(({ buffer, at: place }) => ({ buffer, at: place, loops }));
   if (node.kind === 'contract') return [...[node.a, node.b].map((operand) => ({ ...operand, loops })), ...inBodies];
+  if (node.kind === 'sort')
+    return sortOperands(node).map((operand) => ({ ...operand, loops: [...loops, node.along, node.kept] }));
   // A scatter starts from all of a buffer.
   if (node.kind === 'scatter' && node.initial !== undefined)
     return [...inBodies, { buffer: node.initial, at: at(node.writes, 0), loops }];
@@ -107,7 +110,11 @@ function readsOf(node: LoopNode): readonly Access[] {
 }
 
 const writesOf = (node: LoopNode): readonly Access[] =>
-  node.outs.map((buffer, slot) => ({ buffer, at: at(node.writes, slot), loops: loopsOf(node) }));
+  node.outs.map((buffer, slot) => ({
+    buffer,
+    at: at(node.writes, slot),
+    loops: [...new Set([...loopsOf(node), ...resultAxes(node)])],
+  }));
 
 /** Elements per buffer: of each different index expression, as many as its axes have points, and no more than there are. */
 function touchesOf(

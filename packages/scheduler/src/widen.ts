@@ -12,7 +12,7 @@ import type { Cluster, Joining, Outcome } from './cluster.ts';
 import { bodyReads } from './node-access.ts';
 import { exactQuotient } from './normalize-axes.ts';
 
-export interface Widening extends Omit<Joining, 'link'> {
+interface Widening extends Omit<Joining, 'link'> {
   /** What both read. */
   readonly buffer: BufferId;
 }

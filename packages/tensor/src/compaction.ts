@@ -14,7 +14,10 @@ export const op = (name: string, ...given: readonly unknown[]): Tensor => dispat
 
 /** Reads 0-d tensors of whole numbers, all at once. */
 export function readNumbers(operation: string, values: readonly Tensor[]): readonly number[] {
-  const list = op('stack', values.map((value) => op('to', value, 'i64'))); // prettier-ignore
+  const list = op(
+    'stack',
+    values.map((value) => op('to', value, 'i64')),
+  );
   const { storage, layout } = readPlace(list, operation);
   const elements = storage.read('i64', layout.offset, layout.offset + values.length);
   const numbers = values.map((_, position) => Number(elements[position]));

@@ -9,15 +9,32 @@ describe('toEqual and toStrictEqual compare values', () => {
   test.each<[string, unknown, unknown]>([
     ['vectors', f32(1, 2), f32(1, 2)],
     ['0-d tensors', tensor(2), tensor(2)],
-    ['however they lie in memory', tensor([[1, 2], [3, 4]]).t(), tensor([[1, 3], [2, 4]])],
-    ['parts of others', tensor([[1, 2], [3, 4]]).at(1), tensor([3, 4])],
+    [
+      'however they lie in memory',
+      tensor([
+        [1, 2],
+        [3, 4],
+      ]).t(),
+      tensor([
+        [1, 3],
+        [2, 4],
+      ]),
+    ],
+    [
+      'parts of others',
+      tensor([
+        [1, 2],
+        [3, 4],
+      ]).at(1),
+      tensor([3, 4]),
+    ],
     ['NaN', f32(NaN), f32(NaN)],
     ['no elements', zeros([0, 2]), zeros([0, 2])],
     ['members of objects', { a: [f32(1)] }, { a: [f32(1)] }],
   ])('%s that are equal', (_, x, y) => {
     expect(x).toEqual(y);
     expect(x).toStrictEqual(y);
-  }); // prettier-ignore
+  });
 
   test.each<[string, unknown, unknown]>([
     ['values', f32(1, 2), f32(1, 3)],
@@ -34,8 +51,14 @@ describe('toEqual and toStrictEqual compare values', () => {
 });
 
 test('a tensor is iterated along its first dim', () => {
-  const [first, second] = tensor([[1, 2], [3, 4]]); // prettier-ignore
-  expect([first?.toArray(), second?.toArray()]).toEqual([[1, 2], [3, 4]]); // prettier-ignore
+  const [first, second] = tensor([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect([first?.toArray(), second?.toArray()]).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
   expect([...f32(5, 6)].map((x) => x.item())).toEqual([5, 6]);
   let count = 0;
   for (const part of zeros([200_000])) count += part.numel;

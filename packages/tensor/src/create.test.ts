@@ -34,11 +34,20 @@ describe('tensor()', () => {
   });
 
   test('nests and shapes', () => {
-    const matrix = tensor([[1, 2, 3], [4, 5, 6]]); // prettier-ignore
+    const matrix = tensor([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
     expect(matrix.shape).toEqual([2, 3]);
     expect(matrix.strides).toEqual([3, 1]);
-    expect(matrix.toArray()).toEqual([[1, 2, 3], [4, 5, 6]]); // prettier-ignore
-    expect(tensor([1, 2, 3, 4], { shape: [2, 2] }).toArray()).toEqual([[1, 2], [3, 4]]); // prettier-ignore
+    expect(matrix.toArray()).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    expect(tensor([1, 2, 3, 4], { shape: [2, 2] }).toArray()).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
     expect(tensor([[], []]).shape).toEqual([2, 0]);
     expect(tensor([Float32Array.of(1, 2), Float32Array.of(3, 4)]).shape).toEqual([2, 2]);
     expect(tensor(7).shape).toEqual([]);
@@ -61,7 +70,7 @@ describe('tensor()', () => {
   });
 
   test('refuses data that has no shape', () => {
-    expect(codeOf(() => tensor([[1, 2], [3]]))).toBe('RAGGED_ARRAY'); // prettier-ignore
+    expect(codeOf(() => tensor([[1, 2], [3]]))).toBe('RAGGED_ARRAY');
     expect(codeOf(() => tensor([[1], 2]))).toBe('RAGGED_ARRAY');
     expect(codeOf(() => tensor([1, [2]]))).toBe('RAGGED_ARRAY');
     // eslint-disable-next-line no-sparse-arrays -- a hole is what is tested
@@ -117,7 +126,7 @@ describe('tensor()', () => {
   });
 
   test('an error names the line of the call', () => {
-    expect(() => tensor([[1, 2], [3]])).toThrow(/data\[1\]/); // prettier-ignore
+    expect(() => tensor([[1, 2], [3]])).toThrow(/data\[1\]/);
     expect(() => zeros([2]).reshape([3])).toThrow(/create\.test\.ts:\d+/);
   });
 });

@@ -39,7 +39,8 @@ export interface TensorOptions {
 export function tensor(data: TensorData | Tensor, options: TensorOptions = {}): Tensor {
   checkOptions('tensor', options, ['dtype', 'shape', 'share', 'device']);
   const { dtype, shape, share, device } = options;
-  if (device !== undefined && parseDevice(device) !== ambientDevice()) return onDevice(parseDevice(device), () => tensor(data, options)); // prettier-ignore
+  if (device !== undefined && parseDevice(device) !== ambientDevice())
+    return onDevice(parseDevice(device), () => tensor(data, options));
   if (isTensor(data)) throw badArgument('tensor', 'the data is a tensor already', 'use x.clone() or x.to(dtype)');
   if (types.isAnyArrayBuffer(data)) throw foreignArray('ArrayBuffer', 'use fromBuffer(buffer, { dtype })');
   if (ArrayBuffer.isView(data)) return fromView(data, options);

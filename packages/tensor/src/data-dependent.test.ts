@@ -1,5 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { arange, bincount, cat, maskedSelect, nn, nonzero, randn, slice, tensor, unique, uniqueConsecutive, zeros } from './index.ts'; // prettier-ignore
+import {
+  arange,
+  bincount,
+  cat,
+  maskedSelect,
+  nn,
+  nonzero,
+  randn,
+  slice,
+  tensor,
+  unique,
+  uniqueConsecutive,
+  zeros,
+} from './index.ts';
 import { dispatch, trace } from './internal.ts';
 import type { Tensor } from './index.ts';
 
@@ -7,11 +20,26 @@ const lists = (found: Tensor | Tensor[]): unknown[] => [found].flat().map((x) =>
 
 describe('functions whose results depend on values', () => {
   test('nonzero', () => {
-    const x = tensor([[0, 2], [3, 0]]); // prettier-ignore
-    expect(lists(x.nonzero())).toEqual([[[0, 1], [1, 0]]]); // prettier-ignore
-    expect(lists(nonzero(x, { asTuple: true }))).toEqual([[0, 1], [1, 0]]); // prettier-ignore
+    const x = tensor([
+      [0, 2],
+      [3, 0],
+    ]);
+    expect(lists(x.nonzero())).toEqual([
+      [
+        [0, 1],
+        [1, 0],
+      ],
+    ]);
+    expect(lists(nonzero(x, { asTuple: true }))).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
     expect(x.argwhere().shape).toEqual([2, 2]);
-    expect([tensor(5).nonzero().shape, tensor(0).nonzero().shape, zeros([0, 3]).nonzero().shape]).toEqual([[1, 0], [0, 0], [0, 2]]); // prettier-ignore
+    expect([tensor(5).nonzero().shape, tensor(0).nonzero().shape, zeros([0, 3]).nonzero().shape]).toEqual([
+      [1, 0],
+      [0, 0],
+      [0, 2],
+    ]);
     expect(tensor([NaN, -0, 0]).nonzero().toArray()).toEqual([[0]]);
   });
 
@@ -27,19 +55,43 @@ describe('functions whose results depend on values', () => {
 
   test('unique sorts, and knows where everything came from', () => {
     const x = tensor([3, 1, 3, 2]);
-    expect(lists(unique(x, { returnInverse: true, returnCounts: true }))).toEqual([[1, 2, 3], [2, 0, 2, 1], [1, 1, 2]]); // prettier-ignore
-    expect(lists(tensor([[1, 2], [0, 5], [1, 2]]).unique({ dim: 0 }))).toEqual([[[0, 5], [1, 2]]]); // prettier-ignore
+    expect(lists(unique(x, { returnInverse: true, returnCounts: true }))).toEqual([
+      [1, 2, 3],
+      [2, 0, 2, 1],
+      [1, 1, 2],
+    ]);
+    expect(
+      lists(
+        tensor([
+          [1, 2],
+          [0, 5],
+          [1, 2],
+        ]).unique({ dim: 0 }),
+      ),
+    ).toEqual([
+      [
+        [0, 5],
+        [1, 2],
+      ],
+    ]);
     expect(lists(unique(tensor([2, NaN, 1, NaN])))).toEqual([[1, 2, NaN, NaN]]);
     expect(lists(unique(tensor([2n ** 60n + 1n, 2n ** 60n])))).toEqual([[2n ** 60n, 2n ** 60n + 1n]]);
   });
 
   test('uniqueConsecutive', () => {
-    expect(lists(uniqueConsecutive(tensor([1, 1, 2, 2, 1]), { returnCounts: true }))).toEqual([[1, 2, 1], [2, 2, 1]]); // prettier-ignore
+    expect(lists(uniqueConsecutive(tensor([1, 1, 2, 2, 1]), { returnCounts: true }))).toEqual([
+      [1, 2, 1],
+      [2, 2, 1],
+    ]);
   });
 
   test('bincount', () => {
     expect(bincount(tensor([1, 3, 1]), { minlength: 6 }).toArray()).toEqual([0, 2, 0, 1, 0, 0]);
-    expect(tensor([0, 1, 1]).bincount({ weights: tensor([0.5, 1, 2]) }).toArray()).toEqual([0.5, 3]); // prettier-ignore
+    expect(
+      tensor([0, 1, 1])
+        .bincount({ weights: tensor([0.5, 1, 2]) })
+        .toArray(),
+    ).toEqual([0.5, 3]);
     expect(() => bincount(tensor([-1]))).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
   });
 
@@ -62,7 +114,10 @@ describe('functions whose results depend on values', () => {
     const loss = (...given: unknown[]): unknown =>
       (dispatch('ctcLoss', given, { reduction: 'none' }) as Tensor).toArray();
     const logs = randn([6, 2, 4]).logSoftmax(-1);
-    const padded = tensor([[1, 2, 2], [3, 0, 0]]); // prettier-ignore
+    const padded = tensor([
+      [1, 2, 2],
+      [3, 0, 0],
+    ]);
     const lengths = [tensor([6, 5]), tensor([3, 1])];
     expect(loss(logs, tensor([1, 2, 2, 3]), ...lengths)).toEqual(loss(logs, padded, ...lengths));
     expect(loss(logs, padded, [6, 5], [3, 1])).toEqual(loss(logs, padded, ...lengths));

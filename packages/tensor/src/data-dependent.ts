@@ -2,7 +2,7 @@
 // hold them, so they are not in the operator table: they are made of operators around the reading of a count
 // (compaction.ts), which ends a segment or breaks a trace.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { extremesOf, op, placesOf, positionsOf, readNumbers, zerosOfSize } from './compaction.ts';
+import { extremesOf, firstOf, op, placesOf, positionsOf, readNumbers, zerosOfSize } from './compaction.ts';
 import { dispatch, dispatchOne } from './dispatch.ts';
 import { besideOperands } from './device.ts';
 import { badArgument, notATensor } from './errors.ts';
@@ -107,6 +107,11 @@ interface Distinct extends UniqueOptions {
 
 /** Runs of equal rows, in sorted order or as they stand: the first of each, where every row went, and their lengths. */
 function distinct(input: Tensor, options: Distinct): Tensor | Tensor[] {
+  const areElements = (options.dim ?? null) === null && input.numel > 0;
+  return areElements ? distinctElements(input, options) : distinctSlices(input, options);
+}
+
+function distinctSlices(input: Tensor, options: Distinct): Tensor | Tensor[] {
   const { isSorted, dim, returnInverse, returnCounts } = options;
   const rows = rowsOf(input, dim ?? null);
   if (rows.count === 0) return withoutRows(rows, options);
@@ -125,6 +130,38 @@ function distinct(input: Tensor, options: Distinct): Tensor | Tensor[] {
     found.push(dispatchOne('diff', [starts], { append: dispatchOne('full', [[1], rows.count], { dtype: 'i64' }) }));
   }
   return found.length === 1 ? at(found, 0) : found;
+}
+
+/** Elements are runs of an operator of its own: one call, whose results are cut to what was found. */
+function distinctElements(input: Tensor, options: Distinct): Tensor | Tensor[] {
+  const { isSorted, returnInverse = false, returnCounts = false } = options;
+  const operation = isSorted ? 'unique' : 'uniqueConsecutive';
+  const named = { isSorted, inverse: returnInverse, counts: returnCounts };
+  const [values, number, ...others] = dispatch('distinctRuns', [op('flatten', input)], named) as [
+    Tensor,
+    Tensor,
+    ...Tensor[],
+  ];
+  const { storage, layout } = readPlace(number, operation);
+  const count = Number(storage.read('i64', layout.offset, layout.offset + 1)[0]);
+  number.dispose();
+  const cut = (vector: Tensor): Tensor => keptPart(vector, count, operation);
+  const inverse = returnInverse ? [op('reshape', others[0], input.shape)] : [];
+  const counts = returnCounts ? [cut(at(others, others.length - 1))] : [];
+  const found = [cut(values), ...inverse, ...counts];
+  return found.length === 1 ? at(found, 0) : found;
+}
+
+/** What fewer elements take is not worth a copy. */
+const worthCopying = 8192;
+
+/** The first elements of a vector, copied where they would keep far more memory alive than they need. */
+function keptPart(vector: Tensor, count: number, operation: string): Tensor {
+  const part = firstOf(vector, count, operation);
+  if (2 * count >= vector.numel || vector.numel < worthCopying) return part;
+  const copy = op('clone', part);
+  vector.dispose();
+  return copy;
 }
 
 function withoutRows({ source, shape }: Rows, { returnInverse, returnCounts }: UniqueOptions): Tensor | Tensor[] {

@@ -87,7 +87,8 @@ export function deviceOf(operation: string, tensors: readonly Tensor[]): Device 
   const [first = tensors[0]] = binding;
   if (first === undefined) return ambientDevice();
   const other = binding.find(({ device }) => device !== first.device);
-  if (other !== undefined) throw deviceMismatch(operation, describeArgument(tensors, first), describeArgument(tensors, other)); // prettier-ignore
+  if (other !== undefined)
+    throw deviceMismatch(operation, describeArgument(tensors, first), describeArgument(tensors, other));
   return first.device;
 }
 

@@ -35,7 +35,12 @@ export function dispatch(name: string, positional: readonly unknown[], named: Na
 /** The option of that name, which what makes tensors of no others has. */
 function deviceFor(name: string, device: unknown): Device {
   const { parameters } = operatorNamed(name);
-  if (parameters.some(isTensorParameter)) throw unknownOption(name, 'device', parameters.map((parameter) => parameter.name)); // prettier-ignore
+  if (parameters.some(isTensorParameter))
+    throw unknownOption(
+      name,
+      'device',
+      parameters.map((parameter) => parameter.name),
+    );
   return parseDevice(device);
 }
 

@@ -210,9 +210,13 @@ export const aliasedMutation = (operation: string): UserError =>
   });
 
 export const repeatedMutation = (operation: string): UserError =>
-  new UserError('REPEATED_MUTATION', `${operation} writes to memory that an expanded or overlapping tensor shows elsewhere too`, {
-    hint: 'clone() that tensor first, or write to all of it with fill_',
-  }); // prettier-ignore
+  new UserError(
+    'REPEATED_MUTATION',
+    `${operation} writes to memory that an expanded or overlapping tensor shows elsewhere too`,
+    {
+      hint: 'clone() that tensor first, or write to all of it with fill_',
+    },
+  );
 
 export const unsupportedOperator = (name: string): UserError =>
   new UserError('UNKNOWN_OPERATOR', `there is no operator ${JSON.stringify(name.slice(0, 60))}`, {

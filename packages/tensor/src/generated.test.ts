@@ -8,7 +8,11 @@ import { functionsIn, methodsOf } from './public-forms.ts';
 import { renderGenerated } from './render-declarations.ts';
 
 /** What is left of a source when its layout, which the formatter owns, is taken away. */
-const withoutLayout = (text: string): string => text.replace(/[\s;,]+/g, ' ').replace(/(?<=[({:<[]|=>) \|/g, '').replace(/ ?([(){}[\]<>:|=]) ?/g, '$1'); // prettier-ignore
+const withoutLayout = (text: string): string =>
+  text
+    .replace(/[\s;,]+/g, ' ')
+    .replace(/(?<=[({:<[]|=>) \|/g, '')
+    .replace(/ ?([(){}[\]<>:|=]) ?/g, '$1');
 
 test.each([...renderGenerated(operators)])('generated/%s is up to date (npm run generate)', (name, text) => {
   const written = readFileSync(join(import.meta.dirname, 'generated', name), 'utf8');

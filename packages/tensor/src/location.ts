@@ -71,7 +71,7 @@ function fileOf(line: string): string | undefined {
 }
 
 /** The first frame of a stack's text that is the user's. */
-export function findUserFrame(stack: string): SourceLocation | undefined {
+function findUserFrame(stack: string): SourceLocation | undefined {
   for (const line of stack.split('\n')) {
     const [, written, row, column] = framePattern.exec(line) ?? [];
     if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<')) continue;
@@ -87,15 +87,6 @@ function isOwn(file: string): boolean {
   );
   if (inside) return !/\.test\.[cm]?[jt]s$/.test(file);
   return /\/node_modules\/(jest-|@jest\/|expect\/)/.test(file) || !file.includes('/');
-}
-
-/** Runs `work`; a UserError that leaves it without a location gets the user's. */
-export function withUserLocation<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw located(error);
-  }
 }
 
 /** The same error with the user's location, if it is the user's and has none. */

@@ -16,7 +16,7 @@ export type TensorData = number | bigint | boolean | readonly TensorData[] | Nod
 
 type Leaf = number | bigint | boolean;
 
-export interface Flat {
+interface Flat {
   readonly elements: ElementArray;
   readonly shape: readonly number[];
   readonly dtype: DType;

@@ -79,7 +79,12 @@ class TensorPerformer implements Performer {
   }
 
   numbers(values: readonly ValueRef[], operation: string): readonly number[] {
-    return values.length === 0 ? [] : readNumbers(operation, values.map((value) => this.tensorOf(value))); // prettier-ignore
+    return values.length === 0
+      ? []
+      : readNumbers(
+          operation,
+          values.map((value) => this.tensorOf(value)),
+        );
   }
 
   places(mask: ValueRef, operation: string): readonly ValueRef[] {

@@ -3,7 +3,14 @@ import { inspect } from 'node:util';
 import { arange, tensor, zeros } from './index.ts';
 
 test('prints like PyTorch, with shape and dtype', () => {
-  expect(String(tensor([[1, 2], [30, 4]]))).toBe('tensor([[ 1,  2],\n        [30,  4]], shape=[2, 2], dtype=i64)'); // prettier-ignore
+  expect(
+    String(
+      tensor([
+        [1, 2],
+        [30, 4],
+      ]),
+    ),
+  ).toBe('tensor([[ 1,  2],\n        [30,  4]], shape=[2, 2], dtype=i64)');
   expect(String(tensor([1, 2.5, NaN, -Infinity]))).toBe(
     'tensor([1.0000, 2.5000,    nan,   -inf], shape=[4], dtype=f32)',
   );

@@ -14,7 +14,7 @@ const edgeItems = 3;
 const opening = 'tensor(';
 
 /** What of a tensor is printed beside its elements; the CPU is not mentioned. */
-export interface Printable {
+interface Printable {
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly device: Device;

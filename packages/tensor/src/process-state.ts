@@ -13,7 +13,7 @@ import type { StorageProvider } from './storage.ts';
 import type { StorageRegistry } from './storage-registry.ts';
 import type { Tensor } from './tensor.ts';
 
-export interface ProcessState {
+interface ProcessState {
   /** Where memory comes from; plain ArrayBuffers while nobody set one. */
   storageProvider: StorageProvider | undefined;
   /** The provider's pool, once it was asked for: every call takes memory from it. */

@@ -42,7 +42,12 @@ function words(state: Tensor, count: number, each: WordsEach): readonly Tensor[]
   dispatchInPlace('add', [dispatchOne('select', [state, 0, 1]), 1]);
   const all = [x0, x1, x2, x3] as Tensor[];
   const share = op('remainder', quotient(position, blocksTogether), shares);
-  return all.slice(0, each).map((_, place) => chosen(share, all.filter((__, word) => word % each === place))); // prettier-ignore
+  return all.slice(0, each).map((_, place) =>
+    chosen(
+      share,
+      all.filter((__, word) => word % each === place),
+    ),
+  );
 }
 
 /** The tensor whose place in the list `number` says, element by element. */

@@ -41,7 +41,6 @@ describe('random tensors', () => {
       [32, 8, 0],
       [69, 21, 0],
     ] as const)
-      // prettier-ignore
       expect(at(single, place)).toBe((word(block, position) >>> 8) * 2 ** -24);
     const double = drawn('f64');
     for (const [place, block, first] of [

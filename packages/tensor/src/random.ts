@@ -35,7 +35,7 @@ export interface RandomOptions {
   readonly device?: DeviceName;
 }
 
-export interface DrawOptions extends RandomOptions {
+interface DrawOptions extends RandomOptions {
   /** Where the numbers go: a tensor of the shape that is drawn, whose dtype and device are the default then. */
   readonly out?: Tensor;
 }
@@ -169,7 +169,10 @@ export function bernoulli(
   const probability = typeof p === 'number' ? dispatchOne('fullLike', [input, float(p)], { dtype: 'f32' }) : input;
   if (!isFloat(probability.dtype))
     throw badArgument('bernoulli', `the probabilities are ${dtype}`, 'give floats from 0 to 1');
-  const isProbability = dispatchOne('logicalAnd', [dispatchOne('ge', [probability, 0]), dispatchOne('le', [probability, 1])]); // prettier-ignore
+  const isProbability = dispatchOne('logicalAnd', [
+    dispatchOne('ge', [probability, 0]),
+    dispatchOne('le', [probability, 1]),
+  ]);
   const checked = dispatchOne('require', [probability, isProbability], {
     what: 'an element is not between 0 and 1',
     remedy: 'give probabilities',

@@ -44,14 +44,26 @@ describe('searchsorted', () => {
   test.each<[string, () => Tensor, string]>([
     ['rows that differ', () => searchsorted(randn([1, 3]), randn([2, 3])), 'SHAPE_MISMATCH'],
     ['a 0-d sequence', () => searchsorted(tensor(1), randn([2])), 'SHAPE_MISMATCH'],
-    ['a sorter of another shape', () => searchsorted(randn([3]), randn([2]), { sorter: tensor([[0, 1, 2]], { dtype: 'i64' }) }), 'SHAPE_MISMATCH'],
-    ['a sorter of i32', () => searchsorted(randn([3]), randn([2]), { sorter: tensor([0, 1, 2], { dtype: 'i32' }) }), 'DTYPE_MISMATCH'],
+    [
+      'a sorter of another shape',
+      () => searchsorted(randn([3]), randn([2]), { sorter: tensor([[0, 1, 2]], { dtype: 'i64' }) }),
+      'SHAPE_MISMATCH',
+    ],
+    [
+      'a sorter of i32',
+      () => searchsorted(randn([3]), randn([2]), { sorter: tensor([0, 1, 2], { dtype: 'i32' }) }),
+      'DTYPE_MISMATCH',
+    ],
     ['an unknown side', () => searchsorted(randn([3]), randn([2]), { side: 'middle' }), 'ARGUMENT_VALUE'],
-    ['sides that contradict each other', () => searchsorted(randn([3]), randn([2]), { side: 'left', right: true }), 'ARGUMENT_VALUE'],
+    [
+      'sides that contradict each other',
+      () => searchsorted(randn([3]), randn([2]), { side: 'left', right: true }),
+      'ARGUMENT_VALUE',
+    ],
     ['boundaries that are no vector', () => bucketize(randn([3]), randn([2, 2])), 'SHAPE_MISMATCH'],
   ])('%s: an error', (_, call, code) => {
     expect(call).toThrow(expect.objectContaining({ code }));
-  }); // prettier-ignore
+  });
 });
 
 test('bucketize: the interval between boundaries, in i32 if wanted', () => {

@@ -10,7 +10,7 @@ import type { Block, StoragePool, Watcher } from '@tsinductor/runtime';
 export type StorageKind = 'pooled' | 'heap' | 'shared' | 'device';
 
 /** A block, and the pool that takes it back. */
-export interface BlockOfPool {
+interface BlockOfPool {
   readonly block: Block | undefined;
   readonly pool: Pick<StoragePool, 'release'> | undefined;
 }
@@ -54,7 +54,7 @@ export class Lease {
 }
 
 /** A part of a block, and what is watched for it. */
-export interface Part {
+interface Part {
   readonly lease: Lease;
   readonly block: Block;
   /** Which part it is, and where it begins. */

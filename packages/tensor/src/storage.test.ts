@@ -36,7 +36,10 @@ describe('dispose', () => {
   test('memory lives as long as the last view', () => {
     setStorageProvider({ pool: createStoragePool(undefined) });
     const before = memoryStats();
-    const x = tensor([[1, 2], [3, 4]]); // prettier-ignore
+    const x = tensor([
+      [1, 2],
+      [3, 4],
+    ]);
     const row = x.at(1);
     x.dispose();
     expect(row.toArray()).toEqual([3, 4]);

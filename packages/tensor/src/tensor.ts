@@ -26,7 +26,7 @@ export type NestedArray = ElementValue | readonly NestedArray[];
 interface Disposed {
   readonly kind: 'disposed';
 }
-export type TensorValue = Placed | Recorded | Disposed;
+type TensorValue = Placed | Recorded | Disposed;
 
 const disposed: Disposed = { kind: 'disposed' };
 /** Its description is what the error of structuredClone says. */

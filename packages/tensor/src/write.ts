@@ -74,7 +74,7 @@ export function writeElements(target: Tensor, value: Tensor, operation: string):
   }
 }
 
-/** Writes through a device's own programs: elements apart from each other by one that makes their stretch of memory anew. */
+/** Writes through a device's own programs: elements apart from each other by one that makes their span of memory anew. */
 function writeOnDevice(
   device: TensorDevice,
   { target, value, to: { storage, layout } }: { target: Tensor; value: Tensor; to: Placed },
@@ -82,12 +82,12 @@ function writeOnDevice(
   if (target.numel === 0) return;
   const { offset, shape, strides } = layout;
   const count = reach(layout) - offset;
-  const stretch = placedTensor(target.dtype, storage, { shape: [count], strides: [1], offset });
+  const span = placedTensor(target.dtype, storage, { shape: [count], strides: [1], offset });
   const size = { size: [...shape], stride: [...strides], storageOffset: 0 };
   const whole = isRowMajor(layout)
     ? dispatchOne('contiguous', [value])
-    : dispatchOne('asStridedScatter', [stretch, value], size);
-  device.copy(whole.address, stretch.address, byteSize(target.dtype, count));
-  stretch.dispose();
+    : dispatchOne('asStridedScatter', [span, value], size);
+  device.copy(whole.address, span.address, byteSize(target.dtype, count));
+  span.dispose();
   if (whole !== value) whole.dispose();
 }

@@ -8,7 +8,7 @@ import type { ArgumentFacts, BodyArguments, Language, Schema } from '@tsinductor
 import { interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram, ElementArray } from '@tsinductor/ir';
 
-export type BlockArguments = Readonly<Record<string, ElementArray | number>>;
+type BlockArguments = Readonly<Record<string, ElementArray | number>>;
 
 export interface BlockCase {
   readonly name: string;

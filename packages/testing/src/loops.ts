@@ -2,11 +2,10 @@
 // makes of them, every op as a program, and a runner for compiled entries.
 export * as cases from './loops/cases.ts';
 export type { Case } from './loops/cases.ts';
-export { blankMemory, memoryOf, programMemory, programOutputs, readMemory } from './loops/kernel-memory.ts';
+export { blankMemory, memoryFrom, memoryOf, programMemory, programOutputs, readMemory } from './loops/kernel-memory.ts';
 export { compileNative, hasCompiler } from './loops/native-runner.ts';
-export type { Compiled, NativeCall, NativeResult, NativeUnit } from './loops/native-runner.ts';
+export type { Compiled } from './loops/native-runner.ts';
 export { allCases, wrongElement } from './loops/op-cases.ts';
-export type { OpCase } from './loops/op-cases.ts';
 export { differences, expected, inputsOf } from './loops/outcomes.ts';
-export { axis, entryBuffers, loops, makeElements, ProgramMaker } from './loops/programs.ts';
+export { entryBuffers, makeElements } from './loops/programs.ts';
 export type { ElementArray } from './loops/programs.ts';

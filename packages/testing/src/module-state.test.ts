@@ -43,6 +43,9 @@ test.each([
 });
 
 test('who imports it may be who changes it', () => {
-  const modules = { 'a.ts': 'export const shared = { n: 1 };', 'b.ts': "import { shared as own } from './a.ts'; export const f = () => { own.n = 2; };" }; // prettier-ignore
+  const modules = {
+    'a.ts': 'export const shared = { n: 1 };',
+    'b.ts': "import { shared as own } from './a.ts'; export const f = () => { own.n = 2; };",
+  };
   expect(stateOf(modules)).toEqual(['shared']);
 });

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
-export interface StateFound {
+interface StateFound {
   /** The file that declares it, as given. */
   readonly path: string;
   readonly name: string;

@@ -36,10 +36,7 @@ export function renderErrors(root: string): string {
 }
 
 /** Items by key, in the order of the keys. */
-export function groupedBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): readonly (readonly [string, readonly T[]])[] {
+function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly [string, readonly T[]])[] {
   const groups = new Map<string, T[]>();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -5,7 +5,7 @@ import { f16ToBits } from '@tsinductor/ops';
 import { blockCase, floats } from './block-case.ts';
 import type { BlockCase } from './block-case.ts';
 
-export interface AddSizes {
+interface AddSizes {
   readonly n: number;
   /** Elements of a program instance; 512 if left out. */
   readonly BLOCK?: number;
@@ -14,36 +14,44 @@ export interface AddSizes {
 }
 
 export function addCase({ n, BLOCK: block = 512, divisor = 1 }: AddSizes): BlockCase {
-  return blockCase('add', { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
-    body: ({ x, y, out, n: count, BLOCK }, tl) => {
-      const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
-      const mask = offs < count;
-      tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
+  return blockCase(
+    'add',
+    { x: ptr('f32'), y: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr },
+    {
+      body: ({ x, y, out, n: count, BLOCK }, tl) => {
+        const offs = tl.programId(0) * BLOCK + tl.arange(0, BLOCK);
+        const mask = offs < count;
+        tl.store(out + offs, tl.load(x + offs, mask) + tl.load(y + offs, mask), mask);
+      },
+      constants: { BLOCK: block },
+      grid: [Math.ceil(n / block), 1, 1],
+      args: { x: floats(n), y: floats(n, 3), out: new Float32Array(n), n },
+      divisor,
     },
-    constants: { BLOCK: block },
-    grid: [Math.ceil(n / block), 1, 1],
-    args: { x: floats(n), y: floats(n, 3), out: new Float32Array(n), n },
-    divisor,
-  }); // prettier-ignore
+  );
 }
 
 /** Rows of a matrix of at most 256 columns, each a program instance. */
 export function softmaxCase({ rows, n }: { readonly rows: number; readonly n: number }): BlockCase {
-  return blockCase('softmax', { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr }, {
-    body: ({ x, out, n: columns, BLOCK }, tl) => {
-      const row = tl.programId(0) * columns;
-      const offs = tl.arange(0, BLOCK);
-      const values = tl.load(x + row + offs, offs < columns, -Infinity);
-      const numerator = tl.exp(values - tl.max(values, { axis: 0 }));
-      tl.store(out + row + offs, numerator / tl.sum(numerator, { axis: 0 }), offs < columns);
+  return blockCase(
+    'softmax',
+    { x: ptr('f32'), out: ptr('f32'), n: 'i32', BLOCK: constexpr },
+    {
+      body: ({ x, out, n: columns, BLOCK }, tl) => {
+        const row = tl.programId(0) * columns;
+        const offs = tl.arange(0, BLOCK);
+        const values = tl.load(x + row + offs, offs < columns, -Infinity);
+        const numerator = tl.exp(values - tl.max(values, { axis: 0 }));
+        tl.store(out + row + offs, numerator / tl.sum(numerator, { axis: 0 }), offs < columns);
+      },
+      constants: { BLOCK: 256 },
+      grid: [rows, 1, 1],
+      args: { x: floats(rows * n), out: new Float32Array(rows * n), n },
     },
-    constants: { BLOCK: 256 },
-    grid: [rows, 1, 1],
-    args: { x: floats(rows * n), out: new Float32Array(rows * n), n },
-  }); // prettier-ignore
+  );
 }
 
-export interface ProductSizes {
+interface ProductSizes {
   readonly dtype: 'f32' | 'f16';
   readonly precision: 'ieee' | 'tf32';
   /** Rows, columns, and the length of the inner axis. */
@@ -61,7 +69,18 @@ const halves = (count: number, scale = 1): Uint16Array =>
 export function productCase(product: ProductSizes): BlockCase {
   const { dtype, precision, sizes, tile = [32, 32, 16], divisor = 1 } = product;
   const [[M, N, K], [rowsOfTile, columnsOfTile, depthOfTile]] = [sizes, tile];
-  const schema = { a: ptr(dtype), b: ptr(dtype), c: ptr('f32'), M: 'i32', N: 'i32', K: 'i32', BM: constexpr, BN: constexpr, BK: constexpr, TF32: constexpr } as const; // prettier-ignore
+  const schema = {
+    a: ptr(dtype),
+    b: ptr(dtype),
+    c: ptr('f32'),
+    M: 'i32',
+    N: 'i32',
+    K: 'i32',
+    BM: constexpr,
+    BN: constexpr,
+    BK: constexpr,
+    TF32: constexpr,
+  } as const;
   const fill = dtype === 'f16' ? halves : floats;
   return blockCase(`product_${dtype}_${precision}`, schema, {
     body: ({ a, b, c, M: rowsOf, N: columnsOf, K: depthOf, BM, BN, BK, TF32 }, tl) => {

@@ -43,7 +43,10 @@ describe('memory', () => {
     const transposed = compiled((x: Tensor) => x.t());
     const matrix = zeros([2, 3]);
     transposed(matrix).at(0).add_(1);
-    expect(matrix.toArray()).toEqual([[1, 0, 0], [1, 0, 0]]); // prettier-ignore
+    expect(matrix.toArray()).toEqual([
+      [1, 0, 0],
+      [1, 0, 0],
+    ]);
   });
 });
 

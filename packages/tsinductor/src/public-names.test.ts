@@ -28,7 +28,9 @@ function topLevelNames({ name, torch }: Operator): readonly string[] {
 /** The names that the entry exports as types only, by the TypeScript compiler. */
 function exportedTypes(): readonly string[] {
   const entry = join(import.meta.dirname, 'index.ts');
-  const config = ts.readConfigFile(join(import.meta.dirname, '../../../tsconfig.lint.json'), (path) => readFileSync(path, 'utf8')); // prettier-ignore
+  const config = ts.readConfigFile(join(import.meta.dirname, '../../../tsconfig.lint.json'), (path) =>
+    readFileSync(path, 'utf8'),
+  );
   const base = join(import.meta.dirname, '../../..');
   const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, base);
   const program = ts.createProgram([entry], { ...options, noLib: true, types: [] });

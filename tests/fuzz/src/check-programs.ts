@@ -97,7 +97,10 @@ export class ProgramChecker implements Disposable {
   async check(programs: readonly FuzzProgram[], observer: Observer = {}): Promise<readonly Verdict[]> {
     const prepared = programs.map((program) => this.#attempt(() => this.#prepare(program), 'trace'));
     const jobs = prepared.filter((item): item is Prepared => 'graph' in item);
-    const compiled = await compileGraphs(jobs.map(({ graph }) => graph), this.#session); // prettier-ignore
+    const compiled = await compileGraphs(
+      jobs.map(({ graph }) => graph),
+      this.#session,
+    );
     let next = 0;
     return prepared.map((item, position): Verdict => {
       const outcome = 'graph' in item ? at(compiled, next++) : undefined;
@@ -162,7 +165,9 @@ export class ProgramChecker implements Disposable {
     const grown = random.chance(0.5) ? (size: number) => size + 1 : (size: number) => 2 * size + 1;
     const specs = program.inputs.map((input, position) => {
       const placeholder = traced.placeholders.indexOf(position);
-      const symbolic = new Set(traced.graph.sizes.filter((size) => size.placeholder === placeholder).map(({ axis }) => axis)); // prettier-ignore
+      const symbolic = new Set(
+        traced.graph.sizes.filter((size) => size.placeholder === placeholder).map(({ axis }) => axis),
+      );
       if (symbolic.size === 0) return input;
       const shape = input.shape.map((size, axis) => (symbolic.has(axis) ? grown(size) : size));
       return drawInput(random, { dtype: input.dtype, contents: input.contents, shape, contiguous: true });
@@ -256,7 +261,9 @@ export class ProgramChecker implements Disposable {
     });
     const wrong = run.compiled.map((actual, k) => boundedDifference(actual, at(run.expected, k), at(bounds, k)));
     const found = wrong.findIndex((each) => each !== undefined);
-    return found === -1 ? undefined : `output ${String(found)} (${String(inexact.length)} inexact values): ${wrong[found] ?? ''}`; // prettier-ignore
+    return found === -1
+      ? undefined
+      : `output ${String(found)} (${String(inexact.length)} inexact values): ${wrong[found] ?? ''}`;
   }
 }
 
@@ -275,13 +282,16 @@ function compareAll(
 }
 
 /** What eager mode has for each output of the traced graph: the program's, then inputs that were written to. */
-function eagerResults(traced: TracedProgram, eager: { outputs: readonly Tensor[]; inputs: readonly Tensor[] }): readonly Tensor[] {
+function eagerResults(
+  traced: TracedProgram,
+  eager: { outputs: readonly Tensor[]; inputs: readonly Tensor[] },
+): readonly Tensor[] {
   const written = traced.graph.mutations.flatMap(({ placeholder }) => {
     const position = traced.placeholders[placeholder];
     return typeof position === 'number' ? [at(eager.inputs, position)] : [];
   });
   return [...eager.outputs, ...written];
-} // prettier-ignore
+}
 
 export const sizesOf = (traced: TracedProgram, inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
   new Map(traced.graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]));

@@ -68,7 +68,8 @@ export function fuzzViews({ programs, seed, first, progress }: ViewOptions): rea
       found.push(shrinkViews(difference));
       progress(`${program.label}: differs`);
     }
-    if ((k + 1 - first) % 200 === 0) progress(`${String(k + 1 - first)} of ${String(programs)} programs, ${String(found.length)} differ`); // prettier-ignore
+    if ((k + 1 - first) % 200 === 0)
+      progress(`${String(k + 1 - first)} of ${String(programs)} programs, ${String(found.length)} differ`);
   }
   return found;
 }

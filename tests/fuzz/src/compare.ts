@@ -13,7 +13,8 @@ export function bitsOf(tensor: Tensor): ElementArray {
 }
 
 /** The elements as numbers; i64 loses what a double cannot hold. */
-export const numbersOf = (tensor: Tensor): Float64Array => Float64Array.from(tensor.toTypedArray() as ArrayLike<number | bigint>, Number); // prettier-ignore
+export const numbersOf = (tensor: Tensor): Float64Array =>
+  Float64Array.from(tensor.toTypedArray() as ArrayLike<number | bigint>, Number);
 
 const isHalf = (dtype: DType): boolean => isFloat(dtype) && dtypeInfo[dtype].bytes === 2;
 
@@ -34,9 +35,10 @@ function valueDifference(actual: Tensor, expected: Tensor): string | undefined {
   const [numbers, wanted] = [actual.toTypedArray(), expected.toTypedArray()];
   return summary(
     left.length,
-    (k) => left[k] === right[k] ? Object.is(numbers[k], wanted[k]) : Number.isNaN(numbers[k]) && Number.isNaN(wanted[k]),
+    (k) =>
+      left[k] === right[k] ? Object.is(numbers[k], wanted[k]) : Number.isNaN(numbers[k]) && Number.isNaN(wanted[k]),
     (k) => `element ${String(k)} is ${show(numbers[k])}, expected ${show(wanted[k])}`,
-  ); // prettier-ignore
+  );
 }
 
 /**
@@ -57,9 +59,8 @@ export function boundedDifference(actual: Tensor, expected: Tensor, bounds: Floa
   return summary(
     left.length,
     fits,
-    (k) =>
-      `element ${String(k)} is ${show(left[k])}, expected ${show(right[k])} within ${show(bounds[k])}`,
-  ); // prettier-ignore
+    (k) => `element ${String(k)} is ${show(left[k])}, expected ${show(right[k])} within ${show(bounds[k])}`,
+  );
 }
 
 function summary(count: number, fits: (k: number) => boolean, tell: (k: number) => string): string | undefined {

@@ -92,7 +92,9 @@ function drawInteger(name: string, around: Surroundings): number {
 }
 
 const divisors = (size: number): readonly number[] =>
-  Array.from({ length: size }, (_, k) => k + 1).filter((k) => size % k === 0).concat(size === 0 ? [1] : []); // prettier-ignore
+  Array.from({ length: size }, (_, k) => k + 1)
+    .filter((k) => size % k === 0)
+    .concat(size === 0 ? [1] : []);
 
 /** One dim, or some of them. */
 function drawDims(around: Surroundings): Argument {
@@ -111,11 +113,27 @@ function drawIntegers(name: string, around: Surroundings): Argument {
     return random.chance(0.6) ? order : order.slice(0, random.between(0, order.length));
   }
   if (name === 'pad')
-    return Array.from({ length: 2 * random.between(1, Math.max(1, shape.length)) }, () => random.between(random.chance(0.15) ? -1 : 0, 3)); // prettier-ignore
+    return Array.from({ length: 2 * random.between(1, Math.max(1, shape.length)) }, () =>
+      random.between(random.chance(0.15) ? -1 : 0, 3),
+    );
   if (name.startsWith('split')) return composition(random, axisSize(around));
   if (/kernel/i.test(name)) return each(() => random.between(1, 3));
-  if (/padding/i.test(name)) return each(() => random.weighted([[6, 0], [3, 1], [1, 2]])); // prettier-ignore
-  if (/dilation|stride/i.test(name)) return each(() => random.weighted([[6, 1], [3, 2], [1, 3]])); // prettier-ignore
+  if (/padding/i.test(name))
+    return each(() =>
+      random.weighted([
+        [6, 0],
+        [3, 1],
+        [1, 2],
+      ]),
+    );
+  if (/dilation|stride/i.test(name))
+    return each(() =>
+      random.weighted([
+        [6, 1],
+        [3, 2],
+        [1, 3],
+      ]),
+    );
   return each(() => random.between(0, 3));
 }
 

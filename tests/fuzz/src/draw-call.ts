@@ -2,18 +2,17 @@
 // that the operator accepts, with the fresh inputs that they need; or nothing, after a bounded number of tries. Shapes of
 // further tensors are drawn by their relation to those before (the same, broadcastable, a vector along an axis, a matrix
 // that fits, a kernel), so that structured operators are met by chance and without being named.
-import { allDTypes, at, isTsInductorError } from '@tsinductor/base';
+import { allDTypes, at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { bindArguments, isAttribute, isTensorParameter, SizeEnvironment } from '@tsinductor/graph';
-import type { Meta, Operator, Parameter } from '@tsinductor/graph';
-import { int } from '@tsinductor/ir';
+import { isAttribute, isTensorParameter } from '@tsinductor/graph';
+import type { Operator, Parameter } from '@tsinductor/graph';
+import { accepts, elements } from './accepts-call.ts';
 import { axisSize, drawAttribute, drawScalar, expanded } from './draw-attribute.ts';
 import type { Surroundings } from './draw-attribute.ts';
 import { drawContents } from './draw-input.ts';
 import type { Wanted } from './draw-input.ts';
 import type { Argument, Contents } from './program.ts';
 import type { Random } from './random.ts';
-import { decode } from './run-program.ts';
 
 export interface Candidate {
   readonly id: number;
@@ -57,51 +56,6 @@ export function drawCall(called: Called, vocabulary: Vocabulary): DrawnCall | un
   }
   return undefined;
 }
-
-const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
-
-const rowMajor = (shape: readonly number[]): number[] => shape.map((_, axis) => elements(shape.slice(axis + 1)));
-
-/** Whether the operator infers results of reasonable size. */
-function accepts(operator: Operator, call: DrawnCall, { values, maximumElements }: Vocabulary): boolean {
-  const known: readonly Candidate[] = [
-    ...values,
-    ...call.fresh.map(({ dtype, shape }, position) => ({
-      id: values.length + position,
-      dtype,
-      shape,
-      strides: rowMajor(shape),
-    })),
-  ];
-  const given = (argument: Argument): unknown => decode(argument, known as never);
-  const environment = {
-    isTensor: (value: unknown) => known.includes(value as Candidate),
-    toValue: (value: unknown) => ({ kind: 'value', node: (value as Candidate).id, result: 0 }) as const,
-    toScalar: (value: unknown) => (isScalarRef(value) ? (value as never) : undefined),
-  };
-  const metas = known.map(({ dtype, shape, strides }): Meta => ({ dtype, shape: shape.map(int), strides: strides.map(int) })); // prettier-ignore
-  try {
-    const bound = bindArguments(operator, call.positional.map(given), {
-      named: Object.fromEntries(Object.entries(call.named).map(([name, argument]) => [name, given(argument)])),
-      environment,
-    });
-    const results = bound.operator.infer(
-      { sizes: new SizeEnvironment(), metaOf: ({ node }) => at(metas, node) },
-      bound.args,
-      bound.attrs,
-    );
-    return results.every(({ shape }) => {
-      const sizes = shape.map((size) => (size.kind === 'int' ? size.value : 1));
-      return elements(sizes) <= maximumElements && sizes.length <= 6;
-    });
-  } catch (error) {
-    // What the operator refuses is drawn again; anything else is for the run to report.
-    return !(isTsInductorError(error) && error.name === 'UserError');
-  }
-}
-
-const isScalarRef = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'scalar';
 
 class CallDraft {
   readonly #accepts: readonly DType[] | undefined;
@@ -202,7 +156,11 @@ class CallDraft {
     if (name === 'targets') return this.#sequences();
     if (name.endsWith('Lengths')) return this.#lengths();
     if (/^(offsets|lengths|boundaries|sortedSequence|bins)$/.test(name)) {
-      return this.#make({ dtype: /b|sorted/.test(name) ? this.#dtypeLike() : 'i64', shape: [random.between(1, 5)], contents: { kind: 'sorted' } }); // prettier-ignore
+      return this.#make({
+        dtype: /b|sorted/.test(name) ? this.#dtypeLike() : 'i64',
+        shape: [random.between(1, 5)],
+        contents: { kind: 'sorted' },
+      });
     }
     return this.#of(this.#relatedShape(), this.#dtypeLike());
   }
@@ -224,7 +182,14 @@ class CallDraft {
 
   #shape(): number[] {
     const random = this.#random;
-    const rank = random.weighted([[3, 0], [18, 1], [38, 2], [27, 3], [12, 4], [2, 5]] as const); // prettier-ignore
+    const rank = random.weighted([
+      [3, 0],
+      [18, 1],
+      [38, 2],
+      [27, 3],
+      [12, 4],
+      [2, 5],
+    ] as const);
     const shape = Array.from({ length: rank }, () => random.pick(this.#vocabulary.sizes));
     while (elements(shape) > this.#vocabulary.maximumElements) shape[random.below(shape.length)] = random.between(1, 3);
     return shape;
@@ -284,7 +249,10 @@ class CallDraft {
   /** A value of that shape and dtype, or a fresh input. */
   #of(shape: readonly number[], dtype: DType): Argument {
     const same = this.#vocabulary.values.filter(
-      (value) => value.dtype === dtype && value.shape.length === shape.length && value.shape.every((size, axis) => size === shape[axis]), // prettier-ignore
+      (value) =>
+        value.dtype === dtype &&
+        value.shape.length === shape.length &&
+        value.shape.every((size, axis) => size === shape[axis]),
     );
     if (same.length > 0 && this.#random.chance(0.65)) return this.#use(this.#random.pick(same));
     return this.#make({ dtype, shape, contents: drawContents(this.#random) });
@@ -310,7 +278,11 @@ class CallDraft {
     const shape = this.#shapes[0] ?? [];
     const named = [...this.#drawn.keys()].some((name) => /^(dim|axis)$/.test(name));
     const flat = !this.#parameters.some(({ name }) => /^(dim|axis)$/.test(name));
-    const below = named ? axisSize(this.#around()) : flat && this.#random.chance(0.5) ? elements(shape) : Math.min(...shape); // prettier-ignore
+    const below = named
+      ? axisSize(this.#around())
+      : flat && this.#random.chance(0.5)
+        ? elements(shape)
+        : Math.min(...shape);
     return { kind: 'indices', below: Math.max(1, Number.isFinite(below) ? below : 1) };
   }
 
@@ -345,25 +317,46 @@ class CallDraft {
     const base = this.#shapes[0] ?? [];
     const rows = base.length > 2 ? [base[1] ?? 1] : [];
     const below = Math.max(1, base.at(-1) ?? 1);
-    return this.#make({ dtype: 'i64', shape: [...rows, this.#random.between(1, 4)], contents: { kind: 'indices', below } });
-  } // prettier-ignore
+    return this.#make({
+      dtype: 'i64',
+      shape: [...rows, this.#random.between(1, 4)],
+      contents: { kind: 'indices', below },
+    });
+  }
 
   /** How many steps of the first tensor, or places of the sequences, count in each sample. */
   #lengths(): Argument {
     const [base, sequences] = [this.#shapes[0] ?? [], this.#shapes[1] ?? []];
     const below = 1 + Math.min(base[0] ?? 0, sequences.at(-1) ?? 0);
-    return this.#make({ dtype: 'i64', shape: base.length > 2 ? [base[1] ?? 1] : [], contents: { kind: 'indices', below } });
-  } // prettier-ignore
+    return this.#make({
+      dtype: 'i64',
+      shape: base.length > 2 ? [base[1] ?? 1] : [],
+      contents: { kind: 'indices', below },
+    });
+  }
 
   #tensorList(): Argument {
     const random = this.#random;
     const first = this.#firstTensor();
     const shape = at(this.#shapes, 0);
-    const more = Array.from({ length: random.weighted([[1, 0], [5, 1], [3, 2], [1, 4]] as const) }, () => {
-      const axis = random.below(Math.max(1, shape.length));
-      const varied = shape.map((size, position) => (position === axis ? random.pick(this.#vocabulary.sizes) : size));
-      return this.#of(random.chance(0.6) ? shape : random.chance(0.7) ? varied : this.#relatedShape(), this.#dtypeLike());
-    }); // prettier-ignore
+    const more = Array.from(
+      {
+        length: random.weighted([
+          [1, 0],
+          [5, 1],
+          [3, 2],
+          [1, 4],
+        ] as const),
+      },
+      () => {
+        const axis = random.below(Math.max(1, shape.length));
+        const varied = shape.map((size, position) => (position === axis ? random.pick(this.#vocabulary.sizes) : size));
+        return this.#of(
+          random.chance(0.6) ? shape : random.chance(0.7) ? varied : this.#relatedShape(),
+          this.#dtypeLike(),
+        );
+      },
+    );
     return [first, ...more];
   }
 
@@ -385,12 +378,14 @@ class CallDraft {
     const letters = new Map<number, string>();
     const fresh = (): string => String.fromCharCode(97 + letters.size + random.below(3));
     const terms = this.#shapes.map((shape) =>
-      shape.map((size) => {
-        const letter = letters.get(size) ?? fresh();
-        letters.set(size, letter);
-        return letter;
-      }).join(''),
-    ); // prettier-ignore
+      shape
+        .map((size) => {
+          const letter = letters.get(size) ?? fresh();
+          letters.set(size, letter);
+          return letter;
+        })
+        .join(''),
+    );
     const all = [...new Set(terms.join(''))];
     return `${terms.join(',')}->${random.shuffled(all).slice(0, random.between(0, all.length)).join('')}`;
   }

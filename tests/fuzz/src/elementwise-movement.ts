@@ -34,7 +34,13 @@ export function elementwiseMovement(call: JudgedCall): Float64Array {
   const moving = errors.flatMap((error, position) => (error === undefined ? [] : [position]));
   for (const direction of diagonals(moving.length)) {
     const valuesAt = (place: number): Float64Array =>
-      numbersOf(evaluate(args.map((arg, position) => displaced(arg, errors[position], place * (direction[moving.indexOf(position)] ?? 0))))); // prettier-ignore
+      numbersOf(
+        evaluate(
+          args.map((arg, position) =>
+            displaced(arg, errors[position], place * (direction[moving.indexOf(position)] ?? 0)),
+          ),
+        ),
+      );
     raise(movement, [...before.map(valuesAt), base, ...after.map(valuesAt)], { base, isExact: !isFloat(result.dtype) });
   }
   markDependent(movement, call);
@@ -69,7 +75,9 @@ function markDependent(movement: Float64Array, { args, errors, result, evaluate 
   const base = numbersOf(result);
   const isReplaced = (error: number): boolean => error === Infinity;
   for (let probe = 0; probe < probeCount; probe += 1) {
-    const given = args.map((arg, position) => isUnknown[position] === true ? replaced(arg, errors[position], { probe, isReplaced }) : arg); // prettier-ignore
+    const given = args.map((arg, position) =>
+      isUnknown[position] === true ? replaced(arg, errors[position], { probe, isReplaced }) : arg,
+    );
     numbersOf(evaluate(given)).forEach((value, k) => {
       if (!Object.is(value, base[k])) movement[k] = Infinity;
     });
@@ -85,10 +93,15 @@ function withAccuracy(movement: Float64Array, op: PointwiseOp, call: JudgedCall)
   const values = numbersOf(result);
   const spread = (tensor: Tensor): Float64Array => numbersOf(dispatch('expand', [tensor, shape]) as Tensor);
   const moved = errors.flatMap((error, position) =>
-    error === undefined ? [] : [spread(fromBuffer(error.slice().buffer, { dtype: 'f64', shape: at(args, position).shape }))],
-  ); // prettier-ignore
+    error === undefined
+      ? []
+      : [spread(fromBuffer(error.slice().buffer, { dtype: 'f64', shape: at(args, position).shape }))],
+  );
   let next = 0;
-  const operands = scale === undefined ? [] : node.args.map((arg) => isScalar(arg) ? values.map(() => scalarNumber(arg)) : spread(at(args, next++))); // prettier-ignore
+  const operands =
+    scale === undefined
+      ? []
+      : node.args.map((arg) => (isScalar(arg) ? values.map(() => scalarNumber(arg)) : spread(at(args, next++))));
   const format = isHalf(dtype) ? dtype : dtypeInfo[dtype].compute;
   return movement.map((bound, k) => {
     if (!moved.some((error) => at(error, k) > 0)) return bound;

@@ -35,7 +35,11 @@ export class GraphEvaluator {
         const refs = node.args.flatMap((arg) => (isList(arg) ? [...arg] : isValue(arg) ? [arg] : []));
         const args = refs.map(valueOf);
         const metas = refs.map(({ node: id, result }) => at(at(graph.nodes, id).results, result));
-        const results = this.#single(node, args, metas.map((meta, k) => asIs(meta, at(args, k)))); // prettier-ignore
+        const results = this.#single(
+          node,
+          args,
+          metas.map((meta, k) => asIs(meta, at(args, k))),
+        );
         values.set(node.id, hook === undefined ? results : hook(node, results, args));
       }
     }
@@ -53,7 +57,8 @@ export class GraphEvaluator {
   }
 
   #single(node: GraphNode, args: readonly Tensor[], metas: readonly Meta[]): readonly Tensor[] {
-    const key = node.kind === 'call' ? JSON.stringify([node.target, args.length, shapeOfArgs(node.args), node.attrs, metas]) : ''; // prettier-ignore
+    const key =
+      node.kind === 'call' ? JSON.stringify([node.target, args.length, shapeOfArgs(node.args), node.attrs, metas]) : '';
     let program = this.#programs.get(key);
     if (program === undefined || key === '') {
       program = new GraphProgram(singleNode(node, metas));
@@ -71,12 +76,19 @@ const asIs = ({ dtype, shape }: Meta, tensor: Tensor): Meta => ({
   strides: tensor.isContiguous() ? contiguousStrides(shape) : tensor.strides.map(int),
 });
 
-const shapeOfArgs = (args: readonly Arg[]): unknown => args.map((arg) => (isList(arg) ? arg.length : isValue(arg) ? 'v' : arg)); // prettier-ignore
+const shapeOfArgs = (args: readonly Arg[]): unknown =>
+  args.map((arg) => (isList(arg) ? arg.length : isValue(arg) ? 'v' : arg));
 
 /** A graph of one node, whose arguments are placeholders. */
 function singleNode(node: GraphNode, metas: readonly Meta[]): Graph {
   const origin = { from: [] };
-  const nodes: GraphNode[] = metas.map((meta, id) => ({ kind: 'placeholder', id, name: `x${String(id)}`, results: [meta], origin })); // prettier-ignore
+  const nodes: GraphNode[] = metas.map((meta, id) => ({
+    kind: 'placeholder',
+    id,
+    name: `x${String(id)}`,
+    results: [meta],
+    origin,
+  }));
   let next = 0;
   const ref = (): ValueRef => ({ kind: 'value', node: next++, result: 0 });
   const id = metas.length;

@@ -50,7 +50,9 @@ test('every operator that users call is drawn', () => {
 }, 120_000);
 
 test('what is drawn and refused has a reason', () => {
-  const refusals = Array.from({ length: 20 }, (_, index) => generate({ seed: 20, index, choice }).refusals).flatMap((each) => [...each]); // prettier-ignore
+  const refusals = Array.from({ length: 20 }, (_, index) => generate({ seed: 20, index, choice }).refusals).flatMap(
+    (each) => [...each],
+  );
   expect(refusals.length).toBeGreaterThan(0);
   for (const [name, reason] of refusals)
     expect([callable().includes(name), reason]).toEqual([true, expect.stringMatching(/\w/)]);

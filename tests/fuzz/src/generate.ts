@@ -98,7 +98,11 @@ class ProgramDraft {
     this.#random = random;
     this.#label = label;
     this.#dynamic = random.chance(0.2);
-    this.#maximumElements = random.weighted([[70, 600], [25, 3000], [5, 40_000]] as const); // prettier-ignore
+    this.#maximumElements = random.weighted([
+      [70, 600],
+      [25, 3000],
+      [5, 40_000],
+    ] as const);
     this.#sizes = Array.from({ length: random.between(2, 4) }, () => random.weighted(sizeChoices));
     this.#dtypes = Array.from({ length: random.between(1, 3) }, () => random.weighted(dtypeChoices));
   }
@@ -120,7 +124,13 @@ class ProgramDraft {
 
   #firstInput(): void {
     const random = this.#random;
-    const rank = random.weighted([[4, 0], [15, 1], [40, 2], [28, 3], [13, 4]] as const); // prettier-ignore
+    const rank = random.weighted([
+      [4, 0],
+      [15, 1],
+      [40, 2],
+      [28, 3],
+      [13, 4],
+    ] as const);
     const shape = Array.from({ length: rank }, () => random.pick(this.#sizes));
     while (shape.reduce((product, size) => product * size, 1) > this.#maximumElements)
       shape[random.below(rank)] = random.between(1, 5);
@@ -132,7 +142,7 @@ class ProgramDraft {
     const [rows, more] = [this.#random.pick(this.#sizes), this.#random.pick(this.#sizes)];
     const { length } = this.#slots;
     this.#input({ dtype: 'i64', shape: [rows, more, 0], contents: { kind: 'indices', below: 1 } });
-    const shape = this.#random.pick([[rows, 0], [0], [0, more]]); // prettier-ignore
+    const shape = this.#random.pick([[rows, 0], [0], [0, more]]);
     this.#perform(
       { op: 'reshape', inPlace: false, positional: [{ value: length }, shape], named: {}, results: 0 },
       length,
@@ -154,7 +164,7 @@ class ProgramDraft {
       dtype: tensor.dtype,
       shape: tensor.shape,
       strides: tensor.strides,
-    })); // prettier-ignore
+    }));
     const form = this.#random.pick([operator, ...(operator.overloads ?? []).map((name) => get(operators, name))]);
     const call = drawCall(
       { operator, parameters: form.parameters },
@@ -178,7 +188,10 @@ class ProgramDraft {
   /** Runs a step, which stays if it gives what further steps can use; else `mark` slots do. Gives what should not have been thrown. */
   #perform(step: Step, mark: number): unknown {
     try {
-      const made = runStep(step, this.#slots.map(({ tensor }) => tensor)); // prettier-ignore
+      const made = runStep(
+        step,
+        this.#slots.map(({ tensor }) => tensor),
+      );
       if (!step.inPlace && !this.#isUseful(made)) {
         this.#slots.length = mark;
         this.#refusals.set(step.op, 'its results were too large, or hardly any of them numbers');
@@ -202,9 +215,15 @@ class ProgramDraft {
   #form(operator: Operator, { positional, named }: DrawnCall): Omit<Step, 'results'> {
     const [first] = positional;
     const target = typeof first === 'object' && first !== null && 'value' in first ? first.value : undefined;
-    const rate = target === undefined || operator.inPlace !== true ? 0 : this.#slots[target]?.input === undefined ? 0.18 : 0.03;
-    return { op: operator.name, inPlace: this.#random.chance(operator.forms.length === 0 ? 1 : rate), positional, named };
-  } // prettier-ignore
+    const rate =
+      target === undefined || operator.inPlace !== true ? 0 : this.#slots[target]?.input === undefined ? 0.18 : 0.03;
+    return {
+      op: operator.name,
+      inPlace: this.#random.chance(operator.forms.length === 0 ? 1 : rate),
+      positional,
+      named,
+    };
+  }
 
   /** Neither too large nor without any number in it, mostly. */
   #isUseful(made: readonly Tensor[]): boolean {
@@ -233,7 +252,7 @@ class ProgramDraft {
       variant: random.chance(0.6) ? 'forward' : 'whole',
       seed,
     };
-  } // prettier-ignore
+  }
 
   #isResult(id: number): boolean {
     return this.#slots[id]?.input === undefined;

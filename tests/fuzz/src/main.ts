@@ -52,7 +52,7 @@ const readOptions = (): Options =>
       type: 'string',
       default: join(import.meta.dirname, 'failures'),
       describe: 'where failing programs are written',
-    }) // prettier-ignore
+    })
     .option('shrink-seconds', {
       type: 'number',
       default: 60,
@@ -128,7 +128,7 @@ class FuzzRun {
     for (let batch = batches.shift(); batch !== undefined && !this.#isLate(); batch = batches.shift()) {
       const settings: Settings = { ...batch.settings, ...base, cpp: { ...batch.settings.cpp, ...base.cpp } };
       const checked = await worker.check(batch.jobs, settings);
-      checked.forEach((item) => this.#count(item, settings)); // prettier-ignore
+      checked.forEach((item) => this.#count(item, settings));
       this.#progress();
     }
   }
@@ -149,7 +149,9 @@ class FuzzRun {
   #progress(): void {
     const failures = this.#failures.length;
     const seconds = ((performance.now() - this.#started) / 1000).toFixed(0);
-    console.error(`${String(this.#verdicts.length)} of ${String(this.#options.graphs)} graphs, ${String(failures)} failed, ${seconds} s`); // prettier-ignore
+    console.error(
+      `${String(this.#verdicts.length)} of ${String(this.#options.graphs)} graphs, ${String(failures)} failed, ${seconds} s`,
+    );
   }
 
   /** Shrinks what failed and writes it down: one of each kind first. */
@@ -189,7 +191,9 @@ class FuzzRun {
     const never = names
       .filter((name) => !called.has(name))
       .map((name) => ({ name, reason: refusals.get(name) ?? 'the dice did not fall on it' }));
-    console.log(`operators: ${String(names.length - never.length)} of ${String(names.length)} drawn, ${String(never.length)} never`); // prettier-ignore
+    console.log(
+      `operators: ${String(names.length - never.length)} of ${String(names.length)} drawn, ${String(never.length)} never`,
+    );
     for (const { name, reason } of never.slice(0, 40)) console.log(`  ${name}: ${reason}`);
     return never;
   }
@@ -213,7 +217,14 @@ class FuzzRun {
     const never = this.#drawn(workers);
     if (this.#options.json !== undefined) {
       const failures = this.#failures.map(({ label, verdict, program }) => ({ label, ...verdict, program }));
-      writeFileSync(this.#options.json, JSON.stringify({ seed: this.#options.seed, passed, failed, seconds, exact, sizes, elements, free, never, paths, failures }, null, 1)); // prettier-ignore
+      writeFileSync(
+        this.#options.json,
+        JSON.stringify(
+          { seed: this.#options.seed, passed, failed, seconds, exact, sizes, elements, free, never, paths, failures },
+          null,
+          1,
+        ),
+      );
     }
     console.log(`fuzz: ${String(passed)} passed, ${String(failed)} failed (${seconds.toFixed(0)} s)`);
     return failed === 0 ? 0 : 1;

@@ -15,11 +15,14 @@ const like = ({ dtype, shape }: Tensor, values: Float64Array): Tensor =>
 /** Every element moved by `factor` of its error. A truth value that may be either is true for positive factors, else false. */
 export function displaced(tensor: Tensor, errors: Errors, factor: number): Tensor {
   if (errors === undefined) return tensor;
-  return like(tensor, numbersOf(tensor).map((value, k) => {
-    const error = at(errors, k);
-    if (error !== Infinity) return error === 0 ? value : value + factor * error;
-    return tensor.dtype === 'bool' ? Number(factor > 0) : value;
-  })); // prettier-ignore
+  return like(
+    tensor,
+    numbersOf(tensor).map((value, k) => {
+      const error = at(errors, k);
+      if (error !== Infinity) return error === 0 ? value : value + factor * error;
+      return tensor.dtype === 'bool' ? Number(factor > 0) : value;
+    }),
+  );
 }
 
 /** How many values elements that may be anything are tried with. */
@@ -38,7 +41,10 @@ function probesOf(dtype: DType): readonly number[] {
 export function replaced(tensor: Tensor, errors: Errors, { probe, isReplaced }: Replacing): Tensor {
   if (errors?.some(isReplaced) !== true) return tensor;
   const value = at(probesOf(tensor.dtype), probe);
-  return like(tensor, numbersOf(tensor).map((own, k) => (isReplaced(at(errors, k)) ? value : own))); // prettier-ignore
+  return like(
+    tensor,
+    numbersOf(tensor).map((own, k) => (isReplaced(at(errors, k)) ? value : own)),
+  );
 }
 
 interface Replacing {

@@ -29,7 +29,14 @@ export function printProgram(program: FuzzProgram, { reason, settings }: PrintOp
     `const inputs = (): Tensor[] => [`,
     ...program.inputs.map((input) => `  ${printInput(input)},`),
     `];`,
-    `const fn = (${parameters}: Tensor): Tensor[] => {`.replace(/\((.*): Tensor\)/, (_, list: string) => `(${list.split(', ').map((name) => `${name}: Tensor`).join(', ')})`), // prettier-ignore
+    `const fn = (${parameters}: Tensor): Tensor[] => {`.replace(
+      /\((.*): Tensor\)/,
+      (_, list: string) =>
+        `(${list
+          .split(', ')
+          .map((name) => `${name}: Tensor`)
+          .join(', ')})`,
+    ),
     ...body,
     `  return [${program.outputs.map((id) => names[id] ?? '').join(', ')}];`,
     `};`,
@@ -106,7 +113,8 @@ function printCall(step: Step, names: readonly string[]): string {
 
 function printArgument(argument: Argument, names: readonly string[]): string {
   if (argument === null || typeof argument !== 'object') return JSON.stringify(argument);
-  if (Array.isArray(argument)) return `[${(argument as readonly Argument[]).map((item) => printArgument(item, names)).join(', ')}]`; // prettier-ignore
+  if (Array.isArray(argument))
+    return `[${(argument as readonly Argument[]).map((item) => printArgument(item, names)).join(', ')}]`;
   if ('value' in argument) return names[argument.value] ?? '';
   if ('float' in argument) return `float(${String(argument.float)})`;
   if ('bigint' in argument) return `${argument.bigint}n`;

@@ -47,7 +47,11 @@ export function outputBounds(
       evaluateDouble: (given) => numbersOf(at(evaluator.apply(doubleNode(node), given), 0)),
     };
     const error = errorOf(call, { argument: args[0]?.dtype, isWide: halvesAreWide });
-    if (error?.some((bound) => bound > 0) === true) known.set(result, error);
+    if (error?.some((bound) => bound > 0) === true) {
+      known.set(result, error);
+      // A second result says where the elements of the first were, which may be anywhere where these may be others.
+      for (const other of results.slice(1)) known.set(other, new Float64Array(other.numel).fill(Infinity));
+    }
     return results;
   });
   return outputs.map((output) => known.get(output) ?? new Float64Array(output.numel));
@@ -120,6 +124,8 @@ const passings: Readonly<Record<string, Passing>> = {
   nansum: passing((call) => withOwn(call, call.evaluateDouble(errorTensors(call, every)))),
   prod: passing((call) => withOwn(call, factorMovement(call))),
   logsumexp: passing((call) => withOwn(call, monotone(call))),
+  sorted: passing(monotone),
+  ranked: passing(monotone, first),
   amax: passing(monotone),
   amin: passing(monotone),
   argmax: passing(outranked),
@@ -180,7 +186,10 @@ const reaches = (call: JudgedCall, isData: IsData): Tensor[] =>
   call.args.map((arg, position) => {
     if (!isData(position, call.args.length)) return arg;
     const error = errorAt(call, position);
-    return doubles(numbersOf(magnitude(arg)).map((value, k) => value + at(error, k)), arg.shape); // prettier-ignore
+    return doubles(
+      numbersOf(magnitude(arg)).map((value, k) => value + at(error, k)),
+      arg.shape,
+    );
   });
 
 /** What a call adds of its own, over operands that may be that much larger. */
@@ -195,7 +204,7 @@ function productMovement(call: JudgedCall): Float64Array {
   const a = magnitude(at(call.args, 0));
   const [errorOfA, errorOfB] = errorTensors(call, every) as [Tensor, Tensor];
   const right = call.evaluateDouble([a, errorOfB]);
-  return call.evaluateDouble([errorOfA, at(reaches(call, every), 1)]).map((bound, k) => bound + at(right, k)); // prettier-ignore
+  return call.evaluateDouble([errorOfA, at(reaches(call, every), 1)]).map((bound, k) => bound + at(right, k));
 }
 
 /** Products of greater factors, less those of the factors, and what rounding takes of them on the way. */
@@ -300,7 +309,11 @@ function dependent(call: JudgedCall): Float64Array {
   const movement = new Float64Array(call.result.numel);
   const isReplaced = (error: number): boolean => error > 0;
   for (let probe = 0; probe < probeCount; probe += 1) {
-    widen(movement, call, call.args.map((arg, position) => replaced(arg, call.errors[position], { probe, isReplaced }))); // prettier-ignore
+    widen(
+      movement,
+      call,
+      call.args.map((arg, position) => replaced(arg, call.errors[position], { probe, isReplaced })),
+    );
   }
   return movement.map((bound) => (bound === 0 ? 0 : Infinity));
 }

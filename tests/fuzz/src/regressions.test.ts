@@ -206,7 +206,16 @@ test('memory that repeats is written by operators that give every element one va
   const [one, wide] = [full([1], 3, { dtype: 'f32' }), full([1], 3, { dtype: 'f32' })];
   const refused = expect.objectContaining({ code: 'WRITE_OVERLAP' });
   expect(() => one.expand([2]).mul_(1)).toThrow(refused);
-  const program = (): unknown => traceProgram({ label: '', inputs: [{ ...input('f32', [2]), strides: [0] }], steps: [step('mul', [value(0), 1], { inPlace: true, results: 0 })], outputs: [0], dynamic: false, variant: 'whole', seed: 1 }); // prettier-ignore
+  const program = (): unknown =>
+    traceProgram({
+      label: '',
+      inputs: [{ ...input('f32', [2]), strides: [0] }],
+      steps: [step('mul', [value(0), 1], { inPlace: true, results: 0 })],
+      outputs: [0],
+      dynamic: false,
+      variant: 'whole',
+      seed: 1,
+    });
   expect(program).toThrow(refused);
   expect(wide.expand([2]).zero_().toArray()).toEqual([0, 0]);
 });

@@ -46,7 +46,10 @@ export function growthOf(target: string, dtype: DType): Growth | undefined {
   if (!isReduction(reduction)) return undefined;
   const op = reductions[reduction];
   if (!op.state(dtype).some((state) => isFloat(state))) return undefined;
-  const arithmetic = op.merge(dtype).flatMap(operationsOf).filter((name) => !selecting.has(name)); // prettier-ignore
+  const arithmetic = op
+    .merge(dtype)
+    .flatMap(operationsOf)
+    .filter((name) => !selecting.has(name));
   if (arithmetic.length === 0) return undefined;
   if (arithmetic.every((name) => name === 'add')) return 'additive';
   return arithmetic.every((name) => name === 'mul') ? 'multiplicative' : 'logarithmic';
@@ -80,7 +83,11 @@ export function boundsOf(node: CallNode, result: Tensor, { dtype, magnitudes }: 
     const [a, b] = magnitudes as readonly [Tensor, Tensor];
     const count = a.shape[2] ?? 0;
     const sums = numbersOf(dispatch('bmm', [a, b]) as Tensor);
-    return values.map((_, k) => overflowing(sums[k], largest) ? Infinity : (count + 1) * epsilon * at(sums, k) + rounding(k) + count * tiny(dtype)); // prettier-ignore
+    return values.map((_, k) =>
+      overflowing(sums[k], largest)
+        ? Infinity
+        : (count + 1) * epsilon * at(sums, k) + rounding(k) + count * tiny(dtype),
+    );
   }
   const [x] = magnitudes as readonly [Tensor];
   const dims = isScan(node.target) ? [node.attrs['dim'] as number] : (node.attrs['dims'] as readonly number[]);
@@ -88,10 +95,13 @@ export function boundsOf(node: CallNode, result: Tensor, { dtype, magnitudes }: 
   const total = (target: string, of: Tensor): Float64Array => numbersOf(totalOf(node, { target, of, dims }));
   if (growth === 'additive') {
     const sums = total('sum', x);
-    return values.map((_, k) => overflowing(sums[k], largest) ? Infinity : count * epsilon * at(sums, k) + rounding(k)); // prettier-ignore
+    return values.map((_, k) =>
+      overflowing(sums[k], largest) ? Infinity : count * epsilon * at(sums, k) + rounding(k),
+    );
   }
   const logarithms = x.log2();
-  if (growth === 'multiplicative') return multiplicativeBounds({ values, count, epsilon, rounding, logarithms, total, dtype }); // prettier-ignore
+  if (growth === 'multiplicative')
+    return multiplicativeBounds({ values, count, epsilon, rounding, logarithms, total, dtype });
   const most = total('amax', x);
   return values.map((value, k) => {
     const reach = Math.abs(value) + (Number.isFinite(most[k]) ? at(most, k) : 0);

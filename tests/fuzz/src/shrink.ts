@@ -87,7 +87,12 @@ const smallerSizes: Move = (program) => {
       .filter((smaller, position, all) => smaller >= 1 && smaller < size && all.indexOf(smaller) === position)
       .map((smaller) => ({
         ...program,
-        inputs: program.inputs.map((input) => resized(input, input.shape.map((each) => (each === size ? smaller : each)))), // prettier-ignore
+        inputs: program.inputs.map((input) =>
+          resized(
+            input,
+            input.shape.map((each) => (each === size ? smaller : each)),
+          ),
+        ),
       })),
   );
 };

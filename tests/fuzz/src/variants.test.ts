@@ -23,7 +23,10 @@ ring('compiled programs give what interpreted ones give', () => {
   test.each(Object.entries(variants).map(([name, settings], at) => ({ name, settings, at })))(
     'with $name',
     async ({ settings, at }) => {
-      const programs = Array.from({ length: each }, (_, index) => generate({ seed: 33, index: at * each + index, choice }).program); // prettier-ignore
+      const programs = Array.from(
+        { length: each },
+        (_, index) => generate({ seed: 33, index: at * each + index, choice }).program,
+      );
       using checker = new ProgramChecker({ ...settings, cacheDir, emulatePrecisionCasts: true });
       const verdicts = await checker.check(programs);
       expect(verdicts.filter(({ status }) => status === 'failed')).toEqual([]);

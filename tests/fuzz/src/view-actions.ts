@@ -33,7 +33,8 @@ const makes =
   (make: (x: Tensor, how: How, state: State) => Tensor | readonly Tensor[] | undefined): Action =>
   (state, x, how) => {
     const made = make(x, how, state);
-    if (made !== undefined) state.tensors.push(...(Array.isArray(made) ? (made as readonly Tensor[]) : [made as Tensor])); // prettier-ignore
+    if (made !== undefined)
+      state.tensors.push(...(Array.isArray(made) ? (made as readonly Tensor[]) : [made as Tensor]));
   };
 
 const views: Readonly<Record<string, Action>> = {
@@ -99,7 +100,12 @@ const reads: Readonly<Record<string, Action>> = {
   total: ({ read }, x) => x.numel > 0 && read.push(x.sum().item()),
   branch: ({ read, tensors }, x, { a }) => {
     if (x.numel === 0) return;
-    const value = Number(x.flatten().at(a % x.numel).item()); // prettier-ignore
+    const value = Number(
+      x
+        .flatten()
+        .at(a % x.numel)
+        .item(),
+    );
     read.push(value);
     tensors.push(value > 2 ? x.sub(value % 8) : x.neg());
   },

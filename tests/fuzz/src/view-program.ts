@@ -32,13 +32,17 @@ const most = 24;
 
 export function drawViewProgram(random: Random, label: string): ViewProgram {
   const names = (): string => random.pick(Object.keys(random.weighted(actionGroups)));
-  const inputs = random.weighted([[50, 1], [35, 2], [15, 3]] as const); // prettier-ignore
+  const inputs = random.weighted([
+    [50, 1],
+    [35, 2],
+    [15, 3],
+  ] as const);
   const steps = Array.from({ length: random.between(1, 12) }, (): ViewStep => ({
     action: names(),
     which: random.below(most),
     a: random.below(12),
     b: random.below(12),
-  })); // prettier-ignore
+  }));
   const outputs = Array.from({ length: random.between(1, 4) }, () => random.below(most));
   return { label, shape: random.pick(shapes), inputs, isShared: inputs > 1 && random.chance(0.3), steps, outputs };
 }
@@ -52,9 +56,18 @@ export interface Arguments {
 /** Fresh arguments; `first` is where their elements begin to count. */
 export function argumentsOf({ shape, inputs, isShared }: ViewProgram, first: number): Arguments {
   const count = shape.reduce((product, size) => product * size, 1);
-  const tensors = Array.from({ length: inputs }, (_, k) => arange(first + k, first + k + count).to('f64').reshape(shape)); // prettier-ignore
+  const tensors = Array.from({ length: inputs }, (_, k) =>
+    arange(first + k, first + k + count)
+      .to('f64')
+      .reshape(shape),
+  );
   const base = at(tensors, 0);
-  return { tensors: isShared ? tensors.with(1, base.ndim > 0 ? base.narrow(0, 0, Math.ceil(at(shape, 0) / 2)) : base.unsqueeze(0)) : tensors, kept: {} }; // prettier-ignore
+  return {
+    tensors: isShared
+      ? tensors.with(1, base.ndim > 0 ? base.narrow(0, 0, Math.ceil(at(shape, 0) / 2)) : base.unsqueeze(0))
+      : tensors,
+    kept: {},
+  };
 }
 
 export interface Returned {
@@ -86,10 +99,19 @@ export function outcomeOf(fn: ViewFunction, { tensors, kept }: Arguments): strin
     thrown = isTsInductorError(error) ? error.code : String(error);
   }
   const all = [...new Set([...returned.outputs, ...Object.values(kept), ...tensors])];
-  const shown = (tensor: Tensor): unknown => ({ is: all.indexOf(tensor), dtype: tensor.dtype, shape: tensor.shape, values: tensor.toArray() }); // prettier-ignore
+  const shown = (tensor: Tensor): unknown => ({
+    is: all.indexOf(tensor),
+    dtype: tensor.dtype,
+    shape: tensor.shape,
+    values: tensor.toArray(),
+  });
   return JSON.stringify({
     outputs: returned.outputs.map(shown),
-    kept: Object.fromEntries(Object.keys(kept).sort().map((name) => [name, shown(get(new Map(Object.entries(kept)), name))])), // prettier-ignore
+    kept: Object.fromEntries(
+      Object.keys(kept)
+        .sort()
+        .map((name) => [name, shown(get(new Map(Object.entries(kept)), name))]),
+    ),
     arguments: tensors.map(shown),
     shared: all.map((x, i) => all.flatMap((y, j) => (j > i && x.numel * y.numel > 0 && sharesMemory(x, y) ? [j] : []))),
     read: returned.read,

@@ -43,22 +43,32 @@ export class Worker implements Disposable {
     let waiting = jobs.map((_, position) => position);
     while (waiting.length > 0) {
       const asked = waiting;
-      const ended = await this.#ask(asked.map((position) => at(jobs, position)), settings, (place, rest) => {
-        const position = at(asked, place);
-        checked.set(position, { job: at(jobs, position), ...rest });
-      }); // prettier-ignore
+      const ended = await this.#ask(
+        asked.map((position) => at(jobs, position)),
+        settings,
+        (place, rest) => {
+          const position = at(asked, place);
+          checked.set(position, { job: at(jobs, position), ...rest });
+        },
+      );
       waiting = asked.filter((position) => !checked.has(position));
       if (ended.kind === 'done' || waiting.length === 0) break;
       const culprit = ended.running === undefined ? undefined : asked[ended.running];
       if (culprit !== undefined || waiting.length === 1) {
         const position = culprit ?? at(waiting, 0);
-        checked.set(position, { job: at(jobs, position), verdict: { status: 'failed', stage: ended.kind, detail: ended.detail } }); // prettier-ignore
+        checked.set(position, {
+          job: at(jobs, position),
+          verdict: { status: 'failed', stage: ended.kind, detail: ended.detail },
+        });
         waiting = waiting.filter((each) => each !== position);
         continue;
       }
       const middle = waiting.length >> 1;
       for (const half of [waiting.slice(0, middle), waiting.slice(middle)]) {
-        const results = await this.check(half.map((position) => at(jobs, position)), settings); // prettier-ignore
+        const results = await this.check(
+          half.map((position) => at(jobs, position)),
+          settings,
+        );
         results.forEach((result, k) => checked.set(at(half, k), result));
       }
       waiting = [];
@@ -105,7 +115,10 @@ export class Worker implements Disposable {
             return;
           case 'finished':
             running = undefined;
-            finished(message.position, { verdict: message.verdict, ...(message.program && { program: message.program }) });
+            finished(message.position, {
+              verdict: message.verdict,
+              ...(message.program && { program: message.program }),
+            });
             return;
           case 'done':
             for (const [name, count] of message.drawn.calls) this.calls.set(name, (this.calls.get(name) ?? 0) + count);
@@ -115,7 +128,7 @@ export class Worker implements Disposable {
       });
       child.send({ kind: 'check', settings, jobs } satisfies CheckRequest);
     });
-  } // prettier-ignore
+  }
 
   #open(): ChildProcess {
     if (this.#requests >= requestsPerWorker) this[Symbol.dispose]();

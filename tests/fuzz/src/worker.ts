@@ -46,7 +46,13 @@ async function check({ settings, jobs }: CheckRequest): Promise<void> {
   const ready: { position: number; program: FuzzProgram }[] = [];
   jobs.forEach((job, position) => {
     send({ kind: 'starting', position });
-    const { program, broken, refusals: refused } = 'steps' in job ? { program: job, broken: undefined, refusals: new Map<string, string>() } : generate({ ...job, choice }); // prettier-ignore
+    const {
+      program,
+      broken,
+      refusals: refused,
+    } = 'steps' in job
+      ? { program: job, broken: undefined, refusals: new Map<string, string>() }
+      : generate({ ...job, choice });
     for (const { op } of program.steps) calls.set(op, (calls.get(op) ?? 0) + 1);
     for (const [name, reason] of refused) refusals.set(name, reason);
     if (broken === undefined) ready.push({ position, program });

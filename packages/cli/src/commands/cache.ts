@@ -32,7 +32,7 @@ export const addCacheCommand: AddCommand = (parser, context) =>
 
 const totalBytes = (entries: readonly EntrySummary[]): number => entries.reduce((sum, { bytes }) => sum + bytes, 0);
 
-export function listCache(config: Config, warn: (message: string) => void): Outcome {
+function listCache(config: Config, warn: (message: string) => void): Outcome {
   using store = openGraphStore(config, warn);
   const entries = [...store.list()].sort((a, b) =>
     a.modified === b.modified ? (a.key < b.key ? -1 : 1) : b.modified - a.modified,
@@ -54,7 +54,7 @@ export function listCache(config: Config, warn: (message: string) => void): Outc
   };
 }
 
-export function clearCache(config: Config, warn: (message: string) => void): Outcome {
+function clearCache(config: Config, warn: (message: string) => void): Outcome {
   using store = openGraphStore(config, warn);
   const bytes = totalBytes(store.list());
   const removed = store.clear();

@@ -6,7 +6,7 @@ import { noSuchSetting } from '../errors.ts';
 import { renderTable } from '../table.ts';
 import type { Outcome } from '../terminal.ts';
 
-export interface ConfigRequest {
+interface ConfigRequest {
   /** Only settings with this in one of their names. */
   readonly name?: string;
   /** Only settings that are not at their default. */
@@ -26,7 +26,7 @@ export const addConfigCommand: AddCommand = (parser, context) =>
     },
   );
 
-export function showConfig(config: Config, { name, changed }: ConfigRequest): Outcome {
+function showConfig(config: Config, { name, changed }: ConfigRequest): Outcome {
   const matching = explainConfig(config).filter((row) => name === undefined || isNamed(row, name));
   if (name !== undefined && matching.length === 0) throw noSuchSetting(name);
   const rows = matching.filter(({ source }) => !changed || source.layer !== 'default');

@@ -10,7 +10,7 @@ import { plural } from './cache.ts';
 import type { Finding } from './doctor.ts';
 
 /** What opening the driver takes: its calls go through the native bridge. */
-export interface CudaSurroundings {
+interface CudaSurroundings {
   readonly toolchain: Toolchain | undefined;
   readonly directory: string | undefined;
 }
@@ -61,7 +61,7 @@ function toolkitFinding({ cuda, cpp }: Config): Finding {
   return {
     subject,
     verdict: 'note',
-    detail: `no nvcc; searched ${searched.map(({ place, origin }) => (place.startsWith(origin) ? place : `${place} (${origin})`)).join(', ')}`, // prettier-ignore
+    detail: `no nvcc; searched ${searched.map(({ place, origin }) => (place.startsWith(origin) ? place : `${place} (${origin})`)).join(', ')}`,
     remedy: 'to run on CUDA devices, install CUDA 12 or newer, or say where it is in CUDA_HOME',
   };
 }

@@ -15,7 +15,7 @@ import { openGraphStore, plural } from './cache.ts';
 import { cudaFindings } from './doctor-cuda.ts';
 
 /** `note` is worth knowing, `missing` costs native code. */
-export type Verdict = 'ok' | 'note' | 'missing';
+type Verdict = 'ok' | 'note' | 'missing';
 
 export interface Finding {
   readonly subject: string;
@@ -33,7 +33,7 @@ export const addDoctorCommand: AddCommand = (parser, context) =>
     context.finish(examine(config, warnings));
   });
 
-export function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
+function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
   const cache = cacheFindings(config);
   const { toolchain, searched } = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath });
   const findings = [

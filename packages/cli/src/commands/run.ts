@@ -7,7 +7,7 @@ import type { AddCommand } from '../context.ts';
 import { fileMissing } from '../errors.ts';
 import { memoryReport, resolveHook } from '../import-module.ts';
 
-export interface RunRequest {
+interface RunRequest {
   readonly file: string;
   readonly args: readonly string[];
   /** Topics of TORCH_LOGS; what the environment says wins. */
@@ -40,7 +40,7 @@ export const addRunCommand: AddCommand = (parser, context) =>
   );
 
 /** Runs a program to its end; gives its exit status. */
-export async function runProgram({ file, args, logs, reports }: RunRequest): Promise<number> {
+async function runProgram({ file, args, logs, reports }: RunRequest): Promise<number> {
   const path = resolve(file);
   if (!existsSync(path)) throw fileMissing(path);
   // The child sets its own variable, unless it has one, before anything of ours is imported there.

@@ -27,7 +27,7 @@ import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
 
-/** Into how many pieces a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
+/** Into how many chunks a grid is cut at most: enough for threads that are held up, few enough to hand out cheaply. */
 const chunks = 64;
 
 export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
@@ -41,7 +41,6 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
       bindRegion(program.body, walkOf(binder));
     });
     writer.emit({ kind: 'for', name: unit, from: scalarIndex(begin), to: scalarIndex(end), step: 1, body: inner });
-    if (binder.hasStreams) writer.emit({ kind: 'fence' });
   });
   writer.emit({ kind: 'parallel', begin, end, total, grain: ceilDivide(total, int(chunks)), body });
   const statements = shareWindows(removeDeadLets(writer.finish()), { isa: target.isa, writer });

@@ -73,8 +73,8 @@ interface WholeStore {
 }
 
 /**
- * All lanes. Lines of a result larger than the caches, which the program does not read, are asked for before they are written (see
- * strategy/asked-results.ts); whole ones go past the caches instead if it is far larger.
+ * All lanes. Lines of a result larger than the caches, which the program does not read, are prefetched before they are written (see
+ * strategy/traffic/results.ts); whole ones are written by non-temporal stores instead if it is far larger.
  */
 function storeWhole(
   node: TileOp & { readonly op: 'store' },
@@ -88,17 +88,17 @@ function storeWhole(
   const steps = point.lane === undefined ? undefined : new Map([[point.lane, point.lanes]]);
   const isWide = point.lanes * dtypeInfo[value.type.dtype].bytes === lineBytes;
   const isLine = isRow && isWide && isMultipleOf(access.at, point.lanes, steps);
-  const isPast = isLine && !isPrefetched && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
+  const isNonTemporal =
+    isLine && !isPrefetched && target.large?.get(at(program.params, node.attrs.param).name) === 'huge';
   if (isPrefetched) {
     const place = add(access.at, int(binder.choices.resultPrefetch.distance / dtypeInfo[value.type.dtype].bytes));
     writer.emit({ kind: 'prefetch', buffer: access.buffer, at: place, intent: 'write' });
   }
-  binder.hasStreams ||= isPast;
   writer.emit({
     kind: 'store',
     access: isLine ? { ...access, align: lineBytes } : access,
     value,
-    ...(isPast ? { hint: 'stream' as const } : {}),
+    ...(isNonTemporal ? { hint: 'non-temporal' as const } : {}),
   });
 }
 

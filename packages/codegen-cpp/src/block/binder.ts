@@ -9,8 +9,7 @@ import { tileSize } from '@tsinductor/ir';
 import type { BlockProgram, TileId, TileOp } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
 import { choicesFor } from '../machine/choices.ts';
-import type { Choices, Extent } from '../machine/choices.ts';
-import type { Family } from '../machine/facts.ts';
+import type { Choices, ChoiceTarget, Extent } from '../machine/choices.ts';
 import type { Isa } from '../machine/isa.ts';
 import { planUses } from './plan-tiles.ts';
 import type { UsePlan } from './plan-tiles.ts';
@@ -21,14 +20,12 @@ type OwnHome =
   /** In memory, row-major. */
   | { readonly kind: 'scratch'; readonly name: string };
 
-export interface BindTarget {
+export interface BindTarget extends ChoiceTarget {
   readonly isa: Isa;
   /** Whether two buffers of the launch may share memory. */
   readonly mayAlias: boolean;
   /** The buffers, by their names, that begin at a line of memory and are larger than the caches. */
   readonly large?: ReadonlyMap<string, Extent>;
-  /** As of a `CpuTarget`. */
-  readonly family?: Family;
   /** How many threads share the grid; one if absent. */
   readonly threads?: number;
 }
@@ -40,8 +37,6 @@ export class Binder extends TileScope<OwnHome> {
   readonly plan: UsePlan;
   readonly target: BindTarget;
   readonly choices: Choices;
-  /** Whether something is stored past the caches. */
-  hasStreams = false;
   #scratchBytes = 0;
 
   constructor(program: BlockProgram, target: BindTarget) {

@@ -1,20 +1,21 @@
 // What a row of the tables of choices is: a number (or a few) that steers what is generated, where nothing but measuring tells the best.
 import type { CacheSizes, Family } from './facts.ts';
+import type { BenchRow } from './measure.ts';
 
 /** What a value may depend on. */
-export interface ChoiceMachine {
+interface ChoiceMachine {
   readonly caches: CacheSizes;
 }
 
 type Value<Type> = Type | ((machine: ChoiceMachine) => Type);
 
-export interface Choice<Type> {
+interface Choice<Type> {
   readonly doc: string;
   readonly unit: string;
   /** What a larger value costs and gains, or what the alternatives are. */
   readonly trades: string;
-  /** Rows of `npm run bench` that show it again. */
-  readonly measure: string;
+  /** What shows it again. */
+  readonly measure: readonly BenchRow[];
   readonly value: Value<Type>;
   /** Families of processors for which it is another, and why. */
   readonly families?: Readonly<Partial<Record<Family, { readonly value: Type; readonly because: string }>>>;

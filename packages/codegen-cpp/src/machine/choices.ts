@@ -21,6 +21,7 @@ export const choiceTable: ChoiceTable<Choices> = {
   ...instructionChoices,
 };
 
+/** What of a target decides about choices. */
 export type ChoiceTarget = Pick<CpuTarget, 'family' | 'caches'>;
 
 /** The values of all choices for a target. */
@@ -32,11 +33,15 @@ export function choicesFor({ family = 'other', caches = standardCaches }: Choice
   return Object.fromEntries(entries) as Choices;
 }
 
-/** Of an array beside the caches: so large that the last level may not have it, or that its results are written past the caches. */
+/** Of an array next to the caches: so large that the last level may not have it, or that its results are written by non-temporal stores. */
 export type Extent = 'large' | 'huge';
 
-export function extentOf(bytes: number, target: ChoiceTarget = {}): Extent | undefined {
-  const { nonTemporalBytes, memoryBytes } = choicesFor(target);
-  if (bytes >= nonTemporalBytes) return 'huge';
-  return bytes >= memoryBytes ? 'large' : undefined;
+export function extentOf(
+  bytes: number,
+  { family = 'other', caches = standardCaches }: ChoiceTarget,
+): Extent | undefined {
+  const isFrom = (limit: 'nonTemporalBytes' | 'memoryBytes'): boolean =>
+    bytes >= valueOf(choiceTable[limit], family, { caches });
+  if (isFrom('nonTemporalBytes')) return 'huge';
+  return isFrom('memoryBytes') ? 'large' : undefined;
 }

@@ -13,10 +13,17 @@ export interface CacheSizes {
 }
 
 /** What is taken where the machine does not say. */
-export const standardCaches: CacheSizes = { first: 32 * 1024, second: 1024 * 1024, last: 32 * 1024 * 1024 };
+export const standardFirstLevel: number = 32 * 1024;
+export const standardSecondLevel: number = 1024 * 1024;
 
-/** A virtual machine shows the whole last-level cache of its host, of which it has a share. */
+/** A virtual machine shows the whole last-level cache of its host, of which it has a share: this much is counted on. */
 export const mostLastLevel: number = 32 * 1024 * 1024;
+
+export const standardCaches: CacheSizes = {
+  first: standardFirstLevel,
+  second: standardSecondLevel,
+  last: mostLastLevel,
+};
 
 /** Bytes that caches and memory exchange at once. */
 export const lineBytes: number = 64;

@@ -1,9 +1,8 @@
 // The vector registers of each instruction set that code is generated for.
-import type { DType } from '@tsinductor/base';
 
 export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
 
-export interface RegisterModel {
+interface RegisterModel {
   /** Bytes of a vector register; 0: scalar code. */
   readonly vectorBytes: number;
   readonly vectorRegisters: number;
@@ -29,6 +28,3 @@ export function isSpread(
   const isRegister = lanes >= 4 && lanes * bytes <= registerModels[isa].vectorBytes;
   return isRegister && step !== undefined && (step === -1 || (step > 1 && step <= 4));
 }
-
-/** The stored form of a dtype that a register holds as bits. */
-export const isHalf = (dtype: DType): boolean => dtype === 'f16' || dtype === 'bf16';

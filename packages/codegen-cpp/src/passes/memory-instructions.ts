@@ -1,4 +1,4 @@
-// How a machine loads lanes that are not side by side, and whether it has stores past the caches.
+// How a machine loads lanes that are not side by side, and whether it has non-temporal stores.
 import { dtypeInfo } from '@tsinductor/base';
 import { constantValue } from '@tsinductor/ir';
 import type { LoadInstructions, Value } from '@tsinductor/ir';
@@ -33,10 +33,10 @@ export const loadInstructions: MachinePass = {
   }),
 };
 
-/** Stores past the caches are instructions of an x86. */
-export const withoutStreams: MachinePass = {
-  name: 'no streams',
-  doc: 'on machines without stores past the caches, what is to be written so is written as anything else',
+/** Non-temporal stores are instructions of an x86. */
+export const withoutNonTemporal: MachinePass = {
+  name: 'no non-temporal stores',
+  doc: 'on machines without non-temporal stores, what is to be written so is written as anything else',
   on: ({ isa }) =>
     isa === 'avx512' || isa === 'avx2'
       ? {}

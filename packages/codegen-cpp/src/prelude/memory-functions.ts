@@ -229,7 +229,7 @@ export function gatherInstruction(type: ValueType, offsets: ValueType): string |
   return table[kind];
 }
 
-/** A store past the caches, at an address aligned to the vector. */
+/** A non-temporal store, at an address aligned to the vector. */
 export function streamFunction(type: ValueType): Definition {
   const name = `stream_${typeName(type)}`;
   const element = elementDefinition(type.dtype).name;

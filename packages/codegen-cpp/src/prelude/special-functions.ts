@@ -96,13 +96,17 @@ export function indexFunction(call: keyof typeof indexBodies, type: ValueType): 
 const flag = '__atomic_store_n(status, site + 1, __ATOMIC_RELAXED);';
 
 /** A user's index: out of range it is 0, and the run fails. */
-export const checkFunction = (type: ValueType, isa: Isa): Definition => indexCheck(`check_${typeName(type)}`, type, { isa, wrap: [] }); // prettier-ignore
+export const checkFunction = (type: ValueType, isa: Isa): Definition =>
+  indexCheck(`check_${typeName(type)}`, type, { isa, wrap: [] });
 
 /** The same where a negative index counts from the end. */
 export function wrapFunction(type: ValueType, isa: Isa): Definition {
   const isRegister = isCompared(type, isa);
   const vector = isRegister ? 'x += (x >> 63) & extent;' : 'x += x < 0 ? x - x + extent : x - x;';
-  return indexCheck(`wrap_${typeName(type)}`, type, { isa, wrap: [type.lanes === 1 ? 'x += x < 0 ? extent : 0;' : vector] }); // prettier-ignore
+  return indexCheck(`wrap_${typeName(type)}`, type, {
+    isa,
+    wrap: [type.lanes === 1 ? 'x += x < 0 ? extent : 0;' : vector],
+  });
 }
 
 /** Whether one instruction compares a whole register of indices. */
@@ -193,17 +197,17 @@ function exchanges(
   return names;
 }
 
-/** Rows and columns of a tile, and whether it is written past the caches. */
+/** Rows and columns of a tile, and whether it is written by non-temporal stores. */
 interface TileWay {
   readonly tile: number;
-  readonly past: boolean;
+  readonly isNonTemporal: boolean;
 }
 
 /**
  * A whole square tile in registers: log2(tile) rounds, each of which exchanges blocks of rows with blocks of columns of
  * half the size.
  */
-export function transposeTile(dtype: DType, { tile, past }: TileWay): Definition {
+export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): Definition {
   const { bytes } = dtypeInfo[dtype];
   const element = elementDefinition(dtype);
   const lane: DType = bytes === 8 ? 'i64' : bytes === 4 ? 'i32' : bytes === 2 ? 'i16' : 'i8';
@@ -214,8 +218,8 @@ export function transposeTile(dtype: DType, { tile, past }: TileWay): Definition
     text: `typedef ${lane} ${vector.name}_row __attribute__((vector_size(${String(bytes * tile)}), aligned(1), may_alias));\n`,
     needs: [elementDefinition(lane)],
   };
-  const name = `transpose_${past ? 'past_' : ''}${element.name}x${String(tile)}`;
-  const stream = past ? streamFunction(type) : undefined;
+  const name = `transpose_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
+  const stream = isNonTemporal ? streamFunction(type) : undefined;
   const lines: string[] = [];
   for (let row = 0; row < tile; row++) {
     lines.push(`const ${vector.name} a${String(row)} = *(const ${at.name} *)(from + ${String(row)} * from_step);`);
@@ -236,11 +240,11 @@ export function transposeTile(dtype: DType, { tile, past }: TileWay): Definition
 
 /** A tile that may be partial: the fast path where it is whole. */
 export function transposeAny(dtype: DType, way: TileWay): Definition {
-  const { tile, past } = way;
+  const { tile, isNonTemporal } = way;
   const whole = transposeTile(dtype, way);
   const part = transposePart(dtype);
   const element = elementDefinition(dtype);
-  const name = `transpose_part_${past ? 'past_' : ''}${element.name}x${String(tile)}`;
+  const name = `transpose_part_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;
   const body = [
     `if (rows == ${String(tile)} && columns == ${String(tile)}) ${whole.name}(from, from_step, to, to_step);`,

@@ -1,10 +1,10 @@
 // For tests: runs the kernels of a schedule in the Kernel IR's interpreter, in place of compiled code.
 import { evaluateIndex, interpretKernel } from '@tsinductor/ir';
 import type { BufferId, Kernel, KernelMemory, Schedule } from '@tsinductor/ir';
-import { blankMemory, programMemory, programOutputs } from '@tsinductor/testing/loops';
+import { blankMemory, memoryFrom, programMemory, programOutputs } from '@tsinductor/testing/loops';
 import type { ElementArray } from '@tsinductor/testing/loops';
 
-export interface KernelInputs {
+interface KernelInputs {
   readonly inputs: ReadonlyMap<BufferId, ElementArray>;
   readonly sizes: ReadonlyMap<string, number>;
   /** Units per chunk of parallel loops. */
@@ -17,12 +17,15 @@ export function runKernels(schedule: Schedule, kernels: readonly Kernel[], run: 
   const memory = programMemory(program, run);
   for (const kernel of kernels) {
     const named = new Map<string, KernelMemory>();
-    for (const { name, dtype, storage } of kernel.buffers) {
+    const parts = kernel.buffers.map(({ name, dtype, storage }) => {
       const own = storage.kind === 'workspace' ? undefined : memory.get(storage.buffer);
       const count = storage.kind === 'workspace' ? evaluateIndex(storage.elements, { sizes: run.sizes }) : 0;
-      named.set(name, own ?? blankMemory(dtype, count));
-    }
+      const part = memoryFrom(own ?? blankMemory(dtype, count), storage.kind === 'workspace' ? 0 : storage.from);
+      named.set(name, part.part);
+      return part;
+    });
     interpretKernel(kernel, { memory: named, sizes: run.sizes, chunk: run.chunk });
+    for (const part of parts) part.store();
   }
   return programOutputs(program, memory);
 }

@@ -251,10 +251,10 @@ function scanInOrder(rows: Rows, { row, results }: Scanning, binder: BlockBinder
   binder.writer.emit({ kind: 'for', name, from: int(1), to: int(extent), step: 1, body });
 }
 
-/** A row in pieces as long as the team, each scanned by shuffles of doubling distance; the last state goes on to the next piece. */
+/** A row in chunks as long as the team, each scanned by shuffles of doubling distance; the last state goes on to the next chunk. */
 function scanByTeam(rows: Rows, { row, results }: Scanning, binder: BlockBinder): void {
   const { node, team, lane, extent } = rows;
-  const piece = (from: Index, before: readonly Value[] | undefined): readonly Value[] => {
+  const chunk = (from: Index, before: readonly Value[] | undefined): readonly Value[] => {
     const place = scanPlace(rows, add(from, lane));
     let states = elementsOf(rows, { row, place }, binder);
     for (let distance = 1; distance < team; distance *= 2) states = joined(rows, { states, distance }, binder);
@@ -268,7 +268,7 @@ function scanByTeam(rows: Rows, { row, results }: Scanning, binder: BlockBinder)
   const last = add(subtract(modulo(binder.thread, int(warpThreads)), lane), int(team - 1));
   const carry = (states: readonly Value[]): readonly Value[] =>
     states.map((state) => shuffled(state, { mode: 'from', distance: last }, binder));
-  const first = piece(int(0), undefined);
+  const first = chunk(int(0), undefined);
   if (extent === team) return;
   const variables = carry(first).map((value) => {
     const name = binder.writer.fresh('carry');
@@ -278,7 +278,7 @@ function scanByTeam(rows: Rows, { row, results }: Scanning, binder: BlockBinder)
   const name = binder.writer.fresh('from');
   const from: Index = { kind: 'axis', axis: { name, extent: int(extent) } };
   const body = binder.writer.block([name], () => {
-    const next = carry(piece(from, variables));
+    const next = carry(chunk(from, variables));
     variables.forEach((variable, slot) =>
       binder.writer.emit({ kind: 'set', name: variable.kind === 'name' ? variable.name : '', value: at(next, slot) }),
     );

@@ -8,6 +8,7 @@ import { int, sizeSymbol, verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
 import { cudaDialect } from '../cuda-dialect.ts';
 import { isCollective, sourceText } from '../generate.ts';
+import { withInstructions } from '../kernel-stages.ts';
 import type { CudaArgument, CudaBatch, CudaKernel, CudaProgram } from '../generate.ts';
 import { bindBlock, bytesName } from './bind-block.ts';
 import type { BlockTarget } from './block-binder.ts';
@@ -27,7 +28,7 @@ interface CudaBlocks extends CudaBatch {
 export function generateCudaBlocks(programs: readonly BlockProgram[], target: BlockTarget): CudaBlocks {
   const printed = new Map<string, PrintedKernel>();
   const functions = new OpFunctions(cudaDialect);
-  const kernels = programs.map((program) => bindBlock(program, target));
+  const kernels = programs.map((program) => withInstructions(bindBlock(program, target)));
   const described = programs.map((program, position): Omit<CudaProgram, 'source'> => {
     const kernel = at(kernels, position);
     verifyKernel(kernel);

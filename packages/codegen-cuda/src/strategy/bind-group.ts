@@ -33,8 +33,9 @@ import type { Grid, Nest } from './nest.ts';
 import { writePointwise } from './pointwise.ts';
 import { writeRows } from './rows.ts';
 import { writeFill, writeUpdates } from './scatter.ts';
+import { writeSort } from './sort.ts';
 import { SharedMemory } from './shared-memory.ts';
-import { shouldSplit, writeMerges, writePieces } from './split.ts';
+import { shouldSplit, writeMerges, writeChunks } from './split.ts';
 import { planTiling, writeTiles } from './transpose.ts';
 
 /** A group's kernels in order, and the workspace that they share. */
@@ -90,6 +91,7 @@ function phasesOf(group: Group): readonly Phase[] {
 /** Nodes that bring their own loops. */
 function specialPhases(node: LoopNode, index: number): readonly Phase[] | undefined {
   if (node.kind === 'contract') return [{ nodes: [index], write: (nest) => writeContract(nest, node) }];
+  if (node.kind === 'sort') return [{ nodes: [index], write: (nest) => writeSort(nest, node) }];
   if (node.kind !== 'scatter') return undefined;
   return [
     { nodes: [index], write: (nest) => writeFill(nest, node) },
@@ -107,7 +109,7 @@ function treePhases(group: Group, tree: LoopTree): readonly Phase[] {
   const nodes = nodesBelow(tree);
   if (!shouldSplit(group, tree)) return [{ nodes, write: (nest) => writeTree(nest, tree) }];
   return [
-    { nodes, write: (nest) => writePieces(nest, tree) },
+    { nodes, write: (nest) => writeChunks(nest, tree) },
     { nodes, write: (nest) => writeMerges(nest, tree) },
   ];
 }

@@ -57,7 +57,7 @@ export function writePointwise(nest: Nest, tree: LoopTree): Grid {
   const isWhole = nodes.every((node) => shorterAxes(node, bands).length === 0);
   const chunks = isWhole ? planChunks(nest, axes, nodes) : undefined;
   if (chunks === undefined) {
-    nest.notes.push('map, a point at a time');
+    nest.notes.push('map, one lane');
     const sharing = byThreadsOfGrid(nest, mapThreads);
     share(nest, axes, {
       sharing,
@@ -68,7 +68,7 @@ export function writePointwise(nest: Nest, tree: LoopTree): Grid {
     });
     return mapGrid(outerPoints(tree));
   }
-  nest.notes.push(`map, ${String(chunks.width)} of ${chunks.axis.name} at a time`);
+  nest.notes.push(`map, ${String(chunks.width)} lanes of ${chunks.axis.name}`);
   writeChunks(nest, { axes, nodes, chunks });
   const units = axes.map(({ name, extent }) =>
     name === chunks.axis.name ? floorDivide(extent, int(chunks.width)) : extent,
@@ -172,13 +172,13 @@ interface Chunked {
 
 function writeChunks(nest: Nest, { axes, nodes, chunks }: Chunked): void {
   const { axis, width } = chunks;
-  const pieces: Axis = { name: `${axis.name}_chunk`, extent: floorDivide(axis.extent, int(width)) };
-  const chunked = axes.map((one) => (one.name === axis.name ? pieces : one));
+  const chunkAxis: Axis = { name: `${axis.name}_chunk`, extent: floorDivide(axis.extent, int(width)) };
+  const chunked = axes.map((one) => (one.name === axis.name ? chunkAxis : one));
   share(nest, chunked, {
     sharing: byThreadsOfGrid(nest, mapThreads),
     frame: emptyFrame,
     body: (frame) => {
-      const first = multiply(frame.axes.get(pieces.name) ?? int(0), int(width));
+      const first = multiply(frame.axes.get(chunkAxis.name) ?? int(0), int(width));
       const start = nameIndex(nest, { base: axis.name, value: first, extent: axis.extent });
       writeChunk(nest, { axes, nodes, chunks }, { frame, start });
     },
@@ -190,29 +190,29 @@ function writeChunk(nest: Nest, { nodes, chunks }: Chunked, { frame, start }: { 
   const { memory, writer } = nest;
   const { axis, width, moved } = chunks;
   const places = placesAt(nest, bindAxis(frame, axis.name, start));
-  const pieces = moved.map((one) => {
+  const copies = moved.map((one) => {
     const { dtype, name } = memory.parameter(one.buffer);
-    const piece = writer.fresh(`${memory.decl(one.buffer).name}_chunk`);
-    writer.emit({ kind: 'scratch', name: piece, dtype, size: width });
+    const chunk = writer.fresh(`${memory.decl(one.buffer).name}_chunk`);
+    writer.emit({ kind: 'scratch', name: chunk, dtype, size: width });
     const align = dtypeInfo[dtype].bytes * width;
     const inMemory = { buffer: name, at: places.resolve(one.position), step: int(1), align };
     return {
       ...one,
-      piece,
+      chunk,
       inMemory,
-      inScratch: { buffer: piece, at: int(0), step: int(1), align },
+      inScratch: { buffer: chunk, at: int(0), step: int(1), align },
       type: { dtype, lanes: width },
     };
   });
-  for (const { store, type, inMemory, inScratch } of pieces)
+  for (const { store, type, inMemory, inScratch } of copies)
     if (!store) writer.emit({ kind: 'store', access: inScratch, value: { kind: 'load', type, access: inMemory } });
   loop(nest, { name: 'element', from: int(0), to: int(width), unroll: width, extent: int(width) }, (element) => {
-    for (const { buffer, position, store, piece } of pieces)
-      memory.setTile({ buffer, position, store }, { name: piece, at: element });
+    for (const { buffer, position, store, chunk } of copies)
+      memory.setTile({ buffer, position, store }, { name: chunk, at: element });
     writePoint(nest, nodes, bindAxis(frame, axis.name, add(start, element)));
     memory.clearTiles();
   });
-  for (const { store, type, inMemory, inScratch } of pieces)
+  for (const { store, type, inMemory, inScratch } of copies)
     if (store) writer.emit({ kind: 'store', access: inMemory, value: { kind: 'load', type, access: inScratch } });
 }
 

@@ -1,5 +1,5 @@
-// Scans by a team: a piece of the row at a time, one element a thread. Each thread's state of its own element is merged
-// with those of its neighbours in steps of doubling distance, then with those of the warps and pieces before it.
+// Scans by a team: a chunk of the row at a time, one element a thread. Each thread's state of its own element is merged
+// with those of its neighbours in steps of doubling distance, then with those of the warps and chunks before it.
 import { at } from '@tsinductor/base';
 import type { Frame } from '@tsinductor/codegen';
 import { assignVariables, bindAxis, declareVariable, evaluateBody, evaluationAt } from '@tsinductor/codegen';

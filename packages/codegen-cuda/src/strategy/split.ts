@@ -1,4 +1,4 @@
-// Reductions of many elements to few results: blocks reduce pieces of fixed length and leave their states in workspace; a
+// Reductions of many elements to few results: blocks reduce chunks of fixed length and leave their states in workspace; a
 // second kernel merges those, in order. So there is no atomic update, and the order of a sum depends on sizes only.
 import { at } from '@tsinductor/base';
 import type { Frame } from '@tsinductor/codegen';
@@ -40,7 +40,7 @@ interface Split {
   readonly over: readonly Axis[];
   readonly results: Index;
   readonly elements: Index;
-  readonly pieces: Index;
+  readonly chunks: Index;
 }
 
 function splitOf(tree: LoopTree): Split {
@@ -48,7 +48,7 @@ function splitOf(tree: LoopTree): Split {
   const over = tree.loops.filter(({ role }) => role === 'reduction').map(({ axis }) => axis);
   const elements = product(over.map(({ extent }) => extent));
   const results = product(outer.map(({ extent }) => extent));
-  return { tree, outer, over, results, elements, pieces: ceilDivide(elements, int(splitChunk)) };
+  return { tree, outer, over, results, elements, chunks: ceilDivide(elements, int(splitChunk)) };
 }
 
 /** Whether a tree has so few results that whole blocks would idle. */
@@ -66,29 +66,29 @@ export function shouldSplit(group: Group, tree: LoopTree): boolean {
 }
 
 /** The workspaces of the partial states: one per state of each reduction. */
-function partials(nest: Nest, { tree, results, pieces }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
+function partials(nest: Nest, { tree, results, chunks }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
   const nodes = nodesBelow(tree)
     .map((index) => nodeAt(nest, index))
     .filter(isCarrying);
   return new Map(
     nodes.map((node) => [
       node,
-      node.state.map((dtype) => nest.memory.workspace('partial', dtype, multiply(results, pieces))),
+      node.state.map((dtype) => nest.memory.workspace('partial', dtype, multiply(results, chunks))),
     ]),
   );
 }
 
-/** The first kernel: a block for every piece of every result. */
-export function writePieces(nest: Nest, tree: LoopTree): Grid {
+/** The first kernel: a block for every chunk of every result. */
+export function writeChunks(nest: Nest, tree: LoopTree): Grid {
   const split = splitOf(tree);
   const workspaces = partials(nest, split);
-  const units = multiply(split.results, split.pieces);
-  nest.notes.push(`reduction in pieces of ${String(splitChunk)}, a block each`);
+  const units = multiply(split.results, split.chunks);
+  nest.notes.push(`reduction in chunks of ${String(splitChunk)}, a block each`);
   const range = { from: axisValue(nest, 'block'), to: units, step: axisValue(nest, 'blocks'), extent: units };
   loop(nest, { name: 'unit', ...range }, (unit) => {
-    const frame = unravel(nest, split.outer, { point: floorDivide(unit, split.pieces), frame: emptyFrame });
-    const first = multiply(modulo(unit, split.pieces), int(splitChunk));
-    const states = reducePiece(nest, split, { frame, first });
+    const frame = unravel(nest, split.outer, { point: floorDivide(unit, split.chunks), frame: emptyFrame });
+    const first = multiply(modulo(unit, split.chunks), int(splitChunk));
+    const states = reduceChunk(nest, split, { frame, first });
     for (const [node, state] of states) {
       const merged = mergeTeam(nest, node, { state, frame, threads });
       const buffers = workspaces.get(node) ?? [];
@@ -103,7 +103,7 @@ export function writePieces(nest: Nest, tree: LoopTree): Grid {
   return gridOf(units, { threads, most: mostBlocks });
 }
 
-function reducePiece(
+function reduceChunk(
   nest: Nest,
   { tree, over, elements }: Split,
   { frame, first }: { readonly frame: Frame; readonly first: Index },
@@ -132,7 +132,7 @@ function reducePiece(
 export function writeMerges(nest: Nest, tree: LoopTree): Grid {
   const split = splitOf(tree);
   const workspaces = partials(nest, split);
-  nest.notes.push('merges the pieces of a reduction');
+  nest.notes.push('merges the chunks of a reduction');
   const range = {
     from: axisValue(nest, 'block'),
     to: split.results,
@@ -143,12 +143,12 @@ export function writeMerges(nest: Nest, tree: LoopTree): Grid {
     const frame = unravel(nest, split.outer, { point: result, frame: emptyFrame });
     for (const [node, buffers] of workspaces) {
       const state = declareState(nest, node, frame);
-      const piece: Axis = { name: 'piece', extent: split.pieces };
-      share(nest, [piece], {
+      const chunk: Axis = { name: 'piece', extent: split.chunks };
+      share(nest, [chunk], {
         sharing: byThreads(nest, threads),
         frame,
         body: (inner) => {
-          const place = add(multiply(result, split.pieces), inner.axes.get('piece') ?? int(0));
+          const place = add(multiply(result, split.chunks), inner.axes.get('piece') ?? int(0));
           const right = buffers.map(({ name, dtype }) =>
             nest.writer.define(
               { kind: 'load', type: { dtype, lanes: 1 }, access: { buffer: name, at: place, step: int(0), align: 1 } },

@@ -157,7 +157,7 @@ function writeReductions(nest: Nest, nodes: readonly LoopNode[], { frame, team, 
   }
 }
 
-/** A row in shared memory, or where it does not fit in a slice of workspace that the block has. */
+/** A row in shared memory, or where it does not fit in a part of workspace that the block has. */
 function declareTeamRow(nest: Nest, local: LocalBuffer, frame: Frame): void {
   const { memory, shared } = nest;
   const { dtype, name } = memory.decl(local.buffer);

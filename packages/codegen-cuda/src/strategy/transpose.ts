@@ -22,7 +22,7 @@ import type { Grid, Nest } from './nest.ts';
 
 type MapNode = LoopNode & { readonly kind: 'map' };
 
-interface Turned {
+interface TransposedRead {
   readonly buffer: BufferId;
   readonly position: Index;
 }
@@ -30,17 +30,17 @@ interface Turned {
 interface Tiling {
   readonly axes: readonly Axis[];
   readonly nodes: readonly MapNode[];
-  /** The axis along which results lie, and that along which the turned reads lie. */
+  /** The axis along which results lie, and that along which the transposed reads lie. */
   readonly along: Axis;
   readonly across: Axis;
-  readonly turned: readonly Turned[];
+  readonly transposed: readonly TransposedRead[];
 }
 
 const pitch = tileSide + 1;
 const rowsAtOnce = mapThreads / tileSide;
 const mostTiles = 3;
 
-/** How a tree of maps goes through tiles; undefined where nothing is turned, or too little. */
+/** How a tree of maps goes through tiles; undefined where nothing is transposed, or too little. */
 export function planTiling(nest: Nest, tree: LoopTree): Tiling | undefined {
   const axes = parallelBands(tree).map(({ axis }) => axis);
   const nodes = nodesBelow(tree)
@@ -52,24 +52,25 @@ export function planTiling(nest: Nest, tree: LoopTree): Tiling | undefined {
   if (along === undefined || !isLong(along)) return undefined;
   const written = new Set(nodes.flatMap((node) => node.outs));
   for (const across of axes.filter((axis) => axis.name !== along.name && isLong(axis))) {
-    const turned = nodes.flatMap((node) => turnedReads(node, { across, along, written }));
+    const transposed = nodes.flatMap((node) => transposedReads(node, { across, along, written }));
     const distinct = [
-      ...new Map(turned.map((one) => [`${String(one.buffer)} ${printIndex(one.position)}`, one])).values(),
+      ...new Map(transposed.map((one) => [`${String(one.buffer)} ${printIndex(one.position)}`, one])).values(),
     ];
-    if (distinct.length > 0 && distinct.length <= mostTiles) return { axes, nodes, along, across, turned: distinct };
+    if (distinct.length > 0 && distinct.length <= mostTiles)
+      return { axes, nodes, along, across, transposed: distinct };
   }
   return undefined;
 }
 
 const isLong = (axis: Axis): boolean => (staticValue(axis.extent) ?? tileSide) >= tileSide / 2;
 
-interface Turning {
+interface Transposing {
   readonly along: Axis;
   readonly across: Axis;
   readonly written: ReadonlySet<BufferId>;
 }
 
-const turnedReads = (node: MapNode, { across, along, written }: Turning): readonly Turned[] =>
+const transposedReads = (node: MapNode, { across, along, written }: Transposing): readonly TransposedRead[] =>
   node.body.nodes.flatMap((scalar) => {
     if (scalar.kind !== 'load' || scalar.mask !== undefined || written.has(scalar.buffer)) return [];
     if (hasIndirect(scalar.at) || strideAlong(scalar.at, across.name) !== 1) return [];
@@ -78,14 +79,14 @@ const turnedReads = (node: MapNode, { across, along, written }: Turning): readon
   });
 
 export function writeTiles(nest: Nest, tiling: Tiling): Grid {
-  const { axes, along, across, turned } = tiling;
+  const { axes, along, across, transposed } = tiling;
   const blockOf = (axis: Axis): Axis => ({ name: `${axis.name}_tile`, extent: ceilDivide(axis.extent, int(tileSide)) });
   const units = axes.map((axis) => (axis.name === along.name || axis.name === across.name ? blockOf(axis) : axis));
   const total = product(units.map(({ extent }) => extent));
   nest.notes.push(
     `map, tiles of ${String(tileSide)} x ${String(tileSide)} of ${along.name} and ${across.name} through shared memory`,
   );
-  const tiles = turned.map(({ buffer }) => {
+  const tiles = transposed.map(({ buffer }) => {
     const { dtype } = nest.memory.parameter(buffer);
     return nest.shared.declare('tile', dtype, tileSide * pitch);
   });
@@ -103,7 +104,7 @@ interface Tile {
 }
 
 function writeTile(nest: Nest, tiling: Tiling, { frame, tiles }: Tile): void {
-  const { along, across, turned, nodes } = tiling;
+  const { along, across, transposed, nodes } = tiling;
   const first = (axis: Axis): Index => {
     const value = multiply(frame.axes.get(`${axis.name}_tile`) ?? int(0), int(tileSide));
     return nameIndex(nest, { base: `${axis.name}_first`, value, extent: axis.extent });
@@ -116,7 +117,7 @@ function writeTile(nest: Nest, tiling: Tiling, { frame, tiles }: Tile): void {
     { fast: { axis: across, first: acrossFirst }, slow: { axis: along, first: alongFirst }, frame },
     (inner) => {
       const [alongAt, acrossAt] = [coordinate(inner, along), coordinate(inner, across)];
-      turned.forEach(({ buffer, position }, slot) => {
+      transposed.forEach(({ buffer, position }, slot) => {
         const { name, dtype } = nest.memory.parameter(buffer);
         const type = { dtype, lanes: 1 };
         const from = { buffer: name, at: placesAt(nest, inner).resolve(position), step: int(0), align: 1 };
@@ -131,7 +132,7 @@ function writeTile(nest: Nest, tiling: Tiling, { frame, tiles }: Tile): void {
     { fast: { axis: along, first: alongFirst }, slow: { axis: across, first: acrossFirst }, frame },
     (inner) => {
       const here = place(coordinate(inner, along), coordinate(inner, across));
-      turned.forEach(({ buffer, position }, slot) => {
+      transposed.forEach(({ buffer, position }, slot) => {
         nest.memory.setTile({ buffer, position, store: false }, { name: at(tiles, slot), at: here });
       });
       for (const node of nodes) writeMap(nest, node, { frame: inner, by: 'thread' });

@@ -47,7 +47,7 @@ export function interpretBound(
   return buffersOf(args);
 }
 
-export interface EmulatedBlocks extends EmulatedUnit {
+interface EmulatedBlocks extends EmulatedUnit {
   readonly compiled: Compiled;
 }
 
@@ -94,84 +94,109 @@ export function runEmulated(
 }
 
 const tilesCase = (): BlockCase =>
-  blockCase('tiles', { x: ptr('f32'), out: ptr('f32'), places: ptr('i32'), n: 'i32' }, {
-    body: ({ x, out, places, n }, tl) => {
-      const r = tl.expandDims(tl.arange(0, 8), 1);
-      const c = tl.expandDims(tl.arange(0, 32), 0);
-      const mask = r < 7 && c < n;
-      const block = tl.load(x + r * n + c, mask, 1);
-      const scaled = block * tl.max(block, { axis: 1, keepDims: true }) - tl.sum(block, { axis: 0, keepDims: true });
-      tl.store(out + r * n + c, scaled + tl.trans(tl.trans(scaled)), mask);
-      tl.store(out + 7 * n + tl.arange(0, 256), tl.ravel(tl.trans(scaled)));
-      tl.store(places + tl.arange(0, 8), tl.argmax(scaled, { axis: 1 }));
+  blockCase(
+    'tiles',
+    { x: ptr('f32'), out: ptr('f32'), places: ptr('i32'), n: 'i32' },
+    {
+      body: ({ x, out, places, n }, tl) => {
+        const r = tl.expandDims(tl.arange(0, 8), 1);
+        const c = tl.expandDims(tl.arange(0, 32), 0);
+        const mask = r < 7 && c < n;
+        const block = tl.load(x + r * n + c, mask, 1);
+        const scaled = block * tl.max(block, { axis: 1, keepDims: true }) - tl.sum(block, { axis: 0, keepDims: true });
+        tl.store(out + r * n + c, scaled + tl.trans(tl.trans(scaled)), mask);
+        tl.store(out + 7 * n + tl.arange(0, 256), tl.ravel(tl.trans(scaled)));
+        tl.store(places + tl.arange(0, 8), tl.argmax(scaled, { axis: 1 }));
+      },
+      args: { x: floats(240), out: new Float32Array(500), places: new Int32Array(8), n: 29 },
     },
-    args: { x: floats(240), out: new Float32Array(500), places: new Int32Array(8), n: 29 },
-  }); // prettier-ignore
+  );
 
 const scansCase = (): BlockCase =>
-  blockCase('scans', { x: ptr('f32'), y: ptr('i32'), out: ptr('f32'), sums: ptr('i32') }, {
-    body: ({ x, y, out, sums }, tl) => {
-      const offs = tl.arange(0, 128);
-      const values = tl.load(x + offs);
-      tl.store(out + offs, tl.cumsum(values, 0));
-      const down = tl.associativeScan(tl.reshape(values, [16, 8]), 0, (a, b) => (a > b ? a : b), { reverse: true });
-      tl.store(out + 128 + tl.expandDims(tl.arange(0, 16), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0), down);
-      const picked = tl.gather(tl.load(y + offs), tl.load(y + offs) & 127, 0);
-      tl.store(sums + offs, tl.cumsum(picked, 0));
-      tl.store(sums + 128 + offs, tl.cumsum(picked, 0, { reverse: true }));
+  blockCase(
+    'scans',
+    { x: ptr('f32'), y: ptr('i32'), out: ptr('f32'), sums: ptr('i32') },
+    {
+      body: ({ x, y, out, sums }, tl) => {
+        const offs = tl.arange(0, 128);
+        const values = tl.load(x + offs);
+        tl.store(out + offs, tl.cumsum(values, 0));
+        const down = tl.associativeScan(tl.reshape(values, [16, 8]), 0, (a, b) => (a > b ? a : b), { reverse: true });
+        tl.store(out + 128 + tl.expandDims(tl.arange(0, 16), 1) * 8 + tl.expandDims(tl.arange(0, 8), 0), down);
+        const picked = tl.gather(tl.load(y + offs), tl.load(y + offs) & 127, 0);
+        tl.store(sums + offs, tl.cumsum(picked, 0));
+        tl.store(sums + 128 + offs, tl.cumsum(picked, 0, { reverse: true }));
+      },
+      args: { x: floats(128), y: integers(128), out: new Float32Array(256), sums: new Int32Array(256) },
     },
-    args: { x: floats(128), y: integers(128), out: new Float32Array(256), sums: new Int32Array(256) },
-  }); // prettier-ignore
+  );
 
 const controlCase = (): BlockCase =>
-  blockCase('control', { out: ptr('i32'), n: 'i32', scale: 'i32' }, {
-    body: ({ out, n, scale }, tl) => {
-      const pid = tl.programId(0);
-      if (pid >= n) return;
-      let steps = 0;
-      let value = pid + 1;
-      while (value !== 1) {
-        value = value % 2 === 0 ? value >> 1 : value * 3 + 1;
-        steps += 1;
-      }
-      let total = tl.zeros([8], tl.f32);
-      for (let i = n; i > 0; i -= 2) total += tl.cast(i * scale, tl.f32);
-      if (pid > 2) {
-        total = total * 2;
-        steps += 100;
-      }
-      tl.deviceAssert(total < 1000, 'sums are small');
-      tl.deviceAssert(steps < 200);
-      tl.store(out + pid, steps + tl.cast(tl.sum(total), tl.i32));
+  blockCase(
+    'control',
+    { out: ptr('i32'), n: 'i32', scale: 'i32' },
+    {
+      body: ({ out, n, scale }, tl) => {
+        const pid = tl.programId(0);
+        if (pid >= n) return;
+        let steps = 0;
+        let value = pid + 1;
+        while (value !== 1) {
+          value = value % 2 === 0 ? value >> 1 : value * 3 + 1;
+          steps += 1;
+        }
+        let total = tl.zeros([8], tl.f32);
+        for (let i = n; i > 0; i -= 2) total += tl.cast(i * scale, tl.f32);
+        if (pid > 2) {
+          total = total * 2;
+          steps += 100;
+        }
+        tl.deviceAssert(total < 1000, 'sums are small');
+        tl.deviceAssert(steps < 200);
+        tl.store(out + pid, steps + tl.cast(tl.sum(total), tl.i32));
+      },
+      grid: [5, 1, 1],
+      args: { out: new Int32Array(5), n: 4, scale: 3 },
     },
-    grid: [5, 1, 1],
-    args: { out: new Int32Array(5), n: 4, scale: 3 },
-  }); // prettier-ignore
+  );
 
 const atomicsCase = (): BlockCase =>
-  blockCase('atomics', { x: ptr('i32'), counts: ptr('i32'), best: ptr('f32'), swapped: ptr('i32') }, {
-    body: ({ x, counts, best, swapped }, tl) => {
-      const offs = tl.programId(0) * 32 + tl.arange(0, 32);
-      const values = tl.load(x + offs);
-      tl.atomicAdd(counts + ((values + 50) & 15), 1, values > -40);
-      tl.atomicMax(best, tl.cast(tl.max(values), tl.f32));
-      tl.atomicCas(swapped, 0, 7);
-      tl.store(swapped + 2 + offs, tl.atomicXchg(swapped + 130 + offs, values));
+  blockCase(
+    'atomics',
+    { x: ptr('i32'), counts: ptr('i32'), best: ptr('f32'), swapped: ptr('i32') },
+    {
+      body: ({ x, counts, best, swapped }, tl) => {
+        const offs = tl.programId(0) * 32 + tl.arange(0, 32);
+        const values = tl.load(x + offs);
+        tl.atomicAdd(counts + ((values + 50) & 15), 1, values > -40);
+        tl.atomicMax(best, tl.cast(tl.max(values), tl.f32));
+        tl.atomicCas(swapped, 0, 7);
+        tl.store(swapped + 2 + offs, tl.atomicXchg(swapped + 130 + offs, values));
+      },
+      grid: [2, 1, 1],
+      args: {
+        x: integers(64),
+        counts: new Int32Array(16),
+        best: Float32Array.of(-1e30),
+        swapped: integers(200).fill(0, 0, 1),
+      },
     },
-    grid: [2, 1, 1],
-    args: { x: integers(64), counts: new Int32Array(16), best: Float32Array.of(-1e30), swapped: integers(200).fill(0, 0, 1) },
-  }); // prettier-ignore
+  );
 
 /** Two uses of one buffer that threads must not confuse: read by one, written by another. */
 export const reversedCase = (): BlockCase =>
-  blockCase('reversed', { x: ptr('f32') }, {
-    body: ({ x }, tl) => {
-      const offs = tl.arange(0, 64);
-      tl.store(x + 63 - offs, tl.load(x + offs));
-      tl.store(x + offs, tl.load(x + (offs ^ 1)) + 1);
+  blockCase(
+    'reversed',
+    { x: ptr('f32') },
+    {
+      body: ({ x }, tl) => {
+        const offs = tl.arange(0, 64);
+        tl.store(x + 63 - offs, tl.load(x + offs));
+        tl.store(x + offs, tl.load(x + (offs ^ 1)) + 1);
+      },
+      args: { x: floats(64) },
     },
-    args: { x: floats(64) },
-  }); // prettier-ignore
+  );
 
 /** One of each kind, whose results are the definition's to the bit. */
 export const exactCases = (): readonly BlockCase[] => [

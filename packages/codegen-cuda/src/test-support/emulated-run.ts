@@ -3,7 +3,7 @@
 import { evaluateIndex, interpretKernel } from '@tsinductor/ir';
 import type { BufferId, KernelMemory, Schedule } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
-import { blankMemory, compileNative, programMemory, programOutputs } from '@tsinductor/testing/loops';
+import { blankMemory, memoryFrom, compileNative, programMemory, programOutputs } from '@tsinductor/testing/loops';
 import type { Compiled, ElementArray } from '@tsinductor/testing/loops';
 import { emulatedUnit } from '../emulated-unit.ts';
 import type { EmulatedUnit } from '../emulated-unit.ts';
@@ -11,7 +11,7 @@ import { generateCudaBatch } from '../generate.ts';
 import type { BoundGroup } from '../strategy/bind-group.ts';
 import type { CudaTarget } from '../target.ts';
 
-export interface EmulatedBatch extends EmulatedUnit {
+interface EmulatedBatch extends EmulatedUnit {
   readonly compiled: Compiled;
 }
 
@@ -24,7 +24,7 @@ export function emulate(schedules: readonly Schedule[], target: CudaTarget): Emu
   };
 }
 
-export interface KernelInputs {
+interface KernelInputs {
   readonly inputs: ReadonlyMap<BufferId, ElementArray>;
   readonly sizes: ReadonlyMap<string, number>;
   readonly order: 'ascending' | 'descending';
@@ -47,9 +47,14 @@ export function interpretGroups(
     );
     for (const kernel of kernels) {
       const named = new Map(own);
-      for (const { name, storage, dtype } of kernel.buffers)
-        if (storage.kind === 'buffer') named.set(name, memory.get(storage.buffer) ?? blankMemory(dtype, 0));
+      const parts = kernel.buffers.flatMap(({ name, storage, dtype }) => {
+        if (storage.kind !== 'buffer') return [];
+        const part = memoryFrom(memory.get(storage.buffer) ?? blankMemory(dtype, 0), storage.from);
+        named.set(name, part.part);
+        return [part];
+      });
       interpretKernel(kernel, { memory: named, sizes: run.sizes, order: run.order });
+      for (const part of parts) part.store();
     }
   }
   return programOutputs(program, memory);

@@ -39,7 +39,12 @@ describe('neighbouring vectors of eight lanes, four of them from a multiple of 3
         const simpler = alignIndex(index, alignment);
         for (const start of [0, 32, 1024])
           for (let lane = 0; lane < 8; lane += 1) {
-            const at = { axes: new Map([['i', start + lane], ['r', 5]]) }; // prettier-ignore
+            const at = {
+              axes: new Map([
+                ['i', start + lane],
+                ['r', 5],
+              ]),
+            };
             expect(evaluateIndex(simpler, at)).toBe(evaluateIndex(index, at));
           }
       }

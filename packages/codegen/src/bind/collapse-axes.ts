@@ -50,7 +50,7 @@ function findPair(group: Group, tree: LoopTree): Found | undefined {
 
 /** Both axes stand side by side in the node's own lists, or in none of them. */
 function adjacent(node: LoopNode, { outer, inner }: Pair): boolean {
-  if (node.kind === 'contract' || node.kind === 'scatter') return false;
+  if (node.kind === 'contract' || node.kind === 'scatter' || node.kind === 'sort') return false;
   const lists = node.kind === 'map' ? [node.axes] : [node.axes, node.over];
   return (
     lists.every((list) => {
@@ -79,6 +79,8 @@ const bodiesOf = (node: LoopNode): readonly Body[] => {
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
       return elementsOf(node);
+    case 'sort':
+      return [];
   }
 };
 
@@ -157,6 +159,7 @@ function rewriteNode(node: LoopNode, rewrite: Rewrite): LoopNode {
       return { ...node, ...base, step: rewriteBody(node.step, rewrite), finish: rewriteBody(node.finish, rewrite) };
     case 'scatter':
     case 'contract':
+    case 'sort':
       return node;
   }
 }

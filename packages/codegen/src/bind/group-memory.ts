@@ -19,7 +19,7 @@ interface Row {
   readonly name: string;
   readonly lanes: number;
   readonly outside: ReadonlySet<string>;
-  /** The first element (in a slice of workspace). */
+  /** The first element (in a part of workspace). */
   readonly base: Index;
 }
 

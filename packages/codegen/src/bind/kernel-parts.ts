@@ -3,6 +3,8 @@
 import { invariant } from '@tsinductor/base';
 import {
   freeSizes,
+  sortCorners,
+  sortResults,
   statementIndexes,
   statementValues,
   valueIndexes,
@@ -29,12 +31,14 @@ function addLoaded(statement: Stmt, names: Set<string>): void {
   }
   if (statement.kind === 'prefetch') names.add(statement.buffer);
   if (statement.kind === 'copyAsync' || statement.kind === 'transpose') names.add(statement.from.buffer);
+  if (statement.kind === 'sort') for (const { buffer } of sortCorners(statement)) names.add(buffer);
 }
 
-function storedBy(statement: Stmt): string | undefined {
+function storedBy(statement: Stmt): readonly string[] {
   if (statement.kind === 'store' || statement.kind === 'atomic' || statement.kind === 'fetch')
-    return statement.access.buffer;
-  return statement.kind === 'transpose' ? statement.to.buffer : undefined;
+    return [statement.access.buffer];
+  if (statement.kind === 'sort') return sortResults(statement);
+  return statement.kind === 'transpose' ? [statement.to.buffer] : [];
 }
 
 /** The buffers that the body touches, with what it does to them. */
@@ -43,8 +47,7 @@ export function usedBuffers(buffers: readonly KernelBuffer[], body: readonly Stm
   const stored = new Set<string>();
   visitStatements(body, (statement) => {
     addLoaded(statement, loaded);
-    const name = storedBy(statement);
-    if (name !== undefined) stored.add(name);
+    for (const name of storedBy(statement)) stored.add(name);
   });
   return buffers
     .filter(({ name }) => loaded.has(name) || stored.has(name))

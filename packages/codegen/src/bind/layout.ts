@@ -75,6 +75,12 @@ interface Address {
 }
 
 export function addressOf(layout: Layout, kernel: WorkspaceOwner, buffer: KernelBuffer): Address {
+  const { position, offset } = beginningOf(layout, kernel, buffer);
+  const from = buffer.storage.kind === 'buffer' ? (buffer.storage.from ?? 0) : 0;
+  return { position, offset: add(offset, int(from * dtypeInfo[buffer.dtype].bytes)) };
+}
+
+function beginningOf(layout: Layout, kernel: WorkspaceOwner, buffer: KernelBuffer): Address {
   const { schedule, directory, constantsPosition, constants } = layout;
   const workspace = constantsPosition + 1;
   if (buffer.storage.kind === 'workspace') {

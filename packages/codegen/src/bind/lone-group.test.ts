@@ -2,8 +2,8 @@
 import { expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { axisIndex, BodyBuilder, int, multiply } from '@tsinductor/ir';
-import type { Axis, BufferDecl, BufferPlan, Group, LoopNode, LoopTree, Schedule } from '@tsinductor/ir';
+import { add, axisIndex, BodyBuilder, int, multiply } from '@tsinductor/ir';
+import type { Axis, BufferDecl, BufferPlan, Group, Index, LoopNode, LoopTree, Schedule } from '@tsinductor/ir';
 import { buffersOfCall, EqualGroups, groupSource, loneGroup } from './lone-group.ts';
 import type { LoneGroup, Naming } from './lone-group.ts';
 
@@ -25,6 +25,8 @@ interface Variant {
   readonly operator?: string;
   /** What buffers are numbered from, and the line of the user. */
   readonly first?: number;
+  /** The element from which on both operands are read. */
+  readonly offset?: number;
 }
 
 const usual: Required<Variant> = {
@@ -39,29 +41,38 @@ const usual: Required<Variant> = {
   writesSecond: false,
   operator: 'mul',
   first: 0,
+  offset: 0,
 };
 
 /** A schedule of one group: out = x * y, stored or passed on to a second map. */
 function schedule(given: Variant): Schedule {
   const variant = { ...usual, ...given };
-  const { dtype, elements, stride, role, first, operator } = variant;
+  const { dtype, elements, stride, role, first, operator, offset } = variant;
   const i: Axis = { name: 'i', extent: int(elements) };
   const [x, y, out, last] = [first, first + 1, first + 2, first + 3];
   const decl = (id: number, name: string, own: BufferDecl['role']): BufferDecl => {
-    const size = int(own === 'output' ? elements : elements * stride);
+    const size = int(own === 'output' ? elements : elements * stride + (id < out ? offset : 0));
     return { id, name: `${name}_${String(id)}`, dtype, shape: [size], strides: [int(1)], size, role: own };
   };
   const node = (id: number, from: readonly number[], to: number): LoopNode => {
     const builder = new BodyBuilder();
     const step = int(from.includes(out) ? 1 : stride);
-    const loads = from.map((buffer) => builder.load(buffer, dtype, multiply(axisIndex(i), step)));
+    const start = (buffer: number): Index => int(buffer < out ? offset : 0);
+    const loads = from.map((buffer) => builder.load(buffer, dtype, add(multiply(axisIndex(i), step), start(buffer))));
     const body = builder.finish([builder.apply('mul', [at(loads, 0), at(loads, loads.length - 1)])]);
     const origins = [{ op: operator, location: { file: 'model.ts', line: first } }];
     return { kind: 'map', id: first + id, outs: [to], writes: [axisIndex(i)], axes: [i], body, origins };
   };
   const operands = variant.isSquare ? [x, x] : [x, y];
   const nodes = [node(0, operands, out), node(1, [out, at(operands, 1)], last)];
-  const nest: LoopTree = { kind: 'loops', loops: [{ axis: i, role: 'parallel' }], children: [{ kind: 'node', node: 0 }, { kind: 'node', node: 1 }] }; // prettier-ignore
+  const nest: LoopTree = {
+    kind: 'loops',
+    loops: [{ axis: i, role: 'parallel' }],
+    children: [
+      { kind: 'node', node: 0 },
+      { kind: 'node', node: 1 },
+    ],
+  };
   const results = variant.writesSecond ? [last] : [out, last];
   const local = variant.isLocal || variant.writesSecond;
   const group: Group = {
@@ -85,7 +96,12 @@ function schedule(given: Variant): Schedule {
     { buffer: out, kind: 'workspace', ...place, ...(variant.isOver ? { over: x } : {}) },
     { buffer: last, kind: 'output', position: first },
   ];
-  const buffers = [decl(x, 'left', role), decl(y, 'right', 'temporary'), decl(out, operator, 'temporary'), decl(last, operator, 'output')]; // prettier-ignore
+  const buffers = [
+    decl(x, 'left', role),
+    decl(y, 'right', 'temporary'),
+    decl(out, operator, 'temporary'),
+    decl(last, operator, 'output'),
+  ];
   return {
     program: { buffers, inputs: [], outputs: [last], nodes, sizes: [], sites: [] },
     groups: [group],
@@ -120,12 +136,25 @@ const variants: readonly (readonly [string, Variant])[] = [
   ['in whether what is read lies in the memory of a result', { isHosted: true }],
   ['in what is stored', { isLocal: true }],
   ['in which of two results is stored', { writesSecond: true }],
+  ['in where they begin to read, within a line of the cache', { offset: 8 }],
   ['in the operators that their comments name', { operator: 'product' }],
 ];
 
 test.each(variants)('groups that differ %s have keys of their own', (_, variant) => {
   const keys = [{}, ...variants.map(([, other]) => other)].map((other) => alone(other).key);
   expect(keys.filter((key) => key === alone(variant).key)).toHaveLength(1);
+});
+
+test('groups that begin to read elsewhere alone have one key, and are called with that place', () => {
+  const [start, further] = [alone(), alone({ offset: 64 })];
+  expect(further.key).toBe(start.key);
+  expect(start.starts).toEqual([0, 0, 0, 0]);
+  expect(further.starts).toEqual([64, 64, 0, 0]);
+  // The rest within a line stays with the kernel.
+  expect(alone({ offset: 72 }).key).toBe(alone({ offset: 8 }).key);
+  // What lies over another buffer begins where that begins.
+  expect(alone({ offset: 64, isOver: true }).starts).toEqual([0, 64, 0, 0]);
+  expect(alone({ offset: 64, isHosted: true }).starts).toEqual([0, 64, 0, 0]);
 });
 
 test('different operators share a key where names are by position', () => {
@@ -149,5 +178,10 @@ test('a kernel that was bound for one group is called with the buffers of anothe
   ] as const;
   const [first, second] = buffersOfCall(kernel, alone({ first: 40 }));
   expect(first).toEqual({ ...kernel[0], storage: { kind: 'buffer', buffer: 41 } });
+  expect(buffersOfCall(kernel, alone({ first: 40, offset: 64 }))[0]?.storage).toEqual({
+    kind: 'buffer',
+    buffer: 41,
+    from: 64,
+  });
   expect(second).toBe(kernel[1]);
 });

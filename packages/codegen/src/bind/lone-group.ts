@@ -1,6 +1,6 @@
 // A group by itself: all that a strategy is told of a schedule. In: a group, and how its buffers are declared and placed. Out:
 // a schedule of this group alone, in which buffers are numbered as the group comes upon them and are called by what they are
-// to it; which buffer each number stands for; and a key.
+// to it, and begin where it begins to use them; which buffer each number stands for, from which element on; and a key.
 //
 // Law: whatever can make a difference to a kernel is in that schedule, and the key is its text. So groups of one key
 // have one kernel, which is called with other buffers: nothing that a strategy sees tells them apart.
@@ -17,8 +17,11 @@ import type {
   LoopNode,
   PlacePlan,
   Schedule,
+  SortOperand,
 } from '@tsinductor/ir';
 import { BufferDirectory } from './buffer-directory.ts';
+import { placeFrom, usedParts } from './buffer-starts.ts';
+import type { UsedPart } from './buffer-starts.ts';
 
 /**
  * After what kernels and their buffers are named: what a group computes, and the operators that make its results (`add_out`; what
@@ -47,24 +50,47 @@ export interface LoneGroup {
   readonly schedule: Schedule;
   /** The buffer of the program that each number stands for. */
   readonly buffers: readonly BufferId[];
+  /** From which element on it stands for that. */
+  readonly starts: readonly number[];
 }
 
 export function loneGroup(group: Group, source: GroupSource): LoneGroup {
   const buffers = buffersOf(group);
   const numbers = new Map(buffers.map((buffer, number) => [buffer, number]));
-  const lone = renumbered(group, numbers, source.naming);
+  const plans = buffers.flatMap((buffer) => placeOf(buffer, numbers, source.directory));
+  const parts = partsOf(group, buffers, source.directory);
+  const lone = renumbered(group, { numbers, parts }, source.naming);
   const names = namesOf(group, buffers, source);
   const decls = buffers.map((buffer, id): BufferDecl => {
-    const { dtype, size, role } = source.directory.decl(buffer);
+    const { dtype, size: whole, role } = source.directory.decl(buffer);
+    const size = parts.get(buffer)?.size ?? whole;
     // To a kernel, memory is elements one after another, which the caller aligned or we did.
     const memory = { shape: [size], strides: [int(1)], size, role: role === 'input' ? role : 'temporary' } as const;
     return { id, name: at(names, id), dtype, ...memory };
   });
-  const plans = buffers.flatMap((buffer) => placeOf(buffer, numbers, source.directory));
   const key = JSON.stringify([lone, decls, plans, source.sizes]);
   const program = { buffers: decls, inputs: [], outputs: [], nodes: lone.nodes, sizes: source.sizes, sites: [] };
   const schedule = { program, groups: [lone], buffers: plans, workspaceBytes: int(0), decisions: [] };
-  return { key, group: lone, schedule, buffers };
+  return { key, group: lone, schedule, buffers, starts: buffers.map((buffer) => parts.get(buffer)?.start ?? 0) };
+}
+
+/** Of what buffers of memory the group uses no beginning; not of those that lie in one place with another of its buffers. */
+function partsOf(
+  group: Group,
+  buffers: readonly BufferId[],
+  directory: BufferDirectory,
+): ReadonlyMap<BufferId, UsedPart> {
+  const local = new Set<BufferId>(group.locals.map(({ buffer }) => buffer));
+  const own = new Set(buffers);
+  const together = new Set<BufferId>();
+  for (const buffer of buffers) {
+    const plan = directory.plan(buffer);
+    const over = plan?.kind === 'workspace' || plan?.kind === 'hosted' ? plan.over : undefined;
+    for (const other of [over, plan?.kind === 'hosted' ? plan.output : undefined])
+      if (other !== undefined && own.has(other)) together.add(buffer).add(other);
+  }
+  const parts = usedParts(group, (buffer) => directory.decl(buffer));
+  return new Map([...parts].filter(([buffer]) => !local.has(buffer) && !together.has(buffer)));
 }
 
 /** Makes something of groups, of equal ones once. */
@@ -87,12 +113,17 @@ export class EqualGroups<Made> {
 }
 
 /** The buffers of a kernel that was bound for any group of the key, as those of `alone`. */
-export const buffersOfCall = (kernel: readonly KernelBuffer[], { buffers }: LoneGroup): readonly KernelBuffer[] =>
-  kernel.map((buffer) =>
-    buffer.storage.kind === 'workspace'
-      ? buffer
-      : { ...buffer, storage: { kind: 'buffer', buffer: at(buffers, buffer.storage.buffer) } },
-  );
+export const buffersOfCall = (
+  kernel: readonly KernelBuffer[],
+  { buffers, starts }: LoneGroup,
+): readonly KernelBuffer[] =>
+  kernel.map((buffer) => {
+    if (buffer.storage.kind === 'workspace') return buffer;
+    const { buffer: number } = buffer.storage;
+    const start = at(starts, number);
+    const from = start === 0 ? {} : { from: start };
+    return { ...buffer, storage: { kind: 'buffer', buffer: at(buffers, number), ...from } };
+  });
 
 const buffersOf = ({ reads, writes, locals }: Group): readonly BufferId[] => [
   ...new Set<BufferId>([...reads, ...writes, ...locals.map(({ buffer }) => buffer)]),
@@ -100,13 +131,20 @@ const buffersOf = ({ reads, writes, locals }: Group): readonly BufferId[] => [
 
 type Numbers = ReadonlyMap<BufferId, number>;
 
-function renumbered(group: Group, numbers: Numbers, naming: Naming): Group {
+/** How buffers are called, and which parts of them the group uses. */
+interface Renumbering {
+  readonly numbers: Numbers;
+  readonly parts: ReadonlyMap<BufferId, UsedPart>;
+}
+
+function renumbered(group: Group, renumbering: Renumbering, naming: Naming): Group {
+  const { numbers } = renumbering;
   const all = (buffers: readonly BufferId[]): readonly BufferId[] => buffers.map((buffer) => get(numbers, buffer));
   return {
     id: 0,
     name: naming === 'operators' ? group.name : 'kernel',
     nodes: group.nodes.map((node, id) => ({
-      ...renumberedNode(node, numbers),
+      ...renumberedNode(node, renumbering),
       id,
       outs: all(node.outs),
       // Where in a user's file they stand is no part of a kernel.
@@ -120,20 +158,24 @@ function renumbered(group: Group, numbers: Numbers, naming: Naming): Group {
 }
 
 /** The node, its results apart. */
-function renumberedNode(node: LoopNode, numbers: Numbers): LoopNode {
+function renumberedNode(node: LoopNode, { numbers, parts }: Renumbering): LoopNode {
   const body = ({ nodes, results }: Body): Body => ({
     nodes: nodes.map((scalar) =>
-      scalar.kind === 'load' ? { ...scalar, buffer: get(numbers, scalar.buffer) } : scalar,
+      scalar.kind === 'load'
+        ? { ...scalar, buffer: get(numbers, scalar.buffer), at: placeFrom(parts, scalar.buffer, scalar.at) }
+        : scalar,
     ),
     results,
   });
+  const writes = node.writes.map((write, slot) => placeFrom(parts, at(node.outs, slot), write));
   switch (node.kind) {
     case 'map':
-      return { ...node, body: body(node.body) };
+      return { ...node, writes, body: body(node.body) };
     case 'reduce':
     case 'scan':
       return {
         ...node,
+        writes,
         init: body(node.init),
         step: body(node.step),
         merge: body(node.merge),
@@ -146,10 +188,17 @@ function renumberedNode(node: LoopNode, numbers: Numbers): LoopNode {
     case 'contract': {
       const operand = ({ buffer, at: place, element }: ContractOperand): ContractOperand => ({
         buffer: get(numbers, buffer),
-        at: place,
+        at: placeFrom(parts, buffer, place),
         ...(element === undefined ? {} : { element: body(element) }),
       });
-      return { ...node, a: operand(node.a), b: operand(node.b) };
+      return { ...node, writes, a: operand(node.a), b: operand(node.b) };
+    }
+    case 'sort': {
+      const operand = ({ buffer, at: place }: SortOperand): SortOperand => ({
+        buffer: get(numbers, buffer),
+        at: place,
+      });
+      return { ...node, keys: operand(node.keys), ...(node.places && { places: operand(node.places) }) };
     }
   }
 }

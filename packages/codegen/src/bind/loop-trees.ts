@@ -1,5 +1,5 @@
 // Questions about a nest of loops: which nodes and loops are below, which buffers a node reads.
-import { elementsOf } from '@tsinductor/ir';
+import { elementsOf, sortOperands } from '@tsinductor/ir';
 import type { BufferId, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 
 /** The positions of the nodes below `tree`, in execution order. */
@@ -19,6 +19,7 @@ export const parallelBands = (tree: LoopTree): readonly LoopBand[] =>
 /** Whether a node writes or reads `buffer`. */
 export function touches(node: LoopNode, buffer: BufferId): boolean {
   if (node.outs.includes(buffer)) return true;
+  if (node.kind === 'sort') return sortOperands(node).some((operand) => operand.buffer === buffer);
   const bodies =
     node.kind === 'map' || node.kind === 'scatter'
       ? [node.body]

@@ -18,7 +18,7 @@ export interface Batch {
 }
 
 /** A place that an entry's failure names, where it is none of the program's. */
-export type FailureOf = (site: number, machine: NativeMachine, library: string) => CheckSite | undefined;
+type FailureOf = (site: number, machine: NativeMachine, library: string) => CheckSite | undefined;
 
 export interface BatchBackend {
   readonly name: string;

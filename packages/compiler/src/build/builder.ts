@@ -15,7 +15,7 @@ import type { Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
 
 /** Limits are those of the settings. */
-export type GraphRequest = Omit<BuildRequest, 'seconds' | 'concurrency'>;
+type GraphRequest = Omit<BuildRequest, 'seconds' | 'concurrency'>;
 export type LibraryRequest = Omit<BatchRequest, 'seconds' | 'concurrency'>;
 export type CudaCodeRequest = Omit<CudaRequest, 'seconds'>;
 

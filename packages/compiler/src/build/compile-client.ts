@@ -32,7 +32,7 @@ export interface Compiling {
   submit(job: EntryJob): Promise<readonly string[]>;
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   /** The module that the thread runs. */
   readonly coordinator?: URL;
   /** How long the thread may take to come up, in milliseconds. */

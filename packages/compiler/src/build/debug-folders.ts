@@ -8,7 +8,7 @@ import type { StageText, StageTime } from '@tsinductor/base';
 import { timesText } from './stage-times.ts';
 
 /** What is kept of a graph. */
-export interface Kept {
+interface Kept {
   /** The graph as it was traced. */
   readonly traced: string;
   readonly stages: readonly StageText[];

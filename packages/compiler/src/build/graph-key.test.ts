@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { resolveConfig } from '@tsinductor/config';
+import { mostLastLevel, standardCaches } from '@tsinductor/codegen-cpp';
+import type { CacheSizes } from '@tsinductor/codegen-cpp';
 import { GraphBuilder } from '@tsinductor/graph';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,6 +9,7 @@ import { join } from 'node:path';
 import { buildFingerprint } from './build-fingerprint.ts';
 import { defaultSession } from '../default-compiler.ts';
 import { graphKey } from './graph-key.ts';
+import { countedCaches } from './machine.ts';
 
 const native = defaultSession().machine();
 const maybe = native.kind === 'native' ? test : test.skip;
@@ -22,6 +25,24 @@ maybe('another build of the compiler, or other settings of code, give another ke
   expect(graphKey(graph, { native, config, build: 'another' })).not.toBe(key);
   const settled = resolveConfig({ program: { cpp: { optimizationFlag: '-O1' } } });
   expect(graphKey(graph, { native, config: settled })).not.toBe(key);
+});
+
+maybe('caches of other sizes give another key, as code is made for them', () => {
+  if (native.kind !== 'native') return;
+  const graph = new GraphBuilder().finish();
+  const config = resolveConfig();
+  const keyWith = (caches: CacheSizes): string => graphKey(graph, { native: { ...native, caches }, config });
+  const { first, second, last } = standardCaches;
+  const sizes = [
+    standardCaches,
+    { first: first / 2, second, last },
+    { first, second: second / 2, last },
+    { first, second, last: last / 2 },
+  ];
+  expect(new Set(sizes.map(keyWith)).size).toBe(sizes.length);
+  // Of the last level more than a process counts on changes nothing.
+  const large = [1, 15].map((times) => countedCaches({ last: times * mostLastLevel }));
+  expect(new Set(large.map(keyWith)).size).toBe(1);
 });
 
 const text = join(import.meta.dirname, '../../dist/bundle.cjs');

@@ -7,7 +7,7 @@ import { buildFingerprint } from './build-fingerprint.ts';
 import type { NativeMachine } from './machine.ts';
 import { planFormat } from '../run/plan.ts';
 
-export interface KeyContext {
+interface KeyContext {
   readonly native: NativeMachine;
   readonly config: Config;
   /** Of the compiler that generates the code (default: this one). */
@@ -15,7 +15,7 @@ export interface KeyContext {
 }
 
 /**
- * Covers everything that decides the code: the graph, settings, both compilers, CPU, threads. Where the user wrote it does not:
+ * Covers everything that decides the code: the graph, settings, both compilers, CPU, caches, threads. Where the user wrote it does not:
  * moving a function in its file must not compile it again. Nor must the number of threads that run it, under
  * `cpp.dynamicThreads`.
  */
@@ -28,6 +28,7 @@ export function graphKey(graph: Graph, { native, config, build = buildFingerprin
     compiler: native.toolchain.fingerprint,
     cpu: native.isaReport.cpu,
     isa: native.isa,
+    caches: native.caches,
     threads: native.codeThreads,
   });
 }

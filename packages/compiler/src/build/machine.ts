@@ -2,10 +2,12 @@
 // really runs, and the native bridge; or, as a value, why there are none. Opening it is cheap after the first time: what
 // was found lies on disk.
 import { isTsInductorError } from '@tsinductor/base';
-import type { Family } from '@tsinductor/codegen-cpp';
+import { mostLastLevel, standardFirstLevel, standardSecondLevel } from '@tsinductor/codegen-cpp';
+import type { CacheSizes, Family } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import {
   assertedIsa,
+  cpuCaches,
   cpuCount,
   findToolchain,
   probeIsa,
@@ -13,7 +15,15 @@ import {
   scalarIsa,
   withFlags,
 } from '@tsinductor/runtime';
-import type { Bridge, BridgeBuildOptions, Isa, IsaReport, Toolchain, ToolchainReport } from '@tsinductor/runtime';
+import type {
+  Bridge,
+  BridgeBuildOptions,
+  CpuCaches,
+  Isa,
+  IsaReport,
+  Toolchain,
+  ToolchainReport,
+} from '@tsinductor/runtime';
 
 export interface NativeMachine {
   readonly kind: 'native';
@@ -21,6 +31,10 @@ export interface NativeMachine {
   readonly report: ToolchainReport;
   readonly isa: Isa;
   readonly isaReport: IsaReport;
+  /** The processors whose ways with memory the code is made for. */
+  readonly family: Family;
+  /** Its data caches, as far as code is made for them. */
+  readonly caches: CacheSizes;
   /** Read the first time, it may wait until it is built; throws a ToolchainError where that fails, as then does `openMachine`. */
   readonly bridge: Bridge;
   readonly threads: number;
@@ -39,7 +53,7 @@ export interface InterpretingMachine {
 export type Machine = NativeMachine | InterpretingMachine;
 
 /** How a machine comes by its bridge: begun at once, had when asked for. */
-export type BridgeSource = (options: BridgeBuildOptions) => () => Bridge;
+type BridgeSource = (options: BridgeBuildOptions) => () => Bridge;
 
 /** The most threads that a bridge has. */
 const mostThreads = 256;
@@ -59,6 +73,7 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
     const isa = limitIsa(isaReport.isa, config.cpp.simdlen);
     return {
       ...{ kind: 'native', toolchain, report, isa, isaReport, threads, codeThreads },
+      ...{ family: familyOf(isaReport), caches: countedCaches(cpuCaches()) },
       get bridge() {
         return open();
       },
@@ -68,11 +83,20 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
   }
 }
 
-/** The processors whose ways with memory the code is made for. */
-export function familyOf({ isaReport: { vendor, features } }: Pick<NativeMachine, 'isaReport'>): Family {
+/** The family of a processor by what it says of itself. */
+export function familyOf({ vendor, features }: Pick<IsaReport, 'vendor' | 'features'>): Family {
   if (vendor === 'AuthenticAMD') return 'zen';
   // Sapphire Rapids and what came after it.
   return vendor === 'GenuineIntel' && features.includes('avx512_fp16') ? 'rapids' : 'other';
+}
+
+/** The caches that code is made for: those of the machine, and what is standard where it does not say. */
+export function countedCaches({
+  first = standardFirstLevel,
+  second = standardSecondLevel,
+  last = mostLastLevel,
+}: CpuCaches): CacheSizes {
+  return { first, second, last: Math.min(last, mostLastLevel) };
 }
 
 /** The flags that the settings add to those of generated code. */

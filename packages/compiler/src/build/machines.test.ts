@@ -3,13 +3,16 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mostLastLevel, standardCaches } from '@tsinductor/codegen-cpp';
 import { resolveConfig, withConfig } from '@tsinductor/config';
 import type { Config, ConfigPatch } from '@tsinductor/config';
 import { decompose } from '@tsinductor/graph';
+import { cpuCaches } from '@tsinductor/runtime';
 import { tensor } from '@tsinductor/tensor';
 import { trace } from '@tsinductor/tensor/internal';
 import type { Executable } from '../run/executable.ts';
-import { familyOf } from './machine.ts';
+import { countedCaches, familyOf } from './machine.ts';
+import { targetOf } from './stage-options.ts';
 import { Session } from '../session.ts';
 
 let directory: string;
@@ -27,12 +30,17 @@ if (!hasCompiler) console.warn('no /usr/bin/g++: how the bridge is built is not 
 const configOf = (patch: ConfigPatch): Config =>
   withConfig(resolveConfig({ env: {} }), { cacheDir: mkdtempSync(join(directory, 'cache-')), ...patch });
 
+const small = { first: 16 << 10, second: 256 << 10, last: 1 << 20 };
+
 const x = tensor([1, 2, 3], { dtype: 'f32' });
 
 function prepareIn(session: Session): Executable {
   const { graph } = trace(() => x.mul(2).add(1), []);
   const placement = { device: 'cpu', outputs: ['cpu'] } as const;
-  return session.prepare({ graph, primitives: decompose(graph) }, { name: 'f', backend: 'inductor', examples: [], placement }); // prettier-ignore
+  return session.prepare(
+    { graph, primitives: decompose(graph) },
+    { name: 'f', backend: 'inductor', examples: [], placement },
+  );
 }
 
 whereCompiled('the bridge', () => {
@@ -71,6 +79,21 @@ test.each([
   ['GenuineIntel', ['avx512f', 'avx512_fp16'], 'rapids'],
   ['', [], 'other'],
 ] as const)('the family of a processor made by "%s" with %j is %s', (vendor, features, family) => {
-  const isaReport = { isa: 'avx512', cpu: '', vendor, features, probed: [] } as const;
-  expect(familyOf({ isaReport })).toBe(family);
+  expect(familyOf({ vendor, features })).toBe(family);
+});
+
+test('code is made for the caches that the system describes, of the last level for the part that a process counts on', () => {
+  const described = { first: 48 << 10, second: 2 << 20, last: 8 << 20 };
+  expect(countedCaches(described)).toEqual(described);
+  expect(countedCaches({ ...described, last: 480 << 20 })).toEqual({ ...described, last: mostLastLevel });
+  expect(countedCaches({})).toEqual(standardCaches);
+});
+
+whereCompiled('the machine', () => {
+  test('has the caches of this system, and code is made for them', () => {
+    using session = new Session(configOf({}), { warn: () => undefined, log: () => undefined });
+    const machine = session.requireNative();
+    expect(machine.caches).toEqual(countedCaches(cpuCaches()));
+    expect(targetOf({ ...machine, caches: small }, session.config)).toMatchObject({ caches: small });
+  });
 });

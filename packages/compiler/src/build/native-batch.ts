@@ -11,7 +11,7 @@ import type { Builder, LibraryRequest } from './builder.ts';
 import type { BatchCompiler, CompiledGraph, ScheduledGraph } from './compile-together.ts';
 import type { NativeMachine } from './machine.ts';
 
-export interface GeneratedBatch {
+interface GeneratedBatch {
   readonly scheduled: readonly ScheduledGraph[];
   readonly units: Batch['units'];
   readonly plans: readonly Plan[];

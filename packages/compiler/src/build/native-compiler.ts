@@ -27,7 +27,7 @@ import type { StageLog, Watching } from './stage-log.ts';
 import type { CompileJob, TargetCompiler } from './target-compiler.ts';
 
 /** A graph for this machine, under its key. */
-export interface NativeJob extends CompileJob {
+interface NativeJob extends CompileJob {
   readonly native: NativeMachine;
   readonly key: string;
   /** Under what it is kept: the key, or a name that nothing else will ever have where caches are off. */
@@ -37,7 +37,7 @@ export interface NativeJob extends CompileJob {
 }
 
 /** A job with its C++. */
-export interface GeneratedNative {
+interface GeneratedNative {
   readonly job: NativeJob;
   readonly printed: Printed<CppProgram>;
   readonly times: readonly StageTime[] | undefined;
@@ -84,8 +84,7 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     this.#builder.client(job.config); // starts, while this thread generates
     const watching = watchingFor(job.config);
     const printed = this.#printed(job, watching);
-    const { units, kernels } = printed.program;
-    this.#log.tell({ ...toldOf(job, printed), source: sourceText(units), kernels }, watching);
+    this.#log.tell({ ...toldOf(job, printed), source: sourceText(printed.program.units) }, watching);
     return { job, printed, times: watching.times?.list() };
   }
 
@@ -163,10 +162,14 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
   }
 }
 
-const toldOf = ({ name, traced }: NativeJob, { scheduled }: Printed<CppProgram>): Parameters<StageLog['keep']>[0] => ({
+const toldOf = (
+  { name, traced }: NativeJob,
+  { scheduled, program }: Printed<CppProgram>,
+): Parameters<StageLog['keep']>[0] => ({
   name,
   graph: traced.graph,
   scheduled,
+  kernels: program.kernels,
 });
 
 function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph']>[0] {

@@ -23,7 +23,7 @@ import type { TracedGraph } from '../request.ts';
 import { loweringOf, optimizeOf } from './stage-options.ts';
 
 /** What scheduling goes by. */
-export interface PlanContext {
+interface PlanContext {
   readonly config: Config;
   /** The clock that the settings ask for. */
   readonly measure?: Measure | undefined;
@@ -144,6 +144,10 @@ export function showStage<Context>(
   name: string,
 ): string {
   const cut = pipeline.upTo(name);
-  if (cut === undefined) throw unknownStage(name, pipeline.stages.map((stage) => stage.name)); // prettier-ignore
+  if (cut === undefined)
+    throw unknownStage(
+      name,
+      pipeline.stages.map((stage) => stage.name),
+    );
   return cut.print(traced, context);
 }

@@ -6,7 +6,8 @@ import type { Config } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { printDecision } from '@tsinductor/ir';
-import type { Schedule } from '@tsinductor/ir';
+import type { Decision, Schedule } from '@tsinductor/ir';
+import { kernelDecisions } from '../run/plan.ts';
 import { messageOf } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { DebugFolders } from './debug-folders.ts';
@@ -33,13 +34,17 @@ export function watchingFor(config: Config): Watching {
 const isVerified = ({ verify, assertIndirectIndexing }: Config): boolean => verify && assertIndirectIndexing;
 
 /** What was compiled. */
-export interface Told {
+interface Told {
   readonly name: string;
   readonly graph: Graph;
   readonly scheduled: Schedule;
   /** Of the generated code, where there is any. */
   readonly source?: string;
-  readonly kernels?: readonly { readonly name: string; readonly notes: readonly string[] }[];
+  readonly kernels?: readonly {
+    readonly name: string;
+    readonly notes: readonly string[];
+    readonly decisions?: readonly Decision[];
+  }[];
 }
 
 export class StageLog {
@@ -53,13 +58,14 @@ export class StageLog {
   /** Tells what a run made, as the settings ask. */
   tell(told: Told, watching: Watching): void {
     const { config } = watching;
-    if (config.debug) for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`); // prettier-ignore
+    if (config.debug)
+      for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`);
     if (told.source !== undefined) this.#announcer.log('output_code', told.source, config);
     this.keep(told, watching);
   }
 
   /** Keeps the stages for reading. A folder that cannot be written costs the reader something, and the program nothing. */
-  keep({ name, graph, scheduled }: Told, { config, texts, times }: Watching): void {
+  keep({ name, graph, ...told }: Told, { config, texts, times }: Watching): void {
     if (!config.trace.enabled || texts === undefined) return;
     try {
       if (this.#folders === undefined) {
@@ -69,7 +75,7 @@ export class StageLog {
       this.#folders.keep(name, {
         traced: printGraph(graph),
         stages: texts.list(),
-        decisions: `${scheduled.decisions.map(printDecision).join('\n')}\n`,
+        decisions: `${decisionsOf(told).map(printDecision).join('\n')}\n`,
         times: times?.list(),
       });
     } catch (error) {
@@ -78,6 +84,11 @@ export class StageLog {
   }
 }
 
+const decisionsOf = ({ scheduled, kernels = [] }: Pick<Told, 'scheduled' | 'kernels'>): readonly Decision[] => [
+  ...scheduled.decisions,
+  ...kernelDecisions(kernels),
+];
+
 /** What the stages decided: a line for each, and the reasons. */
 function described({ scheduled, kernels = [] }: Told, { texts }: Watching): readonly string[] {
   const stages = (texts?.list() ?? []).map(
@@ -85,7 +96,9 @@ function described({ scheduled, kernels = [] }: Told, { texts }: Watching): read
   );
   return [
     ...stages,
-    ...scheduled.decisions.map((decision) => `${decision.stage ?? 'schedule'}: ${printDecision(decision)}`),
+    ...decisionsOf({ scheduled, kernels }).map(
+      (decision) => `${decision.stage ?? 'schedule'}: ${printDecision(decision)}`,
+    ),
     ...kernels.map(({ name, notes }) => `kernel ${name}: ${notes.join('; ')}`),
   ];
 }

@@ -4,7 +4,6 @@ import type { CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import type { OptimizeOptions } from '@tsinductor/graph';
 import type { LoweringOptions } from '@tsinductor/lowering';
-import { familyOf } from './machine.ts';
 import type { NativeMachine } from './machine.ts';
 
 /** What code is generated for, on a machine and under settings. */
@@ -12,9 +11,11 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
   isa: machine.isa,
   threads: machine.codeThreads,
   anyThreads: config.cpp.dynamicThreads,
-  family: familyOf(machine),
+  family: machine.family,
+  caches: machine.caches,
   units: config.compileThreads,
   minChunk: config.cpp.minChunkSize,
+  withoutRules: config.cpp.withoutTrafficRules,
   emptyLoops: !config.cpp.noRedundantLoops,
   decidesBounds: config.constantAndIndexPropagation,
   splitReductions: config.splitReductions,

@@ -8,5 +8,7 @@ export function timesText(times: readonly StageTime[]): string {
     { name: 'all stages', milliseconds: times.reduce((sum, { milliseconds }) => sum + milliseconds, 0) },
   ];
   const width = Math.max(...rows.map(({ name }) => name.length));
-  return rows.map(({ name, milliseconds }) => `${name.padEnd(width)} ${milliseconds.toFixed(2).padStart(9)} ms`).join('\n'); // prettier-ignore
+  return rows
+    .map(({ name, milliseconds }) => `${name.padEnd(width)} ${milliseconds.toFixed(2).padStart(9)} ms`)
+    .join('\n');
 }

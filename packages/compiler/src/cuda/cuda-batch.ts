@@ -17,7 +17,7 @@ import { CudaExecutable, inputAlignment } from './cuda-executable.ts';
 import { describeCode, targetFor } from './cuda-target.ts';
 import type { CudaChoice } from './cuda-target.ts';
 
-export interface GeneratedCudaBatch extends CudaPrograms {
+interface GeneratedCudaBatch extends CudaPrograms {
   readonly scheduled: readonly ScheduledGraph[];
 }
 

@@ -28,7 +28,7 @@ import { describeCode, targetFor } from './cuda-target.ts';
 import type { CudaChoice } from './cuda-target.ts';
 
 /** A graph for this device, under its key. */
-export interface CudaCompileJob extends CompileJob {
+interface CudaCompileJob extends CompileJob {
   readonly device: CudaTensorDevice;
   readonly choice: CudaChoice;
   readonly key: string;
@@ -36,7 +36,7 @@ export interface CudaCompileJob extends CompileJob {
 }
 
 /** A job with its CUDA. */
-export interface GeneratedCuda {
+interface GeneratedCuda {
   readonly job: CudaCompileJob;
   readonly printed: Printed<CudaProgram>;
   readonly times: readonly StageTime[] | undefined;

@@ -15,7 +15,7 @@ import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
 
 /** What a device needs of a session: settings, what builds the bridge, and operators as compiled graphs. */
-export interface DeviceSession {
+interface DeviceSession {
   readonly config: Config;
   readonly builder: Builder;
   prepare(traced: TracedGraph, request: PrepareRequest): Executable;

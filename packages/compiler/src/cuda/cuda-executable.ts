@@ -25,7 +25,7 @@ import type { CudaTensorDevice } from './cuda-devices.ts';
 export const inputAlignment: number = 16;
 
 /** Loaded code, and what is known of it. */
-export interface CudaCode extends CalledCode {
+interface CudaCode extends CalledCode {
   readonly device: CudaTensorDevice;
   readonly module: CudaModule;
   readonly kernels: readonly CudaKernel[];
@@ -109,7 +109,11 @@ export class CudaExecutable implements Executable {
       for (const { kernel, blocks, threads, sharedBytes, arguments: parameters } of this.#launches) {
         const table = { sizes, addresses, status };
         const geometry = { blocks: blocks(sizes), threads, sharedBytes };
-        module.launch(kernel, geometry, parameters.map((argument) => argument(table))); // prettier-ignore
+        module.launch(
+          kernel,
+          geometry,
+          parameters.map((argument) => argument(table)),
+        );
       }
       if (this.#checks) this.#requirePassed(status);
     } catch (error) {

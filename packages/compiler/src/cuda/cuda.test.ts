@@ -94,9 +94,13 @@ ring('a CUDA device', () => {
         expect.stringMatching(/^cuLaunchKernel .*2/),
       ]);
       expect(out.toArray()).toEqual([0, ...(matrix().flatten().mul(-3).toArray() as number[])]);
-      const both = codeOf(() => { scale.launch([2], { ...args, x: matrix() }); }); // prettier-ignore
+      const both = codeOf(() => {
+        scale.launch([2], { ...args, x: matrix() });
+      });
       expect(both).toContain('KERNEL_LAUNCH_ARGUMENT: kernel scale: out is a tensor on cuda:0, and x one on cpu');
-      const asked = codeOf(() => { scale.launch([2], args, { backend: 'interpreter' }); }); // prettier-ignore
+      const asked = codeOf(() => {
+        scale.launch([2], args, { backend: 'interpreter' });
+      });
       expect(asked).toContain('x is a tensor on cuda:0, and the backend interpreter runs on the CPU');
     });
 
@@ -115,7 +119,11 @@ ring('a CUDA device', () => {
       const mixed = compile((x: Tensor, y: Tensor) => launch(x.add(1)).sum().add(y.sum().cpu()));
       expect(codeOf(() => mixed(matrix(), matrix().cuda()))).toContain(refused);
       const tuned = double.autotune({ configs: [{}], key: [] });
-      expect(codeOf(() => { tuned.launch([1], { x: matrix().cuda() }); })).toContain(refused); // prettier-ignore
+      expect(
+        codeOf(() => {
+          tuned.launch([1], { x: matrix().cuda() });
+        }),
+      ).toContain(refused);
     });
 
     test('go there and come back, with every dtype, also views', async () => {
@@ -126,7 +134,13 @@ ring('a CUDA device', () => {
       expect(await x.data()).toEqual(await matrix().data());
       expect(x.t().at(1).toArray()).toEqual(matrix().t().at(1).toArray());
       for (const dtype of ['f64', 'f16', 'bf16', 'i64', 'i32', 'i16', 'i8', 'u8', 'bool'] as const) {
-        const y = tensor([[0, 1], [1, 3]].map((row) => row.map((value) => (dtype === 'bool' ? value > 0 : value))), { dtype }); // prettier-ignore
+        const y = tensor(
+          [
+            [0, 1],
+            [1, 3],
+          ].map((row) => row.map((value) => (dtype === 'bool' ? value > 0 : value))),
+          { dtype },
+        );
         expect(y.cuda().toArray()).toEqual(y.toArray());
       }
       expect(zeros([0, 3]).cuda().toArray()).toEqual([]);
@@ -180,7 +194,9 @@ ring('a CUDA device', () => {
       const x = matrix().cuda();
       expect(x.mul(tensor(2)).device).toBe('cuda:0');
       const message = codeOf(() => x.add(matrix()));
-      expect(message).toMatch(/^DEVICE_MISMATCH: add: its tensors are on different devices: argument 0 \(f32\[3, 4\]\) is on cuda:0, and argument 1 \(f32\[3, 4\]\) is on cpu/); // prettier-ignore
+      expect(message).toMatch(
+        /^DEVICE_MISMATCH: add: its tensors are on different devices: argument 0 \(f32\[3, 4\]\) is on cuda:0, and argument 1 \(f32\[3, 4\]\) is on cpu/,
+      );
       expect(codeOf(() => x.add(matrix().to('cuda:1')))).toContain('is on cuda:1');
     });
 
@@ -225,7 +241,7 @@ ring('a CUDA device', () => {
       expect(stub.log().filter((line) => /^cu(Module|Stream)/.test(line))).toEqual([]);
     });
 
-    test('with symbolic sizes, reductions in pieces and matrix products', () => {
+    test('with symbolic sizes, reductions in chunks and matrix products', () => {
       const fn = compile((x: Tensor, w: Tensor) => x.matmul(w).relu().sum(), { dynamic: true });
       for (const rows of [5, 9]) {
         const x = tensor(
@@ -299,7 +315,9 @@ ring('a CUDA device', () => {
       const x = ones([3]).cuda();
       ones([1000]).cuda().dispose();
       stub.failNext('cuMemAlloc_v2', 2, 2);
-      expect(codeOf(() => tensor(new Float32Array(1 << 20), { device: 'cuda' }))).toMatch(/^CUDA_OUT_OF_MEMORY: .*4194304 bytes were asked for/); // prettier-ignore
+      expect(codeOf(() => tensor(new Float32Array(1 << 20), { device: 'cuda' }))).toMatch(
+        /^CUDA_OUT_OF_MEMORY: .*4194304 bytes were asked for/,
+      );
       expect(x.toArray()).toEqual([1, 1, 1]);
     });
 
@@ -324,8 +342,13 @@ ring('a CUDA device', () => {
       const fn = compile((y: Tensor) => y.mul(3).add(2), { options: other });
       const message = codeOf(() => fn(x));
       expect(message).toMatch(/^CUDA_TOOLKIT_NOT_FOUND/);
-      for (const place of ['/nowhere/a/bin/nvcc', '/nowhere/b/bin/nvcc', '/nowhere/c/bin/nvcc', '/nowhere/d/cuda/bin/nvcc'])
-        expect(message).toContain(place); // prettier-ignore
+      for (const place of [
+        '/nowhere/a/bin/nvcc',
+        '/nowhere/b/bin/nvcc',
+        '/nowhere/c/bin/nvcc',
+        '/nowhere/d/cuda/bin/nvcc',
+      ])
+        expect(message).toContain(place);
       const suppressed = compile((y: Tensor) => y.mul(3).add(2), { options: { ...other, suppressErrors: true } });
       const result = suppressed(x);
       expect([result.device, result.toArray()]).toEqual(['cuda:0', [5, 5, 5]]);

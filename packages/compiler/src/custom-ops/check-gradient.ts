@@ -51,7 +51,9 @@ interface Differentiated {
 }
 
 function compareAll({ code, apply }: CheckedCall, { inputs, grads, named, given }: Differentiated): string | undefined {
-  const stranger = Object.keys(given).find((name) => code.schema.parameters.every((parameter) => parameter.name !== name)); // prettier-ignore
+  const stranger = Object.keys(given).find((name) =>
+    code.schema.parameters.every((parameter) => parameter.name !== name),
+  );
   if (stranger !== undefined) return `gradient gave a derivative of ${stranger}, which is no parameter`;
   const loss = (tensors: readonly Tensor[]): number => {
     const results = apply(tensors);
@@ -92,7 +94,8 @@ function compareOne(name: string, derivative: unknown, { inputs, input, loss }: 
     const found = Number(slopes?.[index] ?? 0);
     if (Math.abs(found - numeric) <= tolerance * Math.max(1, Math.abs(numeric))) continue;
     const place = `${name} at element ${String(index)}`;
-    if (slopes === undefined) return `gradient leaves out ${place}, where finite differences give ${numeric.toPrecision(6)}`; // prettier-ignore
+    if (slopes === undefined)
+      return `gradient leaves out ${place}, where finite differences give ${numeric.toPrecision(6)}`;
     return `the derivative of ${place} is ${found.toPrecision(6)}, and finite differences give ${numeric.toPrecision(6)}`;
   }
   return undefined;

@@ -82,10 +82,18 @@ function checkSchema({ code, call }: CheckedCall): Outcome {
   if (written !== -1)
     return failed(`it writes to tensor argument ${String(written)}, which the schema does not mark: write Tensor(a!)`);
   if (shared !== undefined) return failed(`it gives ${shared}: clone() it`);
-  return passed(declared.length === 0 ? 'it writes to nothing, and gives memory of its own' : 'it writes to what is marked, and gives memory of its own'); // prettier-ignore
+  return passed(
+    declared.length === 0
+      ? 'it writes to nothing, and gives memory of its own'
+      : 'it writes to what is marked, and gives memory of its own',
+  );
 }
 
-const staticMeta = ({ dtype, shape, strides }: Tensor): Meta => ({ dtype, shape: shape.map(int), strides: strides.map(int) }); // prettier-ignore
+const staticMeta = ({ dtype, shape, strides }: Tensor): Meta => ({
+  dtype,
+  shape: shape.map(int),
+  strides: strides.map(int),
+});
 
 const inferWith = ({ code, call }: CheckedCall, metas: readonly Meta[], sizes: SizeEnvironment): readonly Meta[] =>
   code.operator.infer({ sizes, metaOf: ({ node }) => at(metas, node) }, call.args, call.attrs);
@@ -101,9 +109,12 @@ function checkMeta(checked: CheckedCall): Outcome {
     const { dtype, shape } = at(metas, position);
     const said = `${dtype}[${shape.map((size) => printIndex(size)).join(', ')}]`;
     const name = `result ${String(position)}`;
-    if (said !== describeTensor(result)) return failed(`meta says ${said} of ${name}, and eager gives ${describeTensor(result)}`); // prettier-ignore
+    if (said !== describeTensor(result))
+      return failed(`meta says ${said} of ${name}, and eager gives ${describeTensor(result)}`);
     if (!result.isContiguous())
-      return failed(`eager gives ${name} with strides [${result.strides.join(', ')}], and results are contiguous: call contiguous()`); // prettier-ignore
+      return failed(
+        `eager gives ${name} with strides [${result.strides.join(', ')}], and results are contiguous: call contiguous()`,
+      );
   }
   return passed(`${results.map(describeTensor).join(', ')}, as eager gives`);
 }
@@ -131,10 +142,15 @@ function checkSymbolicMeta(checked: CheckedCall): Outcome {
     const shapes = tensors.map(({ shape }) => shape.map((size) => (size < 2 ? size : size + more)));
     const expected = metasFor(checked, shapes);
     const problem = expected === undefined ? undefined : metaDifference(expected, found, sizes);
-    if (problem !== undefined) return failed(`for arguments of ${shapes.map((shape) => `[${shape.join(', ')}]`).join(', ')} ${problem}`); // prettier-ignore
+    if (problem !== undefined)
+      return failed(`for arguments of ${shapes.map((shape) => `[${shape.join(', ')}]`).join(', ')} ${problem}`);
   }
   const fixed = guards.map(({ left, relation, right }) => `${printIndex(left)} ${relation} ${printIndex(right)}`);
-  return passed(fixed.length === 0 ? 'the same as for numbers, for every size' : `the same as for numbers, where ${fixed.join(', ')}: other sizes are compiled anew`); // prettier-ignore
+  return passed(
+    fixed.length === 0
+      ? 'the same as for numbers, for every size'
+      : `the same as for numbers, where ${fixed.join(', ')}: other sizes are compiled anew`,
+  );
 }
 
 /** What `meta` says for numbers; undefined where it refuses those. */
@@ -156,7 +172,9 @@ function metaDifference(
   sizes: ReadonlyMap<string, number>,
 ): string | undefined {
   const print = (metas: readonly Meta[]): string =>
-    metas.map(({ dtype, shape }) => `${dtype}[${shape.map((size) => evaluateIndex(size, { sizes })).join(', ')}]`).join(', '); // prettier-ignore
+    metas
+      .map(({ dtype, shape }) => `${dtype}[${shape.map((size) => evaluateIndex(size, { sizes })).join(', ')}]`)
+      .join(', ');
   const [said, meant] = [print(found), print(expected)];
   return said === meant ? undefined : `meta says ${said} with symbols, and ${meant} with numbers`;
 }

@@ -58,7 +58,10 @@ export function checkFailedError({ op, verdicts }: CheckReport): UserError {
 }
 
 export function badCheckOption(name: string | undefined): UserError {
-  const wrong = name === undefined ? 'raiseException is neither true nor false' : `there is no ${JSON.stringify(name.slice(0, 40))}`; // prettier-ignore
+  const wrong =
+    name === undefined
+      ? 'raiseException is neither true nor false'
+      : `there is no ${JSON.stringify(name.slice(0, 40))}`;
   return new UserError('CUSTOM_OP_CHECK_OPTION', `checkOp has options that it does not take: ${wrong}`, {
     hint: 'the one option is raiseException: false, for the report in place of an error',
   });

@@ -19,7 +19,7 @@ const closeBy: Readonly<Partial<Record<DType, Tolerance>>> = {
   bf16: { relative: 1.6e-2, absolute: 1e-5 },
 };
 
-export type Precision = 'bits' | 'close';
+type Precision = 'bits' | 'close';
 
 /** What differs; `what` names the tensors, as in `result 1`. */
 export function differenceOf(
@@ -27,7 +27,8 @@ export function differenceOf(
   found: readonly Tensor[],
   { what, precision }: { readonly what: string; readonly precision: Precision },
 ): string | undefined {
-  if (expected.length !== found.length) return `there are ${String(found.length)} of ${what}, and eager has ${String(expected.length)}`; // prettier-ignore
+  if (expected.length !== found.length)
+    return `there are ${String(found.length)} of ${what}, and eager has ${String(expected.length)}`;
   for (const [position, tensor] of expected.entries()) {
     const other = at(found, position);
     const name = `${what} ${String(position)}`;

@@ -25,15 +25,21 @@ type Step = CompiledPart | { readonly part: HostPart | LaunchPart };
 /** `executables` are those of the graphs among the parts, in order. */
 export function hostedExecutable({ graph, parts }: HostedGraph, executables: readonly Executable[]): Executable {
   let next = 0;
-  const steps = parts.map((part): Step => (part.kind === 'graph' ? { part, executable: at(executables, next++) } : { part })); // prettier-ignore
+  const steps = parts.map((part): Step =>
+    part.kind === 'graph' ? { part, executable: at(executables, next++) } : { part },
+  );
   const uses = steps.map(({ part }) => (part.kind === 'graph' ? part.inputs : valuesOf(part.node.args)));
-  const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => keyOf({ node: id, result: 0 })); // prettier-ignore
+  const placeholders = graph.nodes
+    .filter(({ kind }) => kind === 'placeholder')
+    .map(({ id }) => keyOf({ node: id, result: 0 }));
   const lastUses = new Map(uses.flatMap((values, step) => values.map((value) => [keyOf(value), step] as const)));
   for (const output of graph.outputs) lastUses.set(keyOf(output), steps.length);
   return {
     run: (inputs) => {
       const values = new HostedValues(inputs, { placeholders, lastUses });
-      const sizes: Sizes = new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)])); // prettier-ignore
+      const sizes: Sizes = new Map(
+        graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]),
+      );
       steps.forEach((step, position) => {
         if ('executable' in step) runGraph(step, values);
         else if (step.part.kind === 'host') runHost(step.part, values, sizes);
@@ -60,7 +66,10 @@ function runHost({ node, call }: HostPart, values: HostedValues, sizes: Sizes): 
   });
   const results = call.run(call.call.tensors.map((_, position) => get(operands, position)));
   if (results.length !== node.results.length)
-    throw badOpMeta(call.name, `meta said ${String(node.results.length)} results, and eager gave ${String(results.length)}`); // prettier-ignore
+    throw badOpMeta(
+      call.name,
+      `meta said ${String(node.results.length)} results, and eager gave ${String(results.length)}`,
+    );
   results.forEach((tensor, result) => {
     requireMeta(call.name, tensor, { meta: at(node.results, result), sizes });
     values.set({ node: node.id, result }, tensor);
@@ -73,7 +82,10 @@ function requireMeta(
   { meta, sizes }: { readonly meta: Meta; readonly sizes: Sizes },
 ): void {
   const shape = meta.shape.map((size) => evaluateIndex(size, { sizes }));
-  const isSame = tensor.dtype === meta.dtype && tensor.ndim === shape.length && shape.every((size, axis) => size === tensor.shape[axis]); // prettier-ignore
+  const isSame =
+    tensor.dtype === meta.dtype &&
+    tensor.ndim === shape.length &&
+    shape.every((size, axis) => size === tensor.shape[axis]);
   const [said, gave] = [`${meta.dtype}[${shape.join(', ')}]`, `${tensor.dtype}[${tensor.shape.join(', ')}]`];
   if (!isSame) throw badOpMeta(name, `meta said ${said}, and eager gave ${gave}`);
 }

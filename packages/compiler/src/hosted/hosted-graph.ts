@@ -14,7 +14,12 @@ import { noLowering } from '../errors.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 
 export type TracedPart =
-  | { readonly kind: 'graph'; readonly traced: TracedGraph; readonly inputs: GraphPart['inputs']; readonly outputs: GraphPart['outputs'] } // prettier-ignore
+  | {
+      readonly kind: 'graph';
+      readonly traced: TracedGraph;
+      readonly inputs: GraphPart['inputs'];
+      readonly outputs: GraphPart['outputs'];
+    }
   | HostPart
   | LaunchPart;
 
@@ -30,7 +35,7 @@ export interface LaunchPart {
   readonly call: KernelLaunch;
 }
 
-export type LaunchNode = HostNode & { readonly launch: LaunchMemory };
+type LaunchNode = HostNode & { readonly launch: LaunchMemory };
 
 export interface HostedGraph {
   /** The whole, host nodes among its calls. */
@@ -69,7 +74,10 @@ export function resolveProgram(program: TracedProgram, sizes: SizeEnvironment): 
   if (!('parts' in program)) return { graph, primitives: resolveSizes(program.primitives, sizes) };
   const parts = program.parts.map((part): TracedPart => {
     if (part.kind === 'graph') {
-      const traced = { graph: resolveSizes(part.traced.graph, sizes), primitives: resolveSizes(part.traced.primitives, sizes) }; // prettier-ignore
+      const traced = {
+        graph: resolveSizes(part.traced.graph, sizes),
+        primitives: resolveSizes(part.traced.primitives, sizes),
+      };
       return { ...part, traced };
     }
     const node = at(graph.nodes, part.node.id);
@@ -92,15 +100,21 @@ export function graphParts(
   const [host] = parts.flatMap((part) => (part.kind === 'host' ? [part.node] : []));
   if (host !== undefined && !withConfig(config, patch, 'options').implicitFallbacks)
     throw noLowering(host.target, host.origin.location);
-  const outputOf = ({ node, result }: ValueRef): number => graph.outputs.findIndex((output) => output.node === node && output.result === result); // prettier-ignore
+  const outputOf = ({ node, result }: ValueRef): number =>
+    graph.outputs.findIndex((output) => output.node === node && output.result === result);
   const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
-  const sizes = new Map(graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(examples, placeholder).shape, axis)])); // prettier-ignore
+  const sizes = new Map(
+    graph.sizes.map(({ name, placeholder, axis }) => [name, at(at(examples, placeholder).shape, axis)]),
+  );
   const exampleOf = ({ node, result }: ValueRef): Tensor => {
     const known = examples[placeholders.indexOf(node)];
     if (known !== undefined) return known;
     // What the host will give is not known yet: only its shape and dtype are.
     const { shape, dtype } = at(at(graph.nodes, node).results, result);
-    return zeros(shape.map((size) => evaluateIndex(size, { sizes })), { dtype }); // prettier-ignore
+    return zeros(
+      shape.map((size) => evaluateIndex(size, { sizes })),
+      { dtype },
+    );
   };
   return parts.flatMap((part) => {
     if (part.kind !== 'graph') return [];

@@ -12,7 +12,7 @@ type Value = Pick<ValueRef, 'node' | 'result'>;
 
 export const keyOf = ({ node, result }: Value): string => `${String(node)}.${String(result)}`;
 
-export interface Uses {
+interface Uses {
   /** Keys of the inputs. */
   readonly placeholders: readonly string[];
   /** The last step that uses a value, by key; outputs are used after all. */

@@ -14,7 +14,7 @@ import type { LaunchPart } from './hosted-graph.ts';
 import { isSamePlace, isSameStorage } from './hosted-values.ts';
 import type { HostedValues } from './hosted-values.ts';
 
-export interface LaunchStep {
+interface LaunchStep {
   readonly sizes: ReadonlyMap<string, number>;
   /** Its position among the steps. */
   readonly step: number;

@@ -41,7 +41,7 @@ export interface TunedKernel<S extends Schema, Config> {
   ): TuningResult<Config>;
 }
 
-export type TunedArguments<S extends Schema, Config> = Omit<LaunchArguments<S, Tensor>, keyof Config & string>;
+type TunedArguments<S extends Schema, Config> = Omit<LaunchArguments<S, Tensor>, keyof Config & string>;
 
 export interface TuningResult<Config> {
   readonly config: Config;
@@ -207,7 +207,7 @@ class Tuner<S extends Schema, Config extends object> {
       backend: options.backend ?? 'any',
       machine:
         machine.kind === 'native'
-          ? [machine.isaReport.cpu, machine.isa, machine.threads, machine.toolchain.fingerprint]
+          ? [machine.isaReport.cpu, machine.isa, machine.caches, machine.threads, machine.toolchain.fingerprint]
           : 'interpreter',
     });
   }

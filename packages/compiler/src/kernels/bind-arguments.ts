@@ -10,7 +10,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import type { Device } from '@tsinductor/tensor/internal';
 import { badArgument, unknownArgument } from './kernel-errors.ts';
 
-export interface BoundBuffer {
+interface BoundBuffer {
   readonly kind: 'buffer';
   readonly name: string;
   readonly dtype: DType;

@@ -80,7 +80,7 @@ function compiled(name: string, source: { source: string; architecture: Architec
   return { kind: 'compiled', ptx: readFileSync(ptx, 'utf8'), facts: at(facts, 0) };
 }
 
-export interface EmulatedKernel {
+interface EmulatedKernel {
   readonly runsOn: string;
   readonly run: (launch: PreparedLaunch) => void;
 }

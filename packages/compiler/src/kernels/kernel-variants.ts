@@ -13,6 +13,7 @@ import type { BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
 import type { Builder } from '../build/builder.ts';
+import type { NativeMachine } from '../build/machine.ts';
 import { deviceOf, factsOf, requireHost } from './bind-arguments.ts';
 import type { BoundArgument, BoundLaunch } from './bind-arguments.ts';
 import { blockTarget } from './cuda-kernel.ts';
@@ -52,15 +53,15 @@ export class KernelVariants {
     this.#builder = builder;
     const { backend } = options;
     const device = this.#deviceOf(bound, backend);
-    const isNative = backend !== 'interpreter' && builder.machine().kind === 'native';
-    const addresses = isNative ? addressesOf(bound) : [];
+    const native = nativeOf(builder, backend);
+    const addresses = native === undefined ? [] : addressesOf(bound);
     const { program, written, prepared } = this.#lower(bound, addresses);
     const mayAlias = writesAreSeen(bound, written);
-    const large = device === 'cpu' ? largeBuffers(bound, addresses) : noneLarge;
+    const large = device === 'cpu' ? largeBuffers(bound, addresses, native) : noneLarge;
     const made: PrepareOptions = { ...options, backend, device, mayAlias, large, builder };
     const isCuda = device !== 'cpu' || backend === 'cuda-emulated';
     const threads = isCuda ? JSON.stringify(blockTarget(made)) : '';
-    const executor = device === 'cpu' ? (backend ?? (isNative ? 'native' : 'interpreter')) : device;
+    const executor = device === 'cpu' ? (backend ?? native?.kind ?? 'interpreter') : device;
     const key = `${executor} ${mayAlias ? 'aliased' : ''} ${[...large].join()} ${threads}`;
     let found = prepared.get(key);
     if (found === undefined) {
@@ -100,6 +101,12 @@ export class KernelVariants {
   }
 }
 
+/** The machine that a launch may run native code on. */
+function nativeOf(builder: Builder, backend: LaunchOptions['backend']): NativeMachine | undefined {
+  const machine = builder.machine();
+  return machine.kind === 'native' && backend !== 'interpreter' ? machine : undefined;
+}
+
 const textOf = (value: number): string => (Object.is(value, -0) ? '-0' : String(value));
 
 function addressesOf({ args }: BoundLaunch): readonly number[] {
@@ -129,7 +136,12 @@ function isOneMemory(left: BoundArgument | undefined, right: BoundArgument | und
 const noneLarge: ReadonlyMap<string, Extent> = new Map();
 
 /** The buffers, by their names, that are larger than a CPU's caches and begin at a line of memory. */
-function largeBuffers({ args }: BoundLaunch, addresses: readonly number[]): ReadonlyMap<string, Extent> {
+function largeBuffers(
+  { args }: BoundLaunch,
+  addresses: readonly number[],
+  machine: NativeMachine | undefined,
+): ReadonlyMap<string, Extent> {
+  if (machine === undefined) return noneLarge;
   const large = new Map<string, Extent>();
   let buffer = 0;
   for (const argument of args) {
@@ -137,7 +149,7 @@ function largeBuffers({ args }: BoundLaunch, addresses: readonly number[]): Read
     const address = addresses[buffer++];
     const { numel, dtype } = argument.tensor;
     const isLine = address !== undefined && address % lineBytes === 0;
-    const extent = extentOf(numel * dtypeInfo[dtype].bytes);
+    const extent = extentOf(numel * dtypeInfo[dtype].bytes, machine);
     if (isLine && extent !== undefined) large.set(argument.name, extent);
   }
   return large;

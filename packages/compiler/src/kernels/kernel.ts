@@ -5,8 +5,15 @@ import { readFileSync } from 'node:fs';
 import type { SourceLocation } from '@tsinductor/base';
 import { defineKernel } from '@tsinductor/dsl';
 import type {
-  AnyFunction, BodyArguments, KernelDefinition, Language, LaunchArguments, MetaArguments, Schema, SourceStart,
-} from '@tsinductor/dsl'; // prettier-ignore
+  AnyFunction,
+  BodyArguments,
+  KernelDefinition,
+  Language,
+  LaunchArguments,
+  MetaArguments,
+  Schema,
+  SourceStart,
+} from '@tsinductor/dsl';
 import { printBlockProgram, printKernelIr } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
 import { placeOf, recorderInUse, userLocation } from '@tsinductor/tensor/internal';

@@ -8,7 +8,6 @@ import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@ts
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
-import { familyOf } from '../build/machine.ts';
 import type { NativeMachine } from '../build/machine.ts';
 import type { BoundArgument } from './bind-arguments.ts';
 import { emulatedKernel } from './cuda-kernel.ts';
@@ -87,9 +86,9 @@ interface Compiling {
 }
 
 function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
-  const { isa, toolchain, bridge, threads } = machine;
+  const { isa, toolchain, bridge, threads, family, caches } = machine;
   const { mayAlias, large } = options;
-  const code = generateBlock(program, { isa, mayAlias, large, threads, family: familyOf(machine) });
+  const code = generateBlock(program, { isa, mayAlias, large, threads, family, caches });
   const key = stableHash({
     kind: 'kernel',
     units: code.units,

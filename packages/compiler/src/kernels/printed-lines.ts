@@ -13,7 +13,7 @@ export const printToOutput: PrintLine = (line) => {
   process.stdout.write(`${line}\n`);
 };
 
-export interface TakingLog {
+interface TakingLog {
   readonly bridge: Bridge;
   /** Copies the text of a log (its first buffer) to memory (its second), and frees it. */
   readonly entry: EntryId;

@@ -19,7 +19,7 @@ export function writtenBy(definition: KernelDefinition, { args, constants }: Bou
   return writtenParams(lowerKernel(definition, { arguments: Object.fromEntries(facts), constants }));
 }
 
-export interface RecordedLaunch {
+interface RecordedLaunch {
   readonly name: string;
   readonly args: readonly BoundArgument[];
   /** Positions of the arguments that are written to. */

@@ -18,7 +18,7 @@ export interface KernelCost {
   readonly operations: (sizes: Sizes) => number;
 }
 
-export interface ProfiledKernel {
+interface ProfiledKernel {
   readonly name: string;
   /** Undefined where a group of nodes is several kernels. */
   readonly cost: KernelCost | undefined;
@@ -36,7 +36,7 @@ export interface KernelTiming {
   readonly limit?: { readonly milliseconds: number; readonly boundBy: 'memory' | 'arithmetic' };
 }
 
-export interface ProfileOptions {
+interface ProfileOptions {
   /** One for each clock, in their order. */
   readonly kernels: readonly ProfiledKernel[];
   /** Memory of the clocks. */

@@ -45,7 +45,7 @@ interface Measuring {
 }
 
 /** Builds a library, or finds it; gives its path. */
-export interface LibraryBuilder {
+interface LibraryBuilder {
   libraryNow(request: {
     readonly key: string;
     readonly name: string;

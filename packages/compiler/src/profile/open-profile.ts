@@ -15,7 +15,7 @@ import { profileTable } from './profile-table.ts';
 export const isClocked = ({ profileBandwidth, cpp }: Config): boolean => profileBandwidth || cpp.enableKernelProfile;
 
 /** What is profiled, where its table goes, and what is told of the machine. */
-export interface ProfileSurroundings {
+interface ProfileSurroundings {
   /** The graph's. */
   readonly name: string;
   readonly print: (table: string) => void;
@@ -32,8 +32,14 @@ export function openProfile(plan: Plan, config: Config, around: ProfileSurroundi
     clocks: memoryOf(clocksBytes(plan.kernels.length)),
     limits: around.limits,
     measures: cpp.enableKernelProfile,
-    ...(profileBandwidth ? { announce: (timings) => { announce(timings, config, around); } } : {}),
-  }); // prettier-ignore
+    ...(profileBandwidth
+      ? {
+          announce: (timings) => {
+            announce(timings, config, around);
+          },
+        }
+      : {}),
+  });
 }
 
 /** Those of the kernels that the settings want reported. */

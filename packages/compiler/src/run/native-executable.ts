@@ -20,7 +20,7 @@ import type { Plan } from './plan.ts';
 import type { KernelProfile } from '../profile/kernel-profile.ts';
 
 /** A loaded entry, and what is known of the places where its checks can fail. */
-export interface NativeEntry extends CalledCode {
+interface NativeEntry extends CalledCode {
   readonly bridge: Bridge;
   readonly entry: EntryId;
   /** How many threads the code was made for. */

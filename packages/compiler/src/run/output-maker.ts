@@ -18,7 +18,7 @@ interface Place {
 }
 
 /** For which code outputs are made, and of which memory. */
-export interface Making extends CalledCode {
+interface Making extends CalledCode {
   readonly allocate: (bytes: number) => Storage;
 }
 

@@ -19,7 +19,7 @@ import type {
 import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
 import type { GraphReport, KernelReport } from '../report.ts';
 
-export const planFormat = 5;
+export const planFormat = 6;
 
 export interface PlannedTensor {
   readonly dtype: DType;
@@ -71,10 +71,20 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
       description: notes.join('; '),
     })),
     costs,
-    decisions: schedule.decisions,
+    decisions: [...schedule.decisions, ...kernelDecisions(program.kernels)],
     loopNodes: loops.nodes.length,
     ...temporariesOf(schedule.statistics?.memory),
   };
+}
+
+/** What was decided about each kernel, under its name; of kernels that are called several times once. */
+export function kernelDecisions(
+  kernels: readonly Pick<CppProgram['kernels'][number], 'name' | 'decisions'>[],
+): readonly Decision[] {
+  const different = new Map(kernels.map((kernel) => [kernel.name, kernel]));
+  return [...different.values()].flatMap(({ name, decisions = [] }) =>
+    decisions.map((decision) => (decision.kind === 'traffic' ? { ...decision, kernel: name } : decision)),
+  );
 }
 
 /** What every report of code that runs by this plan says. */

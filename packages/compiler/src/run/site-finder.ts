@@ -5,7 +5,7 @@ import type { CheckSite } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import type { TracedGraph } from '../request.ts';
 
-export type SiteFinder = (site: number) => CheckSite | undefined;
+type SiteFinder = (site: number) => CheckSite | undefined;
 
 export const siteFinder =
   ({ primitives }: TracedGraph): SiteFinder =>

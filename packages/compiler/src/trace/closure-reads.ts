@@ -2,19 +2,21 @@
 // called. Out: variables and properties that it reads and that the module writes to elsewhere, and calls that answer otherwise
 // each time. A binding that nothing assigns after its declaration, and data that nothing writes to, are not among them.
 //
-// The module's text is that of the file where compile() was called, if the function stands in it once as it runs; otherwise that of
-// the script that the engine runs, which it tells of any function: translated, bundled or minified.
+// A function that uses no variable from around it needs no module. For others the module's text is that of the file where compile()
+// was called, if the function stands in it once as it runs; otherwise that of the script that the engine runs, which it tells of any
+// function: translated, bundled or minified.
 import { readFileSync } from 'node:fs';
 import { parse } from 'acorn';
-import type { AnyNode, MemberExpression, Node, Pattern } from 'acorn';
+import type { AnyNode, Identifier, MemberExpression, Node, Pattern } from 'acorn';
 import { ancestor, base } from 'acorn-walk';
+import type { AncestorVisitors } from 'acorn-walk';
 import { isTensor } from '@tsinductor/tensor';
 import { boundNames } from './closure.ts';
-import { sourceOf } from './function-source.ts';
+import { parseFunction, sourceOf } from './function-source.ts';
 import { scriptOf } from './inspected.ts';
 import { functionAt, scopeOf } from './module-scopes.ts';
 
-export interface ClosureRead {
+interface ClosureRead {
   /** `scale`, `config.scale`, `Math.random()`. */
   readonly name: string;
   /** Line within the function's source, from 1. */
@@ -30,12 +32,26 @@ export function findClosureReads(
   fn: object,
   { file, closure }: { readonly file: string | undefined; readonly closure: ReadonlyMap<string, unknown> },
 ): readonly ClosureRead[] {
-  const place = scriptIn(file, sourceOf(fn)) ?? scriptOf(fn);
+  const source = sourceOf(fn);
+  const alone = parseFunction(source);
+  if (alone !== undefined && !usesAny(alone, closure))
+    return new ModuleReader(alone, alone, { text: `(${source})`, closure }).reads();
+  const place = scriptIn(file, source) ?? scriptOf(fn);
   if (place === undefined || place.text.length > maximumText) return [];
   const root = parseModule(place.text);
   const own = root === undefined ? undefined : functionAt(root, place.offset);
   if (root === undefined || own === undefined) return [];
   return new ModuleReader(root, own, { text: place.text, closure }).reads();
+}
+
+/** Whether a function uses one of the variables that are around it. */
+function usesAny(fn: Node, closure: ReadonlyMap<string, unknown>): boolean {
+  let found = false;
+  const use = ({ name }: Identifier, _state: unknown, around: readonly Node[]): void => {
+    if (closure.has(name) && scopeOf(name, around) === undefined) found = true;
+  };
+  ancestor(fn, { Identifier: use, VariablePattern: use } as AncestorVisitors<unknown>, base);
+  return found;
 }
 
 /** Where the function stands in a file of JavaScript, if it does so once. */

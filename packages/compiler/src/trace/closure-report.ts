@@ -6,7 +6,7 @@ import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
 import { closureOf } from './inspected.ts';
 
-export interface ClosureReport {
+interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
   readonly watch: CaptureWatch | undefined;
 }

@@ -7,7 +7,7 @@ import { parseExpressionAt } from 'acorn';
 import type { Identifier, Node, Pattern } from 'acorn';
 import { ancestor, base } from 'acorn-walk';
 
-export interface OuterWrite {
+interface OuterWrite {
   readonly name: string;
   /** Line within the function's source, from 1. */
   readonly line: number;
@@ -76,7 +76,7 @@ export function boundNames(pattern: Pattern): string[] {
 }
 
 /** Whether `node` is a scope that declares `name`. */
-export function declares(node: Node, name: string): boolean {
+function declares(node: Node, name: string): boolean {
   let found = false;
   const declared = (pattern: Pattern): void => {
     if (boundNames(pattern).includes(name)) found = true;

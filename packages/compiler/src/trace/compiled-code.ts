@@ -42,7 +42,7 @@ export interface CacheInfo {
 }
 
 /** What a compiled function asks of its session. */
-export interface Preparing {
+interface Preparing {
   readonly config: Config;
   prepare(traced: TracedProgram, request: PrepareRequest): Executable;
   prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
@@ -51,7 +51,7 @@ export interface Preparing {
 }
 
 /** What it asks of the process that it runs in. */
-export interface Surroundings {
+interface Surroundings {
   session(): Preparing;
   stance(): CurrentStance;
 }

@@ -98,7 +98,7 @@ export function formulaFor(
 }
 
 /** A whole number of the graph, and a number of sizes that has to divide them for it to hold. */
-export interface SizeIndex {
+interface SizeIndex {
   readonly index: Index;
   readonly divides?: { readonly name: string; readonly divisor: number };
 }
@@ -121,8 +121,16 @@ export function indexFor(values: readonly number[], points: Points): SizeIndex |
     for (const [other, right] of columns.slice(0, one + 1).entries()) {
       const [a, b] = [at(symbols, one), at(symbols, other)];
       const combined =
-        affine(values, left.map((size, index) => size * at(right, index)), multiply(a, b)) ??
-        affine(values, left.map((size, index) => size + at(right, index)), add(a, b)); // prettier-ignore
+        affine(
+          values,
+          left.map((size, index) => size * at(right, index)),
+          multiply(a, b),
+        ) ??
+        affine(
+          values,
+          left.map((size, index) => size + at(right, index)),
+          add(a, b),
+        );
       if (combined !== undefined) return { index: combined };
     }
   }

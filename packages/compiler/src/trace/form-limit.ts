@@ -2,13 +2,13 @@
 // may be made. Where none may, calls that fit a form that exists are answered by it as before, and others run as they are.
 import type { Config } from '@tsinductor/config';
 
-export interface Forms {
+interface Forms {
   /** Of the object whose method is called. */
   readonly ofOwner: number;
   readonly all: number;
 }
 
-export interface ReachedLimit {
+interface ReachedLimit {
   readonly limit: number;
   /** Whether it is that of all forms together. */
   readonly isOverall: boolean;

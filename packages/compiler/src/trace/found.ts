@@ -39,7 +39,12 @@ export function isObservable(value: unknown): value is object {
 
 /** What `this` may be without being read: the function was called as a method of it by chance. */
 export const isUnobservable = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !isTensor(value) && !Array.isArray(value) && !isPlainObject(value) && !isObservable(value); // prettier-ignore
+  typeof value === 'object' &&
+  value !== null &&
+  !isTensor(value) &&
+  !Array.isArray(value) &&
+  !isPlainObject(value) &&
+  !isObservable(value);
 
 const isOpaque = (value: object): boolean =>
   ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value) || types.isPromise(value) || types.isProxy(value);

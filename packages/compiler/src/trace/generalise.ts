@@ -37,7 +37,7 @@ interface Freedom {
   readonly sizes: boolean;
 }
 
-export interface Generalised {
+interface Generalised {
   readonly traced: TracedCall | AliasedCall;
   /** Numbers that decide something, and are guarded from now on; with what they decide, where that is known. */
   readonly fixed: ReadonlyMap<string, string>;

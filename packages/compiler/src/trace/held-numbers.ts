@@ -21,7 +21,7 @@ const without = (labels: Labels, label: Label): Labels => new Set([...labels].fi
 const sizesIn = (labels: Labels): Labels => new Set([...labels].filter((label) => label.startsWith(anySize)));
 
 /** What following a pattern needs of whoever follows expressions. */
-export interface Follower {
+interface Follower {
   /** What an expression carries. */
   value(node: AnyNode): Labels;
   /** Numbers become part of something else than arithmetic. */

@@ -2,6 +2,7 @@
 // over. In: an object. Out: its hidden properties with their values; nothing where there is no inspector. Takes about a
 // millisecond, so it is asked while tracing and compiling only.
 import type * as Inspector from 'node:inspector';
+import { LRUCache } from 'lru-cache';
 
 interface RemoteValue {
   readonly objectId?: string;
@@ -103,12 +104,11 @@ function toolsOf(session: Inspector.Session, passes: Passage): Tools {
     },
     propertiesOf: (objectId) => post(session, 'Runtime.getProperties', { objectId, ownProperties: true }) as Properties,
     script: ({ scriptId, lineNumber, columnNumber }) => {
-      post(session, 'Debugger.enable', {});
-      const { scriptSource } = post(session, 'Debugger.getScriptSource', { scriptId }) as { scriptSource?: string };
-      post(session, 'Debugger.disable', {});
-      if (scriptSource === undefined) return undefined;
-      const before = scriptSource.split('\n').slice(0, lineNumber);
-      return { text: scriptSource, offset: before.reduce((sum, line) => sum + line.length + 1, columnNumber) };
+      const text = scriptTexts.get(scriptId) ?? scriptText(session, scriptId);
+      if (text === undefined) return undefined;
+      scriptTexts.set(scriptId, text);
+      const before = text.split('\n').slice(0, lineNumber);
+      return { text, offset: before.reduce((sum, line) => sum + line.length + 1, columnNumber) };
     },
     valuesOf: (remote) => {
       const values: unknown[] = [];
@@ -122,6 +122,17 @@ function toolsOf(session: Inspector.Session, passes: Passage): Tools {
       return values;
     },
   };
+}
+
+/** Texts of the scripts that were asked for lately, of so many characters in all. */
+const scriptTexts = new LRUCache<string, string>({ maxSize: 8_000_000, sizeCalculation: (text) => text.length + 1 });
+
+/** The engine goes through every script of the process for this, which takes seconds where there are thousands. */
+function scriptText(session: Inspector.Session, scriptId: string): string | undefined {
+  post(session, 'Debugger.enable', {});
+  const { scriptSource } = post(session, 'Debugger.getScriptSource', { scriptId }) as { scriptSource?: string };
+  post(session, 'Debugger.disable', {});
+  return scriptSource;
 }
 
 /** Sessions of the own process answer at once. */

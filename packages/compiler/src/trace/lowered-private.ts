@@ -3,7 +3,7 @@
 //
 // In: who knows the stand-ins, and what is to run. Out: its result, with the methods of WeakMap and WeakSet as they were.
 
-export interface PrivateState {
+interface PrivateState {
   /** Whether it is a stand-in. */
   knows(key: unknown): key is object;
   read(key: object, map: WeakMap<object, unknown>): unknown;
@@ -12,7 +12,7 @@ export interface PrivateState {
   written(key: object): object;
 }
 
-export type Members = Pick<WeakMap<object, unknown>, 'has'>;
+type Members = Pick<WeakMap<object, unknown>, 'has'>;
 
 type Method = (this: object, key: object, value?: unknown) => unknown;
 
@@ -27,10 +27,14 @@ export function withPrivateState<T>(state: PrivateState, work: () => T): T {
       return original.call(this, state.knows(key) ? state.written(key) : key, value);
     };
   const restore = [
-    replace(map, 'get', (original) =>
-      function (key) {
-        return state.knows(key) ? state.read(key, this as WeakMap<object, unknown>) : original.call(this, key);
-      }), // prettier-ignore
+    replace(
+      map,
+      'get',
+      (original) =>
+        function (key) {
+          return state.knows(key) ? state.read(key, this as WeakMap<object, unknown>) : original.call(this, key);
+        },
+    ),
     replace(map, 'has', has),
     replace(set, 'has', has),
     replace(map, 'set', write),

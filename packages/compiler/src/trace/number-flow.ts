@@ -16,7 +16,7 @@ import { childrenOf, isAbsence, isInlineFunction, isShape, isText, writtenKey } 
 import type { FunctionNode } from './function-source.ts';
 
 /** What is known of the function beside its text. */
-export interface FunctionContext {
+interface FunctionContext {
   readonly source: string;
   /** Numbers that it is given. */
   readonly paths: readonly string[];

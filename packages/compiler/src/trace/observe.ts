@@ -45,7 +45,7 @@ export interface Observation {
 }
 
 /** `guardOf` says what is required of a tensor leaf; `standIn` gives what the function sees of it. */
-export interface ObserveOptions {
+interface ObserveOptions {
   guardOf(tensor: Tensor, path: string): TensorGuard;
   standIn(tensor: Tensor, path: string): Tensor;
   /** The same for a tensor that the function sees itself: of fixed sizes. */

@@ -18,7 +18,7 @@ import type { GraphReport } from '../report.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 
 /** What a function's segments need of the compiled function. */
-export interface SegmentedFunction {
+interface SegmentedFunction {
   readonly name: string;
   readonly fn: (this: unknown, ...args: unknown[]) => unknown;
   config(): Config;

@@ -26,13 +26,13 @@ export interface Call {
   readonly scope: CallScope;
 }
 
-export interface SizeGuard {
+interface SizeGuard {
   readonly text: string;
   readonly guard: TracedSizeGuard;
 }
 
 /** Where a tensor of the result comes from: an output, or the memory of an input or of an output, itself or a view of it. */
-export type ResultSource =
+type ResultSource =
   | { readonly kind: 'computed'; readonly output: number }
   | { readonly kind: 'input'; readonly placeholder: number; readonly alias: OutputAlias }
   | { readonly kind: 'view'; readonly output: number; readonly alias: OutputAlias };
@@ -107,7 +107,7 @@ export interface AliasedCall {
   readonly captured: readonly Tensor[];
 }
 
-export interface FixedMark {
+interface FixedMark {
   readonly path: string;
   readonly axis: number;
   readonly value: number;

@@ -100,4 +100,35 @@ export const cpp = {
     affects: 'code',
     doc: 'Leave out loops that are known to be empty, such as the one for what exact vectors leave over.',
   },
+  'cpp.withoutTrafficRules': {
+    type: 'stringList',
+    default: [],
+    values: [
+      'next row',
+      'rows below',
+      'lines further on',
+      'long rows',
+      'rows further on',
+      'windows',
+      'row runs',
+      'adjacent rows',
+      'column rows in order',
+      'tiles',
+      'narrow loads',
+      'row streams',
+      'prefetched results',
+      'non-temporal results',
+      'scattered rows',
+      'scatter targets',
+    ],
+    env: ['TSINDUCTOR_CPP_WITHOUT_TRAFFIC_RULES'],
+    affects: 'code',
+    doc: 'Rules of memory traffic that are left out, by the names under which explain() tells what they decided: what kernels prefetch, how wide they load, and which results they write past the caches. `npm run bench -- --rules` measures what each is worth on a machine.',
+  },
 } as const;
+
+/**
+ * The name of a rule of memory traffic. What each of them does is said where it is, in codegen-cpp/src/strategy/traffic: a rule of another
+ * name does not compile, and a name without a rule fails a test there.
+ */
+export type TrafficRuleName = (typeof cpp)['cpp.withoutTrafficRules']['values'][number];

@@ -35,7 +35,7 @@ export const lowering = {
     default: 8,
     min: 0,
     affects: 'code',
-    doc: 'Largest number of tensors that one step of a concatenation selects from; a longer one is joined in parts.',
+    doc: 'Largest number of tensors that one step of a concatenation selects from; of a longer one, each piece is written to its place by itself.',
   },
   forcePointwiseCat: {
     type: 'bool',
@@ -116,7 +116,7 @@ export const lowering = {
     default: true,
     env: ['TORCHINDUCTOR_SPLIT_REDUCTIONS'],
     affects: 'code',
-    doc: 'Compute a long reduction to few results, and on the CPU a long scan of few rows, in pieces that threads share, merged in order.',
+    doc: 'Compute a long reduction to few results, and on the CPU a long scan of few rows, in chunks that threads share, merged in order.',
   },
   minNumSplit: {
     type: 'int',
@@ -124,7 +124,7 @@ export const lowering = {
     min: 0,
     env: ['TORCHINDUCTOR_MIN_NUM_SPLIT'],
     affects: 'code',
-    doc: 'A reduction (or scan) that would be cut into fewer pieces than this is not cut.',
+    doc: 'A reduction (or scan) that would be cut into fewer chunks than this is not cut.',
   },
   alwaysKeepTensorConstants: {
     type: 'bool',

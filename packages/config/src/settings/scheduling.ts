@@ -52,7 +52,7 @@ export const scheduling = {
     type: 'bool',
     default: false,
     affects: 'code',
-    doc: 'Keep maps that walk along rows of memory apart from those that also walk across them. Tiles that are turned in registers serve both, so that this is not the default.',
+    doc: 'Keep maps that walk along rows of memory apart from those that also walk across them. Tiles that are transposed in registers serve both, so that this is not the default.',
   },
   'triton.tilingPreventsReductionFusion': {
     type: 'bool',

@@ -47,7 +47,9 @@ describe("Triton's names", () => {
   });
 
   test('every remedy that names an operation names one that is there', () => {
-    const named = Object.values(absentOperations).flatMap((remedy) => [...remedy.matchAll(/tl\.(\w+)/g)].map(([, name = '']) => name)); // prettier-ignore
+    const named = Object.values(absentOperations).flatMap((remedy) =>
+      [...remedy.matchAll(/tl\.(\w+)/g)].map(([, name = '']) => name),
+    );
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((name) => !isDType(name) && languageEntry(name) === undefined)).toEqual([]);
   });

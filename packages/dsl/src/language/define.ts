@@ -24,7 +24,7 @@ export interface Argument {
 }
 
 /** Runs a function of the kernel on values; what expressions do, given to operations that take functions. */
-export type CallFunction = (callee: FunctionValue, args: readonly KernelValue[], site: Site) => KernelValue;
+type CallFunction = (callee: FunctionValue, args: readonly KernelValue[], site: Site) => KernelValue;
 
 /** The arguments of one call of an operation, read by name with the checks that each kind needs. */
 export class Call {

@@ -190,22 +190,40 @@ function userCombine(call: Call): Combine {
   };
 }
 
-export const reduce: LanguageEntry = entry('Combines the elements along an axis by an associative, commutative function.', ['x', 'axis', 'combine', 'keepDims?'], (call) => {
-  const args = operands(call);
-  const { builder } = call.site.context;
-  const { shape } = at(args, 0);
-  const axis = call.axis('axis', shape.length);
-  const results = foldTiles({ kind: 'reduce', args, axis, combine: userCombine(call) }, call.site);
-  const kept = call.flag('keepDims') ? results.map((tile) => builder.reshape(tile, shape.map((extent, index) => (index === axis ? 1 : extent)))) : results;
-  return call.value('x').kind === 'list' ? listOf(kept) : tileValue(at(kept, 0));
-}); // prettier-ignore
+export const reduce: LanguageEntry = entry(
+  'Combines the elements along an axis by an associative, commutative function.',
+  ['x', 'axis', 'combine', 'keepDims?'],
+  (call) => {
+    const args = operands(call);
+    const { builder } = call.site.context;
+    const { shape } = at(args, 0);
+    const axis = call.axis('axis', shape.length);
+    const results = foldTiles({ kind: 'reduce', args, axis, combine: userCombine(call) }, call.site);
+    const kept = call.flag('keepDims')
+      ? results.map((tile) =>
+          builder.reshape(
+            tile,
+            shape.map((extent, index) => (index === axis ? 1 : extent)),
+          ),
+        )
+      : results;
+    return call.value('x').kind === 'list' ? listOf(kept) : tileValue(at(kept, 0));
+  },
+);
 
-export const associativeScan: LanguageEntry = entry('Element i combines elements 0 to i along an axis (from i on, if reverse).', ['x', 'axis', 'combine', 'reverse?'], (call) => {
-  const args = operands(call);
-  const axis = call.axis('axis', at(args, 0).shape.length);
-  const results = foldTiles({ kind: 'scan', args, axis, reverse: call.flag('reverse'), combine: userCombine(call) }, call.site);
-  return call.value('x').kind === 'list' ? listOf(results) : tileValue(at(results, 0));
-}); // prettier-ignore
+export const associativeScan: LanguageEntry = entry(
+  'Element i combines elements 0 to i along an axis (from i on, if reverse).',
+  ['x', 'axis', 'combine', 'reverse?'],
+  (call) => {
+    const args = operands(call);
+    const axis = call.axis('axis', at(args, 0).shape.length);
+    const results = foldTiles(
+      { kind: 'scan', args, axis, reverse: call.flag('reverse'), combine: userCombine(call) },
+      call.site,
+    );
+    return call.value('x').kind === 'list' ? listOf(results) : tileValue(at(results, 0));
+  },
+);
 
 const cumulative = (doc: string, op: PointwiseName): LanguageEntry =>
   entry(doc, ['x', 'axis?', 'reverse?', 'dtype?'], (call) => {

@@ -59,39 +59,58 @@ export const cdiv: LanguageEntry = entry('x / y rounded up, of whole numbers.', 
   return applyPointwise('neg', [applyPointwise('divFloor', [negated, y], call.site)], call.site);
 });
 
-export const dot: LanguageEntry = entry('Matrix product of [M, K] and [K, N], plus acc.', ['a', 'b', 'acc?', 'precision?'], (call) => {
-  const [a, b] = [call.tile('a'), call.tile('b')];
-  const { builder } = call.site.context;
-  const [rows, depth] = a.shape;
-  const [inner, columns] = b.shape;
-  if (rows === undefined || depth === undefined || columns === undefined || inner !== depth || a.shape.length + b.shape.length !== 4)
-    throw faultAt(call.site.node, call.site.context, [
-      'KERNEL_SHAPE',
-      `tl.dot takes [M, K] and [K, N], not ${describeValue(call.value('a'))} and ${describeValue(call.value('b'))}`,
-      'transpose an operand with tl.trans, or give both two axes',
-    ]);
-  if (a.dtype !== b.dtype || a.dtype === 'bool')
-    throw faultAt(call.site.node, call.site.context, [
-      'KERNEL_DTYPE',
-      `tl.dot takes two blocks of one dtype, not ${a.dtype} and ${b.dtype}`,
-      'cast one to the dtype of the other with tl.cast',
-    ]);
-  const precision = call.has('precision') ? call.text('precision') : 'ieee';
-  if (precision !== 'ieee' && precision !== 'tf32') return call.refuse('precision', "'ieee' or 'tf32'", 'leave it out for full precision');
-  const result = dotDType(a.dtype);
-  const sums = call.has('acc') ? [builder.cast(broadcastTile(call.tile('acc', result), [rows, columns], call.at('acc')), result)] : [];
-  return tileValue(builder.op({ op: 'dot', attrs: { precision }, args: [a, b, ...sums] }));
-}); // prettier-ignore
+export const dot: LanguageEntry = entry(
+  'Matrix product of [M, K] and [K, N], plus acc.',
+  ['a', 'b', 'acc?', 'precision?'],
+  (call) => {
+    const [a, b] = [call.tile('a'), call.tile('b')];
+    const { builder } = call.site.context;
+    const [rows, depth] = a.shape;
+    const [inner, columns] = b.shape;
+    if (
+      rows === undefined ||
+      depth === undefined ||
+      columns === undefined ||
+      inner !== depth ||
+      a.shape.length + b.shape.length !== 4
+    )
+      throw faultAt(call.site.node, call.site.context, [
+        'KERNEL_SHAPE',
+        `tl.dot takes [M, K] and [K, N], not ${describeValue(call.value('a'))} and ${describeValue(call.value('b'))}`,
+        'transpose an operand with tl.trans, or give both two axes',
+      ]);
+    if (a.dtype !== b.dtype || a.dtype === 'bool')
+      throw faultAt(call.site.node, call.site.context, [
+        'KERNEL_DTYPE',
+        `tl.dot takes two blocks of one dtype, not ${a.dtype} and ${b.dtype}`,
+        'cast one to the dtype of the other with tl.cast',
+      ]);
+    const precision = call.has('precision') ? call.text('precision') : 'ieee';
+    if (precision !== 'ieee' && precision !== 'tf32')
+      return call.refuse('precision', "'ieee' or 'tf32'", 'leave it out for full precision');
+    const result = dotDType(a.dtype);
+    const sums = call.has('acc')
+      ? [builder.cast(broadcastTile(call.tile('acc', result), [rows, columns], call.at('acc')), result)]
+      : [];
+    return tileValue(builder.op({ op: 'dot', attrs: { precision }, args: [a, b, ...sums] }));
+  },
+);
 
-export const gather: LanguageEntry = entry('Elements of source at positions along an axis.', ['source', 'index', 'axis'], (call) => {
-  const [source, index] = [call.tile('source'), call.integers('index')];
-  const axis = call.axis('axis', source.shape.length);
-  const fits = source.shape.length === index.shape.length && source.shape.every((extent, place) => place === axis || extent === at(index.shape, place));
-  if (!fits)
-    throw faultAt(call.at('index').node, call.site.context, [
-      'KERNEL_SHAPE',
-      `tl.gather: [${source.shape.join(', ')}] and [${index.shape.join(', ')}] differ beside axis ${String(axis)}`,
-      'broadcast the index with tl.broadcastTo',
-    ]);
-  return tileValue(call.site.context.builder.op({ op: 'gather', attrs: { axis }, args: [source, index] }));
-}); // prettier-ignore
+export const gather: LanguageEntry = entry(
+  'Elements of source at positions along an axis.',
+  ['source', 'index', 'axis'],
+  (call) => {
+    const [source, index] = [call.tile('source'), call.integers('index')];
+    const axis = call.axis('axis', source.shape.length);
+    const fits =
+      source.shape.length === index.shape.length &&
+      source.shape.every((extent, place) => place === axis || extent === at(index.shape, place));
+    if (!fits)
+      throw faultAt(call.at('index').node, call.site.context, [
+        'KERNEL_SHAPE',
+        `tl.gather: [${source.shape.join(', ')}] and [${index.shape.join(', ')}] differ beside axis ${String(axis)}`,
+        'broadcast the index with tl.broadcastTo',
+      ]);
+    return tileValue(call.site.context.builder.op({ op: 'gather', attrs: { axis }, args: [source, index] }));
+  },
+);

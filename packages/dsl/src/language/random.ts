@@ -58,12 +58,17 @@ function philoxWords(call: Call): readonly Tile[] {
   for (let round = 0; round < rounds; round += 1) {
     const product0 = words.apply('mulWords', x0, multipliers[0]);
     const product1 = words.apply('mulWords', x2, multipliers[1]);
-    [x0, x1, x2, x3] = [words.xor(words.high(product1), x1, k0), product1, words.xor(words.high(product0), x3, k1), product0];
+    [x0, x1, x2, x3] = [
+      words.xor(words.high(product1), x1, k0),
+      product1,
+      words.xor(words.high(product0), x3, k1),
+      product0,
+    ];
     k0 = words.apply('add', k0, growth[0]);
     k1 = words.apply('add', k1, growth[1]);
   }
   return [x0, x1, x2, x3].map((word) => words.low(word));
-} // prettier-ignore
+}
 
 const parameters = ['seed', 'offset'];
 

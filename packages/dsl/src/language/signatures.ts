@@ -8,18 +8,33 @@ import type * as ops from '@tsinductor/ops';
 export type Block = number;
 /** A block or scalar of bool. */
 export type Mask = boolean;
-export type Shape = number | readonly number[];
+type Shape = number | readonly number[];
 
 /** Ops whose result is bool. */
-export type TestName =
-  | 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'logicalNot' | 'logicalAnd' | 'logicalOr' | 'logicalXor'
-  | 'isnan' | 'isinf' | 'isfinite' | 'isposinf' | 'isneginf' | 'isreal' | 'signbit'; // prettier-ignore
+type TestName =
+  | 'eq'
+  | 'ne'
+  | 'lt'
+  | 'le'
+  | 'gt'
+  | 'ge'
+  | 'logicalNot'
+  | 'logicalAnd'
+  | 'logicalOr'
+  | 'logicalXor'
+  | 'isnan'
+  | 'isinf'
+  | 'isfinite'
+  | 'isposinf'
+  | 'isneginf'
+  | 'isreal'
+  | 'signbit';
 
 type Result<Name> = Name extends TestName ? Mask : Block;
 type Operand = Block | Mask;
 
 /** The ops of the pointwise table, element by element with broadcasting, as `tl.exp(x)`. */
-export type PointwiseLanguage = {
+type PointwiseLanguage = {
   readonly [Name in Exclude<PointwiseName, 'where'>]: (typeof ops)[Name] extends Unary
     ? (x: Operand) => Result<Name>
     : (typeof ops)[Name] extends Binary
@@ -27,7 +42,7 @@ export type PointwiseLanguage = {
       : (x: Operand, y: Operand, z: Operand) => Result<Name>;
 };
 
-export interface ReduceOptions {
+interface ReduceOptions {
   readonly axis?: number;
   readonly keepDims?: boolean;
 }
@@ -141,7 +156,7 @@ export interface CoreLanguage {
 }
 
 /** The dtypes, as `tl.f32`. */
-export type LanguageDTypes = Readonly<Record<DType, DType>>;
+type LanguageDTypes = Readonly<Record<DType, DType>>;
 
 /** The second parameter of a kernel's body. */
 export interface Language extends CoreLanguage, PointwiseLanguage, LanguageDTypes {}

@@ -10,7 +10,7 @@ import { fromMerged, meet, sameValue, toMerged } from './merge.ts';
 import { describeValue } from './value.ts';
 import type { KernelValue } from './value.ts';
 
-export interface Branches {
+interface Branches {
   readonly test: KernelValue;
   readonly node: Node;
   /** What either side assigns. */

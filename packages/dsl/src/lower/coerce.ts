@@ -31,7 +31,7 @@ export function ownDType(value: number): DType {
 }
 
 /** A known number as a scalar of `dtype`. */
-export function numberTile(value: number, dtype: DType, { node, context }: Site): Tile {
+function numberTile(value: number, dtype: DType, { node, context }: Site): Tile {
   const limit = limits[dtype];
   if (isInteger(dtype) && (!Number.isInteger(value) || (limit !== undefined && (value < limit[0] || value > limit[1]))))
     throw faultAt(node, context, [
@@ -99,7 +99,7 @@ export function commonDType(values: readonly KernelValue[]): DType {
 }
 
 /** The shape that all of `shapes` are broadcast to. */
-export function broadcastShape(shapes: readonly (readonly number[])[], site: Site): readonly number[] {
+function broadcastShape(shapes: readonly (readonly number[])[], site: Site): readonly number[] {
   return shapes.reduce((left, right) => {
     const length = Math.max(left.length, right.length);
     return Array.from({ length }, (_, axis) => {
@@ -136,10 +136,6 @@ export function broadcastTile(tile: Tile, shape: readonly number[], site: Site):
     ]);
   return site.context.builder.broadcast(tile, shape);
 }
-
-/** A tile in the dtype that it is computed in. */
-export const widened = (tile: Tile, { context }: Site): Tile =>
-  context.builder.cast(tile, dtypeInfo[tile.dtype].compute);
 
 /** `test` as a bool tile: integers are compared with 0. */
 export function asTest(value: KernelValue, site: Site): Tile {

@@ -23,7 +23,7 @@ export interface Context {
 const nodeLimit = 200_000;
 const callDepth = 64;
 
-export type Fault = readonly [code: KernelErrorCode, message: string, hint: string];
+type Fault = readonly [code: KernelErrorCode, message: string, hint: string];
 
 /** An error at a node of the source. */
 export const faultAt = (

@@ -1,9 +1,20 @@
 // Expressions of a body to values: operators, calls, ternaries, lists. What is known when the kernel is compiled is worked
 // out here; the rest becomes tiles.
 import type {
-  ArrayExpression, AssignmentExpression, CallExpression, ConditionalExpression, Expression, Literal, LogicalExpression, MemberExpression, Node,
-  ObjectExpression, SpreadElement, TemplateLiteral, UpdateExpression,
-} from 'acorn'; // prettier-ignore
+  ArrayExpression,
+  AssignmentExpression,
+  CallExpression,
+  ConditionalExpression,
+  Expression,
+  Literal,
+  LogicalExpression,
+  MemberExpression,
+  Node,
+  ObjectExpression,
+  SpreadElement,
+  TemplateLiteral,
+  UpdateExpression,
+} from 'acorn';
 import { at, isFloat } from '@tsinductor/base';
 import { Call } from '../language/define.ts';
 import type { Argument } from '../language/define.ts';

@@ -5,7 +5,7 @@ import { allTileNodes, tileOperands } from '@tsinductor/ir';
 import type { Site } from './coerce.ts';
 import { faultAt } from './context.ts';
 
-export interface FoldRequest {
+interface FoldRequest {
   readonly kind: 'reduce' | 'scan';
   readonly args: readonly Tile[];
   readonly axis: number;
@@ -43,8 +43,16 @@ export function foldTiles({ kind, args, axis, reverse = false, combine }: FoldRe
   const result = kind === 'scan' ? shape : shape.filter((_, index) => index !== axis);
   const results = args.map(({ dtype }) => builder.fresh({ dtype, shape: result }));
   const node: FoldNode = {
-    kind, args: args.map(({ id }) => id), axis, reverse, left, right, combine: body, results, origin,
-  }; // prettier-ignore
+    kind,
+    args: args.map(({ id }) => id),
+    axis,
+    reverse,
+    left,
+    right,
+    combine: body,
+    results,
+    origin,
+  };
   builder.origin = origin;
   return builder.control(node);
 }

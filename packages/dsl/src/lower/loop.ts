@@ -285,9 +285,18 @@ function countedLoop({ node, pattern, from, to, step, numStages, body }: Counted
   const initial = carriedBy.initial.map((value, slot) => toMerged(value, at(types, slot), site).id);
   const results = types.map((type) => builder.fresh(type));
   const made: ForNode = {
-    kind: 'for', from: first.id, to: last.id, step: distance.id, induction, initial, carried, body: region, results, origin,
+    kind: 'for',
+    from: first.id,
+    to: last.id,
+    step: distance.id,
+    induction,
+    initial,
+    carried,
+    body: region,
+    results,
+    origin,
     ...(numStages === undefined ? {} : { numStages }),
-  }; // prettier-ignore
+  };
   builder.control(made);
   bind(results, types, carriedBy);
 }

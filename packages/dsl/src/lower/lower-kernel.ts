@@ -26,7 +26,7 @@ export interface ArgumentFacts {
   readonly isOne?: boolean;
 }
 
-export interface Specialisation {
+interface Specialisation {
   /** For each pointer and scalar of the schema. */
   readonly arguments: Readonly<Record<string, ArgumentFacts>>;
   /** For each constexpr. */

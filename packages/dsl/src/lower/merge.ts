@@ -38,7 +38,7 @@ function ownType(value: KernelValue): MergedType | undefined {
   return { dtype: value.offsets.dtype, shape: value.offsets.shape, pointer: { param: value.param, name: value.name } };
 }
 
-export interface Meeting {
+interface Meeting {
   readonly name: string;
   readonly node: Node;
   readonly context: Context;

@@ -14,7 +14,7 @@ import { undefinedValue } from './value.ts';
 import type { KernelValue } from './value.ts';
 
 /** How a list of statements ends. */
-export type Completion = { readonly kind: 'normal' } | { readonly kind: 'return'; readonly value: KernelValue };
+type Completion = { readonly kind: 'normal' } | { readonly kind: 'return'; readonly value: KernelValue };
 
 const normal: Completion = { kind: 'normal' };
 type AnyStatement = Statement | VariableDeclaration;
@@ -41,7 +41,7 @@ export function lowerBlock(statement: Statement, context: Context): Completion {
   return lowerStatements(statements, { ...context, scope: new Scope(context.scope) });
 }
 
-export function lowerStatement(statement: AnyStatement, context: Context): Completion {
+function lowerStatement(statement: AnyStatement, context: Context): Completion {
   enter(statement, context);
   switch (statement.type) {
     case 'VariableDeclaration':
@@ -119,7 +119,7 @@ function declareAll(statement: VariableDeclaration, context: Context): void {
 }
 
 /** An expression whose value nobody takes: `test && effect`, `test ? effect : effect` and sequences are statements. */
-export function lowerEffect(given: Expression, context: Context): void {
+function lowerEffect(given: Expression, context: Context): void {
   const node = unwrapped(given);
   if (node.type === 'SequenceExpression') {
     for (const item of node.expressions) lowerEffect(item, context);

@@ -7,11 +7,23 @@ import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
 import { constantToValue, sameShape, tileOps, toConstant } from '@tsinductor/ir';
 import type {
-  BlockParam, FoldNode, ForNode, IfNode, Inference, ScalarConstant, Tile, TileAttrs, TileId, TileNode, TileOpName, TileType, WhileNode,
-} from '@tsinductor/ir'; // prettier-ignore
+  BlockParam,
+  FoldNode,
+  ForNode,
+  IfNode,
+  Inference,
+  ScalarConstant,
+  Tile,
+  TileAttrs,
+  TileId,
+  TileNode,
+  TileOpName,
+  TileType,
+  WhileNode,
+} from '@tsinductor/ir';
 
 /** A node without what the builder adds: results' ids. */
-export type OpRequest = {
+type OpRequest = {
   readonly [Name in TileOpName]: {
     readonly op: Name;
     readonly attrs: TileAttrs[Name];
@@ -27,7 +39,7 @@ interface OpenRegion {
 }
 
 /** A region that is written but not yet closed: more may be added to its end. */
-export type WrittenRegion = OpenRegion;
+type WrittenRegion = OpenRegion;
 
 export class TileBuilder {
   readonly params: readonly BlockParam[];

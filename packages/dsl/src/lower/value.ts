@@ -26,7 +26,7 @@ export interface FunctionValue {
 }
 
 /** A number that is known: it takes the dtype of what it meets. */
-export interface NumberValue {
+interface NumberValue {
   readonly kind: 'number';
   readonly value: number;
 }

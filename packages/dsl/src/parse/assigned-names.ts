@@ -37,7 +37,7 @@ function declaredIn(node: AnyNode): readonly string[] {
   return declarations.flatMap((child) => (child.type === 'VariableDeclaration' ? declaredNames(child) : []));
 }
 
-export const declaredNames = (declaration: VariableDeclaration): readonly string[] =>
+const declaredNames = (declaration: VariableDeclaration): readonly string[] =>
   declaration.declarations.flatMap(({ id }) => {
     if (id.type === 'Identifier') return [id.name];
     if (id.type === 'ArrayPattern')
@@ -46,7 +46,7 @@ export const declaredNames = (declaration: VariableDeclaration): readonly string
   });
 
 /** The nodes directly below one, in the order of their keys. */
-export function childNodes(node: AnyNode): readonly AnyNode[] {
+function childNodes(node: AnyNode): readonly AnyNode[] {
   const isNode = (value: unknown): value is AnyNode =>
     typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
   return Object.values(node).flatMap((member: unknown): AnyNode[] => {

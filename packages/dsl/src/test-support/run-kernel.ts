@@ -44,7 +44,7 @@ export function lowerTest(
   return lowerKernel(definition, { arguments: Object.fromEntries(facts), constants });
 }
 
-export interface TestRun {
+interface TestRun {
   readonly grid?: readonly number[];
   readonly constants?: Readonly<Record<string, number>>;
   readonly args: Readonly<Record<string, ElementArray | number | bigint>>;

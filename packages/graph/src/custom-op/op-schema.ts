@@ -12,7 +12,7 @@ import { SchemaScanner } from './schema-scanner.ts';
 import type { Token } from './schema-scanner.ts';
 
 /** One result: new memory, or (`of`) the parameter that was written to. */
-export interface SchemaResult {
+interface SchemaResult {
   readonly of: string | undefined;
 }
 
@@ -89,7 +89,9 @@ function readParameter(scanner: SchemaScanner, { before, marks, keywordOnly }: P
   if (forbiddenNames.includes(name)) scanner.fail(token, `a parameter cannot be called ${name}`, 'choose another name');
   if (written.mark !== undefined) noteMark(scanner, written, { marks, name });
   const fallback = scanner.takes('=') ? { default: readDefault(scanner, written) } : {};
-  const isAfterDefault = before.some((parameter) => parameter.default !== undefined && !(parameter.keywordOnly ?? false)); // prettier-ignore
+  const isAfterDefault = before.some(
+    (parameter) => parameter.default !== undefined && !(parameter.keywordOnly ?? false),
+  );
   if (!('default' in fallback) && isAfterDefault && !keywordOnly)
     scanner.fail(token, `${name} has no default and stands after one that has`, 'give it a default, or put it first');
   return {
@@ -111,7 +113,8 @@ function noteMark(
 ): void {
   if (type !== 'tensor')
     scanner.fail(token, 'only a Tensor can be written to', 'mark tensors one by one: Tensor(a!) x');
-  if (marks.has(mark)) scanner.fail(token, `a second (${mark}!)`, 'give each tensor that is written to a letter of its own'); // prettier-ignore
+  if (marks.has(mark))
+    scanner.fail(token, `a second (${mark}!)`, 'give each tensor that is written to a letter of its own');
   marks.set(mark, name);
 }
 
@@ -124,14 +127,19 @@ function readType(scanner: SchemaScanner): Written {
   if (isList) scanner.expect(']', 'a list is written Tensor[] or int[]');
   const list = Object.hasOwn(listTypes, token.text) ? listTypes[token.text] : undefined;
   const type = isList ? list : single;
-  if (type === undefined) return scanner.fail(token, `lists of ${token.text} are not supported`, 'use Tensor[] or int[]'); // prettier-ignore
+  if (type === undefined)
+    return scanner.fail(token, `lists of ${token.text} are not supported`, 'use Tensor[] or int[]');
   return { type, nullable: scanner.takes('?'), mark, token };
 }
 
 function readMark(scanner: SchemaScanner): string {
   const token = scanner.name('a letter stands in the brackets: Tensor(a!)');
   if (!scanner.takes('!'))
-    scanner.fail(token, 'a result that shares memory with an argument it does not write to', 'give a copy, and leave the mark out: what a custom op gives is its own memory'); // prettier-ignore
+    scanner.fail(
+      token,
+      'a result that shares memory with an argument it does not write to',
+      'give a copy, and leave the mark out: what a custom op gives is its own memory',
+    );
   scanner.expect(')', 'close the bracket: Tensor(a!)');
   return token.text;
 }

@@ -37,7 +37,11 @@ export class SchemaScanner {
     if (from >= this.#text.length) return { kind: 'end', text: '', from };
     const name = this.#match(namePattern);
     if (name !== undefined) return { kind: 'name', text: name, from };
-    return { kind: 'sign', text: this.#match(signPattern) ?? String.fromCodePoint(this.#text.codePointAt(from) ?? 0), from }; // prettier-ignore
+    return {
+      kind: 'sign',
+      text: this.#match(signPattern) ?? String.fromCodePoint(this.#text.codePointAt(from) ?? 0),
+      from,
+    };
   }
 
   /** Takes the next word if it is `sign`. */

@@ -63,7 +63,14 @@ function withBlanks(c: Composer, targets: ValueRef, blank: number): ValueRef {
 /** Values `count` places to the right along the last axis; what comes in is impossible. */
 function shifted(c: Composer, values: ValueRef, count: number): ValueRef {
   const kept = c.slice(values, 1, { end: subtract(c.size(values, 1), int(count)) });
-  return c.pad(kept, [[int(0), int(0)], [int(count), int(0)]], impossible); // prettier-ignore
+  return c.pad(
+    kept,
+    [
+      [int(0), int(0)],
+      [int(count), int(0)],
+    ],
+    impossible,
+  );
 }
 
 /** The logarithm of a sum of exponentials, also of none that is possible. */
@@ -71,7 +78,17 @@ function logSum(c: Composer, terms: readonly ValueRef[]): ValueRef {
   const largest = c.fold('maximum', terms);
   const zero = c.full(float(0), [], c.dtype(largest));
   const pivot = c.where(c.op('eq', largest, impossible), zero, largest);
-  return c.op('add', c.op('log', c.fold('add', terms.map((term) => c.op('exp', c.op('sub', term, pivot))))), pivot); // prettier-ignore
+  return c.op(
+    'add',
+    c.op(
+      'log',
+      c.fold(
+        'add',
+        terms.map((term) => c.op('exp', c.op('sub', term, pivot))),
+      ),
+    ),
+    pivot,
+  );
 }
 
 /** The forward variables after each sample's last step: [samples, 2 length + 1]. */
@@ -83,9 +100,12 @@ function forward(c: Composer, { logs, targets, steps }: Alignment, blank: number
   // Between equal classes there must be a blank.
   const before = c.pad(
     c.slice(classes, 1, { end: subtract(places, int(2)) }),
-    [[int(0), int(0)], [int(2), int(0)]],
+    [
+      [int(0), int(0)],
+      [int(2), int(0)],
+    ],
     blank,
-  ); // prettier-ignore
+  );
   const mayskip = c.op('logicalAnd', c.op('ne', classes, blank), c.op('ne', classes, before));
   const none = c.full(impossible, [], c.dtype(logs));
   let alpha = c.where(c.op('lt', place, 2), likelihood(0), none);
@@ -131,7 +151,9 @@ function ctcLoss(c: Composer, a: ArgumentReader): ValueRef {
       return cast(c.reduce('sum', each));
     case 'mean': {
       const lengths = c.cast(c.op('maximum', alignment.lengths, 1), c.dtype(each));
-      return cast(c.op('div', c.reduce('sum', c.op('div', each, lengths)), c.sizeOperand(c.size(each, 0), c.dtype(each)))); // prettier-ignore
+      return cast(
+        c.op('div', c.reduce('sum', c.op('div', each, lengths)), c.sizeOperand(c.size(each, 0), c.dtype(each))),
+      );
     }
     default:
       throw argumentValue('ctcLoss', `reduction ${reduction}`, 'use none, mean or sum');

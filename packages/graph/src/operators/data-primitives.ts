@@ -134,7 +134,7 @@ function requireIndex(operator: string, { dtype }: Meta): void {
 }
 
 /** An index in i64, as primitives want it. */
-export function indexValue(builder: Builder, operator: string, index: ValueRef): ValueRef {
+function indexValue(builder: Builder, operator: string, index: ValueRef): ValueRef {
   requireIndex(operator, builder.meta(index));
   return castTo(builder, index, 'i64');
 }

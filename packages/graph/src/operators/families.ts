@@ -8,6 +8,7 @@ import { ctcLossEntries } from './ctc-loss.ts';
 import { convolutionEntries } from './convolution.ts';
 import { creationEntries } from './creation.ts';
 import { dataPrimitives } from './data-primitives.ts';
+import { distinctEntries } from './distinct.ts';
 import { dropoutEntries } from './dropout.ts';
 import { gradientEntries } from './gradient.ts';
 import { gridSampleEntries } from './grid-sample.ts';
@@ -30,6 +31,7 @@ import { scanEntries } from './scans.ts';
 import { searchEntries } from './search.ts';
 import { scatterEntries } from './scatter.ts';
 import { viewScatterEntries } from './view-scatter.ts';
+import { sortPrimitives } from './sort-primitives.ts';
 import { sortingEntries } from './sorting.ts';
 import { statisticsEntries } from './statistics.ts';
 import { viewEntries } from './views.ts';
@@ -57,7 +59,9 @@ export const families: readonly (readonly Entry[])[] = [
   viewScatterEntries,
   matmulEntries,
   productEntries,
+  sortPrimitives,
   sortingEntries,
+  distinctEntries,
   interpolationEntries,
   gridSampleEntries,
   gradientEntries,

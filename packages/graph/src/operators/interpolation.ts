@@ -170,7 +170,10 @@ function interpolate(
     throw argumentValue(a.operator.name, `mode ${mode}`, `use ${Object.keys(MODES).join(', ')} or area`);
   const { kind, axes: wanted = axes.length } = found;
   if (wanted !== axes.length)
-    throw shapeMismatch(`${a.operator.name}: ${mode} of ${printShape(c.shape(input))}`, `${mode} is for ${String(wanted + 2)} dims`); // prettier-ignore
+    throw shapeMismatch(
+      `${a.operator.name}: ${mode} of ${printShape(c.shape(input))}`,
+      `${mode} is for ${String(wanted + 2)} dims`,
+    );
   if (a.attr('antialias') === true)
     throw unsupported(`${a.operator.name} with antialias`, 'resize in two steps: avgPool2d first, then interpolate');
   if (kind === 'nearest') return resized(c, input, { axes, kind });

@@ -117,8 +117,9 @@ function groupNorm(c: Composer, a: ArgumentReader): ValueRef {
   const shape = c.shape(input);
   if (shape.length < 2) throw shapeMismatch(`groupNorm of ${printShape(shape)}`, 'it needs a batch and a channel dim');
   const channels = c.sizes.toNumber(at(shape, 1));
+  const parts = `${String(channels)} channels in ${String(groups)} groups`;
   if (groups < 1 || channels % groups !== 0)
-    throw argumentValue('groupNorm', `${String(channels)} channels in ${String(groups)} groups`, 'channels must be a multiple of groups'); // prettier-ignore
+    throw argumentValue('groupNorm', parts, 'channels must be a multiple of groups');
   if (c.sizes.isOne(product([at(shape, 0), int(channels / groups), ...shape.slice(2)])))
     throw shapeMismatch(`groupNorm of ${printShape(shape)}`, 'each group needs more than one element');
   const x = c.reshape(c.widen(input), [
@@ -165,8 +166,9 @@ function normaliseChannels(c: Composer, input: ValueRef, s: Statistics): Normali
   const x = c.widen(input);
   const parts = { weight: channelwise(c, s.weight, rank), bias: channelwise(c, s.bias, rank) };
   if (s.ofBatch) {
+    const call = `batchNorm of ${printShape(c.shape(input))}`;
     if (c.sizes.isOne(c.count(input, s.dims)))
-      throw shapeMismatch(`batchNorm of ${printShape(c.shape(input))}`, 'in training each channel needs more than one value'); // prettier-ignore
+      throw shapeMismatch(call, 'in training each channel needs more than one value');
     const { value, mean, rstd } = standardise(c, x, s);
     return { value: c.cast(affine(c, value, parts), c.dtype(input)), mean, rstd };
   }

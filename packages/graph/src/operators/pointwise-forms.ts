@@ -27,7 +27,7 @@ function asOperand(c: Composer, x: OperandRef): Operand {
 }
 
 /** The dtype that operands have together. */
-export const promoted = (c: Composer, ...operands: readonly OperandRef[]): DType =>
+const promoted = (c: Composer, ...operands: readonly OperandRef[]): DType =>
   resultType(operands.map((x) => asOperand(c, x)));
 
 /** An operand as a tensor of this dtype. */

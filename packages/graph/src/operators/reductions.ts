@@ -40,7 +40,7 @@ const DIMS_DTYPE = `${DIMS}, *, dtype: dtype = null`;
 /** Those of one dim. */
 const DIM = 'input: tensor, dim: int? = null, keepdim: bool = false';
 
-export const reduced = (c: Composer, a: ArgumentReader): Over => ({
+const reduced = (c: Composer, a: ArgumentReader): Over => ({
   dims: c.dims(a.tensor('input'), a.dims('dim')),
   keepdim: a.bool('keepdim'),
 });

@@ -1,6 +1,6 @@
 // Sorting as PyTorch offers it, and what follows from it: the largest k, medians, modes, quantiles.
 import { isFloat } from '@tsinductor/base';
-import { int, subtract } from '@tsinductor/ir';
+import { floorDivide, int, subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -11,21 +11,21 @@ import { argumentValue, emptyReduction, printShape, shapeMismatch } from '../err
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import { range } from '../shape.ts';
 import { sameDType } from './contraction.ts';
-import { sortAxis, sortLast } from './sort-axis.ts';
+import { kthOfLast, rankedAt, sortAxis } from './sort-axis.ts';
 import type { Sorted } from './sort-axis.ts';
 
 const sorted = (c: Composer, a: ArgumentReader): Sorted =>
   sortAxis(c, a.tensor('input'), { dim: a.int('dim'), descending: a.bool('descending') });
 
 function topk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
-  const [x, k] = [a.tensor('input'), a.int('k')];
-  const { values, indices } = sortAxis(c, x, { dim: a.int('dim'), descending: a.bool('largest') });
-  const extent = c.rank(x) === 0 ? 1 : c.sizes.toNumber(c.size(x, a.int('dim')));
-  if (k < 0 || k > extent)
-    throw argumentValue('topk', `k is ${String(k)} for ${String(extent)} elements`, 'use at most the size of the dim');
-  if (c.rank(x) === 0)
-    return k === 1 ? [values, indices] : [c.full(0, [int(0)], c.dtype(x)), c.full(0, [int(0)], 'i64')];
-  return [values, indices].map((v) => c.slice(v, a.int('dim'), { end: k }));
+  const [x, k, dim] = [a.tensor('input'), a.int('k'), a.int('dim')];
+  const axis = c.dim(x, dim);
+  const extent = c.rank(x) === 0 ? int(1) : c.size(x, axis);
+  if (k < 0 || !c.sizes.atMost(int(k), extent))
+    throw argumentValue('topk', `k is ${String(k)} for ${String(c.sizes.hint(extent))} elements`, 'use at most the size of the dim'); // prettier-ignore
+  if (c.rank(x) === 0 && k === 0) return [c.full(0, [int(0)], c.dtype(x)), c.full(0, [int(0)], 'i64')];
+  const { values, indices } = sortAxis(c, x, { dim, descending: a.bool('largest'), count: int(k) });
+  return [values, indices];
 }
 
 /** x with the dim last, at least one axis; a 0-d tensor has one element there. */
@@ -42,36 +42,31 @@ function picked(
   return keepdim ? c.move(v, c.rank(v) - 1, c.dim(x, dim)) : c.squeeze(v, c.rank(v) - 1);
 }
 
-/** The element of sorted rows at a place, with its index. */
-function kth(c: Composer, row: Sorted, place: number | ValueRef): Sorted {
-  const last = c.rank(row.values) - 1;
-  const take = (v: ValueRef): ValueRef =>
-    typeof place === 'number' ? c.slice(v, last, { start: place, end: place + 1 }) : c.gather(v, last, place);
-  return { values: take(row.values), indices: take(row.indices) };
-}
-
 function kthvalue(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const [x, k, dim] = [a.tensor('input'), a.int('k'), a.int('dim')];
   const row = lastAxis(c, x, dim);
-  const extent = c.sizes.toNumber(c.size(row, -1));
-  if (k < 1 || k > extent)
-    throw argumentValue('kthvalue', `k is ${String(k)} for ${String(extent)} elements`, 'use 1 to the size of the dim');
-  const { values, indices } = kth(c, sortLast(c, row, false), k - 1);
+  const extent = c.size(row, -1);
+  if (k < 1 || !c.sizes.atMost(int(k), extent))
+    throw argumentValue('kthvalue', `k is ${String(k)} for ${String(c.sizes.hint(extent))} elements`, 'use 1 to the size of the dim'); // prettier-ignore
+  const { values, indices } = kthOfLast(c, row, k - 1);
   return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
+}
+
+/** How many elements of rows along the last axis are numbers; it stays with size 1. */
+function numbersOf(c: Composer, row: ValueRef): ValueRef {
+  return c.reduce('sum', c.op('logicalNot', c.op('isnan', row)), { dims: [c.rank(row) - 1], keepdim: true });
 }
 
 /** The lower median of rows; NaN counts as the largest, and wins unless it is ignored. */
 function medianOf(c: Composer, row: ValueRef, ignoreNaN: boolean): Sorted {
-  const last = c.rank(row) - 1;
-  const n = c.sizes.toNumber(c.size(row, last));
-  if (n === 0) throw emptyReduction('median');
-  const order = sortLast(c, row, false);
-  if (!isFloat(c.dtype(row))) return kth(c, order, Math.floor((n - 1) / 2));
-  const over = { dims: [last], keepdim: true };
-  const numbers = c.reduce('sum', c.op('logicalNot', c.op('isnan', row)), over);
-  if (ignoreNaN) return kth(c, order, c.op('maximum', c.op('divFloor', c.op('sub', numbers, 1), 2), 0));
+  const extent = c.size(row, c.rank(row) - 1);
+  if (c.sizes.isZero(extent)) throw emptyReduction('median');
+  const place = c.sizeValue(floorDivide(subtract(extent, int(1)), int(2)), 'i64');
+  if (!isFloat(c.dtype(row))) return kthOfLast(c, row, place);
+  const numbers = numbersOf(c, row);
+  if (ignoreNaN) return kthOfLast(c, row, c.op('maximum', c.op('divFloor', c.op('sub', numbers, 1), 2), 0));
   // The first NaN stands right after the numbers.
-  return kth(c, order, c.where(c.op('lt', numbers, n), numbers, c.full(Math.floor((n - 1) / 2), [], 'i64')));
+  return kthOfLast(c, row, c.where(c.op('lt', numbers, c.sizeOperand(extent)), numbers, place));
 }
 
 function median(name: 'median' | 'nanmedian'): readonly Entry[] {
@@ -103,7 +98,7 @@ function mode(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const row = lastAxis(c, x, dim);
   const last = c.rank(row) - 1;
   if (c.sizes.isZero(c.size(row, last))) throw emptyReduction('mode');
-  const order = sortLast(c, row, false);
+  const order = sortAxis(c, row, { dim: last, descending: false });
   // Elements of a run, counted along it: the longest run of the smallest value is the first to reach its length.
   const n = c.size(row, last);
   const [later, earlier] = [
@@ -117,22 +112,25 @@ function mode(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const positions = c.iota(n);
   const starts = c.call('cumamax', [c.where(isNew, positions, c.full(0, [], 'i64'))], { dim: last });
   const place = c.reduce('argmax', c.op('sub', positions, starts), { dims: [last], keepdim: true });
-  const { values, indices } = kth(c, order, place);
+  const [values, indices] = [order.values, order.indices].map((v) => c.gather(v, last, place)) as [ValueRef, ValueRef];
   return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
 }
 
 const INTERPOLATIONS = ['linear', 'lower', 'higher', 'midpoint', 'nearest'];
 
-/** Values between neighbours of sorted rows, at `place` (a float place for each row and quantile). */
+/** Values between neighbours in the order of rows, at `place` (a float place for each row and quantile). */
 function between(c: Composer, row: ValueRef, { place, how }: { place: ValueRef; how: string }): ValueRef {
   const last = c.rank(row) - 1;
-  const take = (index: ValueRef): ValueRef => c.gather(row, last, c.cast(index, 'i64'));
+  const take = (...places: readonly ValueRef[]): ValueRef =>
+    rankedAt(c, row, { dim: last, places: c.cast(c.cat(places, last), 'i64') }).values;
   const [low, high] = [c.op('floor', place), c.op('ceil', place)];
   if (how === 'lower') return take(low);
   if (how === 'higher') return take(high);
   if (how === 'nearest') return take(c.op('round', place));
   const weight = how === 'midpoint' ? c.full(float(0.5), [], c.dtype(row)) : c.op('sub', place, low);
-  return c.op('lerp', take(low), take(high), weight);
+  const both = take(low, high);
+  const levels = c.size(place, last);
+  return c.op('lerp', c.slice(both, last, { end: levels }), c.slice(both, last, { start: levels }), weight);
 }
 
 /** Levels lie in [0, 1], as far as they are known; tensors of them are vectors in the dtype of what they are levels of. */
@@ -155,18 +153,16 @@ function quantile(c: Composer, a: ArgumentReader, ignoreNaN: boolean): ValueRef 
   const dim = given ?? 0;
   const row = given === undefined ? c.flatten(x) : lastAxis(c, x, dim);
   const last = c.rank(row) - 1;
-  const n = c.sizes.toNumber(c.size(row, last));
-  if (n === 0) throw emptyReduction(a.operator.name);
-  const numbers = c.cast(
-    c.reduce('sum', c.op('logicalNot', c.op('isnan', row)), { dims: [last], keepdim: true }),
-    c.dtype(x),
-  );
+  const n = c.size(row, last);
+  if (c.sizes.isZero(n)) throw emptyReduction(a.operator.name);
+  const numbers = c.cast(numbersOf(c, row), c.dtype(x));
   const levels = q.kind === 'scalar' ? c.full(q, [int(1)], c.dtype(x)) : c.flatten(q);
-  const count = ignoreNaN ? numbers : c.full(n, [], c.dtype(x));
+  const all = c.sizeValue(n, c.dtype(x));
+  const count = ignoreNaN ? numbers : all;
   const place = c.op('maximum', c.op('mul', levels, c.op('sub', count, float(1))), float(0));
   const places = c.expand(place, [...c.shape(row).slice(0, -1), c.size(levels, 0)]);
-  const found = between(c, sortLast(c, row, false).values, { place: places, how });
-  const isSpoiled = ignoreNaN ? c.op('eq', numbers, float(0)) : c.op('lt', numbers, float(n));
+  const found = between(c, row, { place: places, how });
+  const isSpoiled = ignoreNaN ? c.op('eq', numbers, float(0)) : c.op('lt', numbers, all);
   const result = c.move(c.where(isSpoiled, c.full(float(NaN), [], c.dtype(x)), found), last, 0);
   return shapedQuantile(c, a, { result, isSingle: q.kind === 'scalar' || c.rank(q) === 0 });
 }

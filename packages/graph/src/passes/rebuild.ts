@@ -18,7 +18,7 @@ export class NodeList {
 }
 
 /** The results of a call, whose arguments are already renamed. */
-export type Transform = (node: CallNode, list: NodeList) => readonly ValueRef[];
+type Transform = (node: CallNode, list: NodeList) => readonly ValueRef[];
 
 export function rebuild(graph: Graph, transform: Transform): Graph {
   const list = new NodeList();

@@ -70,7 +70,10 @@ describe('splitAtHosts', () => {
   test('makes what has no arguments anew in each part, once for those who need the tensor', () => {
     const builder = new GraphBuilder();
     const x = builder.placeholder('x', vector(4));
-    const ones = builder.call('full', [{ kind: 'scalar', category: 'float', value: 1 }], { shape: [4], dtype: { dtype: 'f32' } }); // prettier-ignore
+    const ones = builder.call('full', [{ kind: 'scalar', category: 'float', value: 1 }], {
+      shape: [4],
+      dtype: { dtype: 'f32' },
+    });
     const first = host(builder, ['lib::f', builder.call('add', [x, ones])], vector(4));
     const second = host(builder, ['lib::g', builder.call('mul', [first, ones]), ones], vector(4));
     builder.output(second);

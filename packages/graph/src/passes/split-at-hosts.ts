@@ -24,12 +24,12 @@ export interface GraphPart {
   readonly outputs: readonly ValueRef[];
 }
 
-export interface HostPart {
+interface HostPart {
   readonly kind: 'host';
   readonly node: HostNode;
 }
 
-export type Part = GraphPart | HostPart;
+type Part = GraphPart | HostPart;
 
 /** The parts of `graph`, in the order in which they run. `sizes` are those that it was traced under. */
 export function splitAtHosts(graph: Graph, sizes: SizeEnvironment): readonly Part[] {
@@ -125,7 +125,9 @@ class Whole {
   #isExported(value: ValueRef, home: number, stage: number): boolean {
     if (home !== anywhere) return home === stage && (this.#lastUse.get(keyOf(value)) ?? 0) > stage;
     // What is needed as a tensor itself is made once, at the start.
-    const needed = this.#graph.nodes.some((node) => node.kind === 'host' && valuesOf(node.args).some((arg) => keyOf(arg) === keyOf(value))); // prettier-ignore
+    const needed = this.#graph.nodes.some(
+      (node) => node.kind === 'host' && valuesOf(node.args).some((arg) => keyOf(arg) === keyOf(value)),
+    );
     return stage === 0 && (needed || this.#graph.outputs.some((output) => keyOf(output) === keyOf(value)));
   }
 
@@ -153,7 +155,11 @@ class Whole {
     const results = builder.withOrigin(node.origin, () => {
       if (node.kind === 'constant') return [builder.constant(node.data, at(node.results, 0))];
       if (node.kind !== 'call') return [];
-      return builder.callAll(node.target, renameArgs(node.args, (arg) => get(renamed, keyOf(arg))), node.attrs); // prettier-ignore
+      return builder.callAll(
+        node.target,
+        renameArgs(node.args, (arg) => get(renamed, keyOf(arg))),
+        node.attrs,
+      );
     });
     results.forEach((value, result) => renamed.set(keyOf({ kind: 'value', node: node.id, result }), value));
   }

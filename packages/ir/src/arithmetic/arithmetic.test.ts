@@ -131,7 +131,10 @@ describe('queries', () => {
     const flat = parseIndex('i * 4 + j', constant);
     expect(substitute(flat, new Map([['z', int(1)]]))).toBe(flat);
     const whole = axisIndex({ name: 'w', extent: int(32) });
-    const split = new Map([['i', floorDivide(whole, int(4))], ['j', parseIndex('w % 4', { w: 32 })]]); // prettier-ignore
+    const split = new Map([
+      ['i', floorDivide(whole, int(4))],
+      ['j', parseIndex('w % 4', { w: 32 })],
+    ]);
     expect(substitute(flat, split)).toEqual(whole);
   });
   test('numbers beyond 2^53 are refused', () => {

@@ -116,7 +116,10 @@ const point = fc
     at: fc.array(fc.nat(999), { minLength: 5, maxLength: 5 }),
   })
   .map(({ s0: a, s1: b, at }): Point => {
-    const values = new Map([['s0', a], ['s1', b]]); // prettier-ignore
+    const values = new Map([
+      ['s0', a],
+      ['s1', b],
+    ]);
     const axes = [...extents].map(([name, extent], position): [string, number] => [
       name,
       (at[position] ?? 0) % evaluateIndex(extent, { sizes: values }),

@@ -44,11 +44,18 @@ function evaluate(index: Index, environment: IndexEnvironment): number {
     case 'max':
       return Math.max(...index.items.map((item) => evaluate(item, environment)));
     case 'floorDiv':
-      return Math.floor(evaluate(index.dividend, environment) / evaluate(index.divisor, environment));
     case 'mod':
-      return remainder(evaluate(index.dividend, environment), evaluate(index.divisor, environment));
+      return divisionOf(index)(evaluate(index.dividend, environment), evaluate(index.divisor, environment));
   }
 }
+
+/** What a quotient or a remainder does to numbers. */
+function divisionOf({ kind, rounding }: Division): (dividend: number, divisor: number) => number {
+  if (rounding === undefined) return combiners[kind];
+  return kind === 'mod' ? (a, b) => (a % b) + 0 : (a, b) => Math.trunc(a / b) + 0;
+}
+
+type Division = Index & { readonly kind: 'floorDiv' | 'mod' };
 
 /** In [0, divisor), and never -0. */
 export const remainder = (dividend: number, divisor: number): number => {
@@ -96,7 +103,7 @@ export function compileIndex(index: Index, options: CompileOptions): CompiledInd
     case 'floorDiv':
     case 'mod': {
       const [dividend, divisor] = [compileIndex(index.dividend, options), compileIndex(index.divisor, options)];
-      const combine = combiners[index.kind];
+      const combine = divisionOf(index);
       return (axes, indirect) => combine(dividend(axes, indirect), divisor(axes, indirect));
     }
   }

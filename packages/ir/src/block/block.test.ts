@@ -59,7 +59,7 @@ const lawOf = (broken: BlockProgram): string => {
     return (error as Error).message.replace(/; this is a bug.*/, '');
   }
   return 'no law is broken';
-}; // prettier-ignore
+};
 
 const doubling = program([arange(i32(0, [4])), load(f32(1, [4]), 0), apply('add', [1, 1], f32(2, [4])), store(0, 2)]);
 
@@ -78,27 +78,57 @@ test.each<[string, BlockProgram, string]>([
   ['a use before the definition', program([load(f32(1, [4]), 0)]), '%0 is used where it is not defined'],
   ['an id twice', program([arange(i32(0, [4])), arange(i32(0, [4]))]), '%0: defined twice'],
   ['a wrong shape', program([arange(i32(0, [8]))]), 'gives i32[8], not i32[4]'],
-  ['float offsets', program([arange(i32(0, [4])), load(f32(1, [4]), 0), load(f32(2, [4]), 1)]), 'offsets are i32 or i64'],
-  ['two dtypes', program([arange(i32(0, [4])), load(f32(1, [4]), 0), apply('mul', [0, 1], f32(2, [4]))]), 'operand 1 is f32, not i32'],
+  [
+    'float offsets',
+    program([arange(i32(0, [4])), load(f32(1, [4]), 0), load(f32(2, [4]), 1)]),
+    'offsets are i32 or i64',
+  ],
+  [
+    'two dtypes',
+    program([arange(i32(0, [4])), load(f32(1, [4]), 0), apply('mul', [0, 1], f32(2, [4]))]),
+    'operand 1 is f32, not i32',
+  ],
   ['a stored scalar', program([arange(i32(0, [4])), load(f32(1, [4]), 0), store(0, 0)]), 'operand 1 is i32, not f32'],
   ['a program that yields', program([arange(i32(0, [4]))], [0]), 'a program yields nothing'],
 ])('the verifier refuses %s', (_, broken, law) => {
   expect(lawOf(broken)).toContain(law);
-}); // prettier-ignore
+});
 
 test('what a loop carries keeps its type', () => {
-  const constant = (tile: Tile, value: number): TileNode => ({ kind: 'op', op: 'constant', attrs: { value, dtype: 'i32', shape: [] }, args: [], results: [tile], origin }); // prettier-ignore
+  const constant = (tile: Tile, value: number): TileNode => ({
+    kind: 'op',
+    op: 'constant',
+    attrs: { value, dtype: 'i32', shape: [] },
+    args: [],
+    results: [tile],
+    origin,
+  });
   const loop = (next: number): ForNode => ({
-    kind: 'for', from: 0, to: 1, step: 1, induction: i32(2), initial: [0], carried: [i32(3)], results: [i32(5)], origin,
+    kind: 'for',
+    from: 0,
+    to: 1,
+    step: 1,
+    induction: i32(2),
+    initial: [0],
+    carried: [i32(3)],
+    results: [i32(5)],
+    origin,
     body: { nodes: [arange(i32(4, [4])), apply('add', [3, 2], i32(6))], yields: [next] },
-  }); // prettier-ignore
+  });
   const whole = (next: number): BlockProgram => program([constant(i32(0), 0), constant(i32(1), 1), loop(next)]);
   expect(lawOf(whole(6))).toBe('no law is broken');
   expect(lawOf(whole(4))).toContain('yields i32[4], not i32');
 });
 
 test('the order of a reduction: 64 partial results, then halves', () => {
-  expect(reductionOrder(4)).toEqual({ partials: 4, folds: [[0, 2], [1, 3], [0, 1]] }); // prettier-ignore
+  expect(reductionOrder(4)).toEqual({
+    partials: 4,
+    folds: [
+      [0, 2],
+      [1, 3],
+      [0, 1],
+    ],
+  });
   expect(reductionOrder(4096).partials).toBe(64);
   expect(reductionOrder(1)).toEqual({ partials: 1, folds: [] });
 });

@@ -184,7 +184,13 @@ describe('inlining a producer', () => {
     const body = new BodyBuilder();
     const row = body.check(body.load(2, 'i64', axisIndex(j)), int(8), { site: 0, wraps: false });
     const consumer = body.finish([body.load(x, 'f32', add(multiply(indirect(row, int(8)), int(4)), axisIndex(j)))]);
-    const inlined = inlineLoad(consumer, { ...producer, body: (() => { const b = new BodyBuilder(); return b.finish([b.load(y, 'f32', axisIndex(i))]); })() }); // prettier-ignore
+    const inlined = inlineLoad(consumer, {
+      ...producer,
+      body: (() => {
+        const b = new BodyBuilder();
+        return b.finish([b.load(y, 'f32', axisIndex(i))]);
+      })(),
+    });
     expect(inlined && text(inlined)).toBe('give y[check(z[j], 8, #0)]');
   });
 

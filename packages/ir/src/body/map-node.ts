@@ -5,7 +5,7 @@ import { freeIndirects } from '../arithmetic/query.ts';
 import { indirect } from '../arithmetic/polynomial.ts';
 import { substitute } from '../arithmetic/substitute.ts';
 import type { Axis, Index } from '../index-expr.ts';
-import type { ContractOperand, LoopNode } from '../loop.ts';
+import type { ContractOperand, LoopNode, SortNode } from '../loop.ts';
 import type { Body } from '../scalar.ts';
 import { BodyBuilder } from './body-builder.ts';
 import type { BuilderOptions } from './body-builder.ts';
@@ -29,7 +29,16 @@ export function mapNodeBodies(node: LoopNode, replay: Replay, options: BuilderOp
         own.element === undefined ? own : { ...own, element: plain(own.element) };
       return { ...node, a: operand(node.a), b: operand(node.b) };
     }
+    case 'sort':
+      return mapSortPlaces(node, (index) => (replay.map === undefined ? index : substitute(index, replay.map)));
   }
+}
+
+/** A sort that reads and writes at other places. */
+export function mapSortPlaces(node: SortNode, map: (index: Index) => Index): SortNode {
+  const { keys, places, writes } = node;
+  const moved = { ...node, keys: { ...keys, at: map(keys.at) }, writes: writes.map(map) };
+  return places === undefined ? moved : { ...moved, places: { ...places, at: map(places.at) } };
 }
 
 /** A node whose loop of the name of `axis` is `axis`; `value` is what its coordinate was. */

@@ -79,7 +79,10 @@ function samplesOf(body: Body, seed: number): readonly Sample[] {
   const compiled = new ScalarBody(body);
   return Array.from({ length: 40 }, () => {
     const sizes = new Map([['s0', 2 + numbers.below(49)]]);
-    const point = new Map([['i', numbers.below(7)], ['j', numbers.below(sizes.get('s0') ?? 0)]]); // prettier-ignore
+    const point = new Map([
+      ['i', numbers.below(7)],
+      ['j', numbers.below(sizes.get('s0') ?? 0)],
+    ]);
     const loaded = loads.map((dtype) => at(extremes[dtype] ?? [], numbers.below(extremes[dtype]?.length ?? 1)));
     const load = (buffer: number): Value => at(loaded, buffer);
     const { results } = compiled.evaluate({ axes: point, sizes, sites: [], load });
@@ -145,7 +148,9 @@ describe('arithmetic on coordinates', () => {
     const kindOf = (op: PointwiseName, operand: ScalarId, value: number): string =>
       builder.node(builder.apply(op, [operand, number(value)])).kind;
     const quotient = builder.apply('divFloor', [wide, number(32)]);
-    expect([kindOf('mul', quotient, 8), kindOf('remainder', wide, 8), kindOf('add', wide, 1)]).toEqual(Array(3).fill('index')); // prettier-ignore
+    expect([kindOf('mul', quotient, 8), kindOf('remainder', wide, 8), kindOf('add', wide, 1)]).toEqual(
+      Array(3).fill('index'),
+    );
     expect([kindOf('mul', wide, 8), kindOf('mul', quotient, 64)]).toEqual(['apply', 'apply']);
     // What 32 bits do not hold on the way, though they hold what it comes to.
     const large = builder.apply('mul', [builder.index(axisIndex({ name: 'l', extent: int(10_000) })), number(999_983)]);
@@ -161,7 +166,10 @@ describe('decisions', () => {
   const free = body.load(0, 'i64', int(0));
   const byte = body.cast(body.load(1, 'u8', int(0)), 'i64');
   const zero = body.constant(0, 'i64');
-  const clamped = body.apply('minimum', [body.apply('maximum', [free, zero]), body.apply('sub', [n, body.constant(1, 'i64')])]); // prettier-ignore
+  const clamped = body.apply('minimum', [
+    body.apply('maximum', [free, zero]),
+    body.apply('sub', [n, body.constant(1, 'i64')]),
+  ]);
   const wrapped = body.apply('add', [body.apply('maximum', [free, zero]), five]);
   const values = new BoundsFinder((id) => body.node(id), 'values');
   const indices = new BoundsFinder((id) => body.node(id), 'indices');

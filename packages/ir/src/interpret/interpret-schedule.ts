@@ -7,8 +7,11 @@ import { castValue, evaluator, pointwise } from '@tsinductor/ops';
 import type { Value } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { lawBroken } from '../errors.ts';
-import type { Axis } from '../index-expr.ts';
-import type { LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import { int } from '../arithmetic/polynomial.ts';
+import { substitute } from '../arithmetic/substitute.ts';
+import type { Axis, Index } from '../index-expr.ts';
+import { mapSortPlaces } from '../body/map-node.ts';
+import type { LoopNode, LoopProgram, ReduceNode, ScanNode, SortNode } from '../loop.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import type { Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
 import {
@@ -26,6 +29,7 @@ import { ScalarBody } from './scalar-body.ts';
 import type { Evaluated, Point } from './scalar-body.ts';
 import { readsOf } from '../verify/verify-program.ts';
 import { combining } from './run-map.ts';
+import { compileSort } from './run-sort.ts';
 
 type Axes = ReadonlyMap<string, number>;
 
@@ -153,6 +157,9 @@ class ScheduleMachine {
       case 'contract':
         this.#accumulate(node, axes);
         return;
+      case 'sort':
+        this.#sort(node, axes);
+        return;
     }
   }
 
@@ -180,6 +187,15 @@ class ScheduleMachine {
     const multiplied = evaluator(pointwise.mul, node.accumulate)(a ?? 0, b ?? 0);
     const sum = evaluator(pointwise.add, node.accumulate)(at(get(this.#states, node), 0), multiplied);
     this.#states.set(node, [sum]);
+  }
+
+  #sort(node: SortNode, axes: Axes): void {
+    const { sizes } = this.#memory;
+    const move = (index: Index): Index =>
+      substitute(index, new Map([...axes].map(([name, value]) => [name, int(value)])));
+    const row = { ...mapSortPlaces(node, move), axes: [] };
+    const frame = { sites: this.#program.sites, sizes, buffer: (id: BufferId) => get(this.#arrays, id) };
+    compileSort(row, { frame, dtypeOf: (id) => get(this.#dtypes, id) })();
   }
 
   #evaluate(body: Body, axes: Axes, state: readonly Value[] = []): Evaluated {

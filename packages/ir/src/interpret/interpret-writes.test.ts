@@ -24,9 +24,18 @@ describe('scatters', () => {
   ] as const)('%s', (mode, wanted) => {
     const i = axis('i', 4);
     const node: LoopNode = {
-      id: 0, kind: 'scatter', mode, outs: [2], axes: [i], origins: [], writes: [indirect(1, int(3))],
-      body: body((b) => [b.apply('neg', [b.apply('neg', [b.load(0, 'f32', axisIndex(i))])]), b.check(b.load(1, 'i64', axisIndex(i)), int(3), { site: 0, wraps: true })]),
-    }; // prettier-ignore
+      id: 0,
+      kind: 'scatter',
+      mode,
+      outs: [2],
+      axes: [i],
+      origins: [],
+      writes: [indirect(1, int(3))],
+      body: body((b) => [
+        b.apply('neg', [b.apply('neg', [b.load(0, 'f32', axisIndex(i))])]),
+        b.check(b.load(1, 'i64', axisIndex(i)), int(3), { site: 0, wraps: true }),
+      ]),
+    };
     const index = node.body.results[1] ?? 0;
     const scattered: LoopNode = { ...node, writes: [indirect(index, int(3))] };
     const spec: Spec = {
@@ -86,9 +95,20 @@ describe('contractions', () => {
     const [batch, m, n, k] = [axis('b', 2), axis('m', 5), axis('n', 7), axis('k', 6)];
     const accumulate = dtypeInfo[dtype].compute;
     const node: LoopNode = {
-      id: 0, kind: 'contract', outs: [2], axes: [batch, m, n], writes: [flat([batch, m, n])], origins: [], batch: [batch], m, n, k, accumulate,
-      a: { buffer: 0, at: flat([batch, m, k]) }, b: { buffer: 1, at: flat([batch, n, k]) },
-    }; // prettier-ignore
+      id: 0,
+      kind: 'contract',
+      outs: [2],
+      axes: [batch, m, n],
+      writes: [flat([batch, m, n])],
+      origins: [],
+      batch: [batch],
+      m,
+      n,
+      k,
+      accumulate,
+      a: { buffer: 0, at: flat([batch, m, k]) },
+      b: { buffer: 1, at: flat([batch, n, k]) },
+    };
     const values = (length: number): ElementArray => {
       const array = allocateElements(dtype, length);
       for (let p = 0; p < length; p += 1)
@@ -144,7 +164,16 @@ test('every op of the table: vectors compute what the evaluator says', () => {
         }
         return array;
       });
-      const node = map([i], axisIndex(i), (b) => b.apply(name, operands.map((one, buffer) => b.load(buffer, one, axisIndex(i)))), operands.length); // prettier-ignore
+      const node = map(
+        [i],
+        axisIndex(i),
+        (b) =>
+          b.apply(
+            name,
+            operands.map((one, buffer) => b.load(buffer, one, axisIndex(i))),
+          ),
+        operands.length,
+      );
       const result = node.kind === 'map' ? at(node.body.nodes, at(node.body.results, 0)).dtype : dtype;
       const made = program({
         dtypes: [...operands, result],

@@ -13,7 +13,16 @@ import type { Spec } from './test-support/run-loops.ts';
 describe('maps', () => {
   const i = axis('i', 3000);
   test('contiguous, in f32 arithmetic', () => {
-    const spec: Spec = { dtypes: ['f32', 'f32'], lengths: [3000, 3000], nodes: [map([i], axisIndex(i), (b) => { const x = b.load(0, 'f32', axisIndex(i)); return b.apply('add', [b.apply('mul', [x, x]), b.constant(0.1, 'f32')]); })] }; // prettier-ignore
+    const spec: Spec = {
+      dtypes: ['f32', 'f32'],
+      lengths: [3000, 3000],
+      nodes: [
+        map([i], axisIndex(i), (b) => {
+          const x = b.load(0, 'f32', axisIndex(i));
+          return b.apply('add', [b.apply('mul', [x, x]), b.constant(0.1, 'f32')]);
+        }),
+      ],
+    };
     expect(run(spec, [ramp(3000, 0.3)])[7]).toBe(
       Math.fround(Math.fround(Math.fround(7 * 0.3) * Math.fround(7 * 0.3)) + Math.fround(0.1)),
     );
@@ -61,9 +70,17 @@ describe('maps', () => {
       [3, 2],
       [3, 0],
     ] as const) {
-      // prettier-ignore
       const out = new Float32Array(s0 * s1);
-      interpreter.run({ buffers: new Map([[0, ramp(s0 * s1)], [1, out]]), sizes: new Map([['s0', s0], ['s1', s1]]) }); // prettier-ignore
+      interpreter.run({
+        buffers: new Map([
+          [0, ramp(s0 * s1)],
+          [1, out],
+        ]),
+        sizes: new Map([
+          ['s0', s0],
+          ['s1', s1],
+        ]),
+      });
       expect(out[1]).toBe(s1 === 0 ? undefined : s0);
     }
   });
@@ -72,11 +89,16 @@ describe('maps', () => {
     const spec: Spec = {
       dtypes: ['f32', 'f32'],
       lengths: [4, 8],
-      nodes: [map([axis('i', 8)], axisIndex(axis('i', 8)), (b) => {
-        const place = subtract(axisIndex(axis('i', 8)), int(2));
-        const inside = [b.apply('ge', [b.index(place), b.constant(0, 'i64')]), b.apply('lt', [b.index(place), b.constant(4, 'i64')])];
-        return b.load(0, 'f32', place, { mask: b.apply('logicalAnd', inside), other: b.constant(-1, 'f32') });
-      })], // prettier-ignore
+      nodes: [
+        map([axis('i', 8)], axisIndex(axis('i', 8)), (b) => {
+          const place = subtract(axisIndex(axis('i', 8)), int(2));
+          const inside = [
+            b.apply('ge', [b.index(place), b.constant(0, 'i64')]),
+            b.apply('lt', [b.index(place), b.constant(4, 'i64')]),
+          ];
+          return b.load(0, 'f32', place, { mask: b.apply('logicalAnd', inside), other: b.constant(-1, 'f32') });
+        }),
+      ],
     };
     expect([...run(spec, [ramp(4)])]).toEqual([-1, -1, 0, 1, 2, 3, -1, -1]);
   });
@@ -84,22 +106,41 @@ describe('maps', () => {
   test('a gather wraps negative indices and refuses others, saying where', () => {
     const sites: CheckSite[] = [{ op: 'gather', what: 'index', location: { file: 'model.ts', line: 3 } }];
     const i4 = axis('i', 4);
-    const gathered = map([i4], axisIndex(i4), (b) => b.load(0, 'f32', indirect(b.check(b.load(1, 'i64', axisIndex(i4)), int(4), { site: 0, wraps: true }), int(4))), 2); // prettier-ignore
+    const gathered = map(
+      [i4],
+      axisIndex(i4),
+      (b) =>
+        b.load(0, 'f32', indirect(b.check(b.load(1, 'i64', axisIndex(i4)), int(4), { site: 0, wraps: true }), int(4))),
+      2,
+    );
     const spec: Spec = { dtypes: ['f32', 'i64', 'f32'], lengths: [4, 4, 4], nodes: [gathered], sites };
     expect([...run(spec, [ramp(4), BigInt64Array.of(3n, -1n, 0n, -4n)])]).toEqual([3, 3, 0, 0]);
     const call = (): unknown => run(spec, [ramp(4), BigInt64Array.of(3n, -1n, 4n, 0n)]);
-    expect(call).toThrow(expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE', message: expect.stringContaining('gather: index 4 is out of range for a size of 4, at model.ts:3') })); // prettier-ignore
+    expect(call).toThrow(
+      expect.objectContaining({
+        code: 'INDEX_OUT_OF_RANGE',
+        message: expect.stringContaining('gather: index 4 is out of range for a size of 4, at model.ts:3'),
+      }),
+    );
   });
 
   test('i64 keeps all its bits', () => {
     const i2 = axis('i', 2);
-    const spec: Spec = { dtypes: ['i64', 'i64'], lengths: [2, 2], nodes: [map([i2], axisIndex(i2), (b) => b.apply('add', [b.load(0, 'i64', axisIndex(i2)), b.index(axisIndex(i2))]))] }; // prettier-ignore
+    const spec: Spec = {
+      dtypes: ['i64', 'i64'],
+      lengths: [2, 2],
+      nodes: [
+        map([i2], axisIndex(i2), (b) => b.apply('add', [b.load(0, 'i64', axisIndex(i2)), b.index(axisIndex(i2))])),
+      ],
+    };
     expect([...run(spec, [BigInt64Array.of(2n ** 62n + 1n, 2n ** 63n - 1n)])]).toEqual([2n ** 62n + 1n, -(2n ** 63n)]);
   });
 
   test('half precision is read and written as bits', () => {
     const i2 = axis('i', 2);
-    const node = map([i2], axisIndex(i2), (b) => b.cast(b.apply('mul', [b.cast(b.load(0, 'bf16', axisIndex(i2)), 'f32'), b.constant(1.5, 'f32')]), 'f16')); // prettier-ignore
+    const node = map([i2], axisIndex(i2), (b) =>
+      b.cast(b.apply('mul', [b.cast(b.load(0, 'bf16', axisIndex(i2)), 'f32'), b.constant(1.5, 'f32')]), 'f16'),
+    );
     expect([
       ...run({ dtypes: ['bf16', 'f16'], lengths: [2, 2], nodes: [node] }, [Uint16Array.of(0x3f80, 0xc000)]),
     ]).toEqual([0x3e00, 0xc200]);
@@ -140,7 +181,13 @@ describe('reductions', () => {
     const node = reduction('sum', 'f32', { kept: [], over: [c], place: axisIndex(c) });
     const made = program({ dtypes: ['f32', 'f32'], lengths: [100_000, 1], nodes: [node] });
     const out = new Float32Array(1);
-    interpretProgram(made, { buffers: new Map([[0, new Float32Array(100_000).fill(0.1)], [1, out]]), sizes: new Map() }); // prettier-ignore
+    interpretProgram(made, {
+      buffers: new Map([
+        [0, new Float32Array(100_000).fill(0.1)],
+        [1, out],
+      ]),
+      sizes: new Map(),
+    });
     expect(Math.abs((out[0] ?? 0) - 10_000)).toBeLessThan(0.01);
   });
 });
@@ -151,7 +198,6 @@ describe('scans', () => {
     [40, 70],
     [2000, 3],
   ])('%i rows of %i', (n, m) => {
-    // prettier-ignore
     const [r, c] = [axis('r', n), axis('c', m)];
     const bodies = reduceBodies('sum', 'f32', (b) => b.load(0, 'f32', flat([r, c])), axisIndex(c));
     const node: LoopNode = {

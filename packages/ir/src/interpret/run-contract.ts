@@ -207,7 +207,7 @@ interface Block {
   readonly p1: number;
 }
 
-/** Adds the products of a stretch of row i of `a` with a block of `b`. Reads are in bounds by construction. */
+/** Adds the products of a chunk of row i of `a` with a block of `b`. Reads are in bounds by construction. */
 /* eslint-disable @typescript-eslint/non-nullable-type-assertion-style -- a default for each read would cost time here */
 function multiplyBlock(a: Float64Array, b: Float64Array, { c, i, n, k, j0, j1, p0, p1 }: Block): void {
   const row = i * k;

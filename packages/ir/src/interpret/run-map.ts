@@ -1,4 +1,4 @@
-// Maps and scatters over vectors: the points of the axes in row-major order, a stretch at a time.
+// Maps and scatters over vectors: the points of the axes in row-major order, a chunk at a time.
 import { at, dtypeInfo } from '@tsinductor/base';
 import { evaluator, pointwise } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
@@ -28,8 +28,8 @@ function flatGrid(node: MapNode | ScatterNode, { frame }: Execution): Grid {
   return { rows, columns, capacity: Math.min(chunk, columns.total) };
 }
 
-/** Visits the points before `end` in stretches of at most `capacity`, within one run of a long innermost axis each. */
-function forStretches({ columns, capacity }: Grid, visit: () => void, end: number = columns.total): void {
+/** Visits the points before `end` in chunks of at most `capacity`, within one run of a long innermost axis each. */
+function forChunks({ columns, capacity }: Grid, visit: () => void, end: number = columns.total): void {
   const inner = columns.extents.at(-1) ?? 1;
   const span = inner >= longAxis ? inner : columns.total;
   for (columns.start = 0; columns.start < end; columns.start += columns.count) {
@@ -49,17 +49,17 @@ export function compileMap(node: MapNode, execution: Execution): RunNode {
   const write = (out: BufferId, position: number, places: Places): void => {
     scatter({ array: frame.buffer(out), dtype: at(dtypes, position) }, places, body.result(position));
   };
-  const stretch = (): void => {
+  const chunk = (): void => {
     body.run();
     node.outs.forEach((out, position) => {
       write(out, position, at(writes, position).places());
     });
   };
-  if (node.body.nodes.some(({ kind }) => kind !== 'constant')) return () => forStretches(grid, stretch);
+  if (node.body.nodes.some(({ kind }) => kind !== 'constant')) return () => forChunks(grid, chunk);
   return () => {
-    forStretches(grid, stretch, 1);
+    forChunks(grid, chunk, 1);
     const starts = writes.map((index) => firstOf(grid, index));
-    if (starts.includes(undefined)) forStretches(grid, stretch);
+    if (starts.includes(undefined)) forChunks(grid, chunk);
     else node.outs.forEach((out, position) => repeatFirst(frame.buffer(out), at(starts, position) ?? 0, grid));
   };
 }
@@ -101,7 +101,7 @@ export function compileScatter(node: ScatterNode, execution: Execution): RunNode
   return () => {
     start();
     const target = frame.buffer(out);
-    forStretches(grid, () => {
+    forChunks(grid, () => {
       body.run();
       write.fill(places);
       update({ target, dtype: dtypeOf(out), places, count: pointCount(grid) }, body.result(0), combine);

@@ -7,6 +7,7 @@ import { compileContract } from './run-contract.ts';
 import { compileMap, compileScatter } from './run-map.ts';
 import { compileReduce } from './run-reduce.ts';
 import { compileScan } from './run-scan.ts';
+import { compileSort } from './run-sort.ts';
 import type { Frame } from './vector-body.ts';
 
 export interface Execution {
@@ -30,5 +31,7 @@ export function compileNode(node: LoopNode, execution: Execution): RunNode {
       return compileScatter(expanded, execution);
     case 'contract':
       return compileContract(expanded, execution);
+    case 'sort':
+      return compileSort(expanded, execution);
   }
 }

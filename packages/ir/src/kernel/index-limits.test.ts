@@ -142,7 +142,10 @@ test('nothing on the way to an index passes 32 bits at sizes that its limits all
   const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(expression, fc.tuple(large, large), fc.tuple(share, share, share), (index, [a, b], shares) => {
-      const sizes = new Map([['s0', a], ['s1', b]]); // prettier-ignore
+      const sizes = new Map([
+        ['s0', a],
+        ['s1', b],
+      ]);
       const at = axes.map(([name, extent], place): [string, number] => [
         name,
         Math.floor((shares[place] ?? 0) * evaluateIndex(extent, { sizes })),

@@ -11,6 +11,7 @@ import type { Index } from '../index-expr.ts';
 import type { Access, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
 import { AsyncCopies } from './async-copies.ts';
 import type { KernelMemory, KernelRun, Meeting, Met, ThreadOptions, Watch } from './kernel-run.ts';
+import { moveElements } from './move-elements.ts';
 import { loadedPlaces, multipliedFragment, packHalves } from './matrix-fragments.ts';
 import { printKernelValue } from './print-kernel-ir.ts';
 import { targetOps } from './target-ops.ts';
@@ -119,7 +120,8 @@ export class KernelThread {
         this.#check(statement);
         break;
       case 'transpose':
-        this.#transpose(statement);
+      case 'sort':
+        this.#move(statement);
         break;
       case 'print':
       case 'fail':
@@ -377,17 +379,16 @@ export class KernelThread {
     this.#run.print?.(this.#index(statement.unit), line);
   }
 
-  #transpose({ from, to, rows, columns }: Stmt & { readonly kind: 'transpose' }): void {
-    const [source, target] = [get(this.#memory, from.buffer), get(this.#memory, to.buffer)];
-    const [fromAt, fromStep, toAt, toStep] = [from.at, from.step, to.at, to.step].map((index) => this.#index(index));
-    const [height, width] = [this.#index(rows), this.#index(columns)];
-    for (let r = 0; r < height; r++) {
-      for (let c = 0; c < width; c++) {
-        const place = Number(toAt) + c * Number(toStep) + r;
-        if (place < 0 || place >= target.elements.length) this.#fail(`writes ${to.buffer}[${String(place)}]`);
-        target.elements[place] = this.#element(source, from.buffer, Number(fromAt) + r * Number(fromStep) + c);
-      }
-    }
+  #move(statement: Stmt & { readonly kind: 'transpose' | 'sort' }): void {
+    moveElements(statement, {
+      index: (index) => this.#index(index),
+      read: (name, place) => this.#element(get(this.#memory, name), name, place),
+      write: (name, place, value) => {
+        const { elements } = get(this.#memory, name);
+        if (place < 0 || place >= elements.length) this.#fail(`writes ${name}[${String(place)}]`);
+        elements[place] = value;
+      },
+    });
   }
 }
 

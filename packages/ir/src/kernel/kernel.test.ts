@@ -122,8 +122,15 @@ describe('the verifier', () => {
       [{ kind: 'for', name: 'i', from: int(0), to: int(2), step: 1, body: doubling(8).body }],
     ],
     [
-      'only whole, contiguous vectors are streamed',
-      [{ kind: 'store', access: access('out', int(0), { count: int(2) }), value: load('x', int(0)), hint: 'stream' }],
+      'only whole, contiguous vectors are stored so',
+      [
+        {
+          kind: 'store',
+          access: access('out', int(0), { count: int(2) }),
+          value: load('x', int(0)),
+          hint: 'non-temporal',
+        },
+      ],
     ],
   ];
 
@@ -144,13 +151,28 @@ describe('the interpreter', () => {
     for (const chunk of [1, 2]) {
       const out = memory(new Array<undefined>(6).fill(undefined));
       const x = memory([1, 2, 3, 4, 5, 6]);
-      expect(interpretKernel(doubling(6), { memory: new Map([['x', x], ['out', out]]), sizes: new Map(), chunk })).toBe(0); // prettier-ignore
+      expect(
+        interpretKernel(doubling(6), {
+          memory: new Map([
+            ['x', x],
+            ['out', out],
+          ]),
+          sizes: new Map(),
+          chunk,
+        }),
+      ).toBe(0);
       expect(out.elements).toEqual([2, 4, 6, 8, 10, 12]);
     }
   });
 
   const run = (body: readonly Stmt[]): number =>
-    interpretKernel(kernelOf(body), { memory: new Map([['x', memory([1, 2, 3, 4, 5, 6, 7, 8])], ['out', memory([0])]]), sizes: new Map() }); // prettier-ignore
+    interpretKernel(kernelOf(body), {
+      memory: new Map([
+        ['x', memory([1, 2, 3, 4, 5, 6, 7, 8])],
+        ['out', memory([0])],
+      ]),
+      sizes: new Map(),
+    });
 
   test('sees a read out of bounds', () => {
     expect(() => run([{ kind: 'let', name: 'y', value: load('x', int(5)) }])).toThrow('reads x[8] of 8');
@@ -202,7 +224,13 @@ describe('the interpreter', () => {
       tile: 4,
     };
     const x = memory([1, 2, 3, 4, 5, 6]);
-    interpretKernel(kernelOf([turn], 6), { memory: new Map([['x', x], ['out', out]]), sizes: new Map() }); // prettier-ignore
+    interpretKernel(kernelOf([turn], 6), {
+      memory: new Map([
+        ['x', x],
+        ['out', out],
+      ]),
+      sizes: new Map(),
+    });
     expect(out.elements).toEqual([1, 4, 2, 5, 3, 6]);
   });
 });

@@ -16,6 +16,7 @@ import type { PointwiseName } from '@tsinductor/ops';
 import type { Index } from '../index-expr.ts';
 import type { Origin } from '../loop.ts';
 import type { BufferId, ScalarConstant } from '../scalar.ts';
+import type { Decision } from '../schedule.ts';
 import type { TargetOpName } from './target-ops.ts';
 
 /** One element (lanes 1) or a vector of them. f16 and bf16 occur between a load or store and a cast only. */
@@ -84,13 +85,13 @@ export type Stmt =
   /** A variable, which `set` may assign. */
   | { readonly kind: 'var'; readonly name: string; readonly value: Value }
   | { readonly kind: 'set'; readonly name: string; readonly value: Value }
-  /** `stream`: past the caches; `align` is at least the bytes stored. */
+  /** `non-temporal`: to memory, and not into the caches; `align` is at least the bytes stored. */
   | {
       readonly kind: 'store';
       readonly access: Access;
       readonly value: Value;
       readonly mask?: Value;
-      readonly hint?: 'stream';
+      readonly hint?: 'non-temporal';
     }
   /** old access := combine(old, value), as one step that no other thread can divide. */
   | { readonly kind: 'atomic'; readonly op: AtomicOp; readonly access: Access; readonly value: Value }
@@ -218,8 +219,8 @@ export type Stmt =
       readonly count?: Index;
     }
   /**
-   * to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. `stream`: whole
-   * tiles are written past the caches, where each row of theirs is a vector at an address that is a multiple of its bytes.
+   * to[c * toStep + r] := from[r * fromStep + c] for r < rows, c < columns; contiguous in both, by element bytes. `non-temporal`:
+   * whole tiles are written to memory, and not into the caches, where each row of theirs is a vector at an address that is a multiple of its bytes.
    */
   | {
       readonly kind: 'transpose';
@@ -230,8 +231,9 @@ export type Stmt =
       readonly columns: Index;
       /** Rows and columns of a whole tile, for which there is a fast path; the counts above are at most this. */
       readonly tile: number;
-      readonly hint?: 'stream';
+      readonly hint?: 'non-temporal';
     }
+  | SortStmt
   /**
    * A line of text for whoever runs the kernel: pieces and scalars in turn. Lines are told in the order of their `unit`, and
    * those of one unit, which one thread prints, in its order.
@@ -242,10 +244,29 @@ export type Stmt =
    * all threads of a block reach it. Occurs where there are units: in a parallel loop or a launch.
    */
   | { readonly kind: 'fail'; readonly unit: Index; readonly site: number; readonly reason: FailReason }
-  /** Streaming stores before it are visible after it. */
+  /** Non-temporal stores before it are visible after it. */
   | { readonly kind: 'fence' }
   | Prefetch
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
+
+/**
+ * The elements of a row in order, as a sort node of the loop IR says. `scratch` has room for `sortWords` of i64, which nothing else
+ * uses meanwhile; with `threads: 'all'` the runtime's threads share the work, so it stands in the kernel's own block.
+ */
+export interface SortStmt {
+  readonly kind: 'sort';
+  readonly dtype: DType;
+  readonly descending: boolean;
+  readonly keys: TileCorner;
+  readonly length: Index;
+  /** How many results there are. */
+  readonly kept: Index;
+  readonly places?: TileCorner;
+  readonly values?: TileCorner;
+  readonly indices?: TileCorner;
+  readonly scratch: MemoryPlace;
+  readonly threads: 'one' | 'all';
+}
 
 export interface Prefetch {
   readonly kind: 'prefetch';
@@ -295,9 +316,10 @@ export interface KernelBuffer {
   readonly name: string;
   readonly dtype: DType;
   readonly role: 'read' | 'write' | 'readWrite';
-  /** The program's buffer, or workspace that this kernel alone uses. */
+  /** The program's buffer, from an element on (the first, if absent), or workspace that this kernel alone uses. */
   readonly storage:
-    { readonly kind: 'buffer'; readonly buffer: BufferId } | { readonly kind: 'workspace'; readonly elements: Index };
+    | { readonly kind: 'buffer'; readonly buffer: BufferId; readonly from?: number }
+    | { readonly kind: 'workspace'; readonly elements: Index };
   /** Elements that may be touched. */
   readonly size: Index;
   /** What the address is known to be a multiple of, in bytes. */
@@ -333,4 +355,6 @@ export interface Kernel {
   readonly origins: readonly Origin[];
   /** How it was bound, for `explain`: "map, 16 lanes of j, 4096 units". */
   readonly notes: readonly string[];
+  /** What was decided while it was bound, and why; nothing, if absent. */
+  readonly decisions?: readonly Decision[];
 }

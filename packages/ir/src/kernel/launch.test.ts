@@ -20,7 +20,11 @@ const store = (buffer: string, at: Index, value: Value): Stmt => ({ kind: 'store
 const number = (value: Index): Value => ({ kind: 'index', type: i32, value });
 const barrier: Stmt = { kind: 'barrier', scope: 'block' };
 const row: Stmt = { kind: 'scratch', name: 'row', dtype: 'i32', size: threads, shared: 0 };
-const guarded = (body: readonly Stmt[]): Stmt => ({ kind: 'if', test: { kind: 'less', left: thread, right: int(40) }, then: body }); // prettier-ignore
+const guarded = (body: readonly Stmt[]): Stmt => ({
+  kind: 'if',
+  test: { kind: 'less', left: thread, right: int(40) },
+  then: body,
+});
 
 const kernelOf = (body: readonly Stmt[], launch: Partial<Kernel['launch']> = {}): Kernel => ({
   name: 'kernel',

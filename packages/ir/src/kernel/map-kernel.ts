@@ -1,28 +1,37 @@
 // Kernels with other values and statements: what a pass makes of one. What nothing changes comes back by identity.
-import type { Access, Kernel, Stmt, Value } from './kernel.ts';
+import type { Index } from '../index-expr.ts';
+import type { Access, Condition, Kernel, MemoryPlace, Stmt, TileCorner, Value } from './kernel.ts';
 import { withBlocks } from './traverse-kernel.ts';
 
-/** What becomes of each value and of each statement, once those inside it have been changed. */
+/** What becomes of each index expression, value and statement, once what is inside it has been changed; itself, if absent. */
 export interface KernelChange {
-  readonly value: (value: Value) => Value;
-  readonly statement: (statement: Stmt) => Stmt;
+  readonly index?: MapIndex | undefined;
+  readonly value?: MapValue | undefined;
+  readonly statement?: ((statement: Stmt) => Stmt) | undefined;
 }
 
+type MapIndex = (index: Index) => Index;
+
 type MapValue = (value: Value) => Value;
+
+const same = <T>(item: T): T => item;
 
 export function mapKernel(kernel: Kernel, change: KernelChange): Kernel {
   const body = mapBlock(kernel.body, change);
   return body === kernel.body ? kernel : { ...kernel, body };
 }
 
-/** Operands first. */
-export const mapValue = (value: Value, change: MapValue): Value =>
-  change(withOperands(value, (operand) => mapValue(operand, change)));
+/** Operands first, and the index expressions of each. */
+export function mapValue(value: Value, change: Pick<KernelChange, 'index' | 'value'>): Value {
+  const changed = withOperands(value, (operand) => mapValue(operand, change));
+  return (change.value ?? same)(change.index === undefined ? changed : withIndexes(changed, change.index));
+}
 
 function mapBlock(block: readonly Stmt[], change: KernelChange): readonly Stmt[] {
   return mapAll(block, (statement) => {
-    const changed = withValues(statement, (value) => mapValue(value, change.value));
-    return change.statement(withBlocks(changed, (inner) => mapBlock(inner, change)));
+    const indexed = change.index === undefined ? statement : withStatementIndexes(statement, change.index);
+    const changed = withValues(indexed, (value) => mapValue(value, change));
+    return (change.statement ?? same)(withBlocks(changed, (inner) => mapBlock(inner, change)));
   });
 }
 
@@ -43,6 +52,70 @@ function mapFields<T, K extends keyof T>(node: T, fields: readonly K[], map: (it
 }
 
 const mapAccess = (access: Access, map: MapValue): Access => mapFields(access, ['offsets'], map);
+
+const mapAccessIndexes = (access: Access, map: MapIndex): Access => mapFields(access, ['at', 'step', 'count'], map);
+const mapCorner = (corner: TileCorner, map: MapIndex): TileCorner => mapFields(corner, ['at', 'step'], map);
+const mapPlace = (place: MemoryPlace, map: MapIndex): MemoryPlace => mapFields(place, ['at'], map);
+const mapCondition = (test: Condition, map: MapIndex): Condition => mapFields(test, ['left', 'right'], map);
+
+/** The value with what becomes of the index expressions that stand directly in it. */
+function withIndexes(value: Value, map: MapIndex): Value {
+  if (value.kind === 'index') return mapFields(value, ['value'], map);
+  if (value.kind === 'first') return mapFields(value, ['count'], map);
+  return value.kind === 'load' ? mapFields(value, ['access'], (access) => mapAccessIndexes(access, map)) : value;
+}
+
+/** The statement with what becomes of the index expressions that stand directly in it, those of its values apart. */
+function withStatementIndexes(statement: Stmt, map: MapIndex): Stmt {
+  switch (statement.kind) {
+    case 'store':
+    case 'atomic':
+    case 'fetch':
+      return mapFields(statement, ['access'], (access) => mapAccessIndexes(access, map));
+    case 'for': {
+      const mapped = mapFields(statement, ['from', 'to'], map);
+      return mapFields(mapped, ['step'], (step) => (typeof step === 'number' ? step : map(step)));
+    }
+    case 'shuffle':
+      return mapFields(statement, ['distance'], map);
+    case 'if':
+    case 'while':
+      return mapFields(statement, ['test'], (test) => mapCondition(test, map));
+    case 'parallel':
+      return mapFields(statement, ['total', 'grain'], map);
+    case 'check':
+      return mapFields(statement, ['extent', 'count'], map);
+    case 'transpose': {
+      const mapped = mapFields(statement, ['rows', 'columns'], map);
+      return mapFields(mapped, ['from', 'to'], (corner) => mapCorner(corner, map));
+    }
+    case 'sort': {
+      const mapped = mapFields(statement, ['length', 'kept'], map);
+      const placed = mapFields(mapped, ['scratch'], (place) => mapPlace(place, map));
+      return mapFields(placed, ['keys', 'places', 'values', 'indices'], (corner) => mapCorner(corner, map));
+    }
+    case 'prefetch':
+      return mapFields(statement, ['at'], map);
+    case 'print':
+    case 'fail':
+      return mapFields(statement, ['unit'], map);
+    case 'copyAsync':
+      return mapFields(statement, ['from', 'to'], (place) => mapPlace(place, map));
+    case 'matrixLoad':
+      return mapFields(statement, ['from'], (place) => mapPlace(place, map));
+    case 'matrixMultiply':
+      return mapFields(statement, ['sum'], (place) => mapPlace(place, map));
+    case 'copies':
+    case 'let':
+    case 'var':
+    case 'set':
+    case 'scratch':
+    case 'barrier':
+    case 'fence':
+    case 'comment':
+      return statement;
+  }
+}
 
 function withOperands(value: Value, map: MapValue): Value {
   switch (value.kind) {
@@ -101,6 +174,7 @@ function withValues(statement: Stmt, map: MapValue): Stmt {
     case 'scratch':
     case 'barrier':
     case 'transpose':
+    case 'sort':
     case 'fence':
     case 'prefetch':
     case 'fail':

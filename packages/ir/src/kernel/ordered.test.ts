@@ -42,7 +42,13 @@ const body: readonly Stmt[] = [
     ],
     ordered: {
       turn: 'turn',
-      body: [{ kind: 'store', access: access(int(7)), value: apply('add', apply('mul', load(int(7)), number(10)), load(begin)) }], // prettier-ignore
+      body: [
+        {
+          kind: 'store',
+          access: access(int(7)),
+          value: apply('add', apply('mul', load(int(7)), number(10)), load(begin)),
+        },
+      ],
     },
   },
 ];
@@ -60,7 +66,14 @@ describe('what is ordered of a parallel loop', () => {
   test('comes after the bodies of its chunk and in the order of the units', () => {
     const out: KernelMemory = { dtype: 'f32', elements: [0, 0, 0, 0, 0, 0, 0, 4] };
     const turn: KernelMemory = { dtype: 'i64', elements: [0n] };
-    interpretKernel(kernel, { memory: new Map([['out', out], ['turn', turn]]), sizes: new Map(), chunk: 1 }); // prettier-ignore
+    interpretKernel(kernel, {
+      memory: new Map([
+        ['out', out],
+        ['turn', turn],
+      ]),
+      sizes: new Map(),
+      chunk: 1,
+    });
     expect(out.elements).toEqual([0, 1, 2, 0, 0, 0, 0, 4012]);
     expect(turn.elements).toEqual([3n]);
   });
@@ -72,7 +85,13 @@ describe('what is ordered of a parallel loop', () => {
     const out: KernelMemory = { dtype: 'f32', elements: new Array<number>(8).fill(0) };
     const turn: KernelMemory = { dtype: 'i64', elements: [left] };
     expect(() => {
-      interpretKernel(kernel, { memory: new Map([['out', out], ['turn', turn]]), sizes: new Map() }); // prettier-ignore
+      interpretKernel(kernel, {
+        memory: new Map([
+          ['out', out],
+          ['turn', turn],
+        ]),
+        sizes: new Map(),
+      });
     }).toThrow(message);
   });
 

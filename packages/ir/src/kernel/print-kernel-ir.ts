@@ -1,7 +1,18 @@
 // The Kernel IR as text, for tests, dumps and messages of the verifier: one statement per line, types by suffix.
 import { at, Lines } from '@tsinductor/base';
 import { printIndex } from '../print/print-index.ts';
-import type { Access, Condition, Kernel, Launch, MemoryPlace, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import type {
+  Access,
+  Condition,
+  Kernel,
+  Launch,
+  MemoryPlace,
+  SortStmt,
+  Stmt,
+  TileCorner,
+  Value,
+  ValueType,
+} from './kernel.ts';
 import { targetOps } from './target-ops.ts';
 
 export const printValueType = ({ dtype, lanes }: ValueType): string =>
@@ -147,7 +158,7 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
       return `${wraps ? 'check wrapped' : 'check'} ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
     }
     case 'transpose':
-      return transposeText(statement);
+    case 'sort':
     case 'print':
     case 'fail':
     case 'fence':
@@ -162,7 +173,19 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
 const transposeText = ({ from, to, rows, columns, hint }: Stmt & { readonly kind: 'transpose' }): string =>
   `transpose ${corner(to)} = ${corner(from)}, ${printIndex(rows)} x ${printIndex(columns)}${hint === undefined ? '' : ` ${hint}`}`;
 
-function effectText(statement: Stmt & { readonly kind: 'print' | 'fail' | 'fence' }): string {
+function sortText(statement: SortStmt): string {
+  const { descending, keys, length, kept, places, values, indices, scratch, threads } = statement;
+  const results = [values && `values ${corner(values)}`, indices && `indices ${corner(indices)}`].filter(Boolean);
+  const which = places === undefined ? `first ${printIndex(kept)}` : `${printIndex(kept)} at ${corner(places)}`;
+  const order = descending ? 'descending' : 'ascending';
+  return `sort ${order} ${results.join(', ')} = ${which} of ${printIndex(length)} ${corner(keys)}, in ${place(scratch)} by ${threads}`;
+}
+
+type EffectStmt = Stmt & { readonly kind: 'transpose' | 'sort' | 'print' | 'fail' | 'fence' };
+
+function effectText(statement: EffectStmt): string {
+  if (statement.kind === 'transpose') return transposeText(statement);
+  if (statement.kind === 'sort') return sortText(statement);
   if (statement.kind === 'fence') return 'fence';
   const { unit } = statement;
   if (statement.kind === 'fail')

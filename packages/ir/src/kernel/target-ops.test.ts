@@ -1,14 +1,24 @@
 // Ops of machines in the Kernel IR: their text, their laws, and what they give.
 import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
 import { axisIndex, int } from '../arithmetic/polynomial.ts';
+import { constantValue } from '../arithmetic/query.ts';
+import type { Index } from '../index-expr.ts';
 import { interpretKernel } from './interpret-launch.ts';
-import type { Access, Kernel, Value, ValueType } from './kernel.ts';
+import type { Access, Kernel, Stmt, Value, ValueType } from './kernel.ts';
 import { mapKernel } from './map-kernel.ts';
 import { printKernelIr } from './print-kernel-ir.ts';
+import { statementIndexes, statementValues, valueIndexes } from './traverse-kernel.ts';
 import { verifyKernel } from './verify-kernel.ts';
 
 const f32x4: ValueType = { dtype: 'f32', lanes: 4 };
-const access = (buffer: string, more: Partial<Access> = {}): Access => ({ buffer, at: int(0), step: int(1), align: 4, ...more }); // prettier-ignore
+const access = (buffer: string, more: Partial<Access> = {}): Access => ({
+  buffer,
+  at: int(0),
+  step: int(1),
+  align: 4,
+  ...more,
+});
 const x: Value = { kind: 'load', type: f32x4, access: access('x') };
 const three: Value = { kind: 'constant', type: f32x4, value: 3 };
 
@@ -85,7 +95,12 @@ describe('ops of machines', () => {
 });
 
 describe('loads by instructions of a machine', () => {
-  const load = (more: Partial<Access>, by: 'permute' | 'gather'): Value => ({ kind: 'load', type: f32x4, access: access('x', more), by }); // prettier-ignore
+  const load = (more: Partial<Access>, by: 'permute' | 'gather'): Value => ({
+    kind: 'load',
+    type: f32x4,
+    access: access('x', more),
+    by,
+  });
   const offsets: Value = { kind: 'index', type: { dtype: 'i32', lanes: 4 }, value: int(2), lane: 'i' };
 
   test('load the same lanes, and say so', () => {
@@ -117,4 +132,43 @@ test('a kernel that nothing changes is the same one, and values inside of values
   });
   expect(seen).toEqual(['load', 'constant', 'target', 'store', 'for']);
   expect(printKernelIr(changed)).toContain('5:f32x4');
+});
+
+test('index expressions of statements and of values change, wherever they stand', () => {
+  const place = { buffer: 'x', at: int(1), step: int(1), align: 4 };
+  const loaded: Value = { kind: 'load', type: f32x4, access: { ...place, at: int(2), step: int(3), count: int(4) } };
+  const corner = { buffer: 'x', at: int(20), step: int(21) };
+  const statements: readonly Stmt[] = [
+    { kind: 'store', access: { ...place, at: int(5), step: int(6), count: int(7) }, value: loaded },
+    { kind: 'prefetch', buffer: 'x', at: int(8), intent: 'read' },
+    { kind: 'for', name: 'i', from: int(9), to: int(10), step: int(11), body: [] },
+    { kind: 'if', test: { kind: 'less', left: int(12), right: int(13) }, then: [] },
+    { kind: 'parallel', begin: 'b', end: 'e', total: int(14), grain: int(15), body: [] },
+    {
+      kind: 'check',
+      name: 'c',
+      value: { kind: 'index', type: f32x4, value: int(16) },
+      extent: int(17),
+      count: int(18),
+      site: 0,
+      wraps: true,
+    },
+    { kind: 'transpose', dtype: 'f32', from: corner, to: corner, rows: int(22), columns: int(23), tile: 8 },
+    { kind: 'copyAsync', dtype: 'f32', lanes: 4, from: corner, to: corner },
+  ];
+  for (const statement of statements) {
+    const kernel = { ...kernelOf(loaded), body: [statement] };
+    const changed = at(
+      mapKernel(kernel, { index: (index) => (index.kind === 'int' ? int(index.value + 100) : index) }).body,
+      0,
+    );
+    const indexesOf = (one: Stmt): readonly Index[] => [
+      ...statementIndexes(one),
+      ...statementValues(one).flatMap(valueIndexes),
+    ];
+    const [before, after] = [statement, changed].map((one) =>
+      indexesOf(one).map((index) => Number(constantValue(index))),
+    );
+    expect(after).toEqual(before?.map((value) => value + 100));
+  }
 });

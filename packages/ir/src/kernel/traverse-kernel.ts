@@ -1,6 +1,6 @@
 // Traversal of the Kernel IR, written once: the parts of a value, the parts of a statement.
 import type { Index } from '../index-expr.ts';
-import type { Access, Stmt, Value } from './kernel.ts';
+import type { Access, SortStmt, Stmt, TileCorner, Value } from './kernel.ts';
 
 /** Most values and statements have no parts of a kind: they share the empty list. */
 const none: readonly never[] = [];
@@ -68,6 +68,7 @@ export function statementValues(statement: Stmt): readonly Value[] {
     case 'scratch':
     case 'barrier':
     case 'transpose':
+    case 'sort':
     case 'fence':
     case 'prefetch':
     case 'fail':
@@ -103,6 +104,7 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
     case 'print':
     case 'fail':
     case 'transpose':
+    case 'sort':
     case 'fence':
     case 'prefetch':
     case 'comment':
@@ -144,6 +146,14 @@ export function valueIndexes(value: Value): readonly Index[] {
   return value.kind === 'load' ? accessIndexes(value.access) : none;
 }
 
+/** Where a sort reads and writes. */
+export const sortCorners = ({ keys, places, values, indices }: SortStmt): readonly TileCorner[] =>
+  [keys, places, values, indices].filter((corner) => corner !== undefined);
+
+/** The buffers that a sort writes. */
+export const sortResults = ({ values, indices, scratch }: SortStmt): readonly string[] =>
+  [values, indices, scratch].flatMap((place) => (place === undefined ? [] : [place.buffer]));
+
 /** The index expressions that stand directly in a statement, its values' apart. */
 export function statementIndexes(statement: Stmt): readonly Index[] {
   switch (statement.kind) {
@@ -170,6 +180,11 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
         statement.to.step,
         statement.rows,
         statement.columns,
+      ];
+    case 'sort':
+      return [
+        ...sortCorners(statement).flatMap(({ at, step }) => [at, step]),
+        ...[statement.length, statement.kept, statement.scratch.at],
       ];
     case 'prefetch':
       return [statement.at];

@@ -4,7 +4,17 @@ import { dtypeInfo, InternalError, Lines } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { freeAxes, freeIndirects, freeSizes } from '../arithmetic/query.ts';
 import type { Index } from '../index-expr.ts';
-import type { Access, HardwareStmt, Kernel, MemoryPlace, Stmt, TileCorner, Value, ValueType } from './kernel.ts';
+import type {
+  Access,
+  HardwareStmt,
+  Kernel,
+  MemoryPlace,
+  SortStmt,
+  Stmt,
+  TileCorner,
+  Value,
+  ValueType,
+} from './kernel.ts';
 import { printKernelValue, printStatement, printValueType } from './print-kernel-ir.ts';
 import { statementBlocks, statementIndexes, statementValues, valueIndexes, valueOperands } from './traverse-kernel.ts';
 import { brokenLaw, sameType } from './value-laws.ts';
@@ -135,7 +145,8 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       verifyCheck(statement, scope);
       break;
     case 'transpose':
-      verifyTranspose(statement, scope);
+    case 'sort':
+      verifyRows(statement, scope);
       break;
     case 'prefetch':
       if (!scope.memory.has(statement.buffer)) fail(kernel, statement, `there is no memory ${statement.buffer}`);
@@ -284,8 +295,8 @@ function verifyStore(statement: Stmt & { readonly kind: 'store' }, scope: Scope)
   if (!memory.writable) fail(scope.kernel, statement, `${access.buffer} is only read`);
   if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: value.type.lanes });
   const contiguous = access.step.kind === 'int' && access.step.value === 1 && access.offsets === undefined;
-  if (hint === 'stream' && (!contiguous || access.count !== undefined || mask !== undefined))
-    fail(scope.kernel, statement, 'only whole, contiguous vectors are streamed');
+  if (hint === 'non-temporal' && (!contiguous || access.count !== undefined || mask !== undefined))
+    fail(scope.kernel, statement, 'only whole, contiguous vectors are stored so');
 }
 
 interface Accessing {
@@ -333,6 +344,11 @@ function verifyLoad(value: Value & { readonly kind: 'load' }, statement: Stmt, s
     fail(scope.kernel, statement, 'what stands for masked lanes has another type');
 }
 
+function verifyRows(statement: Stmt & { readonly kind: 'transpose' | 'sort' }, scope: Scope): void {
+  if (statement.kind === 'sort') verifySort(statement, scope);
+  else verifyTranspose(statement, scope);
+}
+
 function verifyTranspose(statement: Stmt & { readonly kind: 'transpose' }, scope: Scope): void {
   const side = ({ buffer }: TileCorner): Memory => {
     const memory = scope.memory.get(buffer);
@@ -342,4 +358,18 @@ function verifyTranspose(statement: Stmt & { readonly kind: 'transpose' }, scope
   };
   side(statement.from);
   if (!side(statement.to).writable) fail(scope.kernel, statement, `${statement.to.buffer} is only read`);
+}
+
+function verifySort(statement: SortStmt, scope: Scope): void {
+  const { kernel } = scope;
+  const { keys, places, values, indices, scratch, dtype, threads } = statement;
+  verifyPlace(keys, statement, { scope, dtype });
+  if (places !== undefined) verifyPlace(places, statement, { scope, dtype: 'i64' });
+  const written = [
+    ...(values === undefined ? [] : [verifyPlace(values, statement, { scope, dtype })]),
+    ...(indices === undefined ? [] : [verifyPlace(indices, statement, { scope, dtype: 'i64' })]),
+    verifyPlace(scratch, statement, { scope, dtype: 'i64' }),
+  ];
+  if (written.some(({ writable }) => !writable)) fail(kernel, statement, 'a sort writes what is only read');
+  if (threads === 'all' && scope.hasUnits) fail(kernel, statement, 'threads that run a unit cannot share a sort');
 }

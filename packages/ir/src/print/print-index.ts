@@ -1,4 +1,5 @@
-// Index expressions as C-like text with the parentheses that C needs, and no more: `i * 4096 + j`, `(i + j) / s0 % 4`.
+// Index expressions as C-like text with the parentheses that C needs, and no more: `i * 4096 + j`, `(i + j) / s0 % 4`. Divisions
+// that round toward zero are `i quot 4` and `i rem 4`.
 import { at } from '@tsinductor/base';
 import type { Index } from '../index-expr.ts';
 import type { ScalarId } from '../scalar.ts';
@@ -34,9 +35,15 @@ function print(index: Index, outer: number, indirect: PrintIndirect): string {
         print(index.dividend, level.product, indirect),
         print(index.divisor, level.atom, indirect),
       ];
-      return enclosed(`${left} ${index.kind === 'mod' ? '%' : '/'} ${right}`, level.product, outer);
+      return enclosed(`${left} ${signOf(index)} ${right}`, level.product, outer);
     }
   }
+}
+
+/** Quotients and remainders that round toward zero have names of their own, as in other languages. */
+function signOf({ kind, rounding }: Index & { readonly kind: 'floorDiv' | 'mod' }): string {
+  if (rounding === 'toZero') return kind === 'mod' ? 'rem' : 'quot';
+  return kind === 'mod' ? '%' : '/';
 }
 
 const enclosed = (text: string, own: number, outer: number): string => (own < outer ? `(${text})` : text);

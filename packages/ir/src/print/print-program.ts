@@ -1,7 +1,7 @@
 // Loop programs as text: buffers, then one block per node with its axes, its bodies and where they write.
 import { Lines, at } from '@tsinductor/base';
 import type { Axis, Index } from '../index-expr.ts';
-import type { BufferDecl, ContractNode, LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import type { BufferDecl, ContractNode, LoopNode, LoopProgram, ReduceNode, ScanNode, SortNode } from '../loop.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import { printBodyParts } from './print-body.ts';
 import { printIndex } from './print-index.ts';
@@ -41,7 +41,7 @@ export function printLoopNode(node: LoopNode, buffer: BufferName): string {
   const lines = new Lines();
   const ops = [...new Set(node.origins.map(({ op }) => op))].join(' ');
   const over = node.kind === 'reduce' || node.kind === 'scan' ? ` over ${printAxes(node.over)}` : '';
-  const mode = node.kind === 'scatter' ? ` ${node.mode}` : '';
+  const mode = node.kind === 'scatter' ? ` ${node.mode}` : node.kind === 'sort' && node.descending ? ' descending' : '';
   lines.block(
     `${node.kind}${mode} ${printAxes(node.axes)}${over}${ops === '' ? '' : `  # ${ops}`}`,
     () => printNode(node, { buffer, lines }),
@@ -72,7 +72,19 @@ function printNode(node: LoopNode, page: Page): void {
     case 'scan':
       printReduction(node, page);
       return;
+    case 'sort':
+      printSort(node, page);
+      return;
   }
+}
+
+function printSort({ along, kept, keys, places, results, outs, writes }: SortNode, { buffer, lines }: Page): void {
+  const read = ({ buffer: id, at: place }: typeof keys): string => `${buffer(id)}[${printIndex(place)}]`;
+  const which = places === undefined ? 'the first' : `at the places ${read(places)}`;
+  outs.forEach((out, position) => {
+    const what = `${at(results, position)} ${which} of ${read(keys)} in order along ${printAxes([along])}`;
+    lines.line(`${buffer(out)}[${printIndex(at(writes, position))}] = ${what} for ${printAxes([kept])}`);
+  });
 }
 
 function printWrites(node: LoopNode, body: Body, { buffer, lines }: Page): void {

@@ -94,7 +94,9 @@ export function printDecision(decision: Decision): string {
       return `${decision.buffer} reuses ${decision.of}: ${decision.reason}`;
     case 'padded':
       return `${decision.isDone ? 'padded' : 'not padded'} ${decision.buffer} to strides [${decision.strides}]: ${decision.reason}`;
-    case 'traffic':
-      return `${decision.rule}: ${decision.what} (${decision.reason})`;
+    case 'traffic': {
+      const where = decision.kernel === undefined ? '' : ` in ${decision.kernel}`;
+      return `${decision.rule}${where}: ${decision.what} (${decision.reason})`;
+    }
   }
 }

@@ -83,7 +83,10 @@ describe.each([...exactRules, ...fastMathRules].map((rule): [string, Rule] => [`
   '%s',
   (_, rule) => {
     test('falls in cost and size', () => {
-      const [before, after] = [[cost(rule.from), size(rule.from)], [cost(rule.to), size(rule.to)]]; // prettier-ignore
+      const [before, after] = [
+        [cost(rule.from), size(rule.from)],
+        [cost(rule.to), size(rule.to)],
+      ];
       const falls = at(after, 0) < at(before, 0) || (at(after, 0) === at(before, 0) && at(after, 1) < at(before, 1));
       expect([printTerm(rule.from), printTerm(rule.to), falls]).toEqual([
         printTerm(rule.from),
@@ -99,7 +102,12 @@ describe.each([...exactRules, ...fastMathRules].map((rule): [string, Rule] => [`
       const names = [...wilds.keys()];
       const parameters = Object.fromEntries(wilds);
       const result = resultOfRule(pointwise[rule.from.op], dtype);
-      const [from, to] = [rule.from, rule.to].map((term, side) => programFunction(compileTerms([term], side === 0 ? dtype : term.kind === 'literal' ? result : dtype, { parameters }), names)); // prettier-ignore
+      const [from, to] = [rule.from, rule.to].map((term, side) =>
+        programFunction(
+          compileTerms([term], side === 0 ? dtype : term.kind === 'literal' ? result : dtype, { parameters }),
+          names,
+        ),
+      );
       fc.assert(
         fc.property(fc.tuple(...names.map((name) => valueOf(wilds.get(name) ?? dtype))), (values) => {
           const [left, right] = [from?.(...values) ?? 0, to?.(...values) ?? 0];

@@ -34,8 +34,9 @@ export function cannotOverwrite(group: Group, read: BufferId, written: BufferId)
   const writers = places.filter(({ node }) => node.outs.includes(written));
   const [writer] = writers;
   if (writer === undefined || writers.length > 1) return 'it is not written by one loop';
-  // Tiles of a product are written in several passes over its sum, before what follows it reads its own inputs.
-  if (places.some(({ node }) => node.kind === 'contract' || node.kind === 'scatter'))
+  // Tiles of a product are written in several passes over its sum, before what follows it reads its own inputs; a sort reads rows
+  // again after it has begun to write.
+  if (places.some(({ node }) => node.kind === 'contract' || node.kind === 'scatter' || node.kind === 'sort'))
     return 'its elements may be written more than once';
   for (const place of places) {
     for (const { at: index } of bodiesOf(place.node)

@@ -2,15 +2,28 @@
 // everything is written before it is read. Throws an InternalError that names the node and the law.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { add, int } from '../arithmetic/polynomial.ts';
+import { coefficientOf } from '../arithmetic/linear-form.ts';
 import { freeAxes } from '../arithmetic/query.ts';
+import { isAtMost } from '../arithmetic/range.ts';
 import { loadsOf } from '../body/traverse-body.ts';
 import { lawBroken } from '../errors.ts';
 import type { Axis, Index } from '../index-expr.ts';
-import type { BufferDecl, ContractNode, LoopNode, LoopProgram, ReduceNode, ScanNode } from '../loop.ts';
+import type {
+  BufferDecl,
+  ContractNode,
+  LoopNode,
+  LoopProgram,
+  ReduceNode,
+  ScanNode,
+  SortNode,
+  SortOperand,
+} from '../loop.ts';
 import { printIndex } from '../print/print-index.ts';
 import type { Body, BufferId } from '../scalar.ts';
 import { elementOutside, writesTwice } from './access-bounds.ts';
 import { verifyBody, verifyIndex } from './verify-body.ts';
+import { verifyParts } from './verify-parts.ts';
 
 /** What all nodes of a program share. */
 export interface ProgramScope {
@@ -23,13 +36,17 @@ export function verifyProgram(program: LoopProgram): void {
   const scope = programScope(program);
   verifyBuffers(program, scope);
   const written = new Set<BufferId>();
+  verifyParts(program.nodes, scope);
+  /** How many nodes are still to write a part of each buffer. */
+  const unwritten = new Map<BufferId, number>();
+  for (const out of program.nodes.flatMap(({ outs }) => outs)) unwritten.set(out, (unwritten.get(out) ?? 0) + 1);
   for (const node of program.nodes) {
     const where = describeNode(node, scope);
     verifyLoopNode(node, scope);
     for (const buffer of readsOf(node)) requireWritten(buffer, { where, scope, written });
     for (const out of node.outs) {
-      if (written.has(out)) throw lawBroken(where, `${nameOf(out, scope)} is written by an earlier node already`);
-      written.add(out);
+      unwritten.set(out, (unwritten.get(out) ?? 1) - 1);
+      if (unwritten.get(out) === 0) written.add(out);
     }
   }
   for (const output of program.outputs) {
@@ -86,6 +103,7 @@ function verifyBuffers(program: LoopProgram, scope: ProgramScope): void {
 export function readsOf(node: LoopNode): ReadonlySet<BufferId> {
   const loaded = bodiesOf(node).flatMap((body) => loadsOf(body).map(({ buffer }) => buffer));
   if (node.kind === 'contract') return new Set([node.a.buffer, node.b.buffer, ...loaded]);
+  if (node.kind === 'sort') return new Set(sortOperands(node).map(({ buffer }) => buffer));
   return new Set(node.kind === 'scatter' && node.initial !== undefined ? [node.initial, ...loaded] : loaded);
 }
 
@@ -99,8 +117,14 @@ export function bodiesOf(node: LoopNode): readonly Body[] {
       return [node.init, node.step, node.merge, node.finish];
     case 'contract':
       return elementsOf(node);
+    case 'sort':
+      return [];
   }
 }
+
+/** What a sort reads. */
+export const sortOperands = ({ keys, places }: SortNode): readonly SortOperand[] =>
+  places === undefined ? [keys] : [keys, places];
 
 /** The bodies that compute operands of a product from what is in memory. */
 export const elementsOf = ({ a, b }: ContractNode): readonly Body[] =>
@@ -109,6 +133,7 @@ export const elementsOf = ({ a, b }: ContractNode): readonly Body[] =>
 /** The axes of a node that its outs do not have. */
 function innerAxes(node: LoopNode): readonly Axis[] {
   if (node.kind === 'contract') return [node.k];
+  if (node.kind === 'sort') return [node.along, node.kept];
   return node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
 }
 
@@ -154,7 +179,48 @@ export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
         verifyResults(element, [node.accumulate], `${where}, operand`);
       }
       verifyWrites(node, undefined, place);
+      return;
+    case 'sort':
+      verifySort(node, place);
   }
+}
+
+function verifySort(node: SortNode, place: Place): void {
+  const { where, scope } = place;
+  const { along, kept, keys, places, results, outs, axes } = node;
+  const [elements, wanted] = [
+    { ...place, axes: [...axes, along] },
+    { ...place, axes: [...axes, kept] },
+  ];
+  verifyRow({ operand: keys, axis: along, dtype: undefined }, elements);
+  if (places !== undefined) verifyRow({ operand: places, axis: kept, dtype: 'i64' }, wanted);
+  if (places === undefined && isAtMost(add(along.extent, int(1)), kept.extent))
+    throw lawBroken(where, `keeps ${printIndex(kept.extent)} of ${printIndex(along.extent)} elements`);
+  if (results.length !== outs.length) throw lawBroken(where, 'has not one result for each out');
+  const dtypes = results.map((result) => (result === 'indices' ? 'i64' : scope.buffers.get(keys.buffer)?.dtype));
+  outDTypes(node, scope).forEach((dtype, position) => {
+    if (dtype !== dtypes[position]) throw lawBroken(where, `out ${String(position)} is ${dtype ?? 'not declared'}`);
+    if (coefficientOf(at(node.writes, position), kept) === undefined)
+      throw lawBroken(where, `out ${String(position)} is not affine in ${kept.name}`);
+  });
+  verifyWrites(node, undefined, wanted);
+}
+
+interface Row {
+  readonly operand: SortOperand;
+  readonly axis: Axis;
+  readonly dtype: DType | undefined;
+}
+
+function verifyRow({ operand: { buffer, at: index }, axis, dtype }: Row, place: Place): void {
+  const { where, scope, axes } = place;
+  verifyIndex(index, undefined, { where, axes: namesOf(axes), sizes: scope.sizes });
+  if (axes.some(({ extent }) => extent.kind === 'int' && extent.value === 0)) return;
+  verifyAccess({ buffer, index, verb: 'reads' }, place);
+  if (coefficientOf(index, axis) === undefined)
+    throw lawBroken(where, `${nameOf(buffer, scope)} is not affine in ${axis.name}`);
+  if (dtype !== undefined && scope.buffers.get(buffer)?.dtype !== dtype)
+    throw lawBroken(where, `${nameOf(buffer, scope)} is not ${dtype}`);
 }
 
 interface Place {

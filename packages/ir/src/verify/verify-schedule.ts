@@ -9,6 +9,7 @@ import type { LoopNode } from '../loop.ts';
 import type { BufferId } from '../scalar.ts';
 import type { BufferPlan, Group, LoopBand, LoopTree, NodeRef, Schedule } from '../schedule.ts';
 import { isPlace, verifyPlaces } from './verify-places.ts';
+import { verifyParts } from './verify-parts.ts';
 import { nameOf, programScope, readsOf, verifyLoopNode } from './verify-program.ts';
 import type { ProgramScope } from './verify-program.ts';
 
@@ -16,13 +17,22 @@ export function verifySchedule(schedule: Schedule): void {
   const scope = programScope(schedule.program);
   const plans = plansById(schedule.buffers, scope);
   const written = new Set<BufferId>();
+  /** The last group that writes each buffer: only then is all of it there. */
+  const lastWrite = new Map<BufferId, number>();
+  schedule.groups.forEach(({ writes }, position) => {
+    for (const buffer of writes) lastWrite.set(buffer, position);
+  });
   for (const [position, group] of schedule.groups.entries()) {
     const where = groupTitle(group);
     if (!/^[a-z][a-z0-9_]{0,59}$/.test(group.name))
       throw lawBroken(where, 'is not a name of at most 60 letters, digits and _');
     verifyNest(group, scope);
-    verifyTraffic(group, { scope, written, plans, position });
+    verifyTraffic(group, { scope, written, lastWrite, plans, position });
   }
+  verifyParts(
+    schedule.groups.flatMap(({ nodes }) => nodes),
+    scope,
+  );
   for (const output of schedule.program.outputs) {
     if (!written.has(output)) throw lawBroken('schedule', `output ${nameOf(output, scope)} is never written`);
   }
@@ -85,7 +95,7 @@ function verifyBound(group: Group, node: LoopNode, { bound, scope }: { bound: Ba
   const where = `${groupTitle(group)}, ${node.kind} ${node.outs.map((out) => nameOf(out, scope)).join(', ')}`;
   const over = node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
   // A contraction brings its own loops where the nest does not bind them.
-  if (node.kind === 'contract' || node.kind === 'scatter') return;
+  if (node.kind === 'contract' || node.kind === 'scatter' || node.kind === 'sort') return;
   for (const { name } of node.axes) if (!bound.has(name)) throw lawBroken(where, `no loop binds its axis ${name}`);
   for (const { name } of over)
     if (bound.get(name)?.role !== 'reduction') throw lawBroken(where, `no reduction loop binds its axis ${name}`);
@@ -94,6 +104,7 @@ function verifyBound(group: Group, node: LoopNode, { bound, scope }: { bound: Ba
 interface Traffic {
   readonly scope: ProgramScope;
   readonly written: Set<BufferId>;
+  readonly lastWrite: ReadonlyMap<BufferId, number>;
   readonly plans: ReadonlyMap<BufferId, BufferPlan>;
   readonly position: number;
 }
@@ -137,12 +148,11 @@ function verifyReads(
 function verifyWritten(
   group: Group,
   buffer: BufferId,
-  { written, plans, fail }: Traffic & { readonly fail: Fail },
+  { written, lastWrite, plans, position, fail }: Traffic & { readonly fail: Fail },
 ): void {
-  if (written.has(buffer)) fail(buffer, 'is written by two groups');
   if (plans.get(buffer)?.kind === 'virtual') fail(buffer, 'is virtual, but written to memory');
   if (!group.writes.includes(buffer)) fail(buffer, 'is written, but not listed in writes');
-  written.add(buffer);
+  if (lastWrite.get(buffer) === position) written.add(buffer);
 }
 
 /** The nodes of a group in the order in which the nest first reaches them. */

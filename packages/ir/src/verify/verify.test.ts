@@ -14,14 +14,30 @@ import { verifySchedule } from './verify-schedule.ts';
 const i: Axis = { name: 'i', extent: int(8) };
 const j: Axis = { name: 'j', extent: int(4) };
 const flat = add(multiply(axisIndex(i), int(4)), axisIndex(j));
-const buffer = (id: number, name: string, role: BufferDecl['role']): BufferDecl => ({ id, name, dtype: 'f32', shape: [int(8), int(4)], strides: [int(4), int(1)], size: int(32), role }); // prettier-ignore
+const buffer = (id: number, name: string, role: BufferDecl['role']): BufferDecl => ({
+  id,
+  name,
+  dtype: 'f32',
+  shape: [int(8), int(4)],
+  strides: [int(4), int(1)],
+  size: int(32),
+  role,
+});
 
 const loaded = (from: number, op?: 'exp'): Body => {
   const body = new BodyBuilder();
   const x = body.load(from, 'f32', flat);
   return body.finish([op === undefined ? x : body.apply(op, [x])]);
 };
-const map = (out: number, body: Body): MapNode => ({ id: out, kind: 'map', outs: [out], writes: [flat], axes: [i, j], origins: [{ op: 'exp' }], body }); // prettier-ignore
+const map = (out: number, body: Body): MapNode => ({
+  id: out,
+  kind: 'map',
+  outs: [out],
+  writes: [flat],
+  axes: [i, j],
+  origins: [{ op: 'exp' }],
+  body,
+});
 
 const program: LoopProgram = {
   buffers: [buffer(0, 'x', 'input'), buffer(1, 't', 'temporary'), buffer(2, 'y', 'output')],
@@ -35,6 +51,14 @@ const first = (changes: Partial<MapNode>): LoopProgram => ({
   ...program,
   nodes: [{ ...map(1, loaded(0)), ...changes }, map(2, loaded(1))],
 });
+/** Writes four of the eight rows of a buffer. */
+const part = (out: number, row: number): MapNode => {
+  const rows: Axis = { name: 'r', extent: int(4) };
+  const place = add(multiply(add(axisIndex(rows), int(row)), int(4)), axisIndex(j));
+  const body = new BodyBuilder();
+  const one = body.load(0, 'f32', place);
+  return { ...map(out, body.finish([one])), writes: [place], axes: [rows, j] };
+};
 const raw = (...nodes: Scalar[]): LoopProgram => first({ body: { nodes, results: [nodes.length - 1] } });
 const wrong = (broken: LoopProgram): string => {
   try {
@@ -63,22 +87,74 @@ describe('programs', () => {
     `);
   });
 
+  test('nodes that fill a buffer in parts pass', () => {
+    verifyProgram({ ...program, nodes: [part(1, 0), part(1, 4), map(2, loaded(1))] });
+    expect(wrong({ ...program, nodes: [part(1, 0), part(1, 3), map(2, loaded(1))] })).toMatch(
+      /not known to write apart/,
+    );
+  });
+
   const load: Scalar = { kind: 'load', dtype: 'f32', buffer: 0, at: flat };
   test.each<[string, LoopProgram, string]>([
     ['an order', { ...program, nodes: [...program.nodes].reverse() }, 'map y: reads t before it is written'],
-    ['one writer', { ...program, nodes: [...program.nodes, map(2, loaded(0))] }, 'map y: y is written by an earlier node already'],
+    [
+      'writers that keep apart',
+      { ...program, nodes: [...program.nodes, map(2, loaded(0))] },
+      'buffer y: is written by nodes that are not known to write apart',
+    ],
+    [
+      'parts before they are read',
+      { ...program, nodes: [part(1, 0), map(2, loaded(1)), part(1, 4)] },
+      'map y: reads t before it is written',
+    ],
     ['written outputs', { ...program, nodes: [map(1, loaded(0))] }, 'program: output y is never written'],
-    ['reads inside', first({ body: { nodes: [{ ...load, at: add(flat, int(1)) }], results: [0] } }), 'map t, body: reads x[i * 4 + j + 1], which reaches element 32 of 32'],
-    ['writes inside', first({ writes: [multiply(flat, int(2))] }), 'map t: writes t[i * 8 + j * 2], which reaches element 62 of 32'],
-    ['injective writes', first({ writes: [axisIndex(i)] }), 'map t: writes t[i] more than once: an axis does not move the write'],
-    ['axes in scope', first({ axes: [i], writes: [axisIndex(i)] }), 'map t, body, node 0 (load): i * 4 + j names the axis j, which is not in scope'],
+    [
+      'reads inside',
+      first({ body: { nodes: [{ ...load, at: add(flat, int(1)) }], results: [0] } }),
+      'map t, body: reads x[i * 4 + j + 1], which reaches element 32 of 32',
+    ],
+    [
+      'writes inside',
+      first({ writes: [multiply(flat, int(2))] }),
+      'map t: writes t[i * 8 + j * 2], which reaches element 62 of 32',
+    ],
+    [
+      'injective writes',
+      first({ writes: [axisIndex(i)] }),
+      'map t: writes t[i] more than once: an axis does not move the write',
+    ],
+    [
+      'axes in scope',
+      first({ axes: [i], writes: [axisIndex(i)] }),
+      'map t, body, node 0 (load): i * 4 + j names the axis j, which is not in scope',
+    ],
     ['dtypes of loads', raw({ ...load, dtype: 'f64' }), 'map t, body, node 0 (load): x is f32, not f64'],
-    ['dtypes of ops', raw(load, { kind: 'apply', dtype: 'f64', op: 'exp', args: [0] }), 'map t, body, node 1 (exp): the result is f64, not f32'],
-    ['dtypes of results', raw(load, { kind: 'cast', dtype: 'f64', value: 0 }), 'map t, results: result 0 is f64, not f32'],
-    ['ids that refer backwards', raw({ kind: 'cast', dtype: 'f64', value: 0 }), 'map t, body, node 0 (cast): refers to 0, which is not an earlier node'],
-    ['checked indices', raw({ kind: 'constant', dtype: 'i64', value: { bigint: '8' } }, { ...load, at: indirect(0, int(8)) }), 'map t, body, node 1 (load): %0 uses node 0 as an index, which is neither a check nor known to lie in [0, 8)'],
-    ['names', { ...program, buffers: [buffer(0, 'X!', 'input'), ...program.buffers.slice(1)] }, 'buffer X!: is not a name of lower-case letters, digits and _'],
-  ])('need %s', (_, broken, message) => expect(wrong(broken)).toBe(message)); // prettier-ignore
+    [
+      'dtypes of ops',
+      raw(load, { kind: 'apply', dtype: 'f64', op: 'exp', args: [0] }),
+      'map t, body, node 1 (exp): the result is f64, not f32',
+    ],
+    [
+      'dtypes of results',
+      raw(load, { kind: 'cast', dtype: 'f64', value: 0 }),
+      'map t, results: result 0 is f64, not f32',
+    ],
+    [
+      'ids that refer backwards',
+      raw({ kind: 'cast', dtype: 'f64', value: 0 }),
+      'map t, body, node 0 (cast): refers to 0, which is not an earlier node',
+    ],
+    [
+      'checked indices',
+      raw({ kind: 'constant', dtype: 'i64', value: { bigint: '8' } }, { ...load, at: indirect(0, int(8)) }),
+      'map t, body, node 1 (load): %0 uses node 0 as an index, which is neither a check nor known to lie in [0, 8)',
+    ],
+    [
+      'names',
+      { ...program, buffers: [buffer(0, 'X!', 'input'), ...program.buffers.slice(1)] },
+      'buffer X!: is not a name of lower-case letters, digits and _',
+    ],
+  ])('need %s', (_, broken, message) => expect(wrong(broken)).toBe(message));
 });
 
 const group = (id: number, nodes: readonly MapNode[], reads: readonly number[]): Group => ({
@@ -147,11 +223,27 @@ describe('schedules', () => {
   });
   test.each<[string, Partial<Schedule>, string]>([
     ['an order', { groups: [...schedule.groups].reverse() }, 'group 1 group1: t is read before it is written'],
-    ['all nodes in the nest', broken({ nest: { kind: 'loops', loops, children: [] } }), 'group 0 group0: a node does not stand in the nest'],
-    ['bound axes', broken({ nest: { kind: 'loops', loops: loops.slice(1), children: [{ kind: 'node', node: 0 }] } }), 'group 0 group0, map t: no loop binds its axis i'],
+    [
+      'all nodes in the nest',
+      broken({ nest: { kind: 'loops', loops, children: [] } }),
+      'group 0 group0: a node does not stand in the nest',
+    ],
+    [
+      'bound axes',
+      broken({ nest: { kind: 'loops', loops: loops.slice(1), children: [{ kind: 'node', node: 0 }] } }),
+      'group 0 group0, map t: no loop binds its axis i',
+    ],
     ['listed writes', broken({ writes: [] }), 'group 0 group0: t is written, but not listed in writes'],
     ['a plan for each buffer', { buffers: schedule.buffers.slice(1) }, 'buffer x: has no plan'],
-    ['lifetimes', { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, last: 0 } : plan)) }, 'group 1 group1: t is used outside its lifetime'],
-    ['room', { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, bytes: int(64) } : plan)) }, 'buffer t: has 64 bytes, which is too few'],
-  ])('need %s', (_, changes, message) => expect(wrongSchedule(changes)).toBe(message)); // prettier-ignore
+    [
+      'lifetimes',
+      { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, last: 0 } : plan)) },
+      'group 1 group1: t is used outside its lifetime',
+    ],
+    [
+      'room',
+      { buffers: schedule.buffers.map((plan) => (plan.kind === 'workspace' ? { ...plan, bytes: int(64) } : plan)) },
+      'buffer t: has 64 bytes, which is too few',
+    ],
+  ])('need %s', (_, changes, message) => expect(wrongSchedule(changes)).toBe(message));
 });

@@ -15,9 +15,9 @@ export interface Nd {
   readonly data: readonly number[];
 }
 
-export const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
-export function unravel(shape: readonly number[], flat: number): readonly number[] {
+function unravel(shape: readonly number[], flat: number): readonly number[] {
   let rest = flat;
   const coordinates: number[] = [];
   for (const extent of shape.toReversed()) {
@@ -43,7 +43,7 @@ export const get = ({ shape, data }: Nd, coordinates: readonly number[]): number
 /** Distinct values, some negative. */
 export const ramp = (...shape: readonly number[]): Nd => nd(shape, (_, flat) => ((flat * 7) % 23) - 9);
 
-export const encode = (dtype: DType, { data }: Nd): ElementArray => {
+const encode = (dtype: DType, { data }: Nd): ElementArray => {
   const array = allocateElements(dtype, data.length);
   data.forEach((value, index) => {
     if (array instanceof BigInt64Array || dtype === 'i64') (array as BigInt64Array)[index] = BigInt(value);
@@ -51,7 +51,7 @@ export const encode = (dtype: DType, { data }: Nd): ElementArray => {
   });
   return array;
 };
-export const decode = (dtype: DType, array: ElementArray): readonly number[] =>
+const decode = (dtype: DType, array: ElementArray): readonly number[] =>
   Array.from(array as Iterable<number | bigint>, (value) =>
     dtype === 'f16' ? f16FromBits(Number(value)) : Number(value),
   );

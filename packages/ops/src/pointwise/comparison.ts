@@ -22,7 +22,10 @@ export const eq: Binary = binary('eq', {
   ulp: 0,
   traits: { commutative: true, otherZero: ['same', 'same'], cost: 1 },
   c: infix('==', levels.equal),
-  evaluate: compares((x, y) => x === y, (x, y) => x === y), // prettier-ignore
+  evaluate: compares(
+    (x, y) => x === y,
+    (x, y) => x === y,
+  ),
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? logicalNot(bitwiseXor(x, y)) : undefined),
 });
 
@@ -34,7 +37,10 @@ export const ne: Binary = binary('ne', {
   ulp: 0,
   traits: { commutative: true, otherZero: ['same', 'same'], cost: 1 },
   c: infix('!=', levels.equal),
-  evaluate: compares((x, y) => x !== y, (x, y) => x !== y), // prettier-ignore
+  evaluate: compares(
+    (x, y) => x !== y,
+    (x, y) => x !== y,
+  ),
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseXor(x, y) : undefined),
 });
 
@@ -46,7 +52,10 @@ export const lt: Binary = binary('lt', {
   ulp: 0,
   traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('<', levels.compare),
-  evaluate: compares((x, y) => x < y, (x, y) => x < y), // prettier-ignore
+  evaluate: compares(
+    (x, y) => x < y,
+    (x, y) => x < y,
+  ),
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(logicalNot(x), y) : undefined),
 });
 
@@ -58,7 +67,10 @@ export const le: Binary = binary('le', {
   ulp: 0,
   traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('<=', levels.compare),
-  evaluate: compares((x, y) => x <= y, (x, y) => x <= y), // prettier-ignore
+  evaluate: compares(
+    (x, y) => x <= y,
+    (x, y) => x <= y,
+  ),
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(logicalNot(x), y) : undefined),
 });
 
@@ -70,7 +82,10 @@ export const gt: Binary = binary('gt', {
   ulp: 0,
   traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('>', levels.compare),
-  evaluate: compares((x, y) => x > y, (x, y) => x > y), // prettier-ignore
+  evaluate: compares(
+    (x, y) => x > y,
+    (x, y) => x > y,
+  ),
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseAnd(x, logicalNot(y)) : undefined),
 });
 
@@ -82,7 +97,10 @@ export const ge: Binary = binary('ge', {
   ulp: 0,
   traits: { otherZero: ['same', 'same'], cost: 1 },
   c: infix('>=', levels.compare),
-  evaluate: compares((x, y) => x >= y, (x, y) => x >= y), // prettier-ignore
+  evaluate: compares(
+    (x, y) => x >= y,
+    (x, y) => x >= y,
+  ),
   decompose: ({ x, y }, dtype) => (dtype === 'bool' ? bitwiseOr(x, logicalNot(y)) : undefined),
 });
 

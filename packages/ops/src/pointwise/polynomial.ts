@@ -7,7 +7,7 @@ import type { Term, TermLike } from '../term.ts';
 import { add, fma, mul } from './arithmetic.ts';
 
 /** x * y + z: fused at f32. */
-export const multiplyAdd = (dtype: DType, x: TermLike, [y, z]: readonly [TermLike, TermLike]): Term =>
+const multiplyAdd = (dtype: DType, x: TermLike, [y, z]: readonly [TermLike, TermLike]): Term =>
   dtype === 'f32' ? fma(x, y, z) : add(mul(x, y), z);
 
 /** The polynomial with these coefficients, constant first, by Horner's rule. */

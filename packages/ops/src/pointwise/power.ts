@@ -122,7 +122,10 @@ export const pow: Binary = binary('pow', {
   rule: 'promote',
   accepts: numbers,
   // As PyTorch's: so those of -Infinity are NaN and not Infinity, and those of -0 negative.
-  scalarStandIns: new Map([[0.5, 'sqrt'], [-0.5, 'rsqrt']]), // prettier-ignore
+  scalarStandIns: new Map([
+    [0.5, 'sqrt'],
+    [-0.5, 'rsqrt'],
+  ]),
   traits: { identity: 1, cost: 60 },
   c: prelude('pow_'),
   evaluate: integerPower,

@@ -292,8 +292,20 @@ export const logsumexp: ReductionOp = {
   accumulate: computeOf,
   state: (dtype) => [computeOf(dtype), computeOf(dtype)],
   init: () => [literal(-Infinity), literal(0)],
-  step: () => [maximum(s0, x), joined(maximum(s0, x), [[s0, s1], [x, literal(1)]])], // prettier-ignore
-  merge: () => [maximum(a0, b0), joined(maximum(a0, b0), [[a0, a1], [b0, b1]])], // prettier-ignore
+  step: () => [
+    maximum(s0, x),
+    joined(maximum(s0, x), [
+      [s0, s1],
+      [x, literal(1)],
+    ]),
+  ],
+  merge: () => [
+    maximum(a0, b0),
+    joined(maximum(a0, b0), [
+      [a0, a1],
+      [b0, b1],
+    ]),
+  ],
   finish: () => add(pivot(s0), log(s1)),
   cost: 40,
 };

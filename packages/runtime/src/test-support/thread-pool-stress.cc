@@ -22,7 +22,7 @@ void meet(void *context, long begin, long end) {
   for (long i = begin; i < end; i++) met[static_cast<size_t>(i)].fetch_add(1, std::memory_order_relaxed);
 }
 
-// Pieces that wait for those before them, as ordered parts of loops do.
+// Chunks that wait for those before them, as ordered parts of loops do.
 struct Turns {
   std::atomic<long> turn{0};
 };
@@ -55,7 +55,7 @@ void client(unsigned seed, int jobs) {
   }
 }
 
-// Two pieces; the caller's waits for the other, which only a worker can run meanwhile.
+// Two chunks; the caller's waits for the other, which only a worker can run meanwhile.
 struct Meeting {
   std::atomic<bool> hasCome{false};
   bool isMet = false;

@@ -137,7 +137,8 @@ export function runLowering(
   const memories = new Set(tensors.map(recordedMemory));
   for (const result of results) {
     const memory = recordedMemory(result);
-    const isInput = memory === undefined ? tensors.includes(result) : memories.has(memory) || memory.placeholder !== undefined; // prettier-ignore
+    const isInput =
+      memory === undefined ? tensors.includes(result) : memories.has(memory) || memory.placeholder !== undefined;
     if (isInput) throw aliasedOpResult(code.name, 'lowering', 'memory of an argument');
   }
   return results;
@@ -150,7 +151,8 @@ const recordedMemory = ({ backing }: Tensor): TracedView['memory'] | undefined =
 export function findAlias(results: readonly Tensor[], tensors: readonly Tensor[]): string | undefined {
   for (const [position, result] of results.entries()) {
     const argument = tensors.findIndex((tensor) => tensor === result || sharesMemory(tensor, result));
-    if (argument !== -1) return `result ${String(position)}, which shares memory with tensor argument ${String(argument)}`; // prettier-ignore
+    if (argument !== -1)
+      return `result ${String(position)}, which shares memory with tensor argument ${String(argument)}`;
     const other = results.slice(0, position).findIndex((earlier) => sharesMemory(earlier, result));
     if (other !== -1) return `results ${String(other)} and ${String(position)}, which share memory`;
   }
@@ -250,7 +252,9 @@ export function hostCall(code: CustomOpCode, call: BoundCall): HostCall {
       }),
     ],
     run: (tensors) => {
-      const own = tensors.map((tensor, position) => (mutated.includes(position) ? dispatchOne('clone', [tensor]) : tensor)); // prettier-ignore
+      const own = tensors.map((tensor, position) =>
+        mutated.includes(position) ? dispatchOne('clone', [tensor]) : tensor,
+      );
       return [...runEager(code, call, own), ...mutated.map((position) => at(own, position))];
     },
     runInPlace: () => runEager(code, call, call.tensors),

@@ -40,7 +40,11 @@ const codeOf = (work: () => unknown): string => {
   return 'none';
 };
 
-const identity = { schema: '(Tensor x) -> Tensor', meta: ({ x }: { x: never }) => x, eager: ({ x }: { x: Tensor }) => x.clone() } as const; // prettier-ignore
+const identity = {
+  schema: '(Tensor x) -> Tensor',
+  meta: ({ x }: { x: never }) => x,
+  eager: ({ x }: { x: Tensor }) => x.clone(),
+} as const;
 
 describe('a custom op', () => {
   test('is called by position and by name, with defaults', () => {
@@ -70,7 +74,8 @@ describe('a custom op', () => {
     const seen: unknown[] = [];
     const op = define({
       name: 'test::all_kinds',
-      schema: "(Tensor[] xs, Tensor? bias=None, int n=3, float f=0.5, bool b=False, str s='a', int[] dims=[1, 2], Scalar k=2, ScalarType? dtype=None) -> Tensor", // prettier-ignore
+      schema:
+        "(Tensor[] xs, Tensor? bias=None, int n=3, float f=0.5, bool b=False, str s='a', int[] dims=[1, 2], Scalar k=2, ScalarType? dtype=None) -> Tensor",
       meta: ({ xs: [first] }) => ({ shape: first?.shape ?? [], dtype: 'f32' }),
       eager: ({ xs, ...rest }) => {
         seen.push(rest);
@@ -86,12 +91,37 @@ describe('a custom op', () => {
   });
 
   test('gives one result alone, several as a list, none as undefined, and an argument that it writes to', () => {
-    const both = define({ name: 'test::both', schema: '(Tensor x) -> (Tensor, Tensor)', meta: ({ x }) => [x, x], eager: ({ x }) => [x.add(1), x.mul(2)] }); // prettier-ignore
-    const parts = define({ name: 'test::parts', schema: '(Tensor x, int n) -> Tensor[]', meta: ({ x, n }) => Array<typeof x>(n).fill(x), eager: ({ x, n }) => Array.from({ length: n }, () => x.clone()) }); // prettier-ignore
-    const bump = define({ name: 'test::bump', schema: '(Tensor(a!) x, int by=1) -> Tensor(a!)', meta: () => [], eager: ({ x, by }) => x.add_(by) }); // prettier-ignore
-    const clear = define({ name: 'test::clear', schema: '(Tensor(a!) x) -> ()', meta: () => [], eager: ({ x }) => { x.zero_(); } }); // prettier-ignore
+    const both = define({
+      name: 'test::both',
+      schema: '(Tensor x) -> (Tensor, Tensor)',
+      meta: ({ x }) => [x, x],
+      eager: ({ x }) => [x.add(1), x.mul(2)],
+    });
+    const parts = define({
+      name: 'test::parts',
+      schema: '(Tensor x, int n) -> Tensor[]',
+      meta: ({ x, n }) => Array<typeof x>(n).fill(x),
+      eager: ({ x, n }) => Array.from({ length: n }, () => x.clone()),
+    });
+    const bump = define({
+      name: 'test::bump',
+      schema: '(Tensor(a!) x, int by=1) -> Tensor(a!)',
+      meta: () => [],
+      eager: ({ x, by }) => x.add_(by),
+    });
+    const clear = define({
+      name: 'test::clear',
+      schema: '(Tensor(a!) x) -> ()',
+      meta: () => [],
+      eager: ({ x }) => {
+        x.zero_();
+      },
+    });
     const x = tensor([1, 2]);
-    expect(both(x).map((it) => it.toArray())).toEqual([[2, 3], [2, 4]]); // prettier-ignore
+    expect(both(x).map((it) => it.toArray())).toEqual([
+      [2, 3],
+      [2, 4],
+    ]);
     expect(parts(x, 3)).toHaveLength(3);
     expect(bump(x)).toBe(x);
     expect(x.toArray()).toEqual([2, 3]);
@@ -101,7 +131,12 @@ describe('a custom op', () => {
   });
 
   test('gives contiguous results', () => {
-    const turn = define({ name: 'test::turn', schema: '(Tensor x) -> Tensor', meta: ({ x }) => ({ dtype: x.dtype, shape: [x.size(1), x.size(0)] }), eager: ({ x }) => x.clone().t() }); // prettier-ignore
+    const turn = define({
+      name: 'test::turn',
+      schema: '(Tensor x) -> Tensor',
+      meta: ({ x }) => ({ dtype: x.dtype, shape: [x.size(1), x.size(0)] }),
+      eager: ({ x }) => x.clone().t(),
+    });
     expect(turn(arange(6).reshape([2, 3])).strides).toEqual([2, 1]);
   });
 
@@ -154,34 +189,67 @@ describe('a definition is refused', () => {
 
 describe('while a function is traced', () => {
   test('a lowering is recorded in the place of the call', () => {
-    const op = define({ name: 'test::twice', schema: '(Tensor x) -> Tensor', meta: ({ x }) => x, eager: ({ x }) => x.mul(2), lowering: ({ x }) => x.add(x) }); // prettier-ignore
+    const op = define({
+      name: 'test::twice',
+      schema: '(Tensor x) -> Tensor',
+      meta: ({ x }) => x,
+      eager: ({ x }) => x.mul(2),
+      lowering: ({ x }) => x.add(x),
+    });
     const { graph } = trace((x) => op(x.exp()), [tensor([1, 2])]);
-    expect(graph.nodes.map((node) => (node.kind === 'call' ? node.target : node.kind))).toEqual(['placeholder', 'exp', 'add']); // prettier-ignore
+    expect(graph.nodes.map((node) => (node.kind === 'call' ? node.target : node.kind))).toEqual([
+      'placeholder',
+      'exp',
+      'add',
+    ]);
   });
 
   test('a lowering that gives its argument is refused', () => {
-    const same = define({ ...identity, name: 'test::same', lowering: ({ x }) => x }); // prettier-ignore
+    const same = define({ ...identity, name: 'test::same', lowering: ({ x }) => x });
     expect(codeOf(() => trace((x) => same(x), [tensor([1])]))).toBe('CUSTOM_OP_ALIAS');
     expect(codeOf(() => trace((x) => same(x.exp()), [tensor([1])]))).toBe('CUSTOM_OP_ALIAS');
   });
 
   test('an op without one is a node of the host, with what it writes to as a value', () => {
-    const op = define({ name: 'test::count', schema: '(Tensor x, Tensor(a!) total, int by=2) -> Tensor', meta: ({ x }) => x, eager: ({ x, total, by }) => { total.add_(by); return x.clone(); } }); // prettier-ignore
+    const op = define({
+      name: 'test::count',
+      schema: '(Tensor x, Tensor(a!) total, int by=2) -> Tensor',
+      meta: ({ x }) => x,
+      eager: ({ x, total, by }) => {
+        total.add_(by);
+        return x.clone();
+      },
+    });
     const { graph, hosts } = traceAll((x, total) => op(x.exp(), total), [tensor([1, 2]), tensor([0])]);
     expect(printGraph(graph).replaceAll(/ {2}#.*/g, '')).toBe(
-      '%0 : f32[2] = placeholder(input0)\n%1 : i64[1] = placeholder(input1)\n%2 : f32[2] = exp(%0)\n'.replace('f32[2] = placeholder', 'i64[2] = placeholder') + // prettier-ignore
-        '%3 : f32[2], i64[1] = host test::count(%2, %1, by=2)\nreturn %3.0, %3.1\ninput 1 := output 1\n',
+      '%0 : f32[2] = placeholder(input0)\n%1 : i64[1] = placeholder(input1)\n%2 : f32[2] = exp(%0)\n'.replace(
+        'f32[2] = placeholder',
+        'i64[2] = placeholder',
+      ) + '%3 : f32[2], i64[1] = host test::count(%2, %1, by=2)\nreturn %3.0, %3.1\ninput 1 := output 1\n',
     );
     expect(hosts.map(({ name }) => name)).toEqual(['test::count']);
   });
 
   test('meta keeps symbols, and fixes the sizes that it asks for', () => {
-    const meta = ({ x }: { readonly x: { readonly dtype: 'f32'; size(dim: number): Size } }) => ({ dtype: x.dtype, shape: [x.size(0).times(2).plus(1), x.size(-1).dividedBy(2), x.size(1).ceilDividedBy(2).minus(1)] }); // prettier-ignore
-    const op = define({ name: 'test::resize', schema: '(Tensor x) -> Tensor', meta: meta as never, eager: ({ x }) => x.clone() }); // prettier-ignore
+    const meta = ({ x }: { readonly x: { readonly dtype: 'f32'; size(dim: number): Size } }) => ({
+      dtype: x.dtype,
+      shape: [x.size(0).times(2).plus(1), x.size(-1).dividedBy(2), x.size(1).ceilDividedBy(2).minus(1)],
+    });
+    const op = define({
+      name: 'test::resize',
+      schema: '(Tensor x) -> Tensor',
+      meta: meta as never,
+      eager: ({ x }) => x.clone(),
+    });
     const dynamic = traceAll((x) => op(x), [full([4, 6], 1)], [0, 1]);
     expect(dynamic.guards).toEqual([]);
     expect(printGraph(dynamic.graph)).toContain('i64[s0 * 2 + 1, s1 / 2, (s1 + 1) / 2 - 1]');
-    const fixing = define({ name: 'test::fixing', schema: '(Tensor x) -> Tensor', meta: ({ x }) => ({ dtype: x.dtype, shape: [Number(x.size(0)) * 2] }), eager: ({ x }) => x.clone() }); // prettier-ignore
+    const fixing = define({
+      name: 'test::fixing',
+      schema: '(Tensor x) -> Tensor',
+      meta: ({ x }) => ({ dtype: x.dtype, shape: [Number(x.size(0)) * 2] }),
+      eager: ({ x }) => x.clone(),
+    });
     expect(traceAll((x) => fixing(x), [full([4], 1)], [0]).guards).toHaveLength(1);
   });
 
@@ -203,7 +271,12 @@ describe('while a function is traced', () => {
 /** As `trace`, with what its host nodes call. */
 function traceAll(fn: (...inputs: Tensor[]) => Tensor, inputs: readonly Tensor[], dynamic: readonly number[] = []) {
   const session = new TraceSession();
-  const standIns = inputs.map((input) => session.input(input, dynamic.map((axis) => ({ axis })))); // prettier-ignore
+  const standIns = inputs.map((input) =>
+    session.input(
+      input,
+      dynamic.map((axis) => ({ axis })),
+    ),
+  );
   const result = session.run(() => fn(...standIns));
   return session.finish([result]);
 }

@@ -94,7 +94,11 @@ export function metaTensor({ dtype, shape }: Pick<Meta, 'dtype' | 'shape'>, envi
     size: (dim: number): Size => {
       const size = sizes.at(dim);
       if (size === undefined)
-        throw badArgument('size', `dim ${describe(dim)} of a tensor of rank ${String(sizes.length)}`, 'use one of its dims'); // prettier-ignore
+        throw badArgument(
+          'size',
+          `dim ${describe(dim)} of a tensor of rank ${String(sizes.length)}`,
+          'use one of its dims',
+        );
       return size;
     },
   });

@@ -20,7 +20,13 @@ import type { Tensor } from '../index.ts';
 
 describe('operators', () => {
   test('as methods, with arguments by position and by name', () => {
-    const x = tensor([[1, 2, 3], [4, 5, 6]], { dtype: 'f32' }); // prettier-ignore
+    const x = tensor(
+      [
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+      { dtype: 'f32' },
+    );
     expect(x.sum().item()).toBe(21);
     expect(x.sum(1).toArray()).toEqual([6, 15]);
     expect(x.sum({ dim: 1, keepdim: true }).toArray()).toEqual([[6], [15]]);
@@ -29,14 +35,24 @@ describe('operators', () => {
     expect(x.permute(1, 0).shape).toEqual([3, 2]);
     expect(x.permute([1, 0]).shape).toEqual([3, 2]);
     expect(x.reshape([3, -1]).shape).toEqual([3, 2]);
-    expect(x.T.toArray()).toEqual([[1, 4], [2, 5], [3, 6]]); // prettier-ignore
-    expect(x.matmul(x.t()).toArray()).toEqual([[14, 32], [32, 77]]); // prettier-ignore
+    expect(x.T.toArray()).toEqual([
+      [1, 4],
+      [2, 5],
+      [3, 6],
+    ]);
+    expect(x.matmul(x.t()).toArray()).toEqual([
+      [14, 32],
+      [32, 77],
+    ]);
   });
 
   test('as functions and in namespaces', () => {
     expect(cat([arange(2), arange(3)]).toArray()).toEqual([0, 1, 0, 1, 2]);
     expect(where(tensor([true, false]), 1, 2).toArray()).toEqual([1, 2]);
-    expect(eye(2).toArray()).toEqual([[1, 0], [0, 1]]); // prettier-ignore
+    expect(eye(2).toArray()).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
     expect(linspace(0, 1, 3).toArray()).toEqual([0, 0.5, 1]);
     expect(nn.functional.relu(tensor([-1, 2])).toArray()).toEqual([0, 2]);
     const [values, indices] = tensor([3, 1, 2]).max(0);
@@ -80,9 +96,15 @@ describe('views', () => {
     expect(first.toArray()).toEqual([10, 11, 12]);
     expect(rest.toArray()).toEqual([[13, 14]]);
     rest.fill_(0);
-    expect(x.toArray()).toEqual([[10, 11, 12], [0, 0, 15]]); // prettier-ignore
+    expect(x.toArray()).toEqual([
+      [10, 11, 12],
+      [0, 0, 15],
+    ]);
     x.t().at(2).mul_(2);
-    expect(x.toArray()).toEqual([[10, 11, 24], [0, 0, 30]]); // prettier-ignore
+    expect(x.toArray()).toEqual([
+      [10, 11, 24],
+      [0, 0, 30],
+    ]);
     expect(x.at(ellipsis, 2).storageOffset).toBe(2);
   });
 
@@ -134,15 +156,24 @@ describe('in-place operations', () => {
     expect(x.toArray()).toEqual([0, 0, 1, 2]);
     const square = arange(4).reshape([2, 2]);
     square.copy_(square.t());
-    expect(square.toArray()).toEqual([[0, 2], [1, 3]]); // prettier-ignore
+    expect(square.toArray()).toEqual([
+      [0, 2],
+      [1, 3],
+    ]);
     square.add_(square.t());
-    expect(square.toArray()).toEqual([[0, 3], [3, 6]]); // prettier-ignore
+    expect(square.toArray()).toEqual([
+      [0, 3],
+      [3, 6],
+    ]);
   });
 
   test('copy_ broadcasts and casts', () => {
     const x = zeros([2, 2], { dtype: 'i32' });
     x.copy_(tensor([1.9, -2.9]));
-    expect(x.toArray()).toEqual([[1, -2], [1, -2]]); // prettier-ignore
+    expect(x.toArray()).toEqual([
+      [1, -2],
+      [1, -2],
+    ]);
   });
 
   test('set writes through subscripts of every kind', () => {
@@ -151,7 +182,11 @@ describe('in-place operations', () => {
     x.set([slice(1, 3), 0], tensor([5, 6]));
     x.set([tensor([1, 2]), tensor([2, 2])], 9);
     x.set([x.eq(6)], -6);
-    expect(x.toArray()).toEqual([[1, 1, 1], [5, 0, 9], [-6, 0, 9]]); // prettier-ignore
+    expect(x.toArray()).toEqual([
+      [1, 1, 1],
+      [5, 0, 9],
+      [-6, 0, 9],
+    ]);
   });
 
   test('functions with an inplace option write into their argument', () => {
@@ -180,7 +215,14 @@ describe('in-place operations', () => {
     expect(() => x.asStridedScatter(src, [3, 3], [3])).toThrow(value);
     expect(() => x.asStridedScatter(src, [3, 3], [3, 1], { storageOffset: -1 })).toThrow(value);
     expect(() => x.asStridedScatter(ones([1, 3]), [3, 3], [3, 1])).toThrow(code('SHAPE_MISMATCH'));
-    expect(zeros([2, 2]).asStridedScatter(ones([2]), [2], [2], { storageOffset: 1 }).toArray()).toEqual([[0, 1], [0, 1]]); // prettier-ignore
+    expect(
+      zeros([2, 2])
+        .asStridedScatter(ones([2]), [2], [2], { storageOffset: 1 })
+        .toArray(),
+    ).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
   });
 
   test('losses of classes want a weight for each class', () => {
@@ -198,7 +240,13 @@ describe('in-place operations', () => {
 
   test('batchNorm moves the running statistics in training', () => {
     const [mean, variance] = [zeros([2]), ones([2])];
-    const x = tensor([[1, 10], [3, 30]], { dtype: 'f32' }); // prettier-ignore
+    const x = tensor(
+      [
+        [1, 10],
+        [3, 30],
+      ],
+      { dtype: 'f32' },
+    );
     nn.functional.batchNorm(x, mean, variance, { training: true, momentum: 0.5 });
     expect(mean.toArray()).toEqual([1, 10]);
     expect(variance.toArray()).toEqual([1.5, 100.5]);
@@ -206,7 +254,10 @@ describe('in-place operations', () => {
 });
 
 test('a mask selects', () => {
-  const x = tensor([[1, 2], [3, 4]]); // prettier-ignore
+  const x = tensor([
+    [1, 2],
+    [3, 4],
+  ]);
   expect(x.at(x.gt(2)).toArray()).toEqual([3, 4]);
   expect(x.at(0, tensor([false, true])).toArray()).toEqual([2]);
 });

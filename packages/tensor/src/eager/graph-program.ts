@@ -67,14 +67,14 @@ export class GraphProgram {
   }
 }
 
-/** The interpreter keeps a stretch of up to this many values for every scalar operation. */
-const stretch = 1024;
+/** The interpreter keeps a chunk of up to this many values for every scalar operation. */
+const chunk = 1024;
 
 const weightOf = ({ nodes }: LoopProgram): number => nodes.reduce((weight, node) => weight + weightOfNode(node), 64);
 
 function weightOfNode(node: LoopNode): number {
-  const points = node.axes.reduce((count, { extent }) => count * (extent.kind === 'int' ? extent.value : stretch), 1);
-  return operations(node) * Math.min(points, stretch);
+  const points = node.axes.reduce((count, { extent }) => count * (extent.kind === 'int' ? extent.value : chunk), 1);
+  return operations(node) * Math.min(points, chunk);
 }
 
 function operations(node: LoopNode): number {
@@ -86,6 +86,7 @@ function operations(node: LoopNode): number {
     case 'scan':
       return node.step.nodes.length + node.finish.nodes.length;
     case 'contract':
+    case 'sort':
       return 1;
   }
 }

@@ -3,7 +3,18 @@ import { allDTypes, isTsInductorError } from '@tsinductor/base';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { arange, decodeNpy, decodeSafetensors, encodeNpy, encodeSafetensors, loadNpy, loadSafetensors, saveNpy, saveSafetensors, tensor } from '../index.ts'; // prettier-ignore
+import {
+  arange,
+  decodeNpy,
+  decodeSafetensors,
+  encodeNpy,
+  encodeSafetensors,
+  loadNpy,
+  loadSafetensors,
+  saveNpy,
+  saveSafetensors,
+  tensor,
+} from '../index.ts';
 
 /** A file with the given dict as its header. */
 function npy(dict: string, data: Uint8Array, version = 1): Uint8Array {
@@ -32,7 +43,13 @@ const bytes = (array: ArrayBufferView): Uint8Array => new Uint8Array(array.buffe
 
 describe('.npy', () => {
   test.each(allDTypes)('%s comes back as it was', (dtype) => {
-    const x = tensor([[0, 1, 1], [1, 0, 1]], { dtype }); // prettier-ignore
+    const x = tensor(
+      [
+        [0, 1, 1],
+        [1, 0, 1],
+      ],
+      { dtype },
+    );
     const back = decodeNpy(encodeNpy(x));
     expect([back.dtype, back.shape, back.toArray()]).toEqual([dtype, [2, 3], x.toArray()]);
     expect(decodeNpy(encodeNpy(tensor(1, { dtype }))).shape).toEqual([]);
@@ -47,13 +64,20 @@ describe('.npy', () => {
   });
 
   test('a view is written in its own order', () => {
-    expect(decodeNpy(encodeNpy(arange(6).reshape([2, 3]).t())).toArray()).toEqual([[0, 3], [1, 4], [2, 5]]); // prettier-ignore
+    expect(decodeNpy(encodeNpy(arange(6).reshape([2, 3]).t())).toArray()).toEqual([
+      [0, 3],
+      [1, 4],
+      [2, 5],
+    ]);
   });
 
   test('reads Fortran order, big-endian elements, and every version', () => {
     const data = bytes(Int16Array.of(1, 2, 3, 4, 5, 6));
     const fortran = decodeNpy(npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", data));
-    expect(fortran.toArray()).toEqual([[1, 3, 5], [2, 4, 6]]); // prettier-ignore
+    expect(fortran.toArray()).toEqual([
+      [1, 3, 5],
+      [2, 4, 6],
+    ]);
     const swapped = bytes(Int16Array.of(1, 2)).reverse();
     expect(decodeNpy(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}", swapped)).toArray()).toEqual([
       2, 1,

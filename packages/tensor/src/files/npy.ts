@@ -111,7 +111,10 @@ function parseDescr(descr: string): Pick<Header, 'dtype' | 'bigEndian'> {
 }
 
 function parseShape(text: string): readonly number[] {
-  const items = text.slice(1, -1).split(',').map((item) => item.trim().replace(/L$/, '')); // prettier-ignore
+  const items = text
+    .slice(1, -1)
+    .split(',')
+    .map((item) => item.trim().replace(/L$/, ''));
   if (items.at(-1) === '') items.pop();
   if (items.some((item) => !/^\d+$/.test(item))) throw badFile('npy', `the shape is ${text.slice(0, 80)}`);
   return checkShape(items.map(Number));

@@ -15,7 +15,7 @@ import type { TraceSession } from './session.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
 /** What is kept of a segment for the values that wait. */
-export interface KeptValues {
+interface KeptValues {
   /** By position of the placeholder. */
   readonly inputs: ReadonlyMap<number, Source>;
   readonly computed: readonly { readonly ref: ValueRef; readonly source: Source }[];

@@ -303,6 +303,9 @@ describe('a function that reads', () => {
       return [Array.from(data as Float32Array), y.add(1).toArray()];
     };
     const result = lazily(host, program, [floats(1, 2)]);
-    expect(await (result as Promise<unknown>)).toEqual([[8, 10], [5, 6]]); // prettier-ignore
+    expect(await (result as Promise<unknown>)).toEqual([
+      [8, 10],
+      [5, 6],
+    ]);
   });
 });

@@ -11,10 +11,14 @@ import { showsAll } from './undo-view.ts';
 
 /** A result that is, in eager mode, the memory of an input, or of what the function made; itself, or a view of it. */
 export type OutputAlias = { readonly layout: ViewLayout } & (
-  | { readonly kind: 'input'; readonly placeholder: number; /** It is the input, and no other tensor over its memory. */ readonly isItself: boolean }
+  | {
+      readonly kind: 'input';
+      readonly placeholder: number;
+      /** It is the input, and no other tensor over its memory. */ readonly isItself: boolean;
+    }
   /** `value` has all elements of the memory, row by row. */
   | { readonly kind: 'made'; readonly value: ValueRef; readonly isWhole: boolean }
-); // prettier-ignore
+);
 
 /** `views` are those that `outputs` stand for. */
 export function aliasesOf(

@@ -11,7 +11,7 @@ import { valueOf } from './traced-memory.ts';
 import type { TracedView } from './traced-memory.ts';
 
 /** What the call's tensors are while it is recorded, and how a new value becomes a tensor. */
-export interface HostOperands {
+interface HostOperands {
   readonly views: readonly TracedView[];
   readonly made: (ref: ValueRef) => Tensor;
 }
@@ -19,11 +19,16 @@ export interface HostOperands {
 export function recordHost(session: TraceSession, host: HostCall, { views, made }: HostOperands): readonly Tensor[] {
   const { name, call, mutated } = host;
   // Each operand is a value of its own, in which a write to another one does not show.
-  const isShared = mutated.some((position) => views.filter(({ memory }) => memory === at(views, position).memory).length > 1); // prettier-ignore
+  const isShared = mutated.some(
+    (position) => views.filter(({ memory }) => memory === at(views, position).memory).length > 1,
+  );
   if (isShared) throw aliasedMutation(name);
   const { builder } = session;
   const refs = views.map((view) => valueOf(builder, view));
-  const metas = host.infer(refs.map((ref) => builder.meta(ref)), session.sizes); // prettier-ignore
+  const metas = host.infer(
+    refs.map((ref) => builder.meta(ref)),
+    session.sizes,
+  );
   const node = { target: name, args: call.args.map((arg) => withRefs(arg, refs)), attrs: call.attrs };
   const results = builder.host(node, metas).map(made);
   const fresh = results.slice(0, results.length - mutated.length);

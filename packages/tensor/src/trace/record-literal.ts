@@ -9,7 +9,7 @@ import { elementReader } from '../element-array.ts';
 import type { ElementArray } from '../element-array.ts';
 import type { TraceOptions } from './trace-options.ts';
 
-export interface Literal {
+interface Literal {
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly elements: ElementArray;
@@ -30,5 +30,9 @@ export function recordLiteral(
     return builder.call('full', [scalar(known)], { shape: [...shape], dtype: { dtype } });
   if (bytes.length > maximumConstantBytes) return undefined;
   const sizes = shape.map(int);
-  return builder.constant(Buffer.from(bytes).toString('base64'), { dtype, shape: sizes, strides: contiguousStrides(sizes) }); // prettier-ignore
+  return builder.constant(Buffer.from(bytes).toString('base64'), {
+    dtype,
+    shape: sizes,
+    strides: contiguousStrides(sizes),
+  });
 }

@@ -21,9 +21,15 @@ import type { Memory, TracedView } from './traced-memory.ts';
 type Backing = Tensor['backing'];
 
 type Action =
-  | { readonly kind: 'call'; readonly call: BoundCall; readonly operands: readonly Backing[]; readonly results: readonly Tensor[]; readonly handles: readonly object[] }
+  | {
+      readonly kind: 'call';
+      readonly call: BoundCall;
+      readonly operands: readonly Backing[];
+      readonly results: readonly Tensor[];
+      readonly handles: readonly object[];
+    }
   | { readonly kind: 'write'; readonly target: Operand; readonly value: Operand; readonly operation: string }
-  | { readonly kind: 'carry'; readonly memory: Memory; readonly ended: EndedSegment; readonly ref: ValueRef }; // prettier-ignore
+  | { readonly kind: 'carry'; readonly memory: Memory; readonly ended: EndedSegment; readonly ref: ValueRef };
 
 interface Operand {
   readonly tensor: Tensor;
@@ -33,7 +39,7 @@ interface Operand {
 const operand = (tensor: Tensor): Operand => ({ tensor, backing: tensor.backing });
 
 /** What replaying needs of its surroundings. */
-export interface Replaying {
+interface Replaying {
   readonly executor: EagerExecutor;
   readonly newSession: () => TraceSession;
   /** Of the segment's symbolic sizes. */

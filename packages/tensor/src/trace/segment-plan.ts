@@ -46,14 +46,20 @@ export function chooseOutputs(parts: SegmentParts): SegmentChoice {
   const outputs = new Set(values.flatMap((value, position) => (isOutput(value) ? [position] : [])));
   const waiting = values.flatMap(({ isAlive }, position) => (isAlive && !outputs.has(position) ? [position] : []));
   const computed = new Map([...outputs].map((position) => [keyOf(at(values, position).ref), position]));
-  const steady = isLast ? waiting : waiting.filter((position) => {
-    const { inputs } = madeOf(graph, at(values, position).ref, computed);
-    if (![...inputs].some((input) => parts.unsteady.has(input))) return true;
-    outputs.add(position);
-    computed.set(keyOf(at(values, position).ref), position);
-    return false;
-  }); // prettier-ignore
-  const kept = madeOfAll(graph, steady.map((position) => at(values, position).ref), computed); // prettier-ignore
+  const steady = isLast
+    ? waiting
+    : waiting.filter((position) => {
+        const { inputs } = madeOf(graph, at(values, position).ref, computed);
+        if (![...inputs].some((input) => parts.unsteady.has(input))) return true;
+        outputs.add(position);
+        computed.set(keyOf(at(values, position).ref), position);
+        return false;
+      });
+  const kept = madeOfAll(
+    graph,
+    steady.map((position) => at(values, position).ref),
+    computed,
+  );
   const ascending = (positions: Iterable<number>): number[] => [...positions].sort((a, b) => a - b);
   return {
     outputs: ascending(outputs),

@@ -55,7 +55,7 @@ export interface SegmentHost extends InputMemory {
   add(segment: NewSegment): SegmentPlan;
 }
 
-export interface SegmentSurroundings {
+interface SegmentSurroundings {
   readonly sources: SourceIndex;
   readonly newSession: () => TraceSession;
 }

@@ -196,7 +196,11 @@ export class TraceSession implements Recorder {
 
   launch(launch: KernelLaunch): void {
     this.#hosts.push(launch);
-    recordLaunch(this, launch, launch.operands.map(({ tensor }) => this.#viewOf(tensor))); // prettier-ignore
+    recordLaunch(
+      this,
+      launch,
+      launch.operands.map(({ tensor }) => this.#viewOf(tensor)),
+    );
   }
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {

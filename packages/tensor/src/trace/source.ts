@@ -70,7 +70,7 @@ export class Source {
   }
 }
 
-/** The stretch of memory that a layout reaches, once more. */
+/** The span of memory that a layout reaches, once more. */
 function copyOnDevice(
   device: TensorDevice,
   { dtype, storage, layout }: Omit<Placed, 'kind'> & Pick<Tensor, 'dtype'>,

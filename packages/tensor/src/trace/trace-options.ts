@@ -6,7 +6,7 @@ import type { DynamicAxis } from './input-meta.ts';
 import type { Memory } from './traced-memory.ts';
 
 /** Who a session records for, where it is one of the segments that a function is run in. */
-export interface SegmentOwner {
+interface SegmentOwner {
   readonly recorder: Recorder;
   /** Axes of an input met on the way that get symbolic sizes. */
   axesOf(tensor: Tensor): readonly DynamicAxis[];

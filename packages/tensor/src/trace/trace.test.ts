@@ -141,7 +141,15 @@ describe('writes while tracing', () => {
 
   test('results that show one memory which the function made say so, and a part alone does not', () => {
     const of = (fn: (x: Tensor) => Tensor[]) => trace(fn, square()).aliases;
-    expect(of((x) => { const y = x.add(1); return [y, y.at(0)]; })).toMatchObject([{ kind: 'made', isWhole: true }, { kind: 'made', isWhole: false }]); // prettier-ignore
+    expect(
+      of((x) => {
+        const y = x.add(1);
+        return [y, y.at(0)];
+      }),
+    ).toMatchObject([
+      { kind: 'made', isWhole: true },
+      { kind: 'made', isWhole: false },
+    ]);
     expect(of((x) => [x.add(1).t()])).toMatchObject([{ kind: 'made', isWhole: false }]);
     expect(of((x) => [x.add(1).at(0), x.add(1)])).toEqual([undefined, undefined]);
   });

@@ -51,8 +51,14 @@ export const undoView = (builder: Builder, step: ViewStep, write: Write): ValueR
 export const showsAll = ({ steps }: Pick<TracedView, 'steps'>): boolean => steps.every((step) => ruleFor(step).isOnto);
 
 /** Whether several elements of a layout are one memory. */
-export const repeatsElements = ({ shape, strides }: Pick<ViewLayout, 'shape' | 'strides'>, sizes: SizeEnvironment): boolean =>
-  overlapsItself({ shape: shape.map((size) => sizes.hint(size)), strides: strides.map((stride) => sizes.hint(stride)) }); // prettier-ignore
+export const repeatsElements = (
+  { shape, strides }: Pick<ViewLayout, 'shape' | 'strides'>,
+  sizes: SizeEnvironment,
+): boolean =>
+  overlapsItself({
+    shape: shape.map((size) => sizes.hint(size)),
+    strides: strides.map((stride) => sizes.hint(stride)),
+  });
 
 /**
  * Whether the memory's value after a write to the view is what `undoView` makes of it. It is not where the memory, or a

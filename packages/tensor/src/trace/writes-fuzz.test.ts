@@ -53,7 +53,10 @@ test('random views and writes', () => {
   fc.assert(
     fc.property(steps, shapes, (choices, shape) => {
       const fn = program(choices);
-      const make = (): Tensor => arange(shape.reduce((count, size) => count * size, 1)).reshape(shape).to('f64'); // prettier-ignore
+      const make = (): Tensor =>
+        arange(shape.reduce((count, size) => count * size, 1))
+          .reshape(shape)
+          .to('f64');
       const [eager, traced] = [make(), make()];
       const expected = fn(eager).map((tensor) => tensor.toArray());
       const { graph, outputs } = trace(fn, [traced]);

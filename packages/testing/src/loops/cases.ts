@@ -1,10 +1,10 @@
 // For tests: nests of every shape that a strategy treats in its own way, at sizes with odd tails.
 
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { add, axisIndex, BodyBuilder, indirect, int, multiply, printIndex, sizeSymbol, subtract } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode, ScalarId, Schedule } from '@tsinductor/ir';
-import { axis, body, firstLargest, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
+import { axis, body, firstLargest, fold, loops, ProgramMaker, rounding, scalarLocal } from './programs.ts';
 
 export interface Case {
   readonly name: string;
@@ -13,9 +13,6 @@ export interface Case {
   /** By how much results may differ: sums and products of floats by the rounding of their steps. */
   readonly tolerance: number;
 }
-
-/** A few units in the last place for each step of a sum of numbers up to 3. */
-const rounding = (steps: number): number => 1e-6 * Math.sqrt(steps) + 5e-7 * steps;
 
 const f32: DType = 'f32';
 const none: ReadonlyMap<string, number> = new Map();
@@ -45,7 +42,13 @@ export function broadcasts(
     const moved = b.apply('add', [scaled, b.load(row, f32, axisIndex(j))]);
     return b.apply('add', [moved, b.load(column, f32, axisIndex(i))]);
   });
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0],
+  );
   return {
     name: `broadcasts`,
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
@@ -60,7 +63,13 @@ export function transposed(rows: number, columns: number): Case {
   const y = maker.buffer('y', 'input', { shape: [j.extent, i.extent], dtype: f32 });
   const out = maker.buffer('out', 'output', { shape: [j.extent, i.extent], dtype: f32 });
   maker.map(out, [j, i], (b) => b.apply('add', [load(b), b.load(y, f32, maker.place(y, [j, i].map(axisIndex)))]));
-  const nest = loops([[j, 'parallel'], [i, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [j, 'parallel'],
+      [i, 'parallel'],
+    ],
+    [0],
+  );
   return {
     name: 'transposed',
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
@@ -85,7 +94,10 @@ export function permuted(
   const x = maker.buffer('x', 'input', { shape: from.map(({ extent }) => extent), dtype });
   const out = maker.buffer('out', 'output', { shape: to.map(({ extent }) => extent), dtype });
   maker.map(out, to, (b) => b.load(x, dtype, maker.place(x, from.map(axisIndex))));
-  const nest = loops(to.map((one) => [one, 'parallel'] as const), [0]); // prettier-ignore
+  const nest = loops(
+    to.map((one) => [one, 'parallel'] as const),
+    [0],
+  );
   return {
     name: 'permuted',
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
@@ -101,7 +113,13 @@ export function scanned(rows: number, columns: number, along: 'rows' | 'columns'
   const [kept, over] = along === 'columns' ? [j, i] : [i, j];
   const bodies = along === 'rows, logarithms' ? fold('logaddexp', '-Infinity', load) : fold('add', 0, load);
   maker.reduce(out, { kind: 'scan', axes: [kept], over: [over], point: [i, j], state: [f32], bodies });
-  const nest = loops([[kept, 'parallel'], [over, 'reduction']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [kept, 'parallel'],
+      [over, 'reduction'],
+    ],
+    [0],
+  );
   return {
     name: `scanned along ${along}`,
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
@@ -138,7 +156,13 @@ export function positions(rows: number, columns: number): Case {
     finish: body((b) => [b.carried(1, 'i64')]),
   };
   maker.reduce(out, { axes: [i], over: [j], state: [f32, 'i64'], bodies });
-  const nest = loops([[i, 'parallel'], [j, 'reduction']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'reduction'],
+    ],
+    [0],
+  );
   return {
     name: 'positions',
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
@@ -167,7 +191,9 @@ export function sines(count: number): Case {
 export function largest(count: number, arrays: number): Case {
   const maker = new ProgramMaker();
   const i = axis('i', count);
-  const inputs = Array.from({ length: arrays }, (_, k) => maker.buffer(`x${String(k)}`, 'input', { shape: [i.extent], dtype: f32 })); // prettier-ignore
+  const inputs = Array.from({ length: arrays }, (_, k) =>
+    maker.buffer(`x${String(k)}`, 'input', { shape: [i.extent], dtype: f32 }),
+  );
   const out = maker.buffer('out', 'output', { shape: [i.extent], dtype: f32 });
   maker.map(out, [i], (b) =>
     inputs.map((x) => b.load(x, f32, axisIndex(i))).reduce((left, right) => b.apply('maximum', [left, right])),
@@ -196,7 +222,13 @@ export function joined(
     const doubled = b.apply('mul', [b.load(x, f32, place(left, int(0)), { mask: isLeft }), b.constant(2, f32)]);
     return b.apply('where', [isLeft, doubled, b.load(y, f32, place(right, left), { mask: isRight })]);
   });
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0],
+  );
   return {
     name: `joined at ${printIndex(left)}`,
     schedule: maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]),
@@ -228,11 +260,10 @@ export function softmax(along: 'rows' | 'columns', [rows, columns]: readonly [nu
   maker.map(out, along === 'rows' ? [kept, third] : [third, kept], (b) =>
     b.apply('div', [power(b, third), b.load(total, f32, axisIndex(kept))]),
   );
-  const nest = loops([[kept, 'parallel']], [
-    loops([[first, 'reduction']], [0]),
-    loops([[second, 'reduction']], [1]),
-    loops([[third, 'parallel']], [2]),
-  ]); // prettier-ignore
+  const nest = loops(
+    [[kept, 'parallel']],
+    [loops([[first, 'reduction']], [0]), loops([[second, 'reduction']], [1]), loops([[third, 'parallel']], [2])],
+  );
   const locals = [scalarLocal(peak), scalarLocal(total)];
   return {
     name: `softmax along ${along}`,
@@ -259,7 +290,13 @@ export function picked(rows: number, columns: number): Case {
     const place = add(multiply(b.indirect(index, i.extent), j.extent), add(axisIndex(wide), int(-2)));
     return b.load(x, f32, place, { mask: inside, other: b.constant(0.5, f32) });
   });
-  const nest = loops([[n, 'parallel'], [wide, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [n, 'parallel'],
+      [wide, 'parallel'],
+    ],
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   const program = { ...schedule.program, sites: [{ op: 'picked', what: 'index' }] };
   return { name: 'picked', schedule: { ...schedule, program }, sizes: none, tolerance: 0 };
@@ -280,7 +317,10 @@ export function chosen(what: 'rows' | 'elements', [rows, columns, count]: readon
     const place = what === 'rows' ? [index, axisIndex(j)] : [axisIndex(i), index];
     return b.load(x, f32, maker.place(x, place));
   });
-  const nest = loops(point.map((one) => [one, 'parallel'] as const), [0]); // prettier-ignore
+  const nest = loops(
+    point.map((one) => [one, 'parallel'] as const),
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   const program = { ...schedule.program, sites: [{ op: 'chosen', what: 'index' }] };
   return { name: `chosen ${what}`, schedule: { ...schedule, program }, sizes: none, tolerance: 0 };
@@ -319,53 +359,17 @@ export function added(rows: number, columns: number, table: number): Case {
     body: { nodes, results: results.slice(0, 1) },
   };
   maker.nodes.push(node);
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   const program = { ...schedule.program, sites: [{ op: 'indexAdd', what: 'index' }] };
   const name = ['added', rows, columns, table].join(' ');
   return { name, schedule: { ...schedule, program }, sizes: none, tolerance: rounding(9 * rows) };
-}
-
-export interface ProductShape {
-  readonly m: number;
-  readonly n: number;
-  readonly k: number;
-  readonly batch?: number;
-  readonly turned?: 'a' | 'b' | 'both';
-  readonly dtype?: DType;
-}
-
-export function product({ m, n, k, batch = 1, turned, dtype = 'f32' }: ProductShape): Case {
-  const maker = new ProgramMaker();
-  const [h, row, column, depth] = [axis('h', batch), axis('m', m), axis('n', n), axis('k', k)];
-  const half = dtypeInfo[dtype].compute !== dtype;
-  const turns = (side: 'a' | 'b'): boolean => turned === side || turned === 'both';
-  const shapeA = turns('a') ? [h, depth, row] : [h, row, depth];
-  const shapeB = turns('b') ? [h, column, depth] : [h, depth, column];
-  const a = maker.buffer('a', 'input', { shape: shapeA.map((one) => one.extent), dtype });
-  const b = maker.buffer('b', 'input', { shape: shapeB.map((one) => one.extent), dtype });
-  const out = maker.buffer('out', 'output', { shape: [h.extent, row.extent, column.extent], dtype });
-  const node: LoopNode = {
-    kind: 'contract',
-    id: 0,
-    outs: [out],
-    writes: [maker.place(out, [h, row, column].map(axisIndex))],
-    axes: batch === 1 ? [row, column] : [h, row, column],
-    origins: [{ op: 'matmul' }],
-    batch: batch === 1 ? [] : [h],
-    m: row,
-    n: column,
-    k: depth,
-    a: { buffer: a, at: maker.place(a, shapeA.map(axisIndex)) },
-    b: { buffer: b, at: maker.place(b, shapeB.map(axisIndex)) },
-    accumulate: half ? 'f32' : dtype,
-  };
-  maker.nodes.push(node);
-  const bands = [...node.axes.map((one) => [one, 'parallel'] as const), [depth, 'reduction'] as const];
-  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops(bands, [0]), locals: [] }]);
-  const tolerance = dtype.startsWith('i') ? 0 : half ? k / 32 : rounding(9 * k);
-  const name = ['product', batch, m, n, k, dtype, 'turned', turned].join(' ');
-  return { name, schedule, sizes: none, tolerance };
 }
 
 /** A symbolic extent, and the size that binds it. */
@@ -385,6 +389,8 @@ export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from
 export { halved } from './halved-case.ts';
 export { heads } from './heads-case.ts';
 export { doubledAndSummed } from './regions-case.ts';
+export { product } from './product-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
+export { sorted } from './sorted-case.ts';
 export { apart, between, blocks } from './spread-cases.ts';

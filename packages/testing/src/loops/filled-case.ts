@@ -21,12 +21,23 @@ export function filled(rows: number, [own, whole]: readonly [number, number]): C
   });
   const group = (node: number, columns: typeof j) => ({
     nodes: maker.nodes.slice(node, node + 1),
-    nest: loops([[i, 'parallel'], [columns, 'parallel']], [0]), // prettier-ignore
+    nest: loops(
+      [
+        [i, 'parallel'],
+        [columns, 'parallel'],
+      ],
+      [0],
+    ),
     locals: [],
   });
   const schedule = maker.schedule([group(first, column), group(second, j)]);
   const bytes = int(rows * whole * 4);
   const inOut: BufferPlan = { buffer: made, kind: 'hosted', output: out, offset: int(0), bytes, first: 0, last: 1 };
   const buffers = schedule.buffers.map((plan) => (plan.buffer === made ? inOut : plan));
-  return { name: `filled ${String(own)} of ${String(whole)}`, schedule: { ...schedule, buffers }, sizes: new Map(), tolerance: 0 }; // prettier-ignore
+  return {
+    name: `filled ${String(own)} of ${String(whole)}`,
+    schedule: { ...schedule, buffers },
+    sizes: new Map(),
+    tolerance: 0,
+  };
 }

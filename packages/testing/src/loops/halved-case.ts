@@ -17,7 +17,13 @@ export function halved(rows: number, columns: number): Case {
     const sum = (left: number, right: number): number => b.apply('add', [left, right]);
     return sum(sum(read(0, 0), read(0, 1)), sum(read(1, 0), read(1, 1)));
   });
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   return { name: 'halved', schedule, sizes: new Map(), tolerance: 0 };
 }

@@ -11,7 +11,15 @@ export function heads([batch, length, count, width]: readonly [number, number, n
   const out = maker.buffer('out', 'output', { shape: [i.extent, j.extent, k.extent, l.extent], dtype: 'f32' });
   const place = [i, k, j, l].map(axisIndex);
   maker.map(out, [i, j, k, l], (b) => b.load(x, 'f32', maker.place(x, place)));
-  const nest = loops([[i, 'parallel'], [j, 'parallel'], [k, 'parallel'], [l, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+      [k, 'parallel'],
+      [l, 'parallel'],
+    ],
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   return { name: `heads of ${String(width)}`, schedule, sizes: new Map(), tolerance: 0 };
 }

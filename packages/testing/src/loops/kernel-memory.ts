@@ -36,7 +36,10 @@ export function readMemory({ dtype, elements }: KernelMemory, array: ElementArra
 /** The memory of all buffers of a program. */
 export function programMemory(
   { buffers }: LoopProgram,
-  { inputs, sizes }: { readonly inputs: ReadonlyMap<BufferId, ElementArray>; readonly sizes: ReadonlyMap<string, number> }, // prettier-ignore
+  {
+    inputs,
+    sizes,
+  }: { readonly inputs: ReadonlyMap<BufferId, ElementArray>; readonly sizes: ReadonlyMap<string, number> },
 ): Map<BufferId, KernelMemory> {
   return new Map(
     buffers.map(({ id, dtype, size }) => {
@@ -56,3 +59,24 @@ export const programOutputs = (
     readMemory(own, array);
     return array;
   });
+
+/** A buffer of a kernel that begins at an element of a buffer of the program: what the kernel runs on, and the way back. */
+interface PartOfMemory {
+  readonly part: KernelMemory;
+  /** Writes what the part holds now to where it was taken from. */
+  store(): void;
+}
+
+/** What `memory` holds from an element on. */
+export function memoryFrom(memory: KernelMemory, from = 0): PartOfMemory {
+  if (from === 0) return { part: memory, store: () => undefined };
+  const part: KernelMemory = { dtype: memory.dtype, elements: memory.elements.slice(from) };
+  return {
+    part,
+    store: () => {
+      part.elements.forEach((element, position) => {
+        memory.elements[from + position] = element;
+      });
+    },
+  };
+}

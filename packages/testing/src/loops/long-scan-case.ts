@@ -15,11 +15,26 @@ function rowsOf(name: string, [rows, columns]: readonly [number, number], dtype:
   const scan = { kind: 'scan' as const, axes: [i], over: [j], point: [i, j] };
   const finished = (locals: readonly number[], tolerance: number): Case => {
     const nodes = maker.nodes.map(({ id }) => id);
-    const nest = loops([[i, 'parallel'], [j, 'reduction']], nodes); // prettier-ignore
+    const nest = loops(
+      [
+        [i, 'parallel'],
+        [j, 'reduction'],
+      ],
+      nodes,
+    );
     const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: locals.map(scalarLocal) }]);
     return { name, schedule, sizes: new Map(), tolerance };
   };
-  return { maker, i, j, x, place, scan, finished, out: (named: string, as: DType) => maker.buffer(named, 'output', { shape, dtype: as }) }; // prettier-ignore
+  return {
+    maker,
+    i,
+    j,
+    x,
+    place,
+    scan,
+    finished,
+    out: (named: string, as: DType) => maker.buffer(named, 'output', { shape, dtype: as }),
+  };
 }
 
 /** products = x * y; out = 2 * (running sums of the products) + x, in one pass: the sums are in no memory. */

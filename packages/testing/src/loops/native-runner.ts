@@ -118,17 +118,12 @@ function driverPath(): string {
 }
 
 /** Text for the compiler. */
-export interface NativeUnit {
+interface NativeUnit {
   readonly name: string;
   readonly source: string;
 }
 
-export interface NativeProgram {
-  readonly units: readonly NativeUnit[];
-  readonly entry: string;
-}
-
-export interface NativeCall {
+interface NativeCall {
   /** In the order of the entry's table; contents are replaced by what the run left there. */
   readonly buffers: readonly Uint8Array[];
   readonly sizes: readonly number[];
@@ -137,7 +132,7 @@ export interface NativeCall {
   readonly repeats: number;
 }
 
-export interface NativeResult {
+interface NativeResult {
   readonly status: number;
   readonly nanoseconds: number;
 }

@@ -30,7 +30,7 @@ function values(dtype: DType, operand: number, count: number): ElementArray {
   return array;
 }
 
-export interface OpCase {
+interface OpCase {
   readonly op: PointwiseOp;
   readonly dtype: DType;
   readonly result: DType;

@@ -18,7 +18,7 @@ import type {
 } from '@tsinductor/ir';
 
 export type ElementArray =
-  | Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Int16Array | Int8Array | Uint8Array; // prettier-ignore
+  Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Int16Array | Int8Array | Uint8Array;
 
 export function makeElements(dtype: DType, size: number): ElementArray {
   switch (dtype) {
@@ -43,7 +43,7 @@ export function makeElements(dtype: DType, size: number): ElementArray {
   }
 }
 
-export interface Shape {
+interface Shape {
   readonly shape: readonly Index[];
   readonly dtype: DType;
 }
@@ -185,7 +185,7 @@ export const loops = (
 
 export const scalarLocal = (buffer: BufferId): LocalBuffer => ({ buffer, kind: 'scalar', size: int(1) });
 
-export interface EntryInputs {
+interface EntryInputs {
   readonly inputs: ReadonlyMap<BufferId, ElementArray>;
   readonly sizes: ReadonlyMap<string, number>;
 }
@@ -207,3 +207,6 @@ export function entryBuffers(
   });
   return [...views, new Uint8Array(0), new Uint8Array(workspaceBytes)];
 }
+
+/** A few units in the last place for each step of a sum of numbers up to 3. */
+export const rounding = (steps: number): number => 1e-6 * Math.sqrt(steps) + 5e-7 * steps;

@@ -19,12 +19,28 @@ export function doubledAndSummed(
     const node = maker.map(twice, [i, j], (b) =>
       b.apply('mul', [b.load(x, 'f32', place([i, j])), b.constant(2, 'f32')]),
     );
-    trees.push(loops([[i, 'parallel'], [j, 'parallel']], [node])); // prettier-ignore
+    trees.push(
+      loops(
+        [
+          [i, 'parallel'],
+          [j, 'parallel'],
+        ],
+        [node],
+      ),
+    );
   }
   const summed = maker.buffer('summed', 'output', { shape: [k.extent], dtype: 'f32' });
   const bodies = fold('add', 0, (b) => b.load(x, 'f32', place([k, l])));
   const node = maker.reduce(summed, { axes: [k], over: [l], state: ['f32'], bodies });
-  trees.push(loops([[k, 'parallel'], [l, 'reduction']], [node])); // prettier-ignore
+  trees.push(
+    loops(
+      [
+        [k, 'parallel'],
+        [l, 'reduction'],
+      ],
+      [node],
+    ),
+  );
   const schedule = maker.schedule([
     { nodes: maker.nodes, nest: { kind: 'loops', loops: [], children: trees }, locals: [] },
   ]);

@@ -21,7 +21,13 @@ export function rotated(rows: number, half: number): Case {
     const right = b.apply('add', [read(subtract(along, int(half)), isRight), twice(read(along, isRight))]);
     return b.apply('where', [isLeft, left, right]);
   });
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   return { name: `rotated by ${String(half)}`, schedule, sizes: new Map(), tolerance: 0 };
 }

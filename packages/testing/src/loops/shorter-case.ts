@@ -26,7 +26,13 @@ export function shorter(own: Extents, whole: Extents, sizes: ReadonlyMap<string,
     const element = b.load(x, 'f32', maker.place(x, [rows, columns].map(axisIndex)));
     return b.apply('mul', [element, b.constant(2, 'f32')]);
   });
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0, 1]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0, 1],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   const name = `shorter ${[rows, columns, i, j].map(({ extent }) => printIndex(extent)).join(' ')}`;
   return { name, schedule, sizes, tolerance: 0 };

@@ -59,7 +59,13 @@ export function blocks(
     };
     return differences(across, (column) => differences(down, (row) => element(row, column)));
   });
-  const nest = loops([[i, 'parallel'], [j, 'parallel']], [0]); // prettier-ignore
+  const nest = loops(
+    [
+      [i, 'parallel'],
+      [j, 'parallel'],
+    ],
+    [0],
+  );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [] }]);
   return { name: `${dtype} blocks of ${String(down)} x ${String(across)}`, schedule, sizes: new Map(), tolerance: 0 };
 }

@@ -27,7 +27,7 @@ static __device__ __forceinline__ f32 sqrt_f32(f32 x) {
   return __fsqrt_rn(x);
 }
 
-// mul, add, div, sqrt, sub: map, 4 of i at a time
+// mul, add, div, sqrt, sub: map, 4 lanes of i
 extern "C" __global__ void __launch_bounds__(256) fused_mul_add_div_sqrt_sub_8d3016b8(const f32 *__restrict__ in0, const f32 *__restrict__ in1, const f32 *__restrict__ in2, const f32 *__restrict__ in3, f32 *__restrict__ add_out, f32 *__restrict__ add_out_1, f32 *__restrict__ sub_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

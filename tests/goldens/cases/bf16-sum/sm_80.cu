@@ -33,7 +33,7 @@ static __device__ __forceinline__ bf16 bf16_from_f32(f32 x) {
   return (bf16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-// add, mul: map, 8 of i at a time
+// add, mul: map, 8 lanes of i
 extern "C" __global__ void __launch_bounds__(256) fused_add_mul_cdf125d3(const bf16 *__restrict__ in0, const bf16 *__restrict__ in1, bf16 *__restrict__ mul_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -33,7 +33,7 @@ static __device__ __forceinline__ f32 relu_f32(f32 x) {
   return at_least;
 }
 
-// add, mul, relu: map, 4 of j at a time
+// add, mul, relu: map, 4 lanes of j
 extern "C" __global__ void __launch_bounds__(256) fused_add_mul_relu_d35d47fe(const f32 *__restrict__ in0, const f32 *__restrict__ in1, const f32 *__restrict__ in2, f32 *__restrict__ relu_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -23,7 +23,7 @@ static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) 
   *wide<f32x4>(to) = value;
 }
 
-// cat: map, 4 of j at a time
+// cat: map, 4 lanes of j
 extern "C" __global__ void __launch_bounds__(256) cat_65704d73(const f32 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ cat_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

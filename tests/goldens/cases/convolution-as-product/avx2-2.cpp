@@ -145,7 +145,7 @@ static void conv2d_beb59bd2(const Runtime *runtime, const conv2d_beb59bd2_args &
   parallel(runtime, conv2d_beb59bd2_part, const_cast<conv2d_beb59bd2_args *>(&args), 15552, 7776);
 }
 
-// conv2d: tiles of 6 x 16, panels packed
+// conv2d: register tiles of 6 x 16, panels packed
 struct conv2d_6f94bed9_args {
   const f32 *in0;
   const f32 *in1;
@@ -238,7 +238,7 @@ static void conv2d_6f94bed9(const Runtime *runtime, const conv2d_6f94bed9_args &
   parallel(runtime, conv2d_6f94bed9_part, const_cast<conv2d_6f94bed9_args *>(&args), 8, 4);
 }
 
-// conv2d: tiles turned along j; loops i j k, 8 lanes of k
+// conv2d: tiles transposed along j; loops i j k, 8 lanes of k
 struct conv2d_ea6b572c_args {
   const f32 *in0;
   const f32 *in1;

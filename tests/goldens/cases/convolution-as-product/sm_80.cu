@@ -19,7 +19,7 @@ static __device__ __forceinline__ i64 index_minimum_i64(i64 x, i64 y) {
   return x < y ? x : y;
 }
 
-// conv2d: map, a point at a time
+// conv2d: map, one lane
 extern "C" __global__ void __launch_bounds__(256) conv2d_af505f34(const f32 *__restrict__ in0, f32 *__restrict__ copy_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

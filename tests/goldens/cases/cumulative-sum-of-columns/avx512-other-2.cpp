@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
   else runtime->parallel(body, context, total, grain);
 }
 
-// cumsum: 4 rows at a time into 512 columns; loops i j, 16 lanes of i
+// cumsum: tiles of 4 rows x 512 columns; loops i j, 16 lanes of i
 struct cumsum_bacb727f_args {
   const f32 *in0;
   f32 *cumsum_out;

@@ -46,7 +46,7 @@ static __device__ __forceinline__ i64 check_index(i64 x, i64 extent, int site, i
   return 0;
 }
 
-// mul, floorDivide, arange, remainder, add, bitwiseXor and 8 more: map, 4 of i at a time
+// mul, floorDivide, arange, remainder, add, bitwiseXor and 8 more: map, 4 lanes of i
 extern "C" __global__ void __launch_bounds__(256) fused_mul_floor_divide_arange_remainder_add_bitwise_xor_d6ef34a9(const i64 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ mul_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;
@@ -182,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(256) fused_mul_floor_divide_arange_
   }
 }
 
-// add_, add: map, a point at a time
+// add_, add: map, one lane
 extern "C" __global__ void __launch_bounds__(256) fused_add__add_07539407(const i64 *__restrict__ in0, i64 *__restrict__ where_out, int *__restrict__ status) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

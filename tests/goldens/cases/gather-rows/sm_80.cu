@@ -9,7 +9,7 @@ static __device__ __forceinline__ i64 check_index(i64 x, i64 extent, int site, i
   return 0;
 }
 
-// indexSelect: map, a point at a time
+// indexSelect: map, one lane
 extern "C" __global__ void __launch_bounds__(256) index_select_ff4eb4de(const i64 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ index_select_out, int *__restrict__ status) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -22,7 +22,7 @@ static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) 
   *wide<f32x4>(to) = value;
 }
 
-// copy: map, 4 of l at a time
+// copy: map, 4 lanes of l
 extern "C" __global__ void __launch_bounds__(256) copy_4fa9c6c6(const f32 *__restrict__ in0, f32 *__restrict__ copy_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
   else runtime->parallel(body, context, total, grain);
 }
 
-// indexAdd: memory along j in 8 lanes; i in 8 stretches, each added into a table of its own, merged in order
+// indexAdd: loads of 8 lanes along j; i in 8 chunks, each added into a table of its own, merged in order
 struct index_add_a0d8d7c3_args {
   const i64 *in0;
   const f32 *in1;

@@ -35,7 +35,7 @@ static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) 
   *wide<f32x4>(to) = value;
 }
 
-// mul, to, add: map, 4 of j at a time
+// mul, to, add: map, 4 lanes of j
 extern "C" __global__ void __launch_bounds__(256) fused_mul_to_add_0670fc07(const i8 *__restrict__ in0, const f32 *__restrict__ in1, const f32 *__restrict__ in2, f32 *__restrict__ add_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

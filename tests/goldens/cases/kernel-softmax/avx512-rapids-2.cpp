@@ -171,7 +171,7 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // softmax: blocks, avx512
-struct kernel_softmax_8238cf08_args {
+struct kernel_softmax_2783f069_args {
   const f32 *x_ptr;
   f32 *out_ptr;
   i64 grid0;
@@ -180,8 +180,8 @@ struct kernel_softmax_8238cf08_args {
   i64 n_arg;
 };
 
-static void kernel_softmax_8238cf08_part(void *context, i64 begin, i64 end) {
-  const kernel_softmax_8238cf08_args &args = *static_cast<const kernel_softmax_8238cf08_args *>(context);
+static void kernel_softmax_2783f069_part(void *context, i64 begin, i64 end) {
+  const kernel_softmax_2783f069_args &args = *static_cast<const kernel_softmax_2783f069_args *>(context);
   const f32 *const x_ptr = args.x_ptr;
   f32 *const out_ptr = args.out_ptr;
   const i64 grid0 = args.grid0;
@@ -431,19 +431,19 @@ static void kernel_softmax_8238cf08_part(void *context, i64 begin, i64 end) {
   }
 }
 
-static void kernel_softmax_8238cf08(const Runtime *runtime, const kernel_softmax_8238cf08_args &args) {
+static void kernel_softmax_2783f069(const Runtime *runtime, const kernel_softmax_2783f069_args &args) {
   const i64 grid0 = args.grid0;
   const i64 grid1 = args.grid1;
   const i64 grid2 = args.grid2;
   const i64 n_arg = args.n_arg;
-  parallel(runtime, kernel_softmax_8238cf08_part, const_cast<kernel_softmax_8238cf08_args *>(&args), grid0 * grid1 * grid2, (grid0 * grid1 * grid2 + 63) / 64);
+  parallel(runtime, kernel_softmax_2783f069_part, const_cast<kernel_softmax_2783f069_args *>(&args), grid0 * grid1 * grid2, (grid0 * grid1 * grid2 + 63) / 64);
 }
 
-extern "C" int run_e64633a6df69(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_3dbf2678b7c3(char *const *buffers, const long *sizes, const Runtime *runtime) {
   const long grid0 = sizes[0];
   const long grid1 = sizes[1];
   const long grid2 = sizes[2];
   const long n_arg = reinterpret_cast<const long *>(buffers[2])[0];
-  kernel_softmax_8238cf08(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1], grid0, grid1, grid2, n_arg});
+  kernel_softmax_2783f069(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1], grid0, grid1, grid2, n_arg});
   return 0;
 }

@@ -27,7 +27,7 @@ static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) 
   *wide<f32x4>(to) = value;
 }
 
-// maxPool2d: map, 4 of j at a time
+// maxPool2d: map, 4 lanes of j
 extern "C" __global__ void __launch_bounds__(256) max_pool2d_15d1332d(const f32 *__restrict__ in0, f32 *__restrict__ amax_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -28,7 +28,7 @@ static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) 
   *wide<f32x4>(to) = value;
 }
 
-// pad: map, 4 of k at a time
+// pad: map, 4 lanes of k
 extern "C" __global__ void __launch_bounds__(256) pad_9d4a7720(const f32 *__restrict__ in0, f32 *__restrict__ pad_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

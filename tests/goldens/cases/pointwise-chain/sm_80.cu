@@ -99,7 +99,7 @@ static __device__ __forceinline__ f32 sigmoid_f32(f32 x) {
   return div;
 }
 
-// gelu, add, mul, sigmoid: map, 4 of i at a time
+// gelu, add, mul, sigmoid: map, 4 lanes of i
 extern "C" __global__ void __launch_bounds__(256) fused_gelu_add_mul_sigmoid_a18e156a(const f32 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ mul_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

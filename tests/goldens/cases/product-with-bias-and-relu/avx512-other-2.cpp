@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
   else runtime->parallel(body, context, total, grain);
 }
 
-// matmul, add, relu: tiles of 6 x 64, finished in the tile
+// matmul, add, relu: register tiles of 6 x 64, epilogue in the tile
 struct fused_matmul_add_relu_0443613a_args {
   const f32 *in0;
   const f32 *in1;

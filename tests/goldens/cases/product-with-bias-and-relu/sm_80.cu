@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(256) fused_matmul_add_relu_e86657f0
   }
 }
 
-// add, relu: map, 4 of j at a time
+// add, relu: map, 4 lanes of j
 extern "C" __global__ void __launch_bounds__(256) fused_matmul_add_relu_128296d8(const f32 *__restrict__ in2, f32 *__restrict__ relu_out, const f32 *__restrict__ bmm) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -23,7 +23,7 @@ static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) 
   *wide<f32x4>(to) = value;
 }
 
-// sub, mul, add, cat: map, 4 of k at a time
+// sub, mul, add, cat: map, 4 lanes of k
 extern "C" __global__ void __launch_bounds__(256) fused_sub_mul_add_cat_b37d9f06(const f32 *__restrict__ in0, const f32 *__restrict__ in1, const f32 *__restrict__ in2, f32 *__restrict__ cat_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;

@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
   else runtime->parallel(body, context, total, grain);
 }
 
-// add: tiles turned along i; loops i j, 16 lanes of j
+// add: tiles transposed along i; loops i j, 16 lanes of j
 struct add_fcf9f669_args {
   const f32 *in0;
   const f32 *in1;

@@ -1,5 +1,6 @@
 // Choices of matrix products: register tiles, blocks, and from which sizes on a form is taken.
 import type { ChoiceTable } from '../choice.ts';
+import { rowsOf } from '../measure.ts';
 import type { Isa } from '../isa.ts';
 
 /** Rows and vectors of columns whose sums are kept in registers. */
@@ -22,7 +23,7 @@ export interface ContractChoices {
   readonly rowColumns: number;
 }
 
-const gemm = 'gemm: squares of 64 to 2048';
+const gemm = rowsOf('gemm', 'GEMM 64', 'GEMM 256', 'GEMM 512', 'GEMM 1024', 'GEMM 2048');
 
 export const contractChoices: ChoiceTable<ContractChoices> = {
   registerTiles: {
@@ -41,7 +42,7 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     doc: 'Vectors of the register tile where a product has so few rows, with AVX-512.',
     unit: 'vectors by rows',
     trades: 'few rows leave registers for more columns.',
-    measure: 'gemm: few rows',
+    measure: rowsOf('choices', 'product of 2 rows', 'product of 3 rows'),
     value: { 1: 16, 2: 8, 3: 6 },
   },
   contractDepth: {
@@ -77,28 +78,28 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     doc: 'Below how many products plain loops are taken.',
     unit: 'products',
     trades: 'tiles have code for every tail.',
-    measure: 'gemm: small products',
+    measure: rowsOf('choices', 'product of 7 rows and columns'),
     value: 512,
   },
   dotRows: {
     doc: 'Up to how many rows a product is taken as dot products, where both operands lie along the reduced axis.',
     unit: 'rows',
     trades: 'packing costs more than it gains for few rows.',
-    measure: 'gemm: few rows',
+    measure: rowsOf('choices', 'product of 3 rows along columns'),
     value: 4,
   },
   dotColumns: {
     doc: 'Columns per unit of dot products.',
     unit: 'columns',
     trades: 'enough to be worth handing out.',
-    measure: 'gemm: few rows',
+    measure: rowsOf('choices', 'product of 3 rows along columns'),
     value: 32,
   },
   rowColumns: {
     doc: 'From how many columns on a product of one row is taken as a reduction of rows.',
     unit: 'columns',
     trades: 'short rows are read in tiles as well.',
-    measure: 'gemm: one row',
+    measure: rowsOf('choices', 'product of 1 row'),
     value: 256,
   },
 };

@@ -23,7 +23,7 @@ export interface AxisPart {
   readonly to: Index;
 }
 
-export interface Blocks {
+interface Blocks {
   readonly plan: ProductPlan;
   /** What follows at each element. */
   readonly maps: readonly MapNode[];
@@ -40,7 +40,7 @@ export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Bloc
   ];
   const total = productOf(factors);
   nest.notes.push(
-    `tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}${maps.length > 0 ? ', finished in the tile' : ''}`,
+    `register tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}${maps.length > 0 ? ', epilogue in the tile' : ''}`,
   );
   const cycles =
     (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;

@@ -173,7 +173,14 @@ interface Loading {
 
 function loadAlong(nest: Nest, dots: Dots, { operand, axis, place, vector, lanes }: Loading): Value {
   const { k } = dots.oriented;
-  const index = placeAt(operand.at, dots, new Map([[axis, place], [k.name, vector.at]])); // prettier-ignore
+  const index = placeAt(
+    operand.at,
+    dots,
+    new Map([
+      [axis, place],
+      [k.name, vector.at],
+    ]),
+  );
   const { count } = vector.lane;
   const access = {
     buffer: nest.memory.parameter(operand.buffer).name,
@@ -217,7 +224,14 @@ interface Storing {
 function storeResult(nest: Nest, dots: Dots, { value, row, column }: Storing): void {
   const { node, m, n } = dots.oriented;
   const { name, dtype } = resultOf(nest, node);
-  const place = placeAt(at(node.writes, 0), dots, new Map([[m.name, int(row)], [n.name, column]])); // prettier-ignore
+  const place = placeAt(
+    at(node.writes, 0),
+    dots,
+    new Map([
+      [m.name, int(row)],
+      [n.name, column],
+    ]),
+  );
   const access = { buffer: name, at: place, step: int(0), align: dtypeInfo[dtype].bytes };
   nest.writer.emit({ kind: 'store', access, value: converted(nest, value, dtype) });
 }

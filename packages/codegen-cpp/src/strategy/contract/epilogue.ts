@@ -52,7 +52,7 @@ export function writeEpilogue(nest: Nest, product: Product, { tile, epilogue }: 
   });
 }
 
-export interface Finished {
+interface Finished {
   readonly tile: Tile;
   readonly epilogue: Epilogue;
 }
@@ -66,7 +66,10 @@ function writeRow(nest: Nest, product: Product, finished: Finished & { readonly 
   const axis = { name: `${oriented.n.name}_column`, extent: int(epilogue.width) };
   const unroll = staticValue(width) === undefined ? 1 : 2;
   vectorLoop(nest, { axis, from: int(0), to: width, lanes, instances: 1, unroll }, (vectors) => {
-    for (const vector of vectors) nest.memory.scoped(() => { writeVector(nest, product, { ...finished, vector }); }); // prettier-ignore
+    for (const vector of vectors)
+      nest.memory.scoped(() => {
+        writeVector(nest, product, { ...finished, vector });
+      });
   });
 }
 

@@ -118,7 +118,14 @@ function loadPoint(
   { row, vector, lanes }: Reading,
 ): Value {
   const at = (column: Index): Index =>
-    placeAt(operand.at, product, new Map([[along.name, add(start, column)], [other.name, add(from, row)]])); // prettier-ignore
+    placeAt(
+      operand.at,
+      product,
+      new Map([
+        [along.name, add(start, column)],
+        [other.name, add(from, row)],
+      ]),
+    );
   const near = at(vector.at);
   const { count } = vector.lane;
   const access = {
@@ -148,7 +155,7 @@ function computePoint(
   return widen(at(evaluateBody(element, evaluationAt(nest, frame)), 0), lanes, nest.writer);
 }
 
-/** k lies side by side: tiles of lanes x lanes, turned in registers. */
+/** k lies side by side: tiles of lanes x lanes, transposed in registers. */
 function transposed(nest: Nest, copy: Copy, target: Target): void {
   const { writer, memory } = nest;
   const { operand, along, other, product, count, depth } = copy;
@@ -159,7 +166,14 @@ function transposed(nest: Nest, copy: Copy, target: Target): void {
     const inner = writer.block([rowName], () => {
       const row = named(rowName, depth);
       const point = (x: Index, y: Index): Index =>
-        placeAt(operand.at, product, new Map([[along.name, add(copy.start, x)], [other.name, add(copy.from, y)]])); // prettier-ignore
+        placeAt(
+          operand.at,
+          product,
+          new Map([
+            [along.name, add(copy.start, x)],
+            [other.name, add(copy.from, y)],
+          ]),
+        );
       const near = point(column, row);
       writer.emit({
         kind: 'transpose',

@@ -54,7 +54,7 @@ export function orient({ memory }: Pick<Planning, 'memory'>, node: Contract): Or
 }
 
 /** `tiles`: register tiles; `dots`: sums along the reduced axis; `rows`: one row, as a reduction; `plain`: loops. */
-export type ProductForm = 'tiles' | 'dots' | 'rows' | 'plain';
+type ProductForm = 'tiles' | 'dots' | 'rows' | 'plain';
 
 /**
  * Long rows of both operands side by side and few rows of the result: dot products. One row: a reduction. Anything else of some size:

@@ -37,7 +37,14 @@ const rowAt = (tile: Tile, row: number): Index => add(tile.row, int(row));
 
 function resultPlace(product: Product, row: Index, column: Index): Index {
   const { m, n, node } = product.oriented;
-  return placeAt(at(node.writes, 0), product, new Map([[m.name, row], [n.name, column]])); // prettier-ignore
+  return placeAt(
+    at(node.writes, 0),
+    product,
+    new Map([
+      [m.name, row],
+      [n.name, column],
+    ]),
+  );
 }
 
 function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
@@ -92,7 +99,10 @@ function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; 
     const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes, ...partial };
     return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes }, access }, base, writer.depth);
   }
-  const point = new Map([[oriented.n.name, columnAt(plan, tile, vector)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
+  const point = new Map([
+    [oriented.n.name, columnAt(plan, tile, vector)],
+    [oriented.k.name, add(tile.from, k)],
+  ]);
   const near = placeAt(b.at, product, point);
   const next = placeAt(
     b.at,
@@ -121,7 +131,10 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
     const access: Access = { buffer, at: place, step: int(0), align: dtypeInfo[node.accumulate].bytes };
     return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes: 1 }, access }, base, writer.depth);
   }
-  const point = new Map([[oriented.m.name, rowAt(tile, row)], [oriented.k.name, add(tile.from, k)]]); // prettier-ignore
+  const point = new Map([
+    [oriented.m.name, rowAt(tile, row)],
+    [oriented.k.name, add(tile.from, k)],
+  ]);
   const access: Access = {
     buffer: memory.parameter(a.buffer).name,
     at: placeAt(a.at, product, point),
@@ -149,7 +162,9 @@ function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k'>): void
   }
   const { writer } = nest;
   const test = { kind: 'less' as const, left: add(tile.from, tile.depth), right: oriented.k.extent };
-  const then = writer.block([], () => { writeSums(nest, product, step); }); // prettier-ignore
+  const then = writer.block([], () => {
+    writeSums(nest, product, step);
+  });
   writer.emit({ kind: 'if', test, then, otherwise: writer.block([], finish) });
 }
 
@@ -172,7 +187,10 @@ function writeSums(nest: Nest, product: Product, { tile, names, finished }: Sums
     emitAll(tile.accumulates === 'always');
     return;
   }
-  const block = (adds: boolean) => writer.block([], () => { emitAll(adds); }); // prettier-ignore
+  const block = (adds: boolean) =>
+    writer.block([], () => {
+      emitAll(adds);
+    });
   const test = { kind: 'equal' as const, left: tile.from, right: int(0) };
   const then = block(false);
   writer.emit({ kind: 'if', test, then, otherwise: block(true) });

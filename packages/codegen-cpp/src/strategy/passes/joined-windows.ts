@@ -30,7 +30,7 @@ export interface Window {
 }
 
 /** Values that nothing is stored between, and the windows that some of them are loaded from. */
-export interface Run {
+interface Run {
   readonly run: readonly Let[];
   readonly windows: readonly Window[];
 }

@@ -22,7 +22,7 @@ export function roundsStates({ step }: Pick<Carrying, 'step'>): boolean {
 }
 
 /** A loop whose every iteration is a step of the states, or contains some. */
-export interface CascadeLoop {
+interface CascadeLoop {
   /** Undefined where it is not known how many there are at most. */
   readonly iterations: number | undefined;
 }

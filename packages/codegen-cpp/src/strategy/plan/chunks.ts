@@ -37,7 +37,7 @@ export interface RowChunks {
   readonly results: Index;
 }
 
-export interface ChunkSize {
+interface ChunkSize {
   readonly unit: number;
   /** Points of the tree per chunk. */
   readonly about: number;

@@ -1,4 +1,4 @@
-// Columns that are reduced or scanned several rows at a time: the states of a block of columns stay in scratch while several rows stream
+// Columns that are reduced or scanned by tiles of several rows: the states of a block of columns stay in scratch while several rows stream
 // past, each from end to end. Walking down few columns at once would touch a page per row. In: an innermost tree and its lanes. Out:
 // columns per block and rows at a time, where that is what the tree does and it is large enough to gain.
 //

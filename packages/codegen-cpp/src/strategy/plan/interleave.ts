@@ -16,9 +16,6 @@ export interface Interleave {
   readonly unroll: number;
 }
 
-/** One vector at a time. */
-export const oneVector: Interleave = { instances: 1, unroll: 1 };
-
 interface Loops {
   readonly tree: LoopTree;
   readonly shared: LaneChoice;

@@ -31,7 +31,7 @@ export interface LanePart {
   readonly starts: readonly number[];
 }
 
-export interface LaneLoop extends Pick<LanePart, 'axis' | 'nodes'> {
+interface LaneLoop extends Pick<LanePart, 'axis' | 'nodes'> {
   readonly lanes: number;
 }
 

@@ -46,7 +46,7 @@ function wideUses(body: Body, { target }: LaneMachine): ReadonlySet<ScalarId> {
 }
 
 /** What lanes are chosen for. */
-export type LaneMachine = Pick<Planning, 'target' | 'choices' | 'wideSteps'>;
+type LaneMachine = Pick<Planning, 'target' | 'choices' | 'wideSteps'>;
 
 /** The widest element, in bytes, that the lanes along `axis` hold: 4 or 8. */
 export function laneBytes(nodes: readonly LoopNode[], axis: string, machine: LaneMachine): number {
@@ -101,7 +101,7 @@ export function lanesAlong(axis: Axis, nodes: readonly LoopNode[], machine: Lane
   return extent === undefined ? full : Math.min(full, nextPowerOfTwo(extent));
 }
 
-export interface Candidates {
+interface Candidates {
   /** Loops along which accesses may go through transposed tiles. */
   readonly bands: readonly LoopBand[];
   readonly work: PointWork;

@@ -9,7 +9,7 @@ import type { Planning } from './planning.ts';
 import { loadsOf } from './rows.ts';
 import { writesLines } from './tiles.ts';
 
-export interface Loops {
+interface Loops {
   readonly tree: LoopTree;
   readonly shared: LaneChoice;
 }
@@ -41,7 +41,7 @@ export interface RowRuns {
   readonly width: number;
 }
 
-export interface OrderedLoops extends Loops {
+interface OrderedLoops extends Loops {
   readonly order: readonly LoopBand[];
 }
 

@@ -18,7 +18,7 @@ export interface Planning {
 }
 
 /** What may be asked about the buffers of a group. */
-export type MemoryFacts = Pick<GroupMemory, 'decl' | 'bytesOf' | 'isVirtual' | 'isWritten' | 'row'>;
+type MemoryFacts = Pick<GroupMemory, 'decl' | 'bytesOf' | 'isVirtual' | 'isWritten' | 'row'>;
 
 export const nodeAt = ({ group }: Pick<Planning, 'group'>, index: number): LoopNode => at(group.nodes, index);
 

@@ -238,12 +238,12 @@ function treesBelow(planning: Planning, tree: LoopTree, own: LeafLanes): Readonl
 export function layoutNotes({ shared, tree, tiles, columns, runs, units }: RegionPlan): readonly string[] {
   const axes = tree.loops.map((band) => band.axis.name).join(' ');
   return [
-    ...(columns === undefined ? [] : [`${String(columns.rows)} rows at a time into ${String(columns.block)} columns`]),
-    ...(tiles === undefined ? [] : [`tiles turned along ${tiles.across.name}`]),
+    ...(columns === undefined ? [] : [`tiles of ${String(columns.rows)} rows x ${String(columns.block)} columns`]),
+    ...(tiles === undefined ? [] : [`tiles transposed along ${tiles.across.name}`]),
     shared.axis === undefined ? `loops ${axes}` : `loops ${axes}, ${String(shared.lanes)} lanes of ${shared.axis.name}`,
     ...(runs === undefined || units === undefined
       ? []
-      : [`${String(runs.rows)} rows along ${runs.down.name} at a time`]),
+      : [`chunks of ${String(runs.rows)} rows along ${runs.down.name}`]),
   ];
 }
 

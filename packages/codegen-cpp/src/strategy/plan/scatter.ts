@@ -21,7 +21,7 @@ import { operationsOf, varyingNodes } from './work.ts';
 export type Scatter = LoopNode & { readonly kind: 'scatter' };
 
 /** Rows that are written by index: an axis along which no points collide, which has the lanes, and the others. */
-export interface ScatteredRows {
+interface ScatteredRows {
   readonly node: Scatter;
   readonly axis: Axis;
   readonly extent: number;

@@ -32,7 +32,7 @@ export interface SplitScan {
 }
 
 /** Why a tree is not cut whose sizes ask for it. */
-export interface KeptWhole {
+interface KeptWhole {
   readonly axis: string;
   readonly reason: string;
 }

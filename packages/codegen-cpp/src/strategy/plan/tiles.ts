@@ -30,7 +30,7 @@ export interface TileAxes {
  * grain. `transposed`: a whole block is transposed into scratch before its points are computed, row by row (see
  * write/transposed-block.ts); `phased`: the same, prefetched in two phases of one order each.
  */
-export type TileStyle = 'scanned' | 'cached' | 'streamed' | 'ordered' | 'mixed' | 'transposed' | 'phased';
+type TileStyle = 'scanned' | 'cached' | 'streamed' | 'ordered' | 'mixed' | 'transposed' | 'phased';
 
 /** A block of tiles that is worked off before the next. */
 export interface TileBlock {

@@ -18,6 +18,8 @@ export function pointBodies(node: LoopNode): readonly Body[] {
       return [node.step, node.finish];
     case 'contract':
       return elementsOf(node);
+    case 'sort':
+      return [];
   }
 }
 
@@ -73,7 +75,7 @@ export function accessesOf(node: LoopNode): readonly NodeAccess[] {
   return accesses;
 }
 
-export interface NodeAccess {
+interface NodeAccess {
   readonly buffer: BufferId;
   readonly at: Index;
   /** What is read; undefined where it is a store. */

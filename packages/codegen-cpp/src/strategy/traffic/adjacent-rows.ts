@@ -9,6 +9,7 @@ import { difference, hasIndirect, staticValue, strideAlong } from '@tsinductor/c
 import { add, axisIndex, coefficientOf, int, multiply, substitute } from '@tsinductor/ir';
 import type { Axis, BufferId, Index } from '@tsinductor/ir';
 import { lineBytes, pageBytes } from '../../machine/facts.ts';
+import { memoryBound } from '../../machine/measure.ts';
 import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { PartPlan, RegionPlan, TreePlan } from '../plan/region.ts';
@@ -22,6 +23,7 @@ import type { PartTraffic, RegionTraffic, RowGroup } from './traffic.ts';
 export const adjacentRowsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'adjacent rows',
   doc: 'the hardware prefetcher follows lines in the order of their addresses alone: rows read side by side are prefetched in it',
+  measure: memoryBound('in memory', 'image normalise and halve', 'rotary embedding'),
   applies: ({ choices }) => choices.prefetchesInAddressOrder,
   plan: planAdjacentRows,
 };

@@ -7,6 +7,7 @@
 import { hasIndirect, isMultipleOf, strideAlong } from '@tsinductor/codegen';
 import type { LoopNode } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
+import { memoryBound } from '../../machine/measure.ts';
 import type { ColumnPlan } from '../plan/columns.ts';
 import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
@@ -20,7 +21,7 @@ import type { TrafficRule } from './rule.ts';
 import type { RegionTraffic } from './traffic.ts';
 
 /** A block of columns, of all columns of an axis or of those of a unit. */
-export interface ColumnBlock {
+interface ColumnBlock {
   readonly columns: ColumnPlan;
   readonly nodes: readonly LoopNode[];
   /** Columns of a unit; undefined where that is all. */
@@ -33,6 +34,7 @@ const doc =
 export const columnRowsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'column rows in order',
   doc,
+  measure: memoryBound('in memory', 'column sum'),
   applies: ({ choices }, { columns }) => choices.prefetchesInAddressOrder && columns !== undefined,
   plan: (planning, { columns, nodes, isWhole, block }, traffic) => {
     if (columns === undefined) return undefined;

@@ -3,6 +3,7 @@
 import { hasIndirect, isLeaf, staticValue, strideAlong } from '@tsinductor/codegen';
 import { int } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
+import { memoryBound, rowsOf } from '../../machine/measure.ts';
 import { foldLane, reductionBands } from '../plan/chunks.ts';
 import type { FoldLane } from '../plan/chunks.ts';
 import type { Planning } from '../plan/planning.ts';
@@ -15,7 +16,7 @@ import type { Decided, TrafficRule } from './rule.ts';
 import type { RegionTraffic } from './traffic.ts';
 
 /** A loop over lanes that are joined into one state. */
-export interface Fold {
+interface Fold {
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
   readonly lane: FoldLane;
@@ -52,6 +53,7 @@ function isPassOver(planning: Planning, { nodes, prefetchedElsewhere }: Fold, ro
 const narrowLoadsRule: FoldRule = {
   name: 'narrow loads',
   doc: 'a pass over memory that does little has more lines on their way where each is loaded in two halves',
+  measure: memoryBound('in memory', 'full sum', 'row sum'),
   applies: ({ choices }) => choices.narrowLoadBytes < Infinity,
   plan: (planning, fold, traffic) => {
     const axis = onlyAxis(fold);
@@ -83,6 +85,7 @@ export function narrowedLanes({ memory, choices }: Planning, { nodes, buffers }:
 const rowStreamsRule: FoldRule = {
   name: 'row streams',
   doc: 'two halves of a row side by side are two sequences for the hardware prefetcher, and few enough sums that more lines are on their way',
+  measure: rowsOf('pointwise', 'row sum [8192,8192]'),
   applies: ({ choices }) => !choices.prefetchesInAddressOrder,
   plan: (planning, fold, traffic) => {
     const axis = onlyAxis(fold);
@@ -137,4 +140,4 @@ export function planFolds(
 }
 
 /** What a kernel notes of a fold whose lanes were narrowed. */
-export const narrowedNote = (axis: string, lanes: number): string => `memory along ${axis} in ${String(lanes)} lanes`;
+export const narrowedNote = (axis: string, lanes: number): string => `loads of ${String(lanes)} lanes along ${axis}`;

@@ -2,7 +2,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { evaluateIndex } from '@tsinductor/ir';
-import { cases, compileNative, differences, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops'; // prettier-ignore
+import {
+  cases,
+  compileNative,
+  differences,
+  entryBuffers,
+  expected,
+  hasCompiler,
+  inputsOf,
+} from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { generateCpp } from '../../generate.ts';
 import type { CpuTarget } from '../../machine/target.ts';
@@ -12,7 +20,9 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 
 const zen: CpuTarget = { isa: 'avx512', threads: 2, family: 'zen' };
 const loadsOf = ({ schedule }: Case, on: CpuTarget): readonly string[] => {
-  const text = generateCpp(schedule, on).units.map(({ source }) => source).join('\n'); // prettier-ignore
+  const text = generateCpp(schedule, on)
+    .units.map(({ source }) => source)
+    .join('\n');
   return [...new Set([...text.matchAll(/= load_(f32x\d+)\(/g)].map(([, type = '']) => type))];
 };
 
@@ -29,8 +39,8 @@ describe('passes over memory on a Zen', () => {
       generateCpp(one.schedule, on)
         .kernels.flatMap((it) => it.notes)
         .join('; ');
-    expect(notes(zen)).toMatch(/memory along \w+ in 8 lanes/);
-    expect(notes({ ...zen, family: 'other' })).not.toContain('memory along');
+    expect(notes(zen)).toMatch(/loads of 8 lanes along \w+/);
+    expect(notes({ ...zen, family: 'other' })).not.toContain('loads of');
   });
 
   test('load rows that are added by index into tables 32 bytes at a time', () => {
@@ -38,7 +48,7 @@ describe('passes over memory on a Zen', () => {
     const text = units.map(({ source }) => source).join('');
     expect(text).toMatch(/= load_f32x8\(in0 \+/);
     expect(text).not.toMatch(/= load_f32x16\(in0 \+/);
-    expect(kernels.flatMap(({ notes }) => notes)).toContain('memory along j in 8 lanes');
+    expect(kernels.flatMap(({ notes }) => notes)).toContain('loads of 8 lanes along j');
     expect(text).toMatch(/__builtin_prefetch\(in0 \+ i \* 1024 \+ \w+ \+ 2048, 0, 2\)/);
   });
 

@@ -4,6 +4,7 @@
 // array.
 import { isLeaf, parallelBands } from '@tsinductor/codegen';
 import type { Axis, BufferId, LoopTree } from '@tsinductor/ir';
+import { memoryBound } from '../../machine/measure.ts';
 import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan, TreePlan } from '../plan/region.ts';
@@ -19,6 +20,17 @@ import type { RegionTraffic } from './traffic.ts';
 export const nextRowRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'next row',
   doc: 'the last pass over a row prefetches the next one, so that memory works while the passes compute',
+  measure: [
+    ...memoryBound(['in L3', 'in memory'], 'softmax', 'layer norm', 'RMS norm'),
+    ...memoryBound(
+      'in memory',
+      'softmax backward',
+      'layer norm backward',
+      'RMS norm backward',
+      'group norm',
+      'bf16 softmax',
+    ),
+  ],
   applies: (_, { shared, tree }) => shared.axis === undefined && !isLeaf(tree) && parallelBands(tree).length > 0,
   plan: planNextRows,
 };

@@ -1,4 +1,4 @@
-// What loops ask for before they read it: which rows and tiles in the generated text, and that what is asked for changes no result,
+// What loops prefetch before they read it: which rows and tiles in the generated text, and that prefetches change no result,
 // at odd shapes, on every instruction set that this machine runs. All that loop
 // programs prefetch stands in tests/goldens/traffic.
 import { describe, expect, test } from '@jest/globals';
@@ -16,9 +16,11 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const textOf = ({ schedule }: Case, on: CpuTarget = target): string =>
-  generateCpp(schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+  generateCpp(schedule, on)
+    .units.map((unit) => unit.source)
+    .join('\n');
 
-describe('what is asked for', () => {
+describe('what is prefetched', () => {
   test('the row that a later index chooses, so many rows ahead as make up 4 KB', () => {
     const long = textOf(cases.chosen('rows', [4096, 1024, 4096]));
     expect(long).toContain('in1[index_minimum_i64(n + 1, 4095)]');
@@ -47,20 +49,20 @@ describe('what is asked for', () => {
 });
 
 describe('windows', () => {
-  const asked = (text: string): readonly string[] =>
+  const prefetched = (text: string): readonly string[] =>
     [...text.matchAll(/__builtin_prefetch\((.*)\);/g)].map(([, what = '']) => what);
 
   test('ask for nothing where the caches hold the array, and in the order of addresses where lines are foreseen in it', () => {
-    expect(asked(textOf(cases.halved(512, 512)))).toEqual([]);
-    const zen = asked(textOf(cases.halved(4096, 512), { ...target, family: 'zen' }));
+    expect(prefetched(textOf(cases.halved(512, 512)))).toEqual([]);
+    const zen = prefetched(textOf(cases.halved(4096, 512), { ...target, family: 'zen' }));
     for (const line of zen) expect(line).not.toContain('j * 2 ');
   });
 });
 
-describe('what is asked of a Zen', () => {
+describe('what is prefetched on a Zen', () => {
   const zen: CpuTarget = { ...target, family: 'zen' };
 
-  test('no lines of large results, which go past the caches', () => {
+  test('no lines of large results, which are written by non-temporal stores', () => {
     const one = cases.largest(1 << 24, 1);
     expect(textOf(one)).toContain('__builtin_prefetch(out_out + i + 512, 1);');
     expect(textOf(one, zen)).toContain('stream_f32x16(out_out + i');
@@ -82,25 +84,25 @@ describe('what is asked of a Zen', () => {
   });
 
   test('the next rows of two arrays that several passes read, but not of three', () => {
-    const asked = (arrays: number, on: CpuTarget): number =>
+    const prefetched = (arrays: number, on: CpuTarget): number =>
       (textOf(cases.centred(4096, 1024, arrays), on).match(/prefetch\(in/g) ?? []).length;
-    expect([1, 2, 3].map((arrays) => asked(arrays, target))).toEqual([1, 2, 3]);
-    expect([1, 2, 3].map((arrays) => asked(arrays, zen))).toEqual([1, 2, 0]);
+    expect([1, 2, 3].map((arrays) => prefetched(arrays, target))).toEqual([1, 2, 3]);
+    expect([1, 2, 3].map((arrays) => prefetched(arrays, zen))).toEqual([1, 2, 0]);
   });
 });
 
 describe('how a Zen asks for rows of memory', () => {
   const zen: CpuTarget = { ...target, family: 'zen' };
-  const asked = (text: string): readonly string[] =>
+  const prefetched = (text: string): readonly string[] =>
     [...text.matchAll(/__builtin_prefetch\((.*)\);/g)].map(([, what = '']) => what);
 
   test('rows by their indices two ahead', () => {
     const rows = textOf(cases.chosen('rows', [4096, 1024, 4096]), zen);
     expect(rows).toContain('in1[index_minimum_i64(n + 2, 4095)]');
-    expect(asked(rows)).toEqual(['in0 + checked_1 * 1024 + j, 0, 2']);
+    expect(prefetched(rows)).toEqual(['in0 + checked_1 * 1024 + j, 0, 2']);
   });
 
-  test('past the caches go results that are a small part of what moves', () => {
+  test('results that are a small part of what moves are written by non-temporal stores', () => {
     expect(textOf(cases.halved(4096, 1024), zen)).toContain('stream_f32x16(out_out');
     for (const one of [textOf(cases.halved(4096, 1024)), textOf(cases.halved(2048, 1024), zen)])
       expect(one).not.toContain('stream_');
@@ -138,7 +140,7 @@ function expectSame(one: Case): void {
   for (const family of ['zen', 'rapids'] as const) expect(Buffer.compare(of(family), of('other'))).toBe(0);
 }
 
-ring('what is asked for changes no result', () => {
+ring('prefetches change no result', () => {
   const rows = cases.chosen('rows', [2111, 133, 1003]);
   const elements = cases.chosen('elements', [1003, 281, 307]);
   const each: readonly (readonly [Case, number])[] = [
@@ -180,7 +182,7 @@ ring('what is asked for changes no result', () => {
     expect(Buffer.compare(at(outputs, 0), bytesOf(wanted))).toBe(0);
   });
 
-  test('the same bits for every family of processors, halves of lines past the caches among them', () => {
+  test('the same bits for every family of processors, halves of lines by non-temporal stores among them', () => {
     const [half, whole] = [cases.converted(13 * 2 ** 20 + 5, 'bf16'), cases.centred(8192, 1040, 2)];
     for (const one of [half, whole]) {
       expect(textOf(one, { ...target, family: 'zen' })).toContain('stream_');

@@ -7,6 +7,7 @@ import { isFloat } from '@tsinductor/base';
 import { hasIndirect, isLeaf, staticValue, strideAlong } from '@tsinductor/codegen';
 import { add, int } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
+import { memoryBound, rowsOf } from '../../machine/measure.ts';
 import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan } from '../plan/region.ts';
@@ -49,6 +50,7 @@ export function passOutcome(
 export const rowsBelowRule: PassRule = {
   name: 'rows below',
   doc: 'what columns have side by side is a few lines, too few for the hardware prefetcher',
+  measure: memoryBound(['in L3', 'in memory'], 'cumulative sum of columns'),
   applies: (_, region) => isPass(region) && downOf(region) !== undefined,
   plan: (planning, region, traffic) => {
     const { nodes, shared, columns } = region;
@@ -93,6 +95,7 @@ function linesFurtherOn(
 export const linesFurtherOnRule: PassRule = {
   name: 'lines further on',
   doc: 'the hardware prefetcher stops where arithmetic or stores hold up the loads that it follows',
+  measure: memoryBound('in memory', 'gelu(x*s+b)*sigmoid(z)', 'Adam'),
   applies: ({ choices }, region) => choices.prefetchesStreams && isPass(region) && downOf(region) === undefined,
   plan: (planning, region, traffic) => {
     const { nodes, shared } = region;
@@ -118,6 +121,7 @@ export function longRowPrefetches(
 export const longRowsRule: PassRule = {
   name: 'long rows',
   doc: 'rows that are too long to prefetch the next one are prefetched some lines further on',
+  measure: rowsOf('choices', 'row sum [256,65536]'),
   applies: ({ choices }, region) =>
     choices.prefetchesStreams &&
     isPass(region) &&
@@ -139,6 +143,7 @@ export const longRowsRule: PassRule = {
 export const rowsFurtherOnRule: PassRule = {
   name: 'rows further on',
   doc: 'nothing foresees rows that indices choose, and the end of a reduced row is a time in which nothing is read',
+  measure: memoryBound('in memory', 'row sum', 'argmax of rows', 'gather of rows', 'gather of elements'),
   applies: (_, region) => isPass(region) && downOf(region) === undefined,
   plan: (planning, region, traffic) => {
     const { tree, nodes, shared } = region;

@@ -1,5 +1,5 @@
 // How whole vectors of results are written that the caches will not have in the end. In: the plan of a region. Out: for each such
-// result, whether its lines are prefetched a while before they are written, or its stores go past the caches.
+// result, whether its lines are prefetched a while before they are written, or its stores are non-temporal.
 //
 // A core has few places for lines on their way to or from memory, and on some processors a non-temporal store holds one until memory has
 // taken the line. Its second-level cache has many more, so few cores write faster by way of it, though memory then reads every
@@ -8,6 +8,7 @@ import { hasIndirect, isLeaf, staticValue, strideAlong } from '@tsinductor/codeg
 import { bodiesOf, coefficientOf } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
 import { registerModels } from '../../machine/isa.ts';
+import { memoryBound } from '../../machine/measure.ts';
 import { isNonTemporal, nodesOf, sizeInBytes } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { leavesOf } from '../plan/planning.ts';
@@ -17,7 +18,7 @@ import { namesOf } from './rule.ts';
 import type { TrafficRule } from './rule.ts';
 import type { RegionTraffic, ResultWrite } from './traffic.ts';
 
-/** Whether the lines of large results are prefetched before they are written, and not written past the caches. */
+/** Whether the lines of large results are prefetched before they are written, and not written by non-temporal stores. */
 export const prefetchesResults = ({
   threads,
   choices,
@@ -33,6 +34,7 @@ const withResults = (traffic: RegionTraffic, results: readonly BufferId[], write
 export const prefetchedResultsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'prefetched results',
   doc: 'few cores write faster by way of the caches, where a non-temporal store holds up a core until memory has the line',
+  measure: memoryBound('in memory', 'gelu(x*s+b)*sigmoid(z)', 'softmax', 'gather of rows'),
   applies: (planning, { tiles, columns }) =>
     prefetchesResults({ ...planning, threads: planning.target.threads }) &&
     tiles === undefined &&
@@ -110,6 +112,14 @@ function strideOf(position: Index, axis: Axis): number {
 export const nonTemporalResultsRule: TrafficRule<Pick<RegionPlan, 'nodes' | 'tiles'>, RegionTraffic> = {
   name: 'non-temporal results',
   doc: 'the caches will not have the result in the end, and memory need not read what is written as a whole',
+  measure: memoryBound(
+    'in memory',
+    'gelu(x*s+b)*sigmoid(z)',
+    'softmax',
+    'cat along columns',
+    'bf16 sum and scale',
+    'image normalise and halve',
+  ),
   applies: ({ target }) => registerModels[target.isa].vectorBytes > 0,
   plan: (planning, { nodes, tiles }, traffic) => {
     const outs = nodes.flatMap((node) => node.outs);
@@ -118,7 +128,7 @@ export const nonTemporalResultsRule: TrafficRule<Pick<RegionPlan, 'nodes' | 'til
     const leastBytes = leastStore(planning, tiles === undefined ? 'rows' : 'tiles');
     return {
       traffic: withResults(traffic, results, { kind: 'non-temporal', leastBytes }),
-      what: `${namesOf(planning, results)}: written past the caches`,
+      what: `${namesOf(planning, results)}: written by non-temporal stores`,
     };
   },
 };

@@ -1,11 +1,15 @@
 // What a rule of memory traffic is, and how rules are run: once for each region, one after another, each on what those before it gave.
+import type { TrafficRuleName } from '@tsinductor/config';
 import type { BufferId, Decision } from '@tsinductor/ir';
+import type { BenchRow } from '../../machine/measure.ts';
 import type { Planning } from '../plan/planning.ts';
 
 export interface TrafficRule<Region, Traffic extends Decided> {
   readonly name: TrafficRuleName;
-  /** What is done, and why. */
+  /** Why. */
   readonly doc: string;
+  /** What shows its worth again. */
+  readonly measure: readonly BenchRow[];
   /** Whether the machine gains by it, and the region is of its kind. */
   readonly applies: (planning: Planning, region: Region) => boolean;
   /** The traffic with what the rule adds, and what that is; nothing where it adds nothing. */
@@ -17,25 +21,6 @@ export interface Outcome<Traffic> {
   /** For people: `x is prefetched a row ahead`. */
   readonly what: string;
 }
-
-/** The names by which rules are switched off, and their measurements found. */
-export type TrafficRuleName =
-  | 'next row'
-  | 'rows below'
-  | 'lines further on'
-  | 'long rows'
-  | 'rows further on'
-  | 'windows'
-  | 'row runs'
-  | 'adjacent rows'
-  | 'column rows in order'
-  | 'tiles'
-  | 'narrow loads'
-  | 'row streams'
-  | 'prefetched results'
-  | 'non-temporal results'
-  | 'scattered rows'
-  | 'scatter targets';
 
 export type TrafficDecision = Decision & { readonly kind: 'traffic' };
 

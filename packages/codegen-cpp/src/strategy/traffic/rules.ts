@@ -1,4 +1,6 @@
 // The rules of memory traffic, in the order in which they are run. In: the plan of a region. Out: its traffic.
+import type { TrafficRuleName } from '@tsinductor/config';
+import type { BenchRow } from '../../machine/measure.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan } from '../plan/region.ts';
 import { adjacentRowsRule } from './adjacent-rows.ts';
@@ -9,8 +11,9 @@ import { linesFurtherOnRule, longRowsRule, rowsBelowRule, rowsFurtherOnRule } fr
 import { nonTemporalResultsRule, prefetchedResultsRule } from './results.ts';
 import { rowRunsRule } from './row-runs.ts';
 import { runRules } from './rule.ts';
-import type { TrafficRule, TrafficRuleName } from './rule.ts';
+import type { TrafficRule } from './rule.ts';
 import { scatterRules } from './scatter.ts';
+import { chunkRules } from './split.ts';
 import { tilesRule } from './tiles.ts';
 import { noTraffic } from './traffic.ts';
 import type { RegionTraffic } from './traffic.ts';
@@ -45,11 +48,22 @@ export const planKernelTraffic = (planning: Planning): RegionTraffic =>
     none: noTraffic,
   });
 
-/** Every rule, with what it does and why. */
-export const trafficRules: readonly { readonly name: TrafficRuleName; readonly doc: string }[] = [
+const everyRule: readonly Pick<TrafficRule<never, never>, 'name' | 'doc' | 'measure'>[] = [
   ...regionRules,
   ...foldRules,
   ...scatterRules,
-]
-  .map(({ name, doc }) => ({ name, doc }))
-  .filter(({ name }, place, all) => all.findIndex((other) => other.name === name) === place);
+  ...chunkRules,
+];
+
+/** Every rule by its name: why it is one, and the rows that show it. Those of one name are one rule in several places. */
+export const trafficRules: readonly {
+  readonly name: TrafficRuleName;
+  readonly doc: string;
+  readonly measure: readonly BenchRow[];
+}[] = everyRule
+  .filter(({ name }, place) => everyRule.findIndex((other) => other.name === name) === place)
+  .map(({ name, doc }) => ({
+    name,
+    doc,
+    measure: [...new Set(everyRule.flatMap((rule) => (rule.name === name ? rule.measure : [])))],
+  }));

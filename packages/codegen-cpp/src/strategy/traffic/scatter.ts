@@ -3,6 +3,7 @@
 import { at } from '@tsinductor/base';
 import { staticValue, strideAlong } from '@tsinductor/codegen';
 import type { BufferId } from '@tsinductor/ir';
+import { memoryBound } from '../../machine/measure.ts';
 import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { isRowOf, loadsOf, rowFurtherOn, rowsAhead } from '../plan/rows.ts';
@@ -33,6 +34,7 @@ type ScatterRule = TrafficRule<RowScatter, ScatterTraffic>;
 const narrowRowsRule: ScatterRule = {
   name: 'narrow loads',
   doc: 'a pass over memory that does little has more lines on their way where each is loaded in two halves',
+  measure: memoryBound('in memory', 'index add of rows'),
   applies: ({ choices }, { kind }) => kind === 'tables' && choices.narrowLoadBytes < Infinity,
   plan: (planning, rows, traffic) => {
     const { memoryBytes, narrowLoads } = planning.choices;
@@ -40,7 +42,9 @@ const narrowRowsRule: ScatterRule = {
     const limits = { bufferBytes: memoryBytes, leastRow: narrowLoads.leastAddedRow, mostRow: Infinity };
     const isRow = ({ buffer, position }: Load): boolean =>
       strideAlong(position, axis.name) === 1 && isRowOf(planning, buffer, { axis, ...limits });
-    const buffers = loadsOf(node).filter(isRow).map(({ buffer }) => buffer); // prettier-ignore
+    const buffers = loadsOf(node)
+      .filter(isRow)
+      .map(({ buffer }) => buffer);
     if (buffers.length === 0) return undefined;
     const lanes = narrowedLanes(planning, { nodes: [node], buffers }, traffic.lanes);
     if (lanes >= traffic.lanes) return undefined;
@@ -54,6 +58,7 @@ const narrowRowsRule: ScatterRule = {
 const scatteredRowsRule: ScatterRule = {
   name: 'scattered rows',
   doc: 'a loop that adds rows by index waits for what it updates, and a thread that owns columns jumps from row to row',
+  measure: memoryBound(['in L3', 'in memory'], 'index add of rows'),
   applies: (_, { others }) => others.length > 0,
   plan: (planning, rows, traffic) => {
     const { node, axis, others, kind } = rows;
@@ -71,7 +76,10 @@ const scatteredRowsRule: ScatterRule = {
     const atOnce = prefetches.filter(
       ({ buffer }) => planning.choices.prefetchesInAddressOrder && exceedsCaches(planning, buffer),
     );
-    const names = namesOf(planning, prefetches.map(({ buffer }) => buffer)); // prettier-ignore
+    const names = namesOf(
+      planning,
+      prefetches.map(({ buffer }) => buffer),
+    );
     return {
       traffic: { ...traffic, atOnce, along: atOnce.length > 0 ? [] : prefetches },
       what: `${names}: rows further on are prefetched${atOnce.length > 0 ? ', each at once' : ''}`,
@@ -82,6 +90,7 @@ const scatteredRowsRule: ScatterRule = {
 const scatterTargetsRule: ScatterRule = {
   name: 'scatter targets',
   doc: 'the row that a later index chooses is known as soon as the index is loaded',
+  measure: memoryBound(['in L3', 'in memory'], 'index add of rows'),
   applies: (_, { others }) => others.length > 0,
   plan: (planning, { node, axis, others }, traffic) => {
     const [out, down] = [at(node.outs, 0), others.at(-1)];

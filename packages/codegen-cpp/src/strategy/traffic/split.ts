@@ -2,6 +2,7 @@
 // how the axis is cut, and what gives the states of a chunk. Out: its traffic.
 import { staticValue } from '@tsinductor/codegen';
 import type { LoopBand, LoopNode } from '@tsinductor/ir';
+import { memoryBound } from '../../machine/measure.ts';
 import type { FoldLane, RowChunks } from '../plan/chunks.ts';
 import type { ColumnPlan } from '../plan/columns.ts';
 import type { Planning } from '../plan/planning.ts';
@@ -14,7 +15,7 @@ import { namesOf, runRules } from './rule.ts';
 import type { Decided, TrafficRule } from './rule.ts';
 
 /** A pass over the chunks of an axis. */
-export interface ChunkPass {
+interface ChunkPass {
   readonly rows: RowChunks;
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
@@ -34,11 +35,15 @@ type ChunkRule = TrafficRule<ChunkPass, SplitTraffic>;
 const longChunksRule: ChunkRule = {
   name: 'long rows',
   doc: 'rows that are too long to prefetch the next one are prefetched some lines further on',
+  measure: memoryBound('in memory', 'full sum'),
   applies: ({ choices }, { columns }) => choices.prefetchesStreams && columns === undefined,
   plan: (planning, { nodes, rows }, traffic) => {
     const prefetches = longRowPrefetches(planning, nodes, rows.axis);
     if (prefetches.length === 0) return undefined;
-    const names = namesOf(planning, prefetches.map(({ buffer }) => buffer)); // prettier-ignore
+    const names = namesOf(
+      planning,
+      prefetches.map(({ buffer }) => buffer),
+    );
     const how = `${String(planning.choices.longRowDistance)} bytes further on`;
     return { traffic: { ...traffic, prefetches }, what: `${names}: prefetched ${how}` };
   },
@@ -47,11 +52,15 @@ const longChunksRule: ChunkRule = {
 const columnChunksRule: ChunkRule = {
   name: 'column rows in order',
   doc: 'the hardware prefetcher follows lines in the order of their addresses alone, and columns are read a line of each row',
+  measure: memoryBound('in memory', 'column sum'),
   applies: ({ choices }, { columns }) => choices.prefetchesInAddressOrder && columns !== undefined,
   plan: (planning, { columns, nodes }, traffic) => {
     const nextRows = columns && nextColumnRows(planning, { columns, nodes, unit: undefined });
     if (nextRows === undefined || columns === undefined) return undefined;
-    const names = namesOf(planning, nextRows.map(({ buffer }) => buffer)); // prettier-ignore
+    const names = namesOf(
+      planning,
+      nextRows.map(({ buffer }) => buffer),
+    );
     return { traffic: { ...traffic, nextRows }, what: `${names}: ${String(columns.rows)} rows at a time, in order` };
   },
 };

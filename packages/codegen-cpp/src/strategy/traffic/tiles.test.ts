@@ -13,10 +13,12 @@ if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const zen: CpuTarget = { ...target, family: 'zen' };
 const textOf = ({ schedule }: Case, on: CpuTarget): string =>
-  generateCpp(schedule, on).units.map((unit) => unit.source).join('\n'); // prettier-ignore
+  generateCpp(schedule, on)
+    .units.map((unit) => unit.source)
+    .join('\n');
 
 describe('copies by tiles', () => {
-  test('go from memory to memory, large ones past the caches', () => {
+  test('go from memory to memory, large ones by non-temporal stores', () => {
     const large = textOf(cases.permuted(4096, 4096), zen);
     expect(large).toMatch(/transpose_past_f32x16\(in0 \+ [^,]+, 4096, out_out \+ [^,]+, 4096\);/);
     expect(large).toContain('sfence');

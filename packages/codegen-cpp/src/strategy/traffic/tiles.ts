@@ -7,6 +7,7 @@
 // tiles later.
 import { hasIndirect } from '@tsinductor/codegen';
 import type { TileAccess } from '@tsinductor/codegen';
+import { memoryBound } from '../../machine/measure.ts';
 import { isNonTemporal } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan } from '../plan/region.ts';
@@ -23,6 +24,10 @@ import type { RegionTraffic, TileTraffic } from './traffic.ts';
 export const tilesRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'tiles',
   doc: 'a tile touches a line in each of as many rows as there are lanes, too many for the hardware prefetcher',
+  measure: [
+    ...memoryBound('in memory', 'a.T + b', 'transpose', 'permute [a,b,c] to [c,a,b]'),
+    ...memoryBound('in L3', 'NCHW to NHWC'),
+  ],
   applies: (_, { tiles }) => tiles !== undefined,
   plan: (planning, region, traffic) => {
     const { tiles } = region;

@@ -3,6 +3,7 @@
 import { constantTerm, hasIndirect, strideAlong } from '@tsinductor/codegen';
 import { add, int, printIndex, subtract } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
+import { memoryBound } from '../../machine/measure.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan } from '../plan/region.ts';
 import { furtherDown, isRowOf, loadsOf } from '../plan/rows.ts';
@@ -16,6 +17,7 @@ import type { RegionTraffic } from './traffic.ts';
 export const windowsRule: TrafficRule<RegionPlan, RegionTraffic> = {
   name: 'windows',
   doc: 'rows that windows are taken out of are read side by side, which the hardware prefetcher follows too late',
+  measure: memoryBound('in memory', 'image normalise and halve'),
   applies: ({ choices }, region) =>
     choices.prefetchesWindows && isPass(region) && region.nodes.every(({ kind }) => kind === 'map'),
   plan: (planning, region, traffic) =>

@@ -70,7 +70,7 @@ export function writeColumns(nest: Nest, given: Columns, frame: Frame): void {
   writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: plan.block, body });
 }
 
-export interface Columns {
+interface Columns {
   readonly plan: ColumnPlan;
   readonly nodes: readonly LoopNode[];
   readonly range: Range;

@@ -27,7 +27,7 @@ export interface Range {
 
 export const wholeRange = (axis: Axis): Range => ({ axis, from: int(0), to: axis.extent });
 
-export interface VectorLoop extends Range {
+interface VectorLoop extends Range {
   readonly lanes: number;
   /** Vectors per iteration, each with statements of its own. */
   readonly instances: number;
@@ -80,7 +80,7 @@ export function streamPart({ axis, from, to, lanes, streams }: Streams): VectorP
   return { axis, from, to: add(from, int(part)), lanes, instances: streams, unroll: 1, apart: part };
 }
 
-export interface Streams extends Range {
+interface Streams extends Range {
   readonly lanes: number;
   readonly streams: number;
 }
@@ -145,7 +145,7 @@ export const vectorFrame = (frame: Frame, axis: string, vector: Vector): Frame =
 });
 
 /** Loops over blocks within blocks of a range. */
-export interface Blocks<Context> extends Range {
+interface Blocks<Context> extends Range {
   /** Points per block, those of the largest blocks first; none where the range is one. */
   readonly sizes: readonly number[];
   readonly context: Context;

@@ -34,7 +34,7 @@ import type { Carried, State } from './states.ts';
 export type FoldLoop = Pick<FoldTraffic, 'axis' | 'lanes' | 'streams' | 'accumulators'>;
 
 /** Reductions (and what shares their loops) below some open axes. */
-export interface Site {
+interface Site {
   /** In execution order. */
   readonly nodes: readonly LoopNode[];
   readonly over: readonly LoopBand[];
@@ -206,7 +206,7 @@ function stepInTurn(nest: Nest, { site, carried }: Step, points: readonly (reado
   });
 }
 
-export interface PointNodes {
+interface PointNodes {
   readonly nodes: readonly LoopNode[];
   readonly carried: readonly Carried[];
 }

@@ -21,7 +21,7 @@ export function keepMap(nest: Nest, node: LoopNode & { readonly kind: 'map' }, f
   });
 }
 
-export interface Result {
+interface Result {
   readonly node: LoopNode;
   readonly slot: number;
   readonly value: Value;
@@ -96,12 +96,12 @@ function storeMemory(nest: Nest, { buffer, position, value }: Storing, frame: Fr
     kind: 'store',
     access: { buffer: name, ...place, align, ...countOf(frame, wide) },
     value: widen(value, wide, writer),
-    ...(store.kind === 'non-temporal' ? { hint: 'stream' as const } : {}),
+    ...(store.kind === 'non-temporal' ? { hint: 'non-temporal' as const } : {}),
   });
 }
 
-/** How a whole vector of a result is written: past the caches, into lines that are prefetched, or as anything else. */
-export type VectorStore =
+/** How a whole vector of a result is written: by a non-temporal store, into lines that are prefetched, or as anything else. */
+type VectorStore =
   { readonly kind: 'prefetched'; readonly distance: number } | { readonly kind: 'non-temporal' | 'plain' };
 
 const plainStore: VectorStore = { kind: 'plain' };
@@ -121,6 +121,6 @@ export function vectorStore(
   const write = results.get(buffer);
   const bytes = lanes * memory.bytesOf(buffer);
   if (write?.kind === 'prefetched' && staticValue(step) === 1) return write;
-  const isPast = write?.kind === 'non-temporal' && bytes >= write.leastBytes && align >= bytes;
-  return { kind: isPast ? 'non-temporal' : 'plain' };
+  const isNonTemporal = write?.kind === 'non-temporal' && bytes >= write.leastBytes && align >= bytes;
+  return { kind: isNonTemporal ? 'non-temporal' : 'plain' };
 }

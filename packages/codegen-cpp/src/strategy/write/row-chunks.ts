@@ -26,7 +26,7 @@ export const reserveStates = (nest: Nest, { chunks, results }: RowChunks, nodes:
   );
 
 /** How chunks are worked on. */
-export interface ChunkWork {
+interface ChunkWork {
   readonly lanes: Pick<LaneChoice, 'axis' | 'lanes'>;
   /** Vectors side by side where results are the lanes. */
   readonly instances: number;
@@ -39,7 +39,7 @@ export interface ChunkWork {
 }
 
 /** A chunk: its number, and which points of the axis it has. */
-export interface Chunk {
+interface Chunk {
   readonly number: Index;
   readonly part: Range & { readonly points: number | undefined };
 }
@@ -139,7 +139,7 @@ function nameOf(nest: Nest, { base, value, extent }: Naming): Index {
 }
 
 /** The states of a node that a chunk leaves or finds. */
-export interface ChunkState {
+interface ChunkState {
   readonly rows: RowChunks;
   readonly states: ChunkStates;
   readonly node: Carrying;

@@ -13,7 +13,7 @@ import type { Carrying } from '../plan/work.ts';
 import { stepAt } from './nest.ts';
 import type { Nest } from './nest.ts';
 
-export interface Scanning {
+interface Scanning {
   readonly node: Carrying;
   /** The state before the vector: in every lane, or where that of a few points may be narrower, alone. */
   readonly before: readonly Value[];

@@ -44,7 +44,7 @@ function writeInTurn(
   const whole = flat(int(size));
   const table: Place = { buffer: memory.workspace('table', dtype, int(size)).name, from: int(0) };
   const turn = memory.workspace('turn', 'i64', int(1)).name;
-  notes.push(`${down.name} in 2 stretches, the second added into a table of its own and to the first in its turn`);
+  notes.push(`${down.name} in 2 chunks, the second added into a table of its own and to the first in its turn`);
   writer.emit({
     kind: 'store',
     access: { buffer: turn, at: int(0), step: int(1), align: 8 },
@@ -81,7 +81,7 @@ function writeSide(nest: Nest, tables: Tables, { out, dtype, start, addChunk }: 
   const { memory, notes } = nest;
   const { down, chunk, count, size, summed } = tables;
   const { name: buffer } = memory.workspace('table', dtype, int(count * size));
-  notes.push(`${down.name} in ${String(count)} stretches, each added into a table of its own, merged in order`);
+  notes.push(`${down.name} in ${String(count)} chunks, each added into a table of its own, merged in order`);
   writeUnits(nest, { name: 'table', total: count }, (units) => {
     scalarLoop(nest, units, (number) => {
       const into = { buffer, from: multiply(number, int(size)) };

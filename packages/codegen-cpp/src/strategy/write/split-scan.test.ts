@@ -22,7 +22,9 @@ function stepsOf({ schedule }: Case, on: CpuTarget = target) {
 
 const three = ['parallel', 'for', 'parallel'];
 const textOf = ({ schedule }: Case, on: CpuTarget = target): string =>
-  generateCpp(schedule, on).units.map(({ source }) => source).join('\n'); // prettier-ignore
+  generateCpp(schedule, on)
+    .units.map(({ source }) => source)
+    .join('\n');
 
 describe('a scan of a long row', () => {
   test('is the totals of its chunks, their sums in order, and the chunks from there', () => {

@@ -58,7 +58,7 @@ export const declareCarried = (nest: Nest, nodes: readonly LoopNode[], frame: Fr
     .filter((node): node is Carrying => node.kind === 'scan')
     .map((node) => declareStates(nest, { node, fold: undefined, isAround: false }, [frame]));
 
-export interface BlockOf {
+interface BlockOf {
   readonly carried: readonly Carried[];
   readonly frames: readonly Frame[];
   readonly fold?: FoldLoop | undefined;
@@ -123,7 +123,7 @@ export function mergeAccumulators(nest: Nest, node: Carrying, { frame, states }:
   return at(level, 0);
 }
 
-export interface Merging {
+interface Merging {
   readonly left: State;
   readonly right: State;
   readonly point: Pick<Point, 'axes'>;

@@ -31,7 +31,7 @@ export function copiedTile(
   const next = bindAxis(frame, across.name, add(corner, int(1)));
   const place = resolveIndex(to.position, first);
   const aligns = [place, resolveIndex(to.position, next)].map((index) => memory.alignment(to.buffer, index, lanes));
-  const isPast =
+  const isNonTemporal =
     copy.written.name === lane.name &&
     vectorStore(nest, to.buffer, { lanes, align: Math.min(...aligns), step: int(1) }).kind === 'non-temporal';
   const count = frame.lane?.count ?? int(lanes);
@@ -49,6 +49,6 @@ export function copiedTile(
     rows: height,
     columns: width,
     tile: lanes,
-    ...(isPast ? { hint: 'stream' as const } : {}),
+    ...(isNonTemporal ? { hint: 'non-temporal' as const } : {}),
   };
 }

@@ -16,7 +16,7 @@ interface PlannedTiles extends TileAxes {
 }
 
 /** A tile: its first point across the grain, that of the block of tiles, and the vector of lanes in `frame`. */
-export interface TileStart {
+interface TileStart {
   readonly corner: Index;
   readonly start: Index;
   readonly frame: Frame;
@@ -105,7 +105,7 @@ export function eachLine({ writer }: Nest, count: number, body: (number: Index) 
 }
 
 /** An index by a name of its own, known to be from 0 to before `extent`. */
-export function within({ writer }: Nest, value: Index, { name, extent }: { name: string; extent: Index }): Index {
+function within({ writer }: Nest, value: Index, { name, extent }: { name: string; extent: Index }): Index {
   if (value.kind === 'int') return value;
   const type = { dtype: 'i64' as const, lanes: 1 };
   const defined = writer.define({ kind: 'index', value, type }, name, writer.depth);

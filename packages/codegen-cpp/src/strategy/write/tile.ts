@@ -16,7 +16,7 @@ import { copiedTile } from './tile-copy.ts';
 import { writeTilePrefetches } from './tile-prefetch.ts';
 
 /** Scratch for one access. */
-export interface TileScratch {
+interface TileScratch {
   readonly access: TileAccess;
   readonly tile: string;
   readonly dtype: DType;
@@ -35,7 +35,7 @@ export function declareTiles(nest: Nest, plan: TilePlan): readonly TileScratch[]
     });
 }
 
-/** Elements of a tile; of a block's rows, where a block is turned whole. */
+/** Elements of a tile; of a block's rows, where a block is transposed whole. */
 const scratchSize = ({ block, lanes }: TilePlan): number =>
   isTransposed(block) ? block.across * lanes * rowPitch(block, lanes) : lanes * lanes;
 
@@ -51,7 +51,7 @@ export interface Tiling {
 }
 
 /** One tile: the vector of the lane axis in `frame`, and the points of the other axis from `corner` to before `end`. */
-export interface TilePlace {
+interface TilePlace {
   readonly corner: Index;
   readonly end: Index;
   /** The first point of the other axis in this block of tiles. */

@@ -1,8 +1,8 @@
 // Blocks of an array that is read across the grain beside others that are read with it (see plan/tiles.ts). A block is transposed into
-// scratch by strips of as many rows as there are lanes; then the block's points are computed row by row. So every array is read and
+// scratch by panels of as many rows as there are lanes; then the block's points are computed row by row. So every array is read and
 // written in sequences of 16 lines, where tile by tile it would be one line here and one there.
 //
-// A strip prefetches the lines of the next, and each row what the next one reads with the grain. Where a hardware prefetcher follows lines
+// A panel prefetches the lines of the next, and each row what the next one reads with the grain. Where a hardware prefetcher follows lines
 // in the order of their addresses alone, a block is prefetched in two phases of one order each: while it is transposed, what its points
 // read with the grain; while they are computed, what the next block transposes.
 import { bindAxis, difference, isMultipleOf } from '@tsinductor/codegen';
@@ -20,7 +20,7 @@ import { rowPitch, transposition } from './tile.ts';
 import type { Tiling } from './tile.ts';
 
 /** The rows of a block, which run along the lanes' axis, and the part of that axis that they cover. */
-export interface TransposedBlock {
+interface TransposedBlock {
   readonly tiling: Tiling;
   readonly frame: Frame;
   readonly rows: Range;
@@ -30,7 +30,7 @@ export interface TransposedBlock {
 }
 
 export function writeTransposedBlock(nest: Nest, block: TransposedBlock): void {
-  eachStrip(nest, block, (vector, corner) => {
+  eachPanel(nest, block, (vector, corner) => {
     transposeTile(nest, block, { vector, corner });
   });
   const { tiling, frame, rows, columns, body } = block;
@@ -62,8 +62,8 @@ function eachVector(
   });
 }
 
-/** The tiles of a block, those of each strip one after another. */
-function eachStrip(nest: Nest, block: TransposedBlock, body: (vector: Vector, corner: Index) => void): void {
+/** The tiles of a block, those of each panel one after another. */
+function eachPanel(nest: Nest, block: TransposedBlock, body: (vector: Vector, corner: Index) => void): void {
   const { writer, memory } = nest;
   const { rows, tiling } = block;
   eachVector(nest, block, (vector) => {
@@ -104,8 +104,8 @@ function writeStraight(nest: Nest, { tiling, frame, rows, columns }: TransposedB
   const { lanes } = plan;
   if (vector.lane.count !== undefined) return;
   const { along, across } = plan.block;
-  const [strips, tiles] = [difference(vector.at, columns.from), difference(corner, rows.from)];
-  const done = add(multiply(strips, int(across * lanes)), multiply(tiles, int(lanes)));
+  const [panels, tiles] = [difference(vector.at, columns.from), difference(corner, rows.from)];
+  const done = add(multiply(panels, int(across * lanes)), multiply(tiles, int(lanes)));
   if (traffic.straight.length === 0) return;
   const lineAt = linesOfTile(nest, done, {
     row: along * lanes,
@@ -147,7 +147,7 @@ function nextBlock(
   };
 }
 
-/** Prefetches, lane by lane, what the tile of the next strip reads. */
+/** Prefetches, lane by lane, what the tile of the next panel reads. */
 function writeNextStrip(nest: Nest, { tiling, frame, rows, columns }: TransposedBlock, { vector, corner }: Tile): void {
   const { plan, traffic } = tiling;
   const { lanes } = plan;

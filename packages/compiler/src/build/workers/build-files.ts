@@ -9,7 +9,7 @@ import type { CudaBuild } from '@tsinductor/runtime';
 import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
 import type { BuildJob, CudaJob, EntryJob } from './protocol.ts';
 
-export interface BuiltFiles {
+interface BuiltFiles {
   readonly draft: EntryDraft;
   /** For the user, one text each. */
   readonly warnings: readonly string[];

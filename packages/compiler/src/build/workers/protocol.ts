@@ -30,7 +30,7 @@ export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' |
 }
 
 /** The native bridge, which is no entry of the cache: `buildBridge` knows where it lies. */
-export interface BridgeJob {
+interface BridgeJob {
   readonly bridge: BridgeBuildOptions;
   readonly name: string;
   readonly timeoutMs: number;

@@ -71,14 +71,14 @@ export function run(
   return copy;
 }
 
-export const evaluate = (index: Index, sizes: ReadonlyMap<string, number>): number =>
+const evaluate = (index: Index, sizes: ReadonlyMap<string, number>): number =>
   index.kind === 'product'
     ? index.items.reduce((all, item) => all * evaluate(item, sizes), 1)
     : index.kind === 'int'
       ? index.value
       : (sizes.get((index as { name: string }).name) ?? 0);
 
-export function expectClose(a: ElementArray, b: ElementArray): void {
+function expectClose(a: ElementArray, b: ElementArray): void {
   expect(a.length).toBe(b.length);
   a.forEach((value, k) => {
     if (typeof value === 'bigint' || Number.isNaN(value)) expect(value).toEqual(b[k]);
@@ -117,7 +117,15 @@ export const body = (build: (b: BodyBuilder) => ScalarId | readonly ScalarId[]):
   return builder.finish(typeof results === 'number' ? [results] : results);
 };
 // eslint-disable-next-line max-params -- a test's shorthand
-export const map = (axes: readonly Axis[], write: Index, build: (b: BodyBuilder) => ScalarId, out = 1): LoopNode => ({ id: 0, kind: 'map', outs: [out], writes: [write], axes, origins: [], body: body(build) }); // prettier-ignore
+export const map = (axes: readonly Axis[], write: Index, build: (b: BodyBuilder) => ScalarId, out = 1): LoopNode => ({
+  id: 0,
+  kind: 'map',
+  outs: [out],
+  writes: [write],
+  axes,
+  origins: [],
+  body: body(build),
+});
 
 export const ramp = (length: number, by = 1): Float32Array => Float32Array.from({ length }, (_, k) => k * by);
 

@@ -1,0 +1,358 @@
+// C++ that sorts one row of a tensor, as a sort statement of the Kernel IR says: what a row is, how it is cut in pieces for threads, and
+// three ways to its results. A row of which all is wanted is sorted; a long one is first parted by its highest digit, and the parts,
+// which lie in caches, are shared among threads. Of a row of which little is wanted, elements are passed by that lie behind those found so
+// far. Those at a few places of the order are found among the elements that share their highest digit.
+import type { Definition } from '@tsinductor/codegen';
+import { sortItems, sortWords, widthOf } from './sort-items.ts';
+import { runtimeDefinition } from './special-functions.ts';
+import { elementDefinition } from './vector-types.ts';
+
+/** A row, where its results go, and what is found out about it: the least order of an element, and how many bits the others need. */
+const rowDefinition: Definition = {
+  name: 'sort_row',
+  text: `template <class Order>
+struct sort_row {
+  typedef typename Order::element element;
+  typedef typename Order::word word;
+  const element *keys;
+  i64 step, length, kept;
+  const i64 *places;
+  i64 places_step;
+  element *values;
+  i64 values_step;
+  i64 *indices;
+  i64 indices_step;
+  i64 *scratch;
+  const Runtime *runtime;
+  word flip;
+  int index_bits;
+  word least;
+  int bits;
+
+  inline word at(i64 k) const { return Order::word_of(keys[k]) ^ flip; }
+  template <class Item> inline Item item_at(i64 k) const { return (Item)(word)(at(k) - least) << index_bits | (Item)k; }
+  template <class Item> inline i64 index_in(Item item) const { return (i64)((word64)item & (((word64)1 << index_bits) - 1)); }
+};
+`,
+  needs: [elementDefinition('i64'), runtimeDefinition, sortWords],
+};
+
+const inChunks: Definition = {
+  name: 'in_chunks',
+  text: `template <class Body>
+static inline void in_chunks(const Runtime *runtime, i64 chunks, const Body &body) {
+  if (runtime == 0 || chunks <= 1 || runtime->threads <= 1) {
+    for (i64 chunk = 0; chunk < chunks; ++chunk) body(chunk);
+    return;
+  }
+  runtime->parallel(
+      [](void *context, long begin, long end) {
+        for (; begin < end; ++begin) (*(const Body *)context)(begin);
+      },
+      (void *)&body, chunks, 1);
+}
+`,
+  needs: [elementDefinition('i64'), runtimeDefinition],
+};
+
+const writeItems: Definition = {
+  name: 'write_items',
+  text: `/** Writes the sorted items as the results from first on. */
+template <class Order, class Item>
+static void write_items(const sort_row<Order> &row, const Item *items, i64 first, i64 count) {
+  typedef typename Order::word word;
+  if (first + count > row.kept) count = row.kept - first;
+  if (row.indices != 0)
+    for (i64 k = 0; k < count; ++k) row.indices[(first + k) * row.indices_step] = row.index_in(items[k]);
+  if (row.values != 0)
+    for (i64 k = 0; k < count; ++k) {
+      const word own = ((word)(items[k] >> row.index_bits) + row.least) ^ row.flip;
+      row.values[(first + k) * row.values_step] =
+          __builtin_expect(Order::is_shared(own), 0) ? row.keys[row.index_in(items[k])] : Order::element_of(own);
+    }
+}
+`,
+  needs: [rowDefinition],
+};
+
+const rowPieces: Definition = {
+  name: 'pieces_of',
+  text: `/** How many pieces a row is cut in, and where they begin. */
+template <class Order>
+static inline i64 pieces_of(const sort_row<Order> &row, i64 most) {
+  if (row.runtime == 0 || row.length < 32768) return 1;
+  return row.runtime->threads < most ? row.runtime->threads : most;
+}
+static inline i64 begin_of(i64 length, i64 piece, i64 pieces) { return length / pieces * piece + length % pieces * piece / pieces; }
+
+template <class Order>
+static void find_range(sort_row<Order> &row) {
+  typedef typename Order::word word;
+  const i64 pieces = pieces_of(row, 16);
+  word least[16], most[16];
+  in_chunks(row.runtime, pieces, [&](i64 piece) {
+    i64 k = begin_of(row.length, piece, pieces);
+    const i64 end = begin_of(row.length, piece + 1, pieces);
+    const i64 lanes = 64 / sizeof(word) * 2;
+    word low[lanes], high[lanes];
+    const word first = row.at(k);
+    for (i64 lane = 0; lane < lanes; ++lane) low[lane] = high[lane] = first;
+    for (; k + lanes <= end; k += lanes)
+      for (i64 lane = 0; lane < lanes; ++lane) {
+        const word own = row.at(k + lane);
+        low[lane] = own < low[lane] ? own : low[lane];
+        high[lane] = own > high[lane] ? own : high[lane];
+      }
+    for (; k < end; ++k) {
+      const word own = row.at(k);
+      low[0] = own < low[0] ? own : low[0];
+      high[0] = own > high[0] ? own : high[0];
+    }
+    for (i64 lane = 1; lane < lanes; ++lane) {
+      low[0] = low[lane] < low[0] ? low[lane] : low[0];
+      high[0] = high[lane] > high[0] ? high[lane] : high[0];
+    }
+    least[piece] = low[0];
+    most[piece] = high[0];
+  });
+  for (i64 piece = 1; piece < pieces; ++piece) {
+    least[0] = least[piece] < least[0] ? least[piece] : least[0];
+    most[0] = most[piece] > most[0] ? most[piece] : most[0];
+  }
+  row.least = least[0];
+  row.bits = width_of((word64)(most[0] - least[0]));
+}
+
+/** Counts the highest digits of each piece of a row: counts[piece * digits + digit]. */
+template <int digit_bits, class Order>
+static void count_digits(const sort_row<Order> &row, i64 *counts, i64 pieces, int shift) {
+  const i64 digits = (i64)1 << digit_bits;
+  in_chunks(row.runtime, pieces, [&](i64 piece) {
+    word32 even[digits] = {}, odd[digits] = {};
+    i64 k = begin_of(row.length, piece, pieces);
+    const i64 end = begin_of(row.length, piece + 1, pieces);
+    for (; k + 2 <= end; k += 2) {
+      ++even[(row.at(k) - row.least) >> shift];
+      ++odd[(row.at(k + 1) - row.least) >> shift];
+    }
+    if (k < end) ++even[(row.at(k) - row.least) >> shift];
+    for (i64 digit = 0; digit < digits; ++digit) counts[piece * digits + digit] = (i64)even[digit] + odd[digit];
+  });
+}
+`,
+  needs: [rowDefinition, inChunks, widthOf],
+};
+
+const sortLong: Definition = {
+  name: 'sort_long',
+  text: `/** Long rows are parted by their highest digit, and each part is sorted by itself. */
+template <int digit_bits, class Item, class Order>
+static void sort_long(const sort_row<Order> &row, i64 *counts, Item *items, Item *other) {
+  const i64 pieces = pieces_of(row, 16), digits = (i64)1 << digit_bits;
+  const int shift = row.bits < digit_bits ? 0 : row.bits - digit_bits;
+  count_digits<digit_bits>(row, counts, pieces, shift);
+  i64 before = 0;
+  for (i64 digit = 0; digit < digits; ++digit)
+    for (i64 piece = 0; piece < pieces; ++piece) {
+      const i64 those = counts[piece * digits + digit];
+      counts[piece * digits + digit] = before;
+      before += those;
+    }
+  in_chunks(row.runtime, pieces, [&](i64 piece) {
+    i64 *const starts = counts + piece * digits;
+    const i64 end = begin_of(row.length, piece + 1, pieces);
+    for (i64 k = begin_of(row.length, piece, pieces); k < end; ++k) {
+      const Item item = row.template item_at<Item>(k);
+      items[starts[(word32)(item >> (row.index_bits + shift))]++] = item;
+    }
+  });
+  // The last piece has left behind where each digit ends.
+  const i64 *const ends = counts + (pieces - 1) * digits;
+  const i64 groups = pieces * 8;
+  in_chunks(row.runtime, groups, [&](i64 group) {
+    const i64 from = begin_of(row.length, group, groups), to = begin_of(row.length, group + 1, groups);
+    for (i64 digit = 0; digit < digits; ++digit) {
+      const i64 begin = digit == 0 ? 0 : ends[digit - 1], count = ends[digit] - begin;
+      if (begin < from || begin >= to || count == 0 || begin >= row.kept) continue;
+      const Item *const sorted = sort_items(items + begin, other + begin, count, row.index_bits, row.index_bits + shift);
+      write_items(row, sorted, begin, count);
+    }
+  });
+}
+
+template <class Item, class Order>
+static void sort_as(const sort_row<Order> &row, i64 *counts) {
+  Item *const items = (Item *)row.scratch, *const other = items + row.length;
+  if (row.length >= 1048576) return sort_long<11>(row, counts, items, other);
+  if (row.length >= 32768) return sort_long<8>(row, counts, items, other);
+  for (i64 k = 0; k < row.length; ++k) items[k] = row.template item_at<Item>(k);
+  write_items(row, sort_items(items, other, row.length, row.index_bits, row.index_bits + row.bits), 0, row.length);
+}
+`,
+  needs: [rowPieces, sortItems, writeItems],
+};
+
+const firstItems: Definition = {
+  name: 'first_as',
+  text: `/** The first few elements of a piece: whatever is not below the last of those found so far is passed by. */
+template <class Item, class Order>
+static i64 find_first(const sort_row<Order> &row, i64 begin, i64 end, Item *found, i64 capacity) {
+  typedef typename Order::word word;
+  const i64 block = 64, wanted = row.kept;
+  i64 count = 0, k = begin;
+  for (; k < end && count < capacity; ++k) found[count++] = row.template item_at<Item>(k);
+  while (true) {
+    if (count > wanted) {
+      select_items(found, count, wanted);
+      count = wanted;
+    }
+    if (k == end) return count;
+    Item last = found[0];
+    for (i64 j = 1; j < count; ++j) last = found[j] > last ? found[j] : last;
+    const word limit = (word)(last >> row.index_bits) + row.least;
+    for (; k + block <= end && count + block <= capacity; k += block) {
+      word hits = 0;
+      for (i64 lane = 0; lane < block; ++lane) hits |= row.at(k + lane) < limit ? ~(word)0 : 0;
+      if (__builtin_expect(hits == 0, 1)) continue;
+      for (i64 part = k; part < k + block; part += 16) {
+        word some = 0;
+        for (i64 lane = 0; lane < 16; ++lane) some |= row.at(part + lane) < limit ? ~(word)0 : 0;
+        if (some == 0) continue;
+        for (i64 lane = part; lane < part + 16; ++lane)
+          if (row.at(lane) < limit) found[count++] = row.template item_at<Item>(lane);
+      }
+    }
+    if (k + block > end)
+      for (; k < end && count < capacity; ++k)
+        if (row.at(k) < limit) found[count++] = row.template item_at<Item>(k);
+  }
+}
+
+template <class Item, class Order>
+static void first_as(const sort_row<Order> &row) {
+  const i64 pieces = pieces_of(row, 8), capacity = 2 * row.kept + 128;
+  Item *const found = (Item *)row.scratch;
+  i64 counts[8];
+  in_chunks(row.runtime, pieces, [&](i64 piece) {
+    const i64 begin = begin_of(row.length, piece, pieces), end = begin_of(row.length, piece + 1, pieces);
+    counts[piece] = find_first(row, begin, end, found + piece * capacity, capacity);
+  });
+  i64 count = counts[0];
+  for (i64 piece = 1; piece < pieces; ++piece)
+    for (i64 k = 0; k < counts[piece]; ++k) found[count++] = found[piece * capacity + k];
+  if (count > row.kept) select_items(found, count, row.kept);
+  write_items(row, sort_items(found, found + capacity, row.kept, 0, row.index_bits + row.bits), 0, row.kept);
+}
+`,
+  needs: [rowPieces, sortItems, writeItems],
+};
+
+const rankedItems: Definition = {
+  name: 'ranked_as',
+  text: `template <class Order>
+static inline void write_result(const sort_row<Order> &row, i64 k, i64 index) {
+  if (row.indices != 0) row.indices[k * row.indices_step] = index;
+  if (row.values != 0) row.values[k * row.values_step] = row.keys[index];
+}
+
+template <class Order>
+static inline i64 place_at(const sort_row<Order> &row, i64 k) {
+  const i64 place = row.places[k * row.places_step];
+  return place < 0 ? 0 : place >= row.length ? row.length - 1 : place;
+}
+
+/** All elements in order, of which those at the places are taken. */
+template <class Item, class Order>
+static void rank_all(const sort_row<Order> &row) {
+  Item *const items = (Item *)row.scratch, *const other = items + row.length;
+  for (i64 k = 0; k < row.length; ++k) items[k] = row.template item_at<Item>(k);
+  const Item *const sorted = sort_items(items, other, row.length, row.index_bits, row.index_bits + row.bits);
+  for (i64 k = 0; k < row.kept; ++k) write_result(row, k, row.index_in(sorted[place_at(row, k)]));
+}
+
+/** The elements that share the highest digit of one at a place are gathered, in order, and that one is found among them. */
+template <int digit_bits, class Item, class Order>
+static void rank_few(const sort_row<Order> &row, i64 *counts) {
+  Item *const items = (Item *)row.scratch;
+  const i64 pieces = pieces_of(row, 16), digits = (i64)1 << digit_bits;
+  const int shift = row.bits < digit_bits ? 0 : row.bits - digit_bits;
+  count_digits<digit_bits>(row, counts, pieces, shift);
+  i64 listed = -1, below = 0, count = 0;
+  for (i64 k = 0; k < row.kept; ++k) {
+    const i64 place = place_at(row, k);
+    if (listed < 0 || place < below || place >= below + count) {
+      below = 0;
+      for (listed = 0;; below += count, ++listed) {
+        count = 0;
+        for (i64 piece = 0; piece < pieces; ++piece) count += counts[piece * digits + listed];
+        if (place < below + count) break;
+      }
+      in_chunks(row.runtime, pieces, [&](i64 piece) {
+        Item *into = items;
+        for (i64 before = 0; before < piece; ++before) into += counts[before * digits + listed];
+        i64 left = counts[piece * digits + listed];
+        for (i64 j = begin_of(row.length, piece, pieces); left > 0; ++j) {
+          const Item item = row.template item_at<Item>(j);
+          const bool isIts = (i64)(item >> (row.index_bits + shift)) == listed;
+          *into = item;
+          into += isIts;
+          left -= isIts;
+        }
+      });
+    }
+    const i64 wanted = place - below + 1;
+    select_items(items, count, wanted);
+    Item last = items[0];
+    for (i64 j = 1; j < wanted; ++j) last = items[j] > last ? items[j] : last;
+    write_result(row, k, row.index_in(last));
+  }
+}
+
+template <class Item, class Order>
+static void ranked_as(const sort_row<Order> &row, i64 *counts) {
+  if (row.length < 128 || row.kept > 8) rank_all<Item>(row);
+  else if (row.length < 32768) rank_few<8, Item>(row, counts);
+  else rank_few<11, Item>(row, counts);
+}
+`,
+  needs: [rowPieces, sortItems],
+};
+
+export const sortRow: Definition = {
+  name: 'sort_row_by',
+  text: `/** Elements that are not side by side are brought together. */
+template <class Order, bool isLong>
+static __attribute__((noinline)) void sort_row_by(sort_row<Order> row) {
+  typedef typename Order::element element;
+  if (row.length == 0 || row.kept == 0) return;
+  if (row.step != 1) {
+    element *const together = (element *)row.scratch;
+    for (i64 k = 0; k < row.length; ++k) together[k] = row.keys[k * row.step];
+    row.keys = together;
+    row.scratch += (row.length * sizeof(element) + 7) / 8;
+    row.step = 1;
+  }
+  const bool isWide = sizeof(element) == 8 || isLong;
+  row.index_bits = width_of((word64)(row.length - 1));
+  if (row.places == 0 && row.kept <= row.length / 8 && row.length > 256) {
+    row.least = 0;
+    row.bits = 8 * sizeof(typename Order::word);
+    if (row.bits + row.index_bits <= 64) return first_as<word64>(row);
+    if constexpr (isWide) return first_as<word128>(row);
+  }
+  find_range(row);
+  i64 *const counts = row.scratch;
+  row.scratch += row.length < 128 ? 0 : row.length < 32768 ? 256 : pieces_of(row, 16) * 2048;
+  if (row.bits + row.index_bits <= 64) {
+    if (row.places == 0) return sort_as<word64>(row, counts);
+    return ranked_as<word64>(row, counts);
+  }
+  if constexpr (isWide) {
+    row.scratch += (word64)row.scratch % 16 / 8;
+    if (row.places == 0) return sort_as<word128>(row, counts);
+    return ranked_as<word128>(row, counts);
+  }
+}
+`,
+  needs: [sortLong, firstItems, rankedItems],
+};
