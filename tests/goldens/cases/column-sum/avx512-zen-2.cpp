@@ -29,80 +29,97 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // sum: j in chunks, merged in order
-struct sum_89acdfe0_args {
+struct sum_570d559c_args {
   const f32 *in0;
   f32 *sum_out;
   f32 *partial;
 };
 
-static void sum_89acdfe0_part(void *context, i64 begin, i64 end) {
-  const sum_89acdfe0_args &args = *static_cast<const sum_89acdfe0_args *>(context);
+static void sum_570d559c_part(void *context, i64 begin, i64 end) {
+  const sum_570d559c_args &args = *static_cast<const sum_570d559c_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const partial = args.partial;
   for (i64 unit = begin; unit < end; ++unit) {
     const i64 chunk = unit;
     alignas(64) f32 states[1024];
+    alignas(64) f32 states_1[1024];
     for (i64 i_block = 0; i_block < 1024; i_block += 1024) {
       for (i64 i = i_block; i < i_block + 1024; i += 16) {
         store_f32x16(states + i - i_block, splat_f32x16(0.0f));
       }
-      for (i64 j = chunk * 256; j < chunk * 256 + 256; j += 8) {
+      for (i64 j_block = chunk * 256; j_block < chunk * 256 + 256; j_block += 128) {
         for (i64 i_1 = i_block; i_1 < i_block + 1024; i_1 += 16) {
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8192 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8208 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8224 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8240 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8256 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8272 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8288 - i_block * 7, 0, 2);
-          __builtin_prefetch(in0 + i_1 * 8 + j * 1024 + 8304 - i_block * 7, 0, 2);
-          const f32x16 state = load_f32x16(states + i_1 - i_block);
-          const f32x16 in0_1 = load_f32x16(in0 + i_1 + j * 1024);
-          const f32x16 add = state + in0_1;
-          const f32x16 in0_2 = load_f32x16(in0 + i_1 + j * 1024 + 1024);
-          const f32x16 add_1 = add + in0_2;
-          const f32x16 in0_3 = load_f32x16(in0 + i_1 + j * 1024 + 2048);
-          const f32x16 add_2 = add_1 + in0_3;
-          const f32x16 in0_4 = load_f32x16(in0 + i_1 + j * 1024 + 3072);
-          const f32x16 add_3 = add_2 + in0_4;
-          const f32x16 in0_5 = load_f32x16(in0 + i_1 + j * 1024 + 4096);
-          const f32x16 add_4 = add_3 + in0_5;
-          const f32x16 in0_6 = load_f32x16(in0 + i_1 + j * 1024 + 5120);
-          const f32x16 add_5 = add_4 + in0_6;
-          const f32x16 in0_7 = load_f32x16(in0 + i_1 + j * 1024 + 6144);
-          const f32x16 add_6 = add_5 + in0_7;
-          const f32x16 in0_8 = load_f32x16(in0 + i_1 + j * 1024 + 7168);
-          const f32x16 add_7 = add_6 + in0_8;
-          store_f32x16(states + i_1 - i_block, add_7);
+          store_f32x16(states_1 + i_1 - i_block, splat_f32x16(0.0f));
+        }
+        for (i64 j = j_block; j < j_block + 128; j += 8) {
+          for (i64 i_2 = i_block; i_2 < i_block + 1024; i_2 += 16) {
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8192 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8208 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8224 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8240 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8256 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8272 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8288 - i_block * 7, 0, 2);
+            __builtin_prefetch(in0 + i_2 * 8 + j * 1024 + 8304 - i_block * 7, 0, 2);
+            const f32x16 state = load_f32x16(states_1 + i_2 - i_block);
+            const f32x16 in0_1 = load_f32x16(in0 + i_2 + j * 1024);
+            const f32x16 add = 0.0f + in0_1;
+            const f32x16 in0_2 = load_f32x16(in0 + i_2 + j * 1024 + 1024);
+            const f32x16 add_1 = add + in0_2;
+            const f32x16 in0_3 = load_f32x16(in0 + i_2 + j * 1024 + 2048);
+            const f32x16 add_2 = add_1 + in0_3;
+            const f32x16 in0_4 = load_f32x16(in0 + i_2 + j * 1024 + 3072);
+            const f32x16 add_3 = add_2 + in0_4;
+            const f32x16 in0_5 = load_f32x16(in0 + i_2 + j * 1024 + 4096);
+            const f32x16 add_4 = add_3 + in0_5;
+            const f32x16 in0_6 = load_f32x16(in0 + i_2 + j * 1024 + 5120);
+            const f32x16 add_5 = add_4 + in0_6;
+            const f32x16 in0_7 = load_f32x16(in0 + i_2 + j * 1024 + 6144);
+            const f32x16 add_6 = add_5 + in0_7;
+            const f32x16 in0_8 = load_f32x16(in0 + i_2 + j * 1024 + 7168);
+            const f32x16 add_7 = add_6 + in0_8;
+            const f32x16 add_8 = state + add_7;
+            store_f32x16(states_1 + i_2 - i_block, add_8);
+          }
+        }
+        for (i64 i_3 = i_block; i_3 < i_block + 1024; i_3 += 16) {
+          const f32x16 state_1 = load_f32x16(states + i_3 - i_block);
+          const f32x16 state_2 = load_f32x16(states_1 + i_3 - i_block);
+          const f32x16 add_9 = state_1 + state_2;
+          store_f32x16(states + i_3 - i_block, add_9);
         }
       }
-      for (i64 i_2 = i_block; i_2 < i_block + 1024; i_2 += 16) {
-        const f32x16 state_1 = load_f32x16(states + i_2 - i_block);
-        store_f32x16(partial + chunk * 1024 + i_2, state_1);
+      for (i64 i_4 = i_block; i_4 < i_block + 1024; i_4 += 16) {
+        const f32x16 state_3 = load_f32x16(states + i_4 - i_block);
+        store_f32x16(partial + chunk * 1024 + i_4, state_3);
       }
     }
   }
 }
 
-static void sum_89acdfe0(const Runtime *runtime, const sum_89acdfe0_args &args) {
+static void sum_570d559c(const Runtime *runtime, const sum_570d559c_args &args) {
   f32 *const sum_out = args.sum_out;
   f32 *const partial = args.partial;
-  parallel(runtime, sum_89acdfe0_part, const_cast<sum_89acdfe0_args *>(&args), 64, 2);
-  for (i64 i_3 = 0; i_3 < 1024; i_3 += 16) {
-    const f32x16 partial_state = load_f32x16(partial + i_3);
-    f32x16 state_2 = partial_state;
-    for (i64 chunk_1 = 1; chunk_1 < 64; ++chunk_1) {
-      const f32x16 partial_state_1 = load_f32x16(partial + chunk_1 * 1024 + i_3);
-      const f32x16 add_8 = state_2 + partial_state_1;
-      state_2 = add_8;
+  parallel(runtime, sum_570d559c_part, const_cast<sum_570d559c_args *>(&args), 64, 2);
+  for (i64 i_5 = 0; i_5 < 1024; i_5 += 16) {
+    f32x16 state_4 = splat_f32x16(0.0f);
+    for (i64 chunk_block = 0; chunk_block < 64; chunk_block += 16) {
+      f32x16 state_5 = splat_f32x16(0.0f);
+      for (i64 chunk_1 = chunk_block; chunk_1 < chunk_block + 16; ++chunk_1) {
+        const f32x16 partial_state = load_f32x16(partial + chunk_1 * 1024 + i_5);
+        const f32x16 add_10 = state_5 + partial_state;
+        state_5 = add_10;
+      }
+      const f32x16 add_11 = state_4 + state_5;
+      state_4 = add_11;
     }
-    store_f32x16(sum_out + i_3, state_2);
+    store_f32x16(sum_out + i_5, state_4);
   }
 }
 
-extern "C" int run_8db8749cde4e(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_6a539d1883a5(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> sum_1
-  sum_89acdfe0(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1], (f32 *)buffers[3]});
+  sum_570d559c(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1], (f32 *)buffers[3]});
   return status;
 }

@@ -2,6 +2,7 @@
 
 typedef long i64;
 typedef float f32;
+typedef double f64;
 typedef f32 f32x8 __attribute__((vector_size(32)));
 typedef f32 f32x8_at __attribute__((vector_size(32), aligned(1), may_alias));
 typedef f32 f32x4 __attribute__((vector_size(16)));
@@ -57,88 +58,104 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // cumsum: i in chunks: the total of each, then each from those before it; loops i, 8 lanes of i
-struct cumsum_ddd7812b_args {
+struct cumsum_a77f8f67_args {
   const f32 *in0;
   f32 *cumsum_out;
-  f32 *partial;
+  f64 *partial;
 };
 
-static void cumsum_ddd7812b_part(void *context, i64 begin, i64 end) {
-  const cumsum_ddd7812b_args &args = *static_cast<const cumsum_ddd7812b_args *>(context);
+static void cumsum_a77f8f67_part(void *context, i64 begin, i64 end) {
+  const cumsum_a77f8f67_args &args = *static_cast<const cumsum_a77f8f67_args *>(context);
   const f32 *const in0 = args.in0;
-  f32 *const partial = args.partial;
+  f64 *const partial = args.partial;
   for (i64 unit = begin; unit < end; ++unit) {
     const i64 chunk = unit;
     f32x8 cumsum_out_state = splat_f32x8(0.0f);
-    f32x8 cumsum_out_state_1 = splat_f32x8(0.0f);
-    for (i64 i = chunk * 32768; i < chunk * 32768 + 16384; i += 8) {
-      const f32x8 in0_1 = load_f32x8(in0 + i);
-      const f32x8 add = cumsum_out_state + in0_1;
-      cumsum_out_state = add;
-      __builtin_prefetch(in0 + i + 1024, 0);
-      const f32x8 in0_2 = load_f32x8(in0 + i + 16384);
-      const f32x8 add_1 = cumsum_out_state_1 + in0_2;
-      cumsum_out_state_1 = add_1;
-      __builtin_prefetch(in0 + i + 17408, 0);
+    for (i64 i_block = chunk * 32768; i_block < chunk * 32768 + 16384; i_block += 2048) {
+      f32x8 cumsum_out_state_1 = splat_f32x8(0.0f);
+      for (i64 i_block_1 = i_block; i_block_1 < i_block + 2048; i_block_1 += 128) {
+        f32x8 cumsum_out_state_2 = splat_f32x8(0.0f);
+        f32x8 cumsum_out_state_3 = splat_f32x8(0.0f);
+        for (i64 i = i_block_1; i < i_block_1 + 128; i += 8) {
+          const f32x8 in0_1 = load_f32x8(in0 + i);
+          const f32x8 add = cumsum_out_state_2 + in0_1;
+          cumsum_out_state_2 = add;
+          __builtin_prefetch(in0 + i + 1024, 0);
+          const f32x8 in0_2 = load_f32x8(in0 + i + 16384);
+          const f32x8 add_1 = cumsum_out_state_3 + in0_2;
+          cumsum_out_state_3 = add_1;
+          __builtin_prefetch(in0 + i + 17408, 0);
+        }
+        const f32x8 add_2 = cumsum_out_state_2 + cumsum_out_state_3;
+        const f32x8 add_3 = cumsum_out_state_1 + add_2;
+        cumsum_out_state_1 = add_3;
+      }
+      const f32x8 add_4 = cumsum_out_state + cumsum_out_state_1;
+      cumsum_out_state = add_4;
     }
-    const f32x8 add_2 = cumsum_out_state + cumsum_out_state_1;
-    const f32x4 low = low_f32x8(add_2);
-    const f32x4 high = high_f32x8(add_2);
-    const f32x4 add_3 = low + high;
-    const f32x2 low_1 = low_f32x4(add_3);
-    const f32x2 high_1 = high_f32x4(add_3);
-    const f32x2 add_4 = low_1 + high_1;
-    const f32 low_2 = low_f32x2(add_4);
-    const f32 high_2 = high_f32x2(add_4);
-    const f32 add_5 = low_2 + high_2;
-    partial[chunk] = add_5;
+    const f32x4 low = low_f32x8(cumsum_out_state);
+    const f32x4 high = high_f32x8(cumsum_out_state);
+    const f32x4 add_5 = low + high;
+    const f32x2 low_1 = low_f32x4(add_5);
+    const f32x2 high_1 = high_f32x4(add_5);
+    const f32x2 add_6 = low_1 + high_1;
+    const f32 low_2 = low_f32x2(add_6);
+    const f32 high_2 = high_f32x2(add_6);
+    const f32 add_7 = low_2 + high_2;
+    const f64 total = (f64)add_7;
+    partial[chunk] = total;
   }
 }
 
-static void cumsum_ddd7812b_part2(void *context, i64 begin_1, i64 end_1) {
-  const cumsum_ddd7812b_args &args = *static_cast<const cumsum_ddd7812b_args *>(context);
+static void cumsum_a77f8f67_part2(void *context, i64 begin_1, i64 end_1) {
+  const cumsum_a77f8f67_args &args = *static_cast<const cumsum_a77f8f67_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const cumsum_out = args.cumsum_out;
-  f32 *const partial = args.partial;
+  f64 *const partial = args.partial;
   for (i64 unit_1 = begin_1; unit_1 < end_1; ++unit_1) {
     const i64 chunk_2 = 31 - unit_1;
-    const f32 partial_state_1 = partial[chunk_2];
-    const f32x8 partial_state_all = splat_f32x8(partial_state_1);
-    f32x8 cumsum_out_state_2 = partial_state_all;
+    const f64 partial_state_1 = partial[chunk_2];
+    f64 cumsum_out_state_4 = partial_state_1;
     for (i64 i_1 = chunk_2 * 32768; i_1 < chunk_2 * 32768 + 32768; i_1 += 8) {
       const f32x8 in0_3 = load_f32x8(in0 + i_1);
-      const f32x8 add_7 = (-0.0f) + in0_3;
-      const f32x8 lanes = __builtin_shufflevector(add_7, splat_f32x8(0.0f), 8, 0, 1, 2, 3, 4, 5, 6);
-      const f32x8 add_8 = lanes + add_7;
-      const f32x8 lanes_1 = __builtin_shufflevector(add_8, splat_f32x8(0.0f), 8, 9, 0, 1, 2, 3, 4, 5);
-      const f32x8 add_9 = lanes_1 + add_8;
-      const f32x8 lanes_2 = __builtin_shufflevector(add_9, splat_f32x8(0.0f), 8, 9, 10, 11, 0, 1, 2, 3);
-      const f32x8 add_10 = lanes_2 + add_9;
-      const f32x8 add_11 = cumsum_out_state_2 + add_10;
-      store_f32x8(cumsum_out + i_1, add_11);
-      const f32x8 lanes_3 = __builtin_shufflevector(add_11, add_11, 7, 7, 7, 7, 7, 7, 7, 7);
-      cumsum_out_state_2 = lanes_3;
+      const f32x8 add_9 = (-0.0f) + in0_3;
+      const f32x8 lanes = __builtin_shufflevector(add_9, splat_f32x8(0.0f), 8, 0, 1, 2, 3, 4, 5, 6);
+      const f32x8 add_10 = lanes + add_9;
+      const f32x8 lanes_1 = __builtin_shufflevector(add_10, splat_f32x8(0.0f), 8, 9, 0, 1, 2, 3, 4, 5);
+      const f32x8 add_11 = lanes_1 + add_10;
+      const f32x8 lanes_2 = __builtin_shufflevector(add_11, splat_f32x8(0.0f), 8, 9, 10, 11, 0, 1, 2, 3);
+      const f32x8 add_12 = lanes_2 + add_11;
+      const f32 cumsum_out_state_f32 = (f32)cumsum_out_state_4;
+      const f32x8 cumsum_out_state_f32_all = splat_f32x8(cumsum_out_state_f32);
+      const f32x8 add_13 = cumsum_out_state_f32_all + add_12;
+      const f32x4 high_3 = high_f32x8(add_12);
+      const f32x2 high_4 = high_f32x4(high_3);
+      const f32 high_5 = high_f32x2(high_4);
+      const f64 total_1 = (f64)high_5;
+      const f64 add_14 = cumsum_out_state_4 + total_1;
+      store_f32x8(cumsum_out + i_1, add_13);
+      cumsum_out_state_4 = add_14;
       __builtin_prefetch(in0 + i_1 + 256, 0);
     }
   }
 }
 
-static void cumsum_ddd7812b(const Runtime *runtime, const cumsum_ddd7812b_args &args) {
-  f32 *const partial = args.partial;
-  parallel(runtime, cumsum_ddd7812b_part, const_cast<cumsum_ddd7812b_args *>(&args), 32, 16);
-  f32 state = 0.0f;
+static void cumsum_a77f8f67(const Runtime *runtime, const cumsum_a77f8f67_args &args) {
+  f64 *const partial = args.partial;
+  parallel(runtime, cumsum_a77f8f67_part, const_cast<cumsum_a77f8f67_args *>(&args), 32, 16);
+  f64 state = 0.0;
   for (i64 chunk_1 = 0; chunk_1 < 32; ++chunk_1) {
-    const f32 partial_state = partial[chunk_1];
+    const f64 partial_state = partial[chunk_1];
     partial[chunk_1] = state;
-    const f32 add_6 = state + partial_state;
-    state = add_6;
+    const f64 add_8 = state + partial_state;
+    state = add_8;
   }
-  parallel(runtime, cumsum_ddd7812b_part2, const_cast<cumsum_ddd7812b_args *>(&args), 32, 2);
+  parallel(runtime, cumsum_a77f8f67_part2, const_cast<cumsum_a77f8f67_args *>(&args), 32, 2);
 }
 
-extern "C" int run_b488d76be1a8(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_beb8e9e74aa5(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> cumsum_1
-  cumsum_ddd7812b(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1], (f32 *)buffers[3]});
+  cumsum_a77f8f67(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1], (f64 *)buffers[3]});
   return status;
 }

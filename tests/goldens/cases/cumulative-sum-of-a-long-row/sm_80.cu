@@ -2,6 +2,7 @@
 
 typedef long long i64;
 typedef float f32;
+typedef double f64;
 
 static __device__ __forceinline__ i64 index_minimum_i64(i64 x, i64 y) {
   return x < y ? x : y;
@@ -15,61 +16,63 @@ static __device__ __forceinline__ char * block_shared_memory() {
 #endif
 
 // cumsum: rows, 512 threads each
-extern "C" __global__ void __launch_bounds__(512) cumsum_321d2a1c(const f32 *__restrict__ in0, f32 *__restrict__ cumsum_out) {
+extern "C" __global__ void __launch_bounds__(512) cumsum_a45c853a(const f32 *__restrict__ in0, f32 *__restrict__ cumsum_out) {
   const i64 thread = threadIdx.x;
   char *const shared_memory = block_shared_memory();
-  f32 cumsum_out_state = 0.0f;
+  f64 cumsum_out_state = 0.0;
   for (i64 i_piece = 0; i_piece < 1048576; i_piece += 512) {
-    f32 cumsum_out_state_1 = 0.0f;
+    f64 cumsum_out_state_1 = 0.0;
     for (i64 i = i_piece + thread; i < index_minimum_i64(i_piece + thread + 1, 1048576); ++i) {
       const f32 in0_1 = in0[i];
-      const f32 add = cumsum_out_state_1 + in0_1;
+      const f64 in0_f64 = (f64)in0_1;
+      const f64 add = cumsum_out_state_1 + in0_f64;
       cumsum_out_state_1 = add;
     }
-    const f32 other = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(1));
+    const f64 other = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(1));
     if (0 < thread % 32) {
-      const f32 add_1 = other + cumsum_out_state_1;
+      const f64 add_1 = other + cumsum_out_state_1;
       cumsum_out_state_1 = add_1;
     }
-    const f32 other_1 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(2));
+    const f64 other_1 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(2));
     if (1 < thread % 32) {
-      const f32 add_2 = other_1 + cumsum_out_state_1;
+      const f64 add_2 = other_1 + cumsum_out_state_1;
       cumsum_out_state_1 = add_2;
     }
-    const f32 other_2 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(4));
+    const f64 other_2 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(4));
     if (3 < thread % 32) {
-      const f32 add_3 = other_2 + cumsum_out_state_1;
+      const f64 add_3 = other_2 + cumsum_out_state_1;
       cumsum_out_state_1 = add_3;
     }
-    const f32 other_3 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(8));
+    const f64 other_3 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(8));
     if (7 < thread % 32) {
-      const f32 add_4 = other_3 + cumsum_out_state_1;
+      const f64 add_4 = other_3 + cumsum_out_state_1;
       cumsum_out_state_1 = add_4;
     }
-    const f32 other_4 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(16));
+    const f64 other_4 = __shfl_up_sync(0xffffffffu, cumsum_out_state_1, (int)(16));
     if (15 < thread % 32) {
-      const f32 add_5 = other_4 + cumsum_out_state_1;
+      const f64 add_5 = other_4 + cumsum_out_state_1;
       cumsum_out_state_1 = add_5;
     }
-    f32 *const by_warp = (f32 *)shared_memory;
+    f64 *const by_warp = (f64 *)shared_memory;
     if (thread % 32 == 31) {
       by_warp[thread / 32] = cumsum_out_state_1;
     }
     __syncthreads();
-    f32 cumsum_out_before = cumsum_out_state;
+    f64 cumsum_out_before = cumsum_out_state;
     for (i64 warp = 0; warp < 16; ++warp) {
       if (warp == thread / 32) {
         cumsum_out_before = cumsum_out_state;
       }
-      const f32 of_warp = by_warp[warp];
-      const f32 add_6 = cumsum_out_state + of_warp;
+      const f64 of_warp = by_warp[warp];
+      const f64 add_6 = cumsum_out_state + of_warp;
       cumsum_out_state = add_6;
     }
-    const f32 add_7 = cumsum_out_before + cumsum_out_state_1;
+    const f64 add_7 = cumsum_out_before + cumsum_out_state_1;
     cumsum_out_state_1 = add_7;
     __syncthreads();
     for (i64 i_1 = i_piece + thread; i_1 < index_minimum_i64(i_piece + thread + 1, 1048576); ++i_1) {
-      cumsum_out[i_1] = cumsum_out_state_1;
+      const f32 cumsum_out_state_f32 = (f32)cumsum_out_state_1;
+      cumsum_out[i_1] = cumsum_out_state_f32;
     }
   }
 }

@@ -2,6 +2,9 @@
 
 typedef long i64;
 typedef float f32;
+typedef double f64;
+typedef f64 f64x16 __attribute__((vector_size(128)));
+typedef f64 f64x16_at __attribute__((vector_size(128), aligned(1), may_alias));
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
 
@@ -9,6 +12,22 @@ struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
   long threads;
 };
+
+static inline __attribute__((always_inline)) f64x16 splat_f64x16(f64 x) {
+  return (f64x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+
+static inline __attribute__((always_inline)) void store_f64x16(f64 *p, f64x16 x) {
+  *(f64x16_at *)p = x;
+}
+
+static inline __attribute__((always_inline)) f64x16 load_f64x16(const f64 *p) {
+  return *(const f64x16_at *)p;
+}
+
+static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
+  return *(const f32x16_at *)p;
+}
 
 static inline __attribute__((always_inline)) f32x16 splat_f32x16(f32 x) {
   return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
@@ -18,10 +37,6 @@ static inline __attribute__((always_inline)) void store_f32x16(f32 *p, f32x16 x)
   *(f32x16_at *)p = x;
 }
 
-static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
-  return *(const f32x16_at *)p;
-}
-
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
   if (total <= 0) return;
   if (total <= grain || runtime->threads <= 1) body(context, 0, total);
@@ -29,54 +44,61 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // cumsum: tiles of 4 rows x 512 columns; loops i j, 16 lanes of i
-struct cumsum_bacb727f_args {
+struct cumsum_73f37698_args {
   const f32 *in0;
   f32 *cumsum_out;
 };
 
-static void cumsum_bacb727f_part(void *context, i64 begin, i64 end) {
-  const cumsum_bacb727f_args &args = *static_cast<const cumsum_bacb727f_args *>(context);
+static void cumsum_73f37698_part(void *context, i64 begin, i64 end) {
+  const cumsum_73f37698_args &args = *static_cast<const cumsum_73f37698_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const cumsum_out = args.cumsum_out;
   const i64 from = begin * 512;
   const i64 to = end * 512;
-  alignas(64) f32 states[512];
+  alignas(64) f64 states[512];
   for (i64 i_block = from; i_block < to; i_block += 512) {
     for (i64 i = i_block; i < i_block + 512; i += 16) {
-      store_f32x16(states + i - i_block, splat_f32x16(0.0f));
+      store_f64x16(states + i - i_block, splat_f64x16(0.0));
     }
     for (i64 j = 0; j < 4096; j += 4) {
       for (i64 i_1 = i_block; i_1 < i_block + 512; i_1 += 16) {
-        const f32x16 state = load_f32x16(states + i_1 - i_block);
+        const f64x16 state = load_f64x16(states + i_1 - i_block);
+        const f32x16 state_f32 = __builtin_convertvector(state, f32x16);
         const f32x16 in0_1 = load_f32x16(in0 + i_1 + j * 1024);
-        const f32x16 add = state + in0_1;
-        store_f32x16(cumsum_out + i_1 + j * 1024, add);
+        const f32x16 add = 0.0f + in0_1;
+        const f32x16 add_1 = state_f32 + add;
+        store_f32x16(cumsum_out + i_1 + j * 1024, add_1);
         __builtin_prefetch(in0 + i_1 + j * 1024 + 4096, 0);
         const f32x16 in0_2 = load_f32x16(in0 + i_1 + j * 1024 + 1024);
-        const f32x16 add_1 = add + in0_2;
-        store_f32x16(cumsum_out + i_1 + j * 1024 + 1024, add_1);
+        const f32x16 add_2 = add + in0_2;
+        const f32x16 add_3 = state_f32 + add_2;
+        store_f32x16(cumsum_out + i_1 + j * 1024 + 1024, add_3);
         __builtin_prefetch(in0 + i_1 + j * 1024 + 5120, 0);
         const f32x16 in0_3 = load_f32x16(in0 + i_1 + j * 1024 + 2048);
-        const f32x16 add_2 = add_1 + in0_3;
-        store_f32x16(cumsum_out + i_1 + j * 1024 + 2048, add_2);
+        const f32x16 add_4 = add_2 + in0_3;
+        const f32x16 add_5 = state_f32 + add_4;
+        store_f32x16(cumsum_out + i_1 + j * 1024 + 2048, add_5);
         __builtin_prefetch(in0 + i_1 + j * 1024 + 6144, 0);
         const f32x16 in0_4 = load_f32x16(in0 + i_1 + j * 1024 + 3072);
-        const f32x16 add_3 = add_2 + in0_4;
-        store_f32x16(cumsum_out + i_1 + j * 1024 + 3072, add_3);
+        const f32x16 add_6 = add_4 + in0_4;
+        const f32x16 add_7 = state_f32 + add_6;
+        store_f32x16(cumsum_out + i_1 + j * 1024 + 3072, add_7);
         __builtin_prefetch(in0 + i_1 + j * 1024 + 7168, 0);
-        store_f32x16(states + i_1 - i_block, add_3);
+        const f64x16 total = __builtin_convertvector(add_6, f64x16);
+        const f64x16 add_8 = state + total;
+        store_f64x16(states + i_1 - i_block, add_8);
       }
     }
   }
 }
 
-static void cumsum_bacb727f(const Runtime *runtime, const cumsum_bacb727f_args &args) {
-  parallel(runtime, cumsum_bacb727f_part, const_cast<cumsum_bacb727f_args *>(&args), 2, 1);
+static void cumsum_73f37698(const Runtime *runtime, const cumsum_73f37698_args &args) {
+  parallel(runtime, cumsum_73f37698_part, const_cast<cumsum_73f37698_args *>(&args), 2, 1);
 }
 
-extern "C" int run_fce5c0601a44(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_4776f77b56ac(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> cumsum_1
-  cumsum_bacb727f(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
+  cumsum_73f37698(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
   return status;
 }

@@ -19,6 +19,10 @@ static inline __attribute__((always_inline)) f32x8 splat_f32x8(f32 x) {
   return (f32x8){x, x, x, x, x, x, x, x};
 }
 
+static inline __attribute__((always_inline)) i64 index_minimum_i64(i64 x, i64 y) {
+  return x < y ? x : y;
+}
+
 static inline __attribute__((always_inline)) f32x8 load_f32x8(const f32 *p) {
   return *(const f32x8_at *)p;
 }
@@ -63,14 +67,14 @@ static inline __attribute__((always_inline)) void store_f32x8(f32 *p, f32x8 x) {
 }
 
 // layerNorm: loops i
-struct fused_layer_norm_37b63150_args {
+struct fused_layer_norm_cf8a8f04_args {
   const f32 *in0;
   const f32 *in1;
   const f32 *in2;
   f32 *add_out;
 };
 
-static void fused_layer_norm_37b63150(const Runtime *runtime, const fused_layer_norm_37b63150_args &args) {
+static void fused_layer_norm_cf8a8f04(const Runtime *runtime, const fused_layer_norm_cf8a8f04_args &args) {
   const f32 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   const f32 *const in2 = args.in2;
@@ -78,93 +82,105 @@ static void fused_layer_norm_37b63150(const Runtime *runtime, const fused_layer_
   for (i64 i = 0; i < 256; ++i) {
     // sum: layerNorm
     f32x8 sum_state = splat_f32x8(0.0f);
-    f32x8 sum_state_1 = splat_f32x8(0.0f);
-    f32x8 sum_state_2 = splat_f32x8(0.0f);
-    f32x8 sum_state_3 = splat_f32x8(0.0f);
-    for (i64 j = 0; j < 992; j += 32) {
-      const f32x8 in0_1 = load_f32x8(in0 + i * 1000 + j);
-      const f32x8 add = sum_state + in0_1;
-      sum_state = add;
-      const f32x8 in0_2 = load_f32x8(in0 + i * 1000 + j + 8);
-      const f32x8 add_1 = sum_state_1 + in0_2;
-      sum_state_1 = add_1;
-      const f32x8 in0_3 = load_f32x8(in0 + i * 1000 + j + 16);
-      const f32x8 add_2 = sum_state_2 + in0_3;
-      sum_state_2 = add_2;
-      const f32x8 in0_4 = load_f32x8(in0 + i * 1000 + j + 24);
-      const f32x8 add_3 = sum_state_3 + in0_4;
-      sum_state_3 = add_3;
+    for (i64 j_block = 0; j_block < 992; j_block += 512) {
+      const i64 j_end = index_minimum_i64(j_block + 512, 992);
+      f32x8 sum_state_1 = splat_f32x8(0.0f);
+      f32x8 sum_state_2 = splat_f32x8(0.0f);
+      f32x8 sum_state_3 = splat_f32x8(0.0f);
+      f32x8 sum_state_4 = splat_f32x8(0.0f);
+      for (i64 j = j_block; j < j_end; j += 32) {
+        const f32x8 in0_1 = load_f32x8(in0 + i * 1000 + j);
+        const f32x8 add = sum_state_1 + in0_1;
+        sum_state_1 = add;
+        const f32x8 in0_2 = load_f32x8(in0 + i * 1000 + j + 8);
+        const f32x8 add_1 = sum_state_2 + in0_2;
+        sum_state_2 = add_1;
+        const f32x8 in0_3 = load_f32x8(in0 + i * 1000 + j + 16);
+        const f32x8 add_2 = sum_state_3 + in0_3;
+        sum_state_3 = add_2;
+        const f32x8 in0_4 = load_f32x8(in0 + i * 1000 + j + 24);
+        const f32x8 add_3 = sum_state_4 + in0_4;
+        sum_state_4 = add_3;
+      }
+      const f32x8 add_4 = sum_state_1 + sum_state_2;
+      const f32x8 add_5 = sum_state_3 + sum_state_4;
+      const f32x8 add_6 = add_4 + add_5;
+      const f32x8 add_7 = sum_state + add_6;
+      sum_state = add_7;
     }
     for (i64 j_1 = 992; j_1 < 1000; j_1 += 8) {
       const f32x8 in0_5 = load_f32x8(in0 + i * 1000 + j_1);
-      const f32x8 add_4 = sum_state + in0_5;
-      sum_state = add_4;
+      const f32x8 add_8 = sum_state + in0_5;
+      sum_state = add_8;
     }
-    const f32x8 add_5 = sum_state + sum_state_1;
-    const f32x8 add_6 = sum_state_2 + sum_state_3;
-    const f32x8 add_7 = add_5 + add_6;
-    const f32x4 low = low_f32x8(add_7);
-    const f32x4 high = high_f32x8(add_7);
-    const f32x4 add_8 = low + high;
-    const f32x2 low_1 = low_f32x4(add_8);
-    const f32x2 high_1 = high_f32x4(add_8);
-    const f32x2 add_9 = low_1 + high_1;
-    const f32 low_2 = low_f32x2(add_9);
-    const f32 high_2 = high_f32x2(add_9);
-    const f32 add_10 = low_2 + high_2;
+    const f32x4 low = low_f32x8(sum_state);
+    const f32x4 high = high_f32x8(sum_state);
+    const f32x4 add_9 = low + high;
+    const f32x2 low_1 = low_f32x4(add_9);
+    const f32x2 high_1 = high_f32x4(add_9);
+    const f32x2 add_10 = low_1 + high_1;
+    const f32 low_2 = low_f32x2(add_10);
+    const f32 high_2 = high_f32x2(add_10);
+    const f32 add_11 = low_2 + high_2;
     // div: layerNorm
-    const f32 div = add_10 / 1000.0f;
+    const f32 div = add_11 / 1000.0f;
     // sum_1: layerNorm
     f32x8 sum_1_state = splat_f32x8(0.0f);
-    f32x8 sum_1_state_1 = splat_f32x8(0.0f);
-    f32x8 sum_1_state_2 = splat_f32x8(0.0f);
-    f32x8 sum_1_state_3 = splat_f32x8(0.0f);
     const f32x8 div_all = splat_f32x8(div);
-    for (i64 k = 0; k < 992; k += 32) {
-      const f32x8 in0_6 = load_f32x8(in0 + i * 1000 + k);
-      const f32x8 sub = in0_6 - div_all;
-      const f32x8 mul = sub * sub;
-      const f32x8 add_11 = sum_1_state + mul;
-      sum_1_state = add_11;
-      const f32x8 in0_7 = load_f32x8(in0 + i * 1000 + k + 8);
-      const f32x8 sub_1 = in0_7 - div_all;
-      const f32x8 mul_1 = sub_1 * sub_1;
-      const f32x8 add_12 = sum_1_state_1 + mul_1;
-      sum_1_state_1 = add_12;
-      const f32x8 in0_8 = load_f32x8(in0 + i * 1000 + k + 16);
-      const f32x8 sub_2 = in0_8 - div_all;
-      const f32x8 mul_2 = sub_2 * sub_2;
-      const f32x8 add_13 = sum_1_state_2 + mul_2;
-      sum_1_state_2 = add_13;
-      const f32x8 in0_9 = load_f32x8(in0 + i * 1000 + k + 24);
-      const f32x8 sub_3 = in0_9 - div_all;
-      const f32x8 mul_3 = sub_3 * sub_3;
-      const f32x8 add_14 = sum_1_state_3 + mul_3;
-      sum_1_state_3 = add_14;
+    for (i64 k_block = 0; k_block < 992; k_block += 512) {
+      const i64 k_end = index_minimum_i64(k_block + 512, 992);
+      f32x8 sum_1_state_1 = splat_f32x8(0.0f);
+      f32x8 sum_1_state_2 = splat_f32x8(0.0f);
+      f32x8 sum_1_state_3 = splat_f32x8(0.0f);
+      f32x8 sum_1_state_4 = splat_f32x8(0.0f);
+      for (i64 k = k_block; k < k_end; k += 32) {
+        const f32x8 in0_6 = load_f32x8(in0 + i * 1000 + k);
+        const f32x8 sub = in0_6 - div_all;
+        const f32x8 mul = sub * sub;
+        const f32x8 add_12 = sum_1_state_1 + mul;
+        sum_1_state_1 = add_12;
+        const f32x8 in0_7 = load_f32x8(in0 + i * 1000 + k + 8);
+        const f32x8 sub_1 = in0_7 - div_all;
+        const f32x8 mul_1 = sub_1 * sub_1;
+        const f32x8 add_13 = sum_1_state_2 + mul_1;
+        sum_1_state_2 = add_13;
+        const f32x8 in0_8 = load_f32x8(in0 + i * 1000 + k + 16);
+        const f32x8 sub_2 = in0_8 - div_all;
+        const f32x8 mul_2 = sub_2 * sub_2;
+        const f32x8 add_14 = sum_1_state_3 + mul_2;
+        sum_1_state_3 = add_14;
+        const f32x8 in0_9 = load_f32x8(in0 + i * 1000 + k + 24);
+        const f32x8 sub_3 = in0_9 - div_all;
+        const f32x8 mul_3 = sub_3 * sub_3;
+        const f32x8 add_15 = sum_1_state_4 + mul_3;
+        sum_1_state_4 = add_15;
+      }
+      const f32x8 add_16 = sum_1_state_1 + sum_1_state_2;
+      const f32x8 add_17 = sum_1_state_3 + sum_1_state_4;
+      const f32x8 add_18 = add_16 + add_17;
+      const f32x8 add_19 = sum_1_state + add_18;
+      sum_1_state = add_19;
     }
     for (i64 k_1 = 992; k_1 < 1000; k_1 += 8) {
       const f32x8 in0_10 = load_f32x8(in0 + i * 1000 + k_1);
       const f32x8 sub_4 = in0_10 - div_all;
       const f32x8 mul_4 = sub_4 * sub_4;
-      const f32x8 add_15 = sum_1_state + mul_4;
-      sum_1_state = add_15;
+      const f32x8 add_20 = sum_1_state + mul_4;
+      sum_1_state = add_20;
     }
-    const f32x8 add_16 = sum_1_state + sum_1_state_1;
-    const f32x8 add_17 = sum_1_state_2 + sum_1_state_3;
-    const f32x8 add_18 = add_16 + add_17;
-    const f32x4 low_3 = low_f32x8(add_18);
-    const f32x4 high_3 = high_f32x8(add_18);
-    const f32x4 add_19 = low_3 + high_3;
-    const f32x2 low_4 = low_f32x4(add_19);
-    const f32x2 high_4 = high_f32x4(add_19);
-    const f32x2 add_20 = low_4 + high_4;
-    const f32 low_5 = low_f32x2(add_20);
-    const f32 high_5 = high_f32x2(add_20);
-    const f32 add_21 = low_5 + high_5;
+    const f32x4 low_3 = low_f32x8(sum_1_state);
+    const f32x4 high_3 = high_f32x8(sum_1_state);
+    const f32x4 add_21 = low_3 + high_3;
+    const f32x2 low_4 = low_f32x4(add_21);
+    const f32x2 high_4 = high_f32x4(add_21);
+    const f32x2 add_22 = low_4 + high_4;
+    const f32 low_5 = low_f32x2(add_22);
+    const f32 high_5 = high_f32x2(add_22);
+    const f32 add_23 = low_5 + high_5;
     // rsqrt: layerNorm
-    const f32 div_1 = add_21 / 1000.0f;
-    const f32 add_22 = div_1 + 0x1.4f8b58p-17f;
-    const f32 rsqrt = rsqrt_f32(add_22);
+    const f32 div_1 = add_23 / 1000.0f;
+    const f32 add_24 = div_1 + 0x1.4f8b58p-17f;
+    const f32 rsqrt = rsqrt_f32(add_24);
     // add_out: layerNorm
     const f32x8 rsqrt_all = splat_f32x8(rsqrt);
     #pragma GCC unroll 2
@@ -175,15 +191,15 @@ static void fused_layer_norm_37b63150(const Runtime *runtime, const fused_layer_
       const f32x8 in1_1 = load_f32x8(in1 + l);
       const f32x8 mul_6 = mul_5 * in1_1;
       const f32x8 in2_1 = load_f32x8(in2 + l);
-      const f32x8 add_23 = mul_6 + in2_1;
-      store_f32x8(add_out + i * 1000 + l, add_23);
+      const f32x8 add_25 = mul_6 + in2_1;
+      store_f32x8(add_out + i * 1000 + l, add_25);
     }
   }
 }
 
-extern "C" int run_265df14f567c(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_dde376e60449(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1, input_2 -> add_13
-  fused_layer_norm_37b63150(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
+  fused_layer_norm_cf8a8f04(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
   return status;
 }

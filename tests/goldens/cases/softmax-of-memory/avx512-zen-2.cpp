@@ -155,13 +155,13 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // softmax: loops i
-struct fused_softmax_03aeadd7_args {
+struct fused_softmax_6bf0201a_args {
   const f32 *in0;
   f32 *mul_out;
 };
 
-static void fused_softmax_03aeadd7_part(void *context, i64 begin, i64 end) {
-  const fused_softmax_03aeadd7_args &args = *static_cast<const fused_softmax_03aeadd7_args *>(context);
+static void fused_softmax_6bf0201a_part(void *context, i64 begin, i64 end) {
+  const fused_softmax_6bf0201a_args &args = *static_cast<const fused_softmax_6bf0201a_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const mul_out = args.mul_out;
   for (i64 i = begin; i < end; ++i) {
@@ -203,29 +203,34 @@ static void fused_softmax_03aeadd7_part(void *context, i64 begin, i64 end) {
     // exp, sum: softmax
     f32x16 sum_state = splat_f32x16(0.0f);
     const f32x16 maximum_all = splat_f32x16(maximum_10);
-    for (i64 k = 0; k < 1024; k += 16) {
-      const f32x16 in0_5 = load_f32x16(in0 + i * 1024 + k);
-      const f32x16 sub = in0_5 - maximum_all;
-      const f32x16 exp = exp_f32x16(sub);
-      store_f32x16(exp_row + k, exp);
-      const f32x16 add = sum_state + exp;
-      sum_state = add;
-      __builtin_prefetch(in0 + i * 1024 + k + 2048, 0, 2);
+    for (i64 k_block = 0; k_block < 1024; k_block += 256) {
+      f32x16 sum_state_1 = splat_f32x16(0.0f);
+      for (i64 k = k_block; k < k_block + 256; k += 16) {
+        const f32x16 in0_5 = load_f32x16(in0 + i * 1024 + k);
+        const f32x16 sub = in0_5 - maximum_all;
+        const f32x16 exp = exp_f32x16(sub);
+        store_f32x16(exp_row + k, exp);
+        const f32x16 add = sum_state_1 + exp;
+        sum_state_1 = add;
+        __builtin_prefetch(in0 + i * 1024 + k + 2048, 0, 2);
+      }
+      const f32x16 add_1 = sum_state + sum_state_1;
+      sum_state = add_1;
     }
     const f32x8 low_4 = low_f32x16(sum_state);
     const f32x8 high_4 = high_f32x16(sum_state);
-    const f32x8 add_1 = low_4 + high_4;
-    const f32x4 low_5 = low_f32x8(add_1);
-    const f32x4 high_5 = high_f32x8(add_1);
-    const f32x4 add_2 = low_5 + high_5;
-    const f32x2 low_6 = low_f32x4(add_2);
-    const f32x2 high_6 = high_f32x4(add_2);
-    const f32x2 add_3 = low_6 + high_6;
-    const f32 low_7 = low_f32x2(add_3);
-    const f32 high_7 = high_f32x2(add_3);
-    const f32 add_4 = low_7 + high_7;
+    const f32x8 add_2 = low_4 + high_4;
+    const f32x4 low_5 = low_f32x8(add_2);
+    const f32x4 high_5 = high_f32x8(add_2);
+    const f32x4 add_3 = low_5 + high_5;
+    const f32x2 low_6 = low_f32x4(add_3);
+    const f32x2 high_6 = high_f32x4(add_3);
+    const f32x2 add_4 = low_6 + high_6;
+    const f32 low_7 = low_f32x2(add_4);
+    const f32 high_7 = high_f32x2(add_4);
+    const f32 add_5 = low_7 + high_7;
     // reciprocal: softmax
-    const f32 reciprocal = reciprocal_f32(add_4);
+    const f32 reciprocal = reciprocal_f32(add_5);
     // mul_out: softmax
     const f32x16 reciprocal_all = splat_f32x16(reciprocal);
     #pragma GCC unroll 4
@@ -238,13 +243,13 @@ static void fused_softmax_03aeadd7_part(void *context, i64 begin, i64 end) {
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void fused_softmax_03aeadd7(const Runtime *runtime, const fused_softmax_03aeadd7_args &args) {
-  parallel(runtime, fused_softmax_03aeadd7_part, const_cast<fused_softmax_03aeadd7_args *>(&args), 16384, 512);
+static void fused_softmax_6bf0201a(const Runtime *runtime, const fused_softmax_6bf0201a_args &args) {
+  parallel(runtime, fused_softmax_6bf0201a_part, const_cast<fused_softmax_6bf0201a_args *>(&args), 16384, 512);
 }
 
-extern "C" int run_0342a4520094(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_6a84a81ddfa1(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> mul_6
-  fused_softmax_03aeadd7(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
+  fused_softmax_6bf0201a(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
   return status;
 }
