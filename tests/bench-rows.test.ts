@@ -25,7 +25,11 @@ test.each([
 });
 
 describe('on some family of processors', () => {
-  const targets: readonly CpuTarget[] = (['zen', 'rapids', 'other'] as const).map((family) => ({ isa: 'avx512', family, threads: 2 })); // prettier-ignore
+  const targets: readonly CpuTarget[] = (['zen', 'rapids', 'other'] as const).map((family) => ({
+    isa: 'avx512',
+    family,
+    threads: 2,
+  }));
   const schedules = new Map(
     Object.keys(suites).flatMap((suite) =>
       benchCases(suite).map((one) => [`${suite}: ${one.name}`, one.schedules] as const),

@@ -42,7 +42,10 @@ describe('a rule', () => {
 
   test('is compared in each round', () => {
     const drift = [1, 2, 4, 8, 16, 32, 64, 128];
-    const { verdict, ratio, interval } = compared(drift, drift.map((ms) => 1.25 * ms)); // prettier-ignore
+    const { verdict, ratio, interval } = compared(
+      drift,
+      drift.map((ms) => 1.25 * ms),
+    );
     expect({ verdict, ratio, interval }).toEqual({ verdict: 'pays', ratio: 1.25, interval: [1.25, 1.25] });
   });
 });

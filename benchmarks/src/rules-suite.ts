@@ -45,7 +45,14 @@ export interface RulesRun {
 export function pickRules(name: string): readonly MeasuredRule[] {
   if (name === '') return trafficRules;
   const picked = trafficRules.filter((rule) => rule.name === name);
-  if (picked.length === 0) throw unknownRule(name, nearest(name, trafficRules.map((rule) => rule.name))); // prettier-ignore
+  if (picked.length === 0)
+    throw unknownRule(
+      name,
+      nearest(
+        name,
+        trafficRules.map((rule) => rule.name),
+      ),
+    );
   return picked;
 }
 
@@ -106,7 +113,10 @@ function variantOf({ fn, options }: Operation, { inputs, threads, without }: Com
   const compiled = compile(fn, { ...options, options: { ...options?.options, cpp } });
   const call = (): readonly Tensor[] => asList(compiled(...inputs));
   for (const result of call()) result.dispose();
-  const source = compiled.graphs().map((graph) => graph.source?.() ?? '').join('\n'); // prettier-ignore
+  const source = compiled
+    .graphs()
+    .map((graph) => graph.source?.() ?? '')
+    .join('\n');
   return { call, source, ...(without === undefined ? {} : { without }) };
 }
 
@@ -117,7 +127,8 @@ function requireSame(row: string, { outputs, tolerance }: Workload, forms: reado
     const [left, right] = results.map((tensors) => at(tensors, output).toTypedArray());
     const sampled = sampleIndices(size).map((index) => [Number(left?.[index]), Number(right?.[index])] as const);
     const scale = Math.max(...sampled.map(([value]) => Math.abs(value)));
-    if (!sampled.every(([one, other]) => Math.abs(one - other) <= tolerance * scale)) throw otherResult(row, forms[1].without ?? ''); // prettier-ignore
+    if (!sampled.every(([one, other]) => Math.abs(one - other) <= tolerance * scale))
+      throw otherResult(row, forms[1].without ?? '');
   }
   for (const result of results.flat()) result.dispose();
 }

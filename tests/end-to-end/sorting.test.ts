@@ -70,7 +70,10 @@ describe('dtypes', () => {
     expectSame(along(-1, 5), numbers.to(dtype).repeat([2, 3]));
     expectSame((x) => [...x.sort(), ...x.topk(9)], numbers.to(dtype).repeat([40]));
     if (dtype === 'f32' || dtype === 'f64')
-      expectSame((x) => [x.quantile(0.3, -1), x.nanquantile(0.7, -1), x.quantile(0.5), x.nanmedian()], numbers.to(dtype).repeat([2, 2])); // prettier-ignore
+      expectSame(
+        (x) => [x.quantile(0.3, -1), x.nanquantile(0.7, -1), x.quantile(0.5), x.nanmedian()],
+        numbers.to(dtype).repeat([2, 2]),
+      );
   });
 
   test('integers of 64 bits whose range needs all of them, or few', () => {
@@ -114,7 +117,12 @@ test('adversarial orders: ascending, descending, all but one alike', () => {
   const n = 50_000;
   const rising = Float32Array.from({ length: n }, (_, k) => k);
   const one = Float32Array.from({ length: n }, (_, k) => (k === 777 ? -1 : 1e-40 * (k % 3)));
-  expectSame((x) => [...x.sort(), ...x.topk(20), ...x.topk(20, 0, false), ...x.kthvalue(n - 3)], tensor(rising), tensor(rising.toReversed()), tensor(one)); // prettier-ignore
+  expectSame(
+    (x) => [...x.sort(), ...x.topk(20), ...x.topk(20, 0, false), ...x.kthvalue(n - 3)],
+    tensor(rising),
+    tensor(rising.toReversed()),
+    tensor(one),
+  );
 });
 
 test('sizes that change are symbols', () => {

@@ -27,7 +27,6 @@ function compiledIn(
   cacheDir: string,
   fn: (x: Tensor) => Tensor,
 ): { readonly report: GraphReport; readonly text: string } {
-  // prettier-ignore
   reset();
   setConfig({ cacheDir });
   const compiled = compile(fn);

@@ -37,7 +37,11 @@ function mandelbrot(x: Tensor): Tensor {
 function averages(x: Tensor, dim: number): Tensor[] {
   const steps = [x.select(dim, 0)];
   for (let step = 1; step < at(x.shape, dim); step += 1)
-    steps.push(at(steps, step - 1).mul(0.9).add(x.select(dim, step).mul(0.1))); // prettier-ignore
+    steps.push(
+      at(steps, step - 1)
+        .mul(0.9)
+        .add(x.select(dim, step).mul(0.1)),
+    );
   return steps;
 }
 

@@ -58,7 +58,11 @@ describe.each(families.map((family) => [family.name, family] as const))('%s', (_
 });
 
 describe('equal steps are one kernel', () => {
-  const byName = (name: string): Family => at(families.filter((family) => family.name === name), 0); // prettier-ignore
+  const byName = (name: string): Family =>
+    at(
+      families.filter((family) => family.name === name),
+      0,
+    );
 
   test.each(['ema', 'lstm', 'transformer', 'convolutions'])('%s', (name) => {
     const [small, large] = [counted(byName(name), 400), counted(byName(name), 1600)];

@@ -118,7 +118,10 @@ const transformer: Family = {
     const [widen, narrow] = [at(inputs, 5), at(inputs, 6)];
     const norm = (y: Tensor): Tensor => nn.functional.layerNorm(y, [32], { weight: gain, bias });
     return repeat({ calls, each: 23 }, at(inputs, 0), (x) => {
-      const heads = norm(x).matmul(project).chunk(3, -1).map((y) => y.reshape([2, 16, 4, 8]).permute([0, 2, 1, 3])); // prettier-ignore
+      const heads = norm(x)
+        .matmul(project)
+        .chunk(3, -1)
+        .map((y) => y.reshape([2, 16, 4, 8]).permute([0, 2, 1, 3]));
       const [q, k, v] = [at(heads, 0), at(heads, 1), at(heads, 2)];
       const weights = q.matmul(k.transpose(-1, -2)).mul(0.35).softmax(-1);
       const attended = weights.matmul(v).permute([0, 2, 1, 3]).reshape([2, 16, 32]);

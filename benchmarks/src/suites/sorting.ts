@@ -111,11 +111,33 @@ function matrices(): readonly Workload[] {
   const params = { rows, columns };
   const all = { inputs: [x], params, outputs: [rows * columns] };
   return [
-    { ...all, name: 'sort rows', op: 'sortRows', reference: (_: number, i: number) => at(rowOf(Math.floor(i / columns)), i % columns) },
-    { ...all, name: 'topk 10 of rows', op: 'topkRows', outputs: [rows * 10], reference: (_: number, i: number) => at(rowOf(Math.floor(i / 10)), columns - 1 - (i % 10)) },
-    { ...all, name: 'median of rows', op: 'medianRows', outputs: [rows], reference: (_: number, i: number) => at(rowOf(i), columns / 2 - 1) },
-    { ...all, name: 'sort middle axis', op: 'sortMiddle', reference: (_: number, i: number) => at(columnOf(Math.floor(i / 10_000), i % 100), Math.floor(i / 100) % 100) },
-  ].map((row) => ({ suite, tolerance: 0, ...row, name: `${row.name} [1000,100]` })); // prettier-ignore
+    {
+      ...all,
+      name: 'sort rows',
+      op: 'sortRows',
+      reference: (_: number, i: number) => at(rowOf(Math.floor(i / columns)), i % columns),
+    },
+    {
+      ...all,
+      name: 'topk 10 of rows',
+      op: 'topkRows',
+      outputs: [rows * 10],
+      reference: (_: number, i: number) => at(rowOf(Math.floor(i / 10)), columns - 1 - (i % 10)),
+    },
+    {
+      ...all,
+      name: 'median of rows',
+      op: 'medianRows',
+      outputs: [rows],
+      reference: (_: number, i: number) => at(rowOf(i), columns / 2 - 1),
+    },
+    {
+      ...all,
+      name: 'sort middle axis',
+      op: 'sortMiddle',
+      reference: (_: number, i: number) => at(columnOf(Math.floor(i / 10_000), i % 100), Math.floor(i / 100) % 100),
+    },
+  ].map((row) => ({ suite, tolerance: 0, ...row, name: `${row.name} [1000,100]` }));
 }
 
 export const sortingWorkloads: readonly Workload[] = [...lengths.flatMap(vectors), ...matrices()];

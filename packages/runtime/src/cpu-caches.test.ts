@@ -9,7 +9,6 @@ const [kib, mib] = [1 << 10, 1 << 20];
 const machine = (
   ...entries: readonly (readonly [level: number, type: string, size: string, sharers: string])[]
 ): ReadText => {
-  // prettier-ignore
   const files = new Map(
     entries.flatMap(([level, type, size, sharers], index) => {
       const entry = { level: String(level), type, size, shared_cpu_map: sharers };

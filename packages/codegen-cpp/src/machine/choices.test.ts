@@ -8,7 +8,9 @@ import { standardCaches } from './facts.ts';
 import type { CacheSizes } from './facts.ts';
 
 const textOf = ({ schedule }: Case, caches: CacheSizes): string =>
-  generateCpp(schedule, { isa: 'avx512', threads: 2, family: 'zen', caches }).units.map(({ source }) => source).join('\n'); // prettier-ignore
+  generateCpp(schedule, { isa: 'avx512', threads: 2, family: 'zen', caches })
+    .units.map(({ source }) => source)
+    .join('\n');
 
 describe('caches', () => {
   test.each([

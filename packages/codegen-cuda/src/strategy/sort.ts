@@ -29,7 +29,7 @@ export function writeSort(nest: Nest, node: Sort): Grid {
     body: (frame) => {
       const place = placeOf(nest, node, frame);
       if (node.places === undefined)
-        onlyIf(nest, { place, isBelow: node.kept.extent }, () => writeAt(nest, node, { frame, result: place })); // prettier-ignore
+        onlyIf(nest, { place, isBelow: node.kept.extent }, () => writeAt(nest, node, { frame, result: place }));
       else writeWanted(nest, node, { frame, place });
     },
   });

@@ -33,7 +33,9 @@ function distinctRuns(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const first = c.slice(put(c.full(0, [length], c.dtype(x)), values), 0, { end: n });
   const results = [first, c.op('add', c.slice(run, 0, { start: subtract(n, int(1)) }), 1)];
   if (a.bool('inverse'))
-    results.push(indices === undefined ? run : c.scatter(c.full(0, [n], 'i64'), 0, { index: indices, source: run, mode: 'set' })); // prettier-ignore
+    results.push(
+      indices === undefined ? run : c.scatter(c.full(0, [n], 'i64'), 0, { index: indices, source: run, mode: 'set' }),
+    );
   if (a.bool('counts')) {
     const starts = put(c.expand(c.sizeValue(n, 'i64'), [length]), c.iota(n));
     const [next, own] = [c.slice(starts, 0, { start: 1, end: add(n, int(1)) }), c.slice(starts, 0, { end: n })];

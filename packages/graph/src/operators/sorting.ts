@@ -22,7 +22,11 @@ function topk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const axis = c.dim(x, dim);
   const extent = c.rank(x) === 0 ? int(1) : c.size(x, axis);
   if (k < 0 || !c.sizes.atMost(int(k), extent))
-    throw argumentValue('topk', `k is ${String(k)} for ${String(c.sizes.hint(extent))} elements`, 'use at most the size of the dim'); // prettier-ignore
+    throw argumentValue(
+      'topk',
+      `k is ${String(k)} for ${String(c.sizes.hint(extent))} elements`,
+      'use at most the size of the dim',
+    );
   if (c.rank(x) === 0 && k === 0) return [c.full(0, [int(0)], c.dtype(x)), c.full(0, [int(0)], 'i64')];
   const { values, indices } = sortAxis(c, x, { dim, descending: a.bool('largest'), count: int(k) });
   return [values, indices];
@@ -47,7 +51,11 @@ function kthvalue(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const row = lastAxis(c, x, dim);
   const extent = c.size(row, -1);
   if (k < 1 || !c.sizes.atMost(int(k), extent))
-    throw argumentValue('kthvalue', `k is ${String(k)} for ${String(c.sizes.hint(extent))} elements`, 'use 1 to the size of the dim'); // prettier-ignore
+    throw argumentValue(
+      'kthvalue',
+      `k is ${String(k)} for ${String(c.sizes.hint(extent))} elements`,
+      'use 1 to the size of the dim',
+    );
   const { values, indices } = kthOfLast(c, row, k - 1);
   return [values, indices].map((v) => picked(c, v, { x, dim, keepdim: a.bool('keepdim') }));
 }

@@ -1,7 +1,16 @@
 // Matrix products as dot products: few rows, k side by side in both operands. Vectors run along k; several columns at a
 // time share the loads of a, and each has an accumulator of its own whose lanes are added at the end. Long sums are taken in blocks.
 import { at, dtypeInfo, invariant, isFloat } from '@tsinductor/base';
-import { assignVariables, declareVariable, difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen'; // prettier-ignore
+import {
+  assignVariables,
+  declareVariable,
+  difference,
+  named,
+  product as productOf,
+  roundDown,
+  staticValue,
+  typicalValue,
+} from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';

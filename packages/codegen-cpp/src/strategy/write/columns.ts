@@ -58,7 +58,7 @@ export function writeColumns(nest: Nest, given: Columns, frame: Frame): void {
   const carrying = nodes.filter(isCarrying);
   const scratch = declareScratch(nest, carrying, plan);
   const sizes = blocksOfRows(nest, { plan, nodes: carrying, part });
-  const inner = sizes.flat().map(() => declareScratch(nest, carrying.filter(roundsStates), plan)); // prettier-ignore
+  const inner = sizes.flat().map(() => declareScratch(nest, carrying.filter(roundsStates), plan));
   const name = writer.fresh(`${plan.axis.name}_block`);
   memory.multiples.set(name, plan.lanes);
   const body = writer.block([name], () => {

@@ -39,7 +39,10 @@ export function scanLanes(nest: Nest, scanning: Scanning): Scanned {
     evaluateBody(of.finish, evaluationAt(nest, frame, join(of, left, states)));
   if (inner !== undefined) {
     const rounded = evaluateBody(node.finish, evaluationAt(nest, frame, before));
-    const results = finished(inner, rounded.map((value) => widen(value, lanes, writer))); // prettier-ignore
+    const results = finished(
+      inner,
+      rounded.map((value) => widen(value, lanes, writer)),
+    );
     return { results, last: join(node, before, asWide(nest, node, states.map((value) => lastAlone(nest, value)))) }; // prettier-ignore
   }
   const ends = (of: readonly Value[]): readonly Value[] => of.map((value) => lastOf(nest, value));

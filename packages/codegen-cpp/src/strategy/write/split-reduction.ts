@@ -90,7 +90,10 @@ function mergeChunks(nest: Nest, { split: { rows, states }, node }: Merged, fram
   const [sizes = []] = roundsStates(node) ? cascadeOf(nest, [{ iterations: mostIterations(rows.chunks, 1) }]) : [];
   const begin = (): readonly Value[] => {
     const initial = evaluateBody(node.init, evaluationAt(nest, frame));
-    return declareVariables(nest, initial.map((value) => widen(value, frame.lane?.lanes ?? 1, nest.writer))); // prettier-ignore
+    return declareVariables(
+      nest,
+      initial.map((value) => widen(value, frame.lane?.lanes ?? 1, nest.writer)),
+    );
   };
   const join = (left: readonly Value[], right: readonly Value[]): void => {
     setVariables(nest, left, merge(nest, node, { left, right, point: frame }));
