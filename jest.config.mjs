@@ -30,5 +30,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '-full\\.test\\.ts$', '<rootDir>/tests/structure/native.test.ts'],
   // Tests often wait for a C++ compiler: a worker per core, not one fewer.
   maxWorkers: '100%',
+  // Modules of suites that are over stay in a worker's heap, and make every collection dearer: it is begun anew in time.
+  workerIdleMemoryLimit: '1GB',
   testTimeout: 60_000,
 };
