@@ -306,9 +306,7 @@ describe('files', () => {
   test('the formatter is told to leave tables of data as they are, and nothing else', () => {
     const wrong = [...sources, ...others].flatMap(({ path, lines }) =>
       lines.flatMap((line, index) =>
-        line.endsWith('// prettier-ignore') && !/[\]}]\)?( as const)?[,;] \/\/ prettier-ignore$/.test(line)
-          ? [`${path}:${String(index + 1)}`]
-          : [],
+        line.endsWith('// prettier-ignore') && !isOfTable(line) ? [`${path}:${String(index + 1)}`] : [],
       ),
     );
     expect(wrong).toEqual([]);
@@ -352,6 +350,9 @@ describe('state', () => {
     expect(reads).toEqual([]);
   });
 });
+
+/** Whether a line that the formatter leaves alone is a row of a table, its end, or a list or record that is given a name. */
+const isOfTable = (line: string): boolean => /^\s*(?:[[\]{}]|(?:export )?const [^=]+= (?:new Set\()?[[{])/.test(line);
 
 describe('documentation', () => {
   test('every setting says what it does', () => {

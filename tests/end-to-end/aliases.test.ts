@@ -1,22 +1,12 @@
 // Memory that tensors share, as a user meets it: what a compiled function gives shares what eager mode's results share, what it
 // writes is seen where eager mode shows it, and what is copied in eager mode is a copy.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { at as item } from '@tsinductor/base';
-import { arange, cartesianProd, compile, einsum, nn, reset, setConfig, slice, tensor, zeros } from 'tsinductor';
+import { arange, cartesianProd, compile, einsum, nn, slice, tensor, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 type Function = (x: Tensor) => Tensor[];
 

@@ -1,20 +1,11 @@
 // Cache artifacts that are saved and loaded, as a user meets them.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { compile, loadCacheArtifacts, randn, reset, saveCacheArtifacts, setConfig } from 'tsinductor';
+import { describe, expect, test } from '@jest/globals';
+import { compile, loadCacheArtifacts, randn, saveCacheArtifacts, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+const cacheDir = useOwnCache();
 
 const codeOf = (action: () => unknown): string => {
   try {
@@ -29,7 +20,7 @@ describe('cache artifacts', () => {
   const gelu = (x: Tensor): Tensor => x.mul(1.25).tanh().add(x);
 
   test('what one cache has, another gets, and nothing is compiled there', () => {
-    setConfig({ cacheDir });
+    setConfig({ cacheDir: cacheDir() });
     expect(saveCacheArtifacts()).toBeUndefined();
     const x = randn([33]);
     const expected = compile(gelu, { name: 'gelu' })(x).toArray();
@@ -38,7 +29,7 @@ describe('cache artifacts', () => {
       { key: expect.stringMatching(/^[0-9a-f]+$/), name: 'gelu', bytes: expect.any(Number) },
     ]);
 
-    setConfig({ cacheDir: join(cacheDir, 'elsewhere') });
+    setConfig({ cacheDir: join(cacheDir(), 'elsewhere') });
     expect(loadCacheArtifacts(saved?.bytes ?? new Uint8Array())).toEqual(saved?.entries);
     const compiled = compile(gelu, { name: 'gelu' });
     expect(compiled(x).toArray()).toEqual(expected);
@@ -46,10 +37,10 @@ describe('cache artifacts', () => {
   });
 
   test('damage anywhere is an error, and nothing is loaded', () => {
-    setConfig({ cacheDir });
+    setConfig({ cacheDir: cacheDir() });
     compile(gelu, { name: 'gelu' })(randn([33]));
     const bytes = saveCacheArtifacts()?.bytes ?? new Uint8Array();
-    setConfig({ cacheDir: join(cacheDir, 'untouched') });
+    setConfig({ cacheDir: join(cacheDir(), 'untouched') });
     for (const position of [0, 9, 40, Math.floor(bytes.length / 2), bytes.length - 1]) {
       const damaged = bytes.map((byte, index) => (index === position ? byte ^ 1 : byte));
       expect(codeOf(() => loadCacheArtifacts(damaged))).toBe('CACHE_BUNDLE');
@@ -60,6 +51,6 @@ describe('cache artifacts', () => {
     const compiled = compile(gelu, { name: 'gelu' });
     compiled(randn([33]));
     expect(compiled.graphs()[0]?.origin).toBe('built');
-    setConfig({ cacheDir });
+    setConfig({ cacheDir: cacheDir() });
   });
 });

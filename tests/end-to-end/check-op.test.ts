@@ -1,21 +1,11 @@
 // checkOp on ops that are right, and on ops that are wrong in one way each: the check that is for it must say so, and what
 // it says must name the place.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { checkOp, defineOp, full, isTsInductorError, rand, randn, reset, setConfig, tensor } from 'tsinductor';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { checkOp, defineOp, full, isTsInductorError, rand, randn, tensor } from 'tsinductor';
 import type { CheckReport, CustomOp, OpDefinition, Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 const defined: Disposable[] = [];
 /** As defineOp, until the end of the test. */

@@ -1,22 +1,12 @@
 // compile() as a user meets it: what runs, what is guarded, what is recompiled, what is refused. Every result is
 // compared with eager mode.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { arange, cat, compile, full, nn, randn, reset, setConfig, tensor, where, zeros } from 'tsinductor';
+import { describe, expect, test } from '@jest/globals';
+import { arange, cat, compile, full, nn, randn, setConfig, tensor, where, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { warningsOf } from '../settings/effect.ts';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+const cacheDir = useOwnCache();
 
 const bits = (value: Tensor): string => Buffer.from(value.toTypedArray().buffer).toString('hex');
 
@@ -297,7 +287,7 @@ describe('backends', () => {
   });
 
   test('without a compiler it runs on the interpreter and says so once', () => {
-    setConfig({ cacheDir, cpp: { cxx: ['/nonexistent/compiler'], searchPath: '/nonexistent' } });
+    setConfig({ cacheDir: cacheDir(), cpp: { cxx: ['/nonexistent/compiler'], searchPath: '/nonexistent' } });
     const warnings = warningsOf(() => {
       for (const compiled of [compile((x: Tensor) => x.add(1)), compile((x: Tensor) => x.sub(-1))]) {
         expect(compiled(full([2], 1)).toArray()).toEqual([2, 2]);

@@ -1,31 +1,10 @@
 // What steers compiled functions from outside, as a user meets it: disable, allowInGraph, markDynamic, setStance.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  allowInGraph,
-  compile,
-  disable,
-  full,
-  markDynamic,
-  randn,
-  reset,
-  setConfig,
-  setStance,
-  tensor,
-} from 'tsinductor';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { allowInGraph, compile, disable, full, markDynamic, randn, setStance, tensor } from 'tsinductor';
 import type { CompiledFunction, CompileOptions, Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 /** On the interpreter: what is tested here is when, and what of, a function is compiled. */
 const interpreted = <F extends (...args: never[]) => unknown>(

@@ -1,21 +1,11 @@
 // Custom ops as a user meets them: in eager mode, in compiled functions, with symbolic sizes, in functions that are no one
 // graph. Results are compared with eager mode, which runs the op's own `eager`.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { compile, defineOp, full, isTsInductorError, randn, reset, setConfig, tensor } from 'tsinductor';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { compile, defineOp, full, isTsInductorError, randn, tensor } from 'tsinductor';
 import type { CompiledFunction, CustomOp, OpDefinition, Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 const defined: Disposable[] = [];
 /** As defineOp, until the end of the test. */

@@ -1,21 +1,11 @@
 // Indices as values: which operators count negative ones from the end, as PyTorch's do, and which refuse them; and calls by
 // no index at all. Each is run eagerly and compiled.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { arange, cat, compile, nn, ones, reset, setConfig, tensor, zeros } from 'tsinductor';
+import { describe, expect, test } from '@jest/globals';
+import { arange, cat, compile, nn, ones, tensor, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 const { functional } = nn;
 const x = arange(3).to('f32');

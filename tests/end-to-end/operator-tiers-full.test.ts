@@ -1,12 +1,11 @@
 // Every operator compiles: a call of each entry of PyTorch's database of cases is built, and what has no native form is
 // counted (`npm run test:full`). Skips with a printed reason without a compiler, or without the golden data.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { defaultSession } from '@tsinductor/compiler';
-import { reset, setConfig } from 'tsinductor';
 import { findTiers, largestShare } from '../conformance/tiers.mjs';
+import { useOwnCache } from './own-cache.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const golden = join(root, '..', 'shared', 'golden');
@@ -16,15 +15,7 @@ const missing = [
 ].filter((reason) => reason !== '');
 if (missing.length > 0) process.stderr.write(`operator tiers skipped: ${missing.join(', ')}\n`);
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 (missing.length > 0 ? describe.skip : describe)('inside compiled graphs', () => {
   test('the interpreter runs next to no operator, and docs/tiers.json says which', async () => {

@@ -1,22 +1,12 @@
 // Writes to tensors several elements of which are one memory (expanded tensors, overlapping windows), eagerly and compiled:
 // the same values in everything that shows the memory, or the same error. fill_ and zero_ may, as every element gets one
 // value; other operators may not, whatever their values happen to be.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { arange, compile, reset, setConfig, tensor, zeros } from 'tsinductor';
+import { describe, expect, test } from '@jest/globals';
+import { arange, compile, tensor, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 type Program = (x: Tensor) => Tensor | Tensor[];
 

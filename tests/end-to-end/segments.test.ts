@@ -1,21 +1,11 @@
 // Functions that read values, as a user meets them: compiled segment by segment, natively, with the results, writes and
 // errors of eager mode, and an explanation of every break.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { arange, compile, full, manualSeed, nn, randn, reset, setConfig, tensor } from 'tsinductor';
+import { describe, expect, jest, test } from '@jest/globals';
+import { arange, compile, full, manualSeed, nn, randn, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 const bits = (value: Tensor): string => Buffer.from(value.toTypedArray().buffer).toString('hex');
 

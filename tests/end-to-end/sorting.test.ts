@@ -1,33 +1,11 @@
 // Sorting and what follows from it, compiled against eager execution, bit for bit: all dtypes, elements that are equal, NaN, zeros of
 // both signs, infinities; rows of no element, of one, short ones and ones that threads share; rows that are not side by side.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  compile,
-  isin,
-  markDynamic,
-  randint,
-  randn,
-  reset,
-  searchsorted,
-  setConfig,
-  tensor,
-  unique,
-  zeros,
-} from 'tsinductor';
+import { describe, expect, test } from '@jest/globals';
+import { compile, isin, markDynamic, randint, randn, searchsorted, tensor, unique, zeros } from 'tsinductor';
 import type { DType, Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 type Sorting = (x: Tensor) => Tensor | Tensor[];
 
@@ -126,8 +104,17 @@ test('adversarial orders: ascending, descending, all but one alike', () => {
 });
 
 test('sizes that change are symbols', () => {
-  const compiled = compile((x: Tensor) => [...x.sort(-1, true), ...x.topk(3), x.median(), ...x.kthvalue(2), x.quantile(0.4, -1)], { dynamic: true }); // prettier-ignore
-  const fn = (x: Tensor): Tensor[] => [...x.sort(-1, true), ...x.topk(3), x.median(), ...x.kthvalue(2), x.quantile(0.4, -1)]; // prettier-ignore
+  const compiled = compile(
+    (x: Tensor) => [...x.sort(-1, true), ...x.topk(3), x.median(), ...x.kthvalue(2), x.quantile(0.4, -1)],
+    { dynamic: true },
+  );
+  const fn = (x: Tensor): Tensor[] => [
+    ...x.sort(-1, true),
+    ...x.topk(3),
+    x.median(),
+    ...x.kthvalue(2),
+    x.quantile(0.4, -1),
+  ];
   for (const [rows, columns] of [
     [3, 40],
     [5, 700],

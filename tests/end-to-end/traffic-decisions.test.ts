@@ -47,7 +47,12 @@ ring('decisions about memory traffic', () => {
     expect([cold.report.origin, warm.report.origin]).toEqual(['built', 'disk']);
     const [kernel] = cold.report.kernels;
     expect(told(cold.report)).toContainEqual(
-      expect.objectContaining({ rule: 'next row', stage: 'bind', kernel: kernel?.name, what: expect.stringContaining('in0') }), // prettier-ignore
+      expect.objectContaining({
+        rule: 'next row',
+        stage: 'bind',
+        kernel: kernel?.name,
+        what: expect.stringContaining('in0'),
+      }),
     );
     expect(told(warm.report)).toEqual(told(cold.report));
     for (const { text } of [cold, warm])

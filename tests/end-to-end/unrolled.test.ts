@@ -1,22 +1,12 @@
 // Programs that unroll loops, and concatenate many pieces: compiled, they give the bits of eager mode, whatever of them is computed
 // once for all, in steps, or in parts of a result.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { cat, compile, linspace, randn, reset, setConfig, stack, where, zeros } from 'tsinductor';
+import { cat, compile, linspace, randn, stack, where, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 type Function = (x: Tensor) => Tensor | Tensor[];
 

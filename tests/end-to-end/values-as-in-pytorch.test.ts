@@ -1,9 +1,6 @@
 // What PyTorch refuses is refused, and what it answers is answered so: conditions, masks, scalars, values that only a running
 // program knows. The right values are PyTorch's; each call is made eagerly and compiled.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   bernoulli,
   broadcastShapes,
@@ -16,8 +13,6 @@ import {
   linalg,
   nn,
   ones,
-  reset,
-  setConfig,
   slice,
   special,
   tensor,
@@ -25,16 +20,9 @@ import {
   zeros,
 } from 'tsinductor';
 import type { DType, Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
 
-let cacheDir = '';
-beforeAll(() => {
-  cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-test-'));
-  setConfig({ cacheDir });
-});
-afterAll(() => {
-  reset();
-  rmSync(cacheDir, { recursive: true, force: true });
-});
+useOwnCache();
 
 const { functional } = nn;
 const f32 = (...values: number[]): Tensor => tensor(values, { dtype: 'f32' });

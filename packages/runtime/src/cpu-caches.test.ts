@@ -22,12 +22,21 @@ const machine = (
 };
 
 test('are those of data and of both, and of one core', () => {
-  const zen = machine([1, 'Data', '32K', '1'], [1, 'Instruction', '64K', '1'], [2, 'Unified', '1024K', '1'], [3, 'Unified', '32768K', '3']); // prettier-ignore
+  const zen = machine(
+    [1, 'Data', '32K', '1'],
+    [1, 'Instruction', '64K', '1'],
+    [2, 'Unified', '1024K', '1'],
+    [3, 'Unified', '32768K', '3'],
+  );
   expect(cpuCaches(zen)).toEqual({ first: 32 * kib, second: mib, last: 32 * mib });
 });
 
 test('threads of one core share what is its own, cores share the second level by parts, and the last as a whole', () => {
-  const threads = machine([1, 'Data', '48K', '10001'], [2, 'Unified', '2M', '10001'], [3, 'Unified', '480M', 'ffffffff,ffffffff']); // prettier-ignore
+  const threads = machine(
+    [1, 'Data', '48K', '10001'],
+    [2, 'Unified', '2M', '10001'],
+    [3, 'Unified', '480M', 'ffffffff,ffffffff'],
+  );
   expect(cpuCaches(threads)).toEqual({ first: 48 * kib, second: 2 * mib, last: 480 * mib });
   const cluster = machine([1, 'Data', '32K', '1'], [2, 'Unified', '4096K', 'f'], [3, 'Unified', '36M', 'ffff']);
   expect(cpuCaches(cluster)).toEqual({ first: 32 * kib, second: mib, last: 36 * mib });

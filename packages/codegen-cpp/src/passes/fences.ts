@@ -18,7 +18,8 @@ const fenceStatement: Stmt = { kind: 'fence' };
 const fence = (block: readonly Stmt[]): readonly Stmt[] =>
   hasNonTemporalStore(block) ? [...block, fenceStatement] : block;
 
-function hasNonTemporalStore(block: readonly Stmt[]): boolean {
+/** Whether something in a block is stored so. */
+export function hasNonTemporalStore(block: readonly Stmt[]): boolean {
   let found = false;
   visitStatements(block, (statement) => {
     found ||= (statement.kind === 'store' || statement.kind === 'transpose') && statement.hint === 'non-temporal';

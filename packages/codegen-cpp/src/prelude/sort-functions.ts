@@ -1,11 +1,25 @@
-// C++ that sorts one row of a tensor, as a sort statement of the Kernel IR says: what a row is, how it is cut in pieces for threads, and
+// C++ that sorts one row of a tensor, as a sort statement of the Kernel IR says: what a row is, how it is cut in chunks for threads, and
 // three ways to its results. A row of which all is wanted is sorted; a long one is first parted by its highest digit, and the parts,
 // which lie in caches, are shared among threads. Of a row of which little is wanted, elements are passed by that lie behind those found so
 // far. Those at a few places of the order are found among the elements that share their highest digit.
 import type { Definition } from '@tsinductor/codegen';
 import { sortItems, sortWords, widthOf } from './sort-items.ts';
+import { sortSizes } from '../sort-sizes.ts';
 import { runtimeDefinition } from './special-functions.ts';
 import { elementDefinition } from './vector-types.ts';
+
+const {
+  leastCounted,
+  leastCut,
+  leastWide,
+  mostChunks,
+  mostChunksOfFew,
+  shortCounts,
+  longCounts,
+  fewOf,
+  mostShortOfFew,
+  moreCandidates,
+} = sortSizes;
 
 /** A row, where its results go, and what is found out about it: the least order of an element, and how many bits the others need. */
 const rowDefinition: Definition = {
@@ -76,23 +90,23 @@ static void write_items(const sort_row<Order> &row, const Item *items, i64 first
 };
 
 const rowPieces: Definition = {
-  name: 'pieces_of',
-  text: `/** How many pieces a row is cut in, and where they begin. */
+  name: 'chunks_of',
+  text: `/** How many chunks a row is cut in, and where they begin. */
 template <class Order>
-static inline i64 pieces_of(const sort_row<Order> &row, i64 most) {
-  if (row.runtime == 0 || row.length < 32768) return 1;
+static inline i64 chunks_of(const sort_row<Order> &row, i64 most) {
+  if (row.runtime == 0 || row.length < ${String(leastCut)}) return 1;
   return row.runtime->threads < most ? row.runtime->threads : most;
 }
-static inline i64 begin_of(i64 length, i64 piece, i64 pieces) { return length / pieces * piece + length % pieces * piece / pieces; }
+static inline i64 begin_of(i64 length, i64 chunk, i64 chunks) { return length / chunks * chunk + length % chunks * chunk / chunks; }
 
 template <class Order>
 static void find_range(sort_row<Order> &row) {
   typedef typename Order::word word;
-  const i64 pieces = pieces_of(row, 16);
-  word least[16], most[16];
-  in_chunks(row.runtime, pieces, [&](i64 piece) {
-    i64 k = begin_of(row.length, piece, pieces);
-    const i64 end = begin_of(row.length, piece + 1, pieces);
+  const i64 chunks = chunks_of(row, ${String(mostChunks)});
+  word least[${String(mostChunks)}], most[${String(mostChunks)}];
+  in_chunks(row.runtime, chunks, [&](i64 chunk) {
+    i64 k = begin_of(row.length, chunk, chunks);
+    const i64 end = begin_of(row.length, chunk + 1, chunks);
     const i64 lanes = 64 / sizeof(word) * 2;
     word low[lanes], high[lanes];
     const word first = row.at(k);
@@ -112,31 +126,31 @@ static void find_range(sort_row<Order> &row) {
       low[0] = low[lane] < low[0] ? low[lane] : low[0];
       high[0] = high[lane] > high[0] ? high[lane] : high[0];
     }
-    least[piece] = low[0];
-    most[piece] = high[0];
+    least[chunk] = low[0];
+    most[chunk] = high[0];
   });
-  for (i64 piece = 1; piece < pieces; ++piece) {
-    least[0] = least[piece] < least[0] ? least[piece] : least[0];
-    most[0] = most[piece] > most[0] ? most[piece] : most[0];
+  for (i64 chunk = 1; chunk < chunks; ++chunk) {
+    least[0] = least[chunk] < least[0] ? least[chunk] : least[0];
+    most[0] = most[chunk] > most[0] ? most[chunk] : most[0];
   }
   row.least = least[0];
   row.bits = width_of((word64)(most[0] - least[0]));
 }
 
-/** Counts the highest digits of each piece of a row: counts[piece * digits + digit]. */
+/** Counts the highest digits of each chunk of a row: counts[chunk * digits + digit]. */
 template <int digit_bits, class Order>
-static void count_digits(const sort_row<Order> &row, i64 *counts, i64 pieces, int shift) {
+static void count_digits(const sort_row<Order> &row, i64 *counts, i64 chunks, int shift) {
   const i64 digits = (i64)1 << digit_bits;
-  in_chunks(row.runtime, pieces, [&](i64 piece) {
+  in_chunks(row.runtime, chunks, [&](i64 chunk) {
     word32 even[digits] = {}, odd[digits] = {};
-    i64 k = begin_of(row.length, piece, pieces);
-    const i64 end = begin_of(row.length, piece + 1, pieces);
+    i64 k = begin_of(row.length, chunk, chunks);
+    const i64 end = begin_of(row.length, chunk + 1, chunks);
     for (; k + 2 <= end; k += 2) {
       ++even[(row.at(k) - row.least) >> shift];
       ++odd[(row.at(k + 1) - row.least) >> shift];
     }
     if (k < end) ++even[(row.at(k) - row.least) >> shift];
-    for (i64 digit = 0; digit < digits; ++digit) counts[piece * digits + digit] = (i64)even[digit] + odd[digit];
+    for (i64 digit = 0; digit < digits; ++digit) counts[chunk * digits + digit] = (i64)even[digit] + odd[digit];
   });
 }
 `,
@@ -148,27 +162,27 @@ const sortLong: Definition = {
   text: `/** Long rows are parted by their highest digit, and each part is sorted by itself. */
 template <int digit_bits, class Item, class Order>
 static void sort_long(const sort_row<Order> &row, i64 *counts, Item *items, Item *other) {
-  const i64 pieces = pieces_of(row, 16), digits = (i64)1 << digit_bits;
+  const i64 chunks = chunks_of(row, ${String(mostChunks)}), digits = (i64)1 << digit_bits;
   const int shift = row.bits < digit_bits ? 0 : row.bits - digit_bits;
-  count_digits<digit_bits>(row, counts, pieces, shift);
+  count_digits<digit_bits>(row, counts, chunks, shift);
   i64 before = 0;
   for (i64 digit = 0; digit < digits; ++digit)
-    for (i64 piece = 0; piece < pieces; ++piece) {
-      const i64 those = counts[piece * digits + digit];
-      counts[piece * digits + digit] = before;
+    for (i64 chunk = 0; chunk < chunks; ++chunk) {
+      const i64 those = counts[chunk * digits + digit];
+      counts[chunk * digits + digit] = before;
       before += those;
     }
-  in_chunks(row.runtime, pieces, [&](i64 piece) {
-    i64 *const starts = counts + piece * digits;
-    const i64 end = begin_of(row.length, piece + 1, pieces);
-    for (i64 k = begin_of(row.length, piece, pieces); k < end; ++k) {
+  in_chunks(row.runtime, chunks, [&](i64 chunk) {
+    i64 *const starts = counts + chunk * digits;
+    const i64 end = begin_of(row.length, chunk + 1, chunks);
+    for (i64 k = begin_of(row.length, chunk, chunks); k < end; ++k) {
       const Item item = row.template item_at<Item>(k);
       items[starts[(word32)(item >> (row.index_bits + shift))]++] = item;
     }
   });
-  // The last piece has left behind where each digit ends.
-  const i64 *const ends = counts + (pieces - 1) * digits;
-  const i64 groups = pieces * 8;
+  // The last chunk has left behind where each digit ends.
+  const i64 *const ends = counts + (chunks - 1) * digits;
+  const i64 groups = chunks * 8;
   in_chunks(row.runtime, groups, [&](i64 group) {
     const i64 from = begin_of(row.length, group, groups), to = begin_of(row.length, group + 1, groups);
     for (i64 digit = 0; digit < digits; ++digit) {
@@ -183,8 +197,8 @@ static void sort_long(const sort_row<Order> &row, i64 *counts, Item *items, Item
 template <class Item, class Order>
 static void sort_as(const sort_row<Order> &row, i64 *counts) {
   Item *const items = (Item *)row.scratch, *const other = items + row.length;
-  if (row.length >= 1048576) return sort_long<11>(row, counts, items, other);
-  if (row.length >= 32768) return sort_long<8>(row, counts, items, other);
+  if (row.length >= ${String(leastWide)}) return sort_long<11>(row, counts, items, other);
+  if (row.length >= ${String(leastCut)}) return sort_long<8>(row, counts, items, other);
   for (i64 k = 0; k < row.length; ++k) items[k] = row.template item_at<Item>(k);
   write_items(row, sort_items(items, other, row.length, row.index_bits, row.index_bits + row.bits), 0, row.length);
 }
@@ -194,7 +208,7 @@ static void sort_as(const sort_row<Order> &row, i64 *counts) {
 
 const firstItems: Definition = {
   name: 'first_as',
-  text: `/** The first few elements of a piece: whatever is not below the last of those found so far is passed by. */
+  text: `/** The first few elements of a chunk: whatever is not below the last of those found so far is passed by. */
 template <class Item, class Order>
 static i64 find_first(const sort_row<Order> &row, i64 begin, i64 end, Item *found, i64 capacity) {
   typedef typename Order::word word;
@@ -230,16 +244,16 @@ static i64 find_first(const sort_row<Order> &row, i64 begin, i64 end, Item *foun
 
 template <class Item, class Order>
 static void first_as(const sort_row<Order> &row) {
-  const i64 pieces = pieces_of(row, 8), capacity = 2 * row.kept + 128;
+  const i64 chunks = chunks_of(row, ${String(mostChunksOfFew)}), capacity = 2 * row.kept + ${String(moreCandidates)};
   Item *const found = (Item *)row.scratch;
-  i64 counts[8];
-  in_chunks(row.runtime, pieces, [&](i64 piece) {
-    const i64 begin = begin_of(row.length, piece, pieces), end = begin_of(row.length, piece + 1, pieces);
-    counts[piece] = find_first(row, begin, end, found + piece * capacity, capacity);
+  i64 counts[${String(mostChunksOfFew)}];
+  in_chunks(row.runtime, chunks, [&](i64 chunk) {
+    const i64 begin = begin_of(row.length, chunk, chunks), end = begin_of(row.length, chunk + 1, chunks);
+    counts[chunk] = find_first(row, begin, end, found + chunk * capacity, capacity);
   });
   i64 count = counts[0];
-  for (i64 piece = 1; piece < pieces; ++piece)
-    for (i64 k = 0; k < counts[piece]; ++k) found[count++] = found[piece * capacity + k];
+  for (i64 chunk = 1; chunk < chunks; ++chunk)
+    for (i64 k = 0; k < counts[chunk]; ++k) found[count++] = found[chunk * capacity + k];
   if (count > row.kept) select_items(found, count, row.kept);
   write_items(row, sort_items(found, found + capacity, row.kept, 0, row.index_bits + row.bits), 0, row.kept);
 }
@@ -274,9 +288,9 @@ static void rank_all(const sort_row<Order> &row) {
 template <int digit_bits, class Item, class Order>
 static void rank_few(const sort_row<Order> &row, i64 *counts) {
   Item *const items = (Item *)row.scratch;
-  const i64 pieces = pieces_of(row, 16), digits = (i64)1 << digit_bits;
+  const i64 chunks = chunks_of(row, ${String(mostChunks)}), digits = (i64)1 << digit_bits;
   const int shift = row.bits < digit_bits ? 0 : row.bits - digit_bits;
-  count_digits<digit_bits>(row, counts, pieces, shift);
+  count_digits<digit_bits>(row, counts, chunks, shift);
   i64 listed = -1, below = 0, count = 0;
   for (i64 k = 0; k < row.kept; ++k) {
     const i64 place = place_at(row, k);
@@ -284,14 +298,14 @@ static void rank_few(const sort_row<Order> &row, i64 *counts) {
       below = 0;
       for (listed = 0;; below += count, ++listed) {
         count = 0;
-        for (i64 piece = 0; piece < pieces; ++piece) count += counts[piece * digits + listed];
+        for (i64 chunk = 0; chunk < chunks; ++chunk) count += counts[chunk * digits + listed];
         if (place < below + count) break;
       }
-      in_chunks(row.runtime, pieces, [&](i64 piece) {
+      in_chunks(row.runtime, chunks, [&](i64 chunk) {
         Item *into = items;
-        for (i64 before = 0; before < piece; ++before) into += counts[before * digits + listed];
-        i64 left = counts[piece * digits + listed];
-        for (i64 j = begin_of(row.length, piece, pieces); left > 0; ++j) {
+        for (i64 before = 0; before < chunk; ++before) into += counts[before * digits + listed];
+        i64 left = counts[chunk * digits + listed];
+        for (i64 j = begin_of(row.length, chunk, chunks); left > 0; ++j) {
           const Item item = row.template item_at<Item>(j);
           const bool isIts = (i64)(item >> (row.index_bits + shift)) == listed;
           *into = item;
@@ -310,8 +324,8 @@ static void rank_few(const sort_row<Order> &row, i64 *counts) {
 
 template <class Item, class Order>
 static void ranked_as(const sort_row<Order> &row, i64 *counts) {
-  if (row.length < 128 || row.kept > 8) rank_all<Item>(row);
-  else if (row.length < 32768) rank_few<8, Item>(row, counts);
+  if (row.length < ${String(leastCounted)} || row.kept > 8) rank_all<Item>(row);
+  else if (row.length < ${String(leastCut)}) rank_few<8, Item>(row, counts);
   else rank_few<11, Item>(row, counts);
 }
 `,
@@ -334,7 +348,7 @@ static __attribute__((noinline)) void sort_row_by(sort_row<Order> row) {
   }
   const bool isWide = sizeof(element) == 8 || isLong;
   row.index_bits = width_of((word64)(row.length - 1));
-  if (row.places == 0 && row.kept <= row.length / 8 && row.length > 256) {
+  if (row.places == 0 && row.kept <= row.length / ${String(fewOf)} && row.length > ${String(mostShortOfFew)}) {
     row.least = 0;
     row.bits = 8 * sizeof(typename Order::word);
     if (row.bits + row.index_bits <= 64) return first_as<word64>(row);
@@ -342,7 +356,7 @@ static __attribute__((noinline)) void sort_row_by(sort_row<Order> row) {
   }
   find_range(row);
   i64 *const counts = row.scratch;
-  row.scratch += row.length < 128 ? 0 : row.length < 32768 ? 256 : pieces_of(row, 16) * 2048;
+  row.scratch += row.length < ${String(leastCounted)} ? 0 : row.length < ${String(leastCut)} ? ${String(shortCounts)} : chunks_of(row, ${String(mostChunks)}) * ${String(longCounts)};
   if (row.bits + row.index_bits <= 64) {
     if (row.places == 0) return sort_as<word64>(row, counts);
     return ranked_as<word64>(row, counts);

@@ -63,7 +63,10 @@ function countStep({ memory }: Nest, { along, keys, descending }: Sort, other: A
   const smaller = (one: ScalarId, two: ScalarId): ScalarId => {
     const less = body.apply('lt', [one, two]);
     if (!isFloat(dtype)) return less;
-    const isLast = body.apply('logicalAnd', [body.apply('isnan', [two]), body.apply('logicalNot', [body.apply('isnan', [one])])]); // prettier-ignore
+    const isLast = body.apply('logicalAnd', [
+      body.apply('isnan', [two]),
+      body.apply('logicalNot', [body.apply('isnan', [one])]),
+    ]);
     return body.apply('logicalOr', [less, isLast]);
   };
   const [below, above] = [smaller(theirs, mine), smaller(mine, theirs)];

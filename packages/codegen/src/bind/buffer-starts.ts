@@ -42,7 +42,10 @@ function rangesOf({ nodes }: Pick<Group, 'nodes'>): ReadonlyMap<BufferId, Range>
   const ranges = new Map<BufferId, Range>();
   const join = (buffer: BufferId, { low, high }: Range): void => {
     const known = ranges.get(buffer);
-    ranges.set(buffer, known === undefined ? { low, high } : { low: Math.min(low, known.low), high: Math.max(high, known.high) }); // prettier-ignore
+    ranges.set(
+      buffer,
+      known === undefined ? { low, high } : { low: Math.min(low, known.low), high: Math.max(high, known.high) },
+    );
   };
   for (const node of nodes) {
     for (const load of bodiesOf(node).flatMap(loadsOf)) join(load.buffer, boundsOf(load.at));

@@ -19,7 +19,13 @@ const jobOf = (command: readonly string[], more: Partial<BuildJob> = {}): BuildJ
   key: stableHash([command, more]),
   name: 'a test',
   inputs: {},
-  toolchain: { command, family: 'gcc', version: '0', fingerprint: 'none', environment: { PATH: '/usr/bin:/bin' } } as unknown as BuildJob['toolchain'], // prettier-ignore
+  toolchain: {
+    command,
+    family: 'gcc',
+    version: '0',
+    fingerprint: 'none',
+    environment: { PATH: '/usr/bin:/bin' },
+  } as unknown as BuildJob['toolchain'],
   units: [{ name: 'unit', source: 'int x;' }],
   plan: '{}',
   cacheRoot: top,

@@ -250,8 +250,8 @@ export type Stmt =
   | { readonly kind: 'comment'; readonly text: string; readonly origins?: readonly Origin[] };
 
 /**
- * The elements of a row in order, as a sort node of the loop IR says. `scratch` has room for `sortWords` of i64, which nothing else
- * uses meanwhile; with `threads: 'all'` the runtime's threads share the work, so it stands in the kernel's own block.
+ * The elements of a row in order, as a sort node of the loop IR says. `scratch` has room in i64, as the target's function needs it,
+ * which nothing else uses meanwhile; with `threads: 'all'` the runtime's threads share the work, so it stands in the kernel's own block.
  */
 export interface SortStmt {
   readonly kind: 'sort';

@@ -16,7 +16,11 @@ import {
   subtract,
 } from '@tsinductor/ir';
 import type { Index, LoopNode } from '@tsinductor/ir';
+import { sortSizes } from '../../sort-sizes.ts';
 import type { Planning } from './planning.ts';
+
+const { leastCut, mostChunks, mostChunksOfFew, shortCounts, longCounts, fewOf, mostShortOfFew, moreCandidates } =
+  sortSizes;
 
 export type Sort = LoopNode & { readonly kind: 'sort' };
 
@@ -26,50 +30,52 @@ export interface SortPlan {
   /** So many are sorted one after the other: none or all of them; and by whom. */
   readonly together: Index;
   readonly threads: 'one' | 'all';
-  /** Otherwise rows are shared: in so many shares, of which none or all are sorted. Each has scratch of `words` i64. */
-  readonly parts: Index;
-  readonly shares: Index;
+  /** Otherwise threads share chunks of rows: so many, of which none or all are sorted. Each has scratch of `words` i64. */
+  readonly rowChunks: Index;
+  readonly shared: Index;
   readonly words: Index;
-  /** Elements of all scratch, in i64: that of the shares, or of a row that is sorted by all threads. */
+  /** Elements of all scratch, in i64: that of the chunks that are shared, or of a row that is sorted by all threads. */
   readonly scratch: Index;
 }
 
 /** Fewer elements than this are not worth a second thread. */
 const sharedElements = 2048;
 
-/** Rows of fewer elements are not cut in pieces for threads (`pieces_of`), which are at most so many. */
-const [cutLength, mostPieces] = [32768, 16];
-
-/** Numbers that count the highest digits of a row: of a short one, and of each piece of a long one. */
-const [shortCounts, longCounts] = [256, 2048];
-
 export function planSort({ target, memory }: Planning, node: Sort): SortPlan {
   const rows = product(node.axes.map(({ extent }) => extent));
   const { dtype } = memory.decl(node.keys.buffer);
-  const one = wordsOf(node, { dtype, pieces: 1 });
-  const all = wordsOf(node, { dtype, pieces: mostPieces });
+  const one = wordsOf(node, { dtype, chunks: 1 });
+  const all = wordsOf(node, { dtype, chunks: mostChunks });
   const length = node.along.extent;
   const elements = staticValue(multiply(rows, length));
-  const nobody = { parts: int(1), shares: int(0), words: one };
+  const nobody = { rowChunks: int(1), shared: int(0), words: one };
   if (target.threads === 1 || (elements !== undefined && elements < sharedElements))
     return { rows, together: rows, threads: 'one', ...nobody, scratch: one };
   const most = target.anyThreads === true ? 64 : 4 * target.threads;
-  const isShort = isAtMost(length, int(cutLength - 1));
+  const isShort = isAtMost(length, int(leastCut - 1));
   // 1 where there are rows for all threads, or none of them is worth several; else 0.
   const areMany = isShort ? int(1) : minimum(int(1), floorDivide(rows, int(most)));
   const together = multiply(subtract(int(1), areMany), rows);
-  const parts = minimum(rows, int(most));
-  const shares = multiply(areMany, parts);
-  return { rows, together, threads: 'all', parts, shares, words: one, scratch: maximum(all, multiply(shares, one)) };
+  const rowChunks = minimum(rows, int(most));
+  const shared = multiply(areMany, rowChunks);
+  return {
+    rows,
+    together,
+    threads: 'all',
+    rowChunks,
+    shared,
+    words: one,
+    scratch: maximum(all, multiply(shared, one)),
+  };
 }
 
 interface RowWords {
   readonly dtype: DType;
-  readonly pieces: number;
+  readonly chunks: number;
 }
 
 /** Scratch of a row, in i64, as `sort_row_by` of the prelude divides it. */
-function wordsOf(node: Sort, { dtype, pieces }: RowWords): Index {
+function wordsOf(node: Sort, { dtype, chunks }: RowWords): Index {
   const { along, keys } = node;
   const length = along.extent;
   const { bytes } = dtypeInfo[dtype];
@@ -77,20 +83,23 @@ function wordsOf(node: Sort, { dtype, pieces }: RowWords): Index {
   const step = coefficientOf(keys.at, along);
   const isApart = !(step?.kind === 'int' && step.value === 1);
   const copied = isApart ? ceilDivide(multiply(length, int(bytes)), int(8)) : int(0);
-  const counts = isAtMost(length, int(cutLength - 1)) ? shortCounts : longCounts * pieces;
-  const items = multiply(int(bytes === 8 || isLong ? 2 : 1), itemsOf(node, pieces));
+  const counts = isAtMost(length, int(leastCut - 1)) ? shortCounts : longCounts * chunks;
+  const items = multiply(int(bytes === 8 || isLong ? 2 : 1), itemsOf(node, chunks));
   // One more, so that items of two words are aligned.
   return roundUp(add(add(copied, int(counts + 1)), items), 8);
 }
 
-/** How many items a row needs room for: twice its elements, or where few of them are kept those that pieces keep. */
-function itemsOf({ along, kept, places }: Sort, pieces: number): Index {
+/** How many items a row needs room for: twice its elements, or where few of them are kept those that chunks keep. */
+function itemsOf({ along, kept, places }: Sort, chunks: number): Index {
   const all = multiply(int(2), along.extent);
   if (places !== undefined) return all;
-  const found = add(multiply(int(Math.min(pieces, 8)), add(multiply(int(2), kept.extent), int(128))), kept.extent);
+  const found = add(
+    multiply(int(Math.min(chunks, mostChunksOfFew)), add(multiply(int(2), kept.extent), int(moreCandidates))),
+    kept.extent,
+  );
   const [length, count] = [staticValue(along.extent), staticValue(kept.extent)];
   if (length === undefined || count === undefined) return maximum(all, found);
-  return count <= Math.floor(length / 8) && length > 256 ? found : all;
+  return count <= Math.floor(length / fewOf) && length > mostShortOfFew ? found : all;
 }
 
 const roundUp = (index: Index, unit: number): Index => multiply(ceilDivide(index, int(unit)), int(unit));

@@ -10,9 +10,10 @@ import {
   staticValue,
   usedBuffers,
 } from '@tsinductor/codegen';
-import { removeDeadLets, visitStatements, withoutCopies } from '@tsinductor/ir';
+import { removeDeadLets, withoutCopies } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
 import { choicesFor } from '../../machine/choices.ts';
+import { hasNonTemporalStore } from '../../passes/fences.ts';
 import type { CpuTarget } from '../../machine/target.ts';
 import type { WideSteps } from '../plan/lanes.ts';
 import { nonTemporalResultsRule } from '../traffic/results.ts';
@@ -62,14 +63,6 @@ export function bindGroup(given: Group, schedule: Schedule, options: StrategyOpt
 /** Each decision once; none about non-temporal stores where nothing is written so, as lanes are too few or not aligned. */
 function decisionsOf(decisions: readonly TrafficDecision[], body: readonly Stmt[]): readonly TrafficDecision[] {
   const told = new Map(decisions.map((decision) => [`${decision.rule} ${decision.what}`, decision]));
-  const hasStreams = usesStreams(body);
-  return [...told.values()].filter(({ rule }) => rule !== nonTemporalResultsRule.name || hasStreams);
+  const hasAny = hasNonTemporalStore(body);
+  return [...told.values()].filter(({ rule }) => rule !== nonTemporalResultsRule.name || hasAny);
 }
-
-const usesStreams = (block: readonly Stmt[]): boolean => {
-  let found = false;
-  visitStatements(block, (statement) => {
-    found ||= (statement.kind === 'store' || statement.kind === 'transpose') && statement.hint === 'non-temporal';
-  });
-  return found;
-};

@@ -43,7 +43,18 @@ export function scanLanes(nest: Nest, scanning: Scanning): Scanned {
       inner,
       rounded.map((value) => widen(value, lanes, writer)),
     );
-    return { results, last: join(node, before, asWide(nest, node, states.map((value) => lastAlone(nest, value)))) }; // prettier-ignore
+    return {
+      results,
+      last: join(
+        node,
+        before,
+        asWide(
+          nest,
+          node,
+          states.map((value) => lastAlone(nest, value)),
+        ),
+      ),
+    };
   }
   const ends = (of: readonly Value[]): readonly Value[] => of.map((value) => lastOf(nest, value));
   // What the next vector waits for: one operation, where joining is one, rather than that and a step across the lanes.

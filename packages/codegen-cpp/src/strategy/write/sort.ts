@@ -14,7 +14,7 @@ export function writeSort(nest: Nest): void {
   const plan = planSort(nest, node);
   const { name: scratch } = nest.memory.workspace('scratch', 'i64', plan.scratch);
   writeTogether(nest, node, { plan, scratch });
-  writeShares(nest, node, { plan, scratch });
+  writeShared(nest, node, { plan, scratch });
 }
 
 interface Planned {
@@ -28,7 +28,7 @@ const isNothing = (index: Index): boolean => index.kind === 'int' && index.value
 function writeTogether(nest: Nest, node: Sort, { plan, scratch }: Planned): void {
   const { together, threads } = plan;
   if (isNothing(together)) return;
-  if (threads === 'all') nest.notes.push('few long rows are cut in pieces for threads');
+  if (threads === 'all') nest.notes.push('few long rows are cut in chunks for threads');
   const sort = { threads, scratch: { buffer: scratch, at: int(0) } };
   if (together.kind === 'int' && together.value === 1) emitRow(nest, node, { ...sort, row: int(0) });
   else
@@ -37,26 +37,26 @@ function writeTogether(nest: Nest, node: Sort, { plan, scratch }: Planned): void
     });
 }
 
-/** Rows in shares, each with scratch of its own. */
-function writeShares(nest: Nest, node: Sort, { plan, scratch }: Planned): void {
-  const { rows, parts, shares, words } = plan;
-  if (isNothing(shares)) return;
+/** Chunks of rows, each with scratch of its own. */
+function writeShared(nest: Nest, node: Sort, { plan, scratch }: Planned): void {
+  const { rows, rowChunks, shared, words } = plan;
+  if (isNothing(shared)) return;
   const { writer, memory } = nest;
   nest.notes.push('rows are shared among threads');
   const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
-  const edge = (share: Index): Index => floorDivide(multiply(share, rows), parts);
+  const edge = (chunk: Index): Index => floorDivide(multiply(chunk, rows), rowChunks);
   const body = writer.sealedBlock([begin, end], () => {
     memory.scoped(() => {
-      const axis: Axis = { name: 'share', extent: parts };
-      scalarLoop(nest, { axis, from: named(begin, parts), to: named(end, add(parts, int(1))) }, (share) => {
-        const range = { axis: { name: 'row', extent: rows }, from: edge(share), to: edge(add(share, int(1))) };
+      const axis: Axis = { name: 'chunk', extent: rowChunks };
+      scalarLoop(nest, { axis, from: named(begin, rowChunks), to: named(end, add(rowChunks, int(1))) }, (chunk) => {
+        const range = { axis: { name: 'row', extent: rows }, from: edge(chunk), to: edge(add(chunk, int(1))) };
         scalarLoop(nest, range, (row) => {
-          emitRow(nest, node, { row, threads: 'one', scratch: { buffer: scratch, at: multiply(share, words) } });
+          emitRow(nest, node, { row, threads: 'one', scratch: { buffer: scratch, at: multiply(chunk, words) } });
         });
       });
     });
   });
-  writer.emit({ kind: 'parallel', begin, end, total: shares, grain: int(1), body });
+  writer.emit({ kind: 'parallel', begin, end, total: shared, grain: int(1), body });
 }
 
 interface RowSort extends Pick<SortStmt, 'threads' | 'scratch'> {
