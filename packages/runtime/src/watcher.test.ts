@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -131,14 +132,37 @@ host('with the native bridge', () => {
   });
 });
 
-test('without a bridge it says that collecting is no use, and tells between tasks', async () => {
-  const watcher = createWatcher(undefined);
-  const found = listened(watcher);
-  drop(watcher, 1000);
-  expect(watcher.collect('all')).toBe(false);
-  for (let tries = 0; tries < 100 && found.size < 900; tries += 1) {
-    openCollector()?.('all');
-    await turn();
-  }
-  expect(found.size).toBeGreaterThanOrEqual(900);
+const built = existsSync(join(import.meta.dirname, '../dist/watcher.js'));
+if (!built) console.log('skipped: watchers without a bridge, because npm run build makes what their process imports');
+
+// A process of its own: V8 (that of Node 20 at least) calls no finalizer of a registry again once the registries that a
+// collection found to be due have died before their turn, which happens in a process that runs other tests.
+(built ? test : test.skip)('without a bridge it says that collecting is no use, and tells between tasks', () => {
+  const script = `
+    import { setImmediate as turn } from 'node:timers/promises';
+    import { openCollector } from './collector.js';
+    import { createWatcher } from './watcher.js';
+    const watcher = createWatcher(undefined);
+    const found = new Set();
+    watcher.listen({ found: (id) => found.add(id), collecting: () => undefined });
+    (() => {
+      for (let id = 0; id < 1000; id += 1) watcher.watch({ id }, id);
+    })();
+    const isOfUse = watcher.collect('all');
+    const atOnce = found.size;
+    for (let tries = 0; tries < 100 && found.size < 900; tries += 1) {
+      openCollector()?.('all');
+      await turn();
+    }
+    watcher.settle();
+    console.log(JSON.stringify({ isOfUse, atOnce, later: found.size }));
+  `;
+  const said = execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+    cwd: join(import.meta.dirname, '../dist'),
+    encoding: 'utf8',
+  });
+  const { isOfUse, atOnce, later } = JSON.parse(said) as { isOfUse: boolean; atOnce: number; later: number };
+  expect({ isOfUse, atOnce }).toEqual({ isOfUse: false, atOnce: 0 });
+  // The last ones may still be in a register.
+  expect(later).toBeGreaterThanOrEqual(900);
 });
