@@ -34,6 +34,10 @@ interface Columns {
   readonly nodes: readonly LoopNode[];
 }
 
+/** Bytes of the widest element that a node reads: what lies side by side in a page. */
+const elementBytes = (node: Carrying): number =>
+  Math.max(1, ...accessesOf(node).map(({ load }) => (load === undefined ? 0 : dtypeInfo[load].bytes)));
+
 const stateBytes = (node: Carrying): number => node.state.reduce((sum, dtype) => sum + dtypeInfo[dtype].bytes, 0);
 
 export function planColumns(
@@ -69,7 +73,7 @@ interface Narrow {
 /** Columns per block of scans whose threads write parts of the same pages, of arrays that a cache holds: others are read page by page. */
 function narrowBlock(planning: Planning, { axis, lanes, block, nodes }: Narrow): number | undefined {
   const isHeld = !nodes.flatMap(loadsOf).some(({ buffer }) => isOfMemory(planning, buffer, axis));
-  const most = Math.max(...nodes.map(stateBytes));
+  const most = Math.max(...nodes.map(elementBytes));
   const { narrowBytes } = planning.choices.columns;
   const narrow = Math.min(block, Math.max(lanes, narrowBytes / 2 ** Math.ceil(Math.log2(most))));
   return isHeld && planning.target.threads > 1 ? narrow : undefined;
