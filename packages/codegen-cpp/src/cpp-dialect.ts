@@ -311,7 +311,10 @@ function store(access: AccessText, type: ValueType, { text, hint, prelude }: Sto
   if (layout === 'gather') return storeAtOffsets(access, type, { text, lanes });
   if (lanes === undefined) {
     if (!contiguous) return call(prelude.of(memory.storeStridedFunction, type), [p, step, text]);
-    return call(prelude.of(hint === 'non-temporal' ? memory.streamFunction : memory.storeFunction, type), [p, text]);
+    return call(prelude.of(hint === 'non-temporal' ? memory.nonTemporalStoreFunction : memory.storeFunction, type), [
+      p,
+      text,
+    ]);
   }
   if (mask === undefined && contiguous && count !== undefined)
     return call(prelude.of(memory.storeFirstFunction, type, prelude.isa), [p, count, text]);

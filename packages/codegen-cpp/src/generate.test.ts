@@ -114,14 +114,14 @@ describe('generated C++', () => {
   ])('writes what is larger than the caches $how', ({ one, threads = 2, isNonTemporal = false }) => {
     const text = textOf(one, { isa: 'avx512', threads });
     expect(prefetch.test(text)).toBe(!isNonTemporal);
-    expect(text.includes('stream_f32x16(')).toBe(isNonTemporal);
+    expect(text.includes('non_temporal_store_f32x16(')).toBe(isNonTemporal);
     expect(text.includes('sfence')).toBe(isNonTemporal);
   });
 
   test.each(['neon', 'scalar'] as const)('has neither non-temporal stores nor a fence behind them on %s', (isa) => {
     const one = cases.scanned(4096, 4096, 'columns');
     expect(textOf(one, { isa: 'avx2', threads: 16 })).toContain('sfence');
-    expect(textOf(one, { isa, threads: 16 })).not.toMatch(/stream_|fence/);
+    expect(textOf(one, { isa, threads: 16 })).not.toMatch(/non_temporal_store_|fence/);
   });
 
   test('cuts lanes in parts where an index decides what is read', () => {
@@ -147,21 +147,23 @@ describe('generated C++', () => {
   test('writes halves of lines by non-temporal stores on processors that combine them, and nowhere else', () => {
     const large = cases.converted(16 * 1024 * 1024, 'bf16');
     const on = (family: Family): string => textOf(large, { isa: 'avx512', threads: 16, family });
-    expect(on('zen')).toContain('stream_bf16x16(out_out');
-    expect(on('rapids')).toContain('stream_bf16x16(out_out');
-    expect(on('other')).not.toContain('stream_');
+    expect(on('zen')).toContain('non_temporal_store_bf16x16(out_out');
+    expect(on('rapids')).toContain('non_temporal_store_bf16x16(out_out');
+    expect(on('other')).not.toContain('non_temporal_store_');
     // In tiles the other half comes many rows later.
     const transposed = cases.permuted(4096, 8192, { dtype: 'bf16' });
-    expect(textOf(transposed, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
+    expect(textOf(transposed, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('non_temporal_store_');
     const bytes = cases.converted(64 * 1024 * 1024, 'i8');
-    expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('stream_');
+    expect(textOf(bytes, { isa: 'avx512', threads: 16, family: 'zen' })).not.toContain('non_temporal_store_');
   });
 
   test('prefetches what it reads and writes by non-temporal stores where processors gain by both', () => {
     const large = cases.converted(16 * 1024 * 1024, 'f32');
     const on = (family: Family): readonly boolean[] => {
       const text = textOf(large, { isa: 'avx512', threads: 2, family });
-      return ['__builtin_prefetch(in0', 'stream_', '__builtin_prefetch(out'].map((part) => text.includes(part));
+      return ['__builtin_prefetch(in0', 'non_temporal_store_', '__builtin_prefetch(out'].map((part) =>
+        text.includes(part),
+      );
     };
     expect(on('zen')).toEqual([false, true, false]);
     expect(on('rapids')).toEqual([true, true, false]);
@@ -221,7 +223,7 @@ describe('generated C++', () => {
   });
 
   test('neither prefetches smaller results nor writes them by non-temporal stores', () => {
-    expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/stream_|prefetch/);
+    expect(textOf(cases.broadcasts(256, 256))).not.toMatch(/non_temporal_store_|prefetch/);
   });
 
   test('cuts loops into one chunk for each thread, or into 4 to 16 that are worth a claim', () => {
@@ -243,10 +245,12 @@ describe('generated C++', () => {
   });
 
   test('never streams parts of a register', () => {
-    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 16 })).toContain('stream_f32x8(out_out');
+    expect(textOf(cases.broadcasts(4096, 4096), { isa: 'avx2', threads: 16 })).toContain(
+      'non_temporal_store_f32x8(out_out',
+    );
     const parts = textOf(cases.broadcasts(1 << 20, 8), { isa: 'avx512', threads: 16 });
     expect(parts).toContain('store_f32x8(out_out');
-    expect(parts).not.toContain('stream_');
+    expect(parts).not.toContain('non_temporal_store_');
   });
 
   test('scans columns of a large array several rows at a time', () => {

@@ -278,12 +278,12 @@ describe('what the text of C++ is after', () => {
 
   test('results far larger than the caches are written by non-temporal stores, whole lines only', () => {
     const streamed = textOf(shifted(16, 'written'), huge('out'));
-    expect(streamed).toContain('stream_f32x16(out_ptr');
+    expect(streamed).toContain('non_temporal_store_f32x16(out_ptr');
     expect(streamed).toContain('sfence');
-    expect(textOf(shifted(16, 'written'), huge('x'))).not.toContain('stream_');
-    expect(textOf(shifted(1, 'written'), huge('out'))).not.toContain('stream_');
-    expect(textOf(shifted(16, 'read'), huge('out'))).not.toContain('stream_');
-    expect(textOf(shifted(16, 'written'), { ...huge('out'), extent: 'large' })).not.toContain('stream_');
+    expect(textOf(shifted(16, 'written'), huge('x'))).not.toContain('non_temporal_store_');
+    expect(textOf(shifted(1, 'written'), huge('out'))).not.toContain('non_temporal_store_');
+    expect(textOf(shifted(16, 'read'), huge('out'))).not.toContain('non_temporal_store_');
+    expect(textOf(shifted(16, 'written'), { ...huge('out'), extent: 'large' })).not.toContain('non_temporal_store_');
   });
 
   test.each(['large', 'huge'] as const)(
@@ -291,7 +291,7 @@ describe('what the text of C++ is after', () => {
     (extent) => {
       const text = textOf(shifted(16, 'written'), few(extent));
       expect(text).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 528, 1\);/);
-      expect(text).not.toMatch(/stream_|sfence/);
+      expect(text).not.toMatch(/non_temporal_store_|sfence/);
       expect(textOf(shifted(16, 'read'), few(extent))).not.toMatch(/prefetch\(.*, 1\)/);
       expect(textOf(shifted(1, 'written'), few(extent))).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 513, 1\);/);
     },
@@ -316,7 +316,7 @@ describe('what the text of C++ is after', () => {
   test('for a Zen the row after the next is prefetched where several passes read rows, and nothing else', () => {
     const both = { ...few('huge'), family: 'zen' as const };
     const passed = textOf(shifted(16, 'written'), both);
-    expect(passed).toContain('stream_f32x16(out_ptr');
+    expect(passed).toContain('non_temporal_store_f32x16(out_ptr');
     expect(passed).not.toContain('prefetch');
     const prefetched = (on: Parameters<typeof textOf>[1]): readonly (string | undefined)[] =>
       [...textOf(centred, on).matchAll(/__builtin_prefetch\((x_ptr.*)\);/g)].map(([, what]) => what);

@@ -230,13 +230,13 @@ export function gatherInstruction(type: ValueType, offsets: ValueType): string |
 }
 
 /** A non-temporal store, at an address aligned to the vector. */
-export function streamFunction(type: ValueType): Definition {
-  const name = `stream_${typeName(type)}`;
+export function nonTemporalStoreFunction(type: ValueType): Definition {
+  const name = `non_temporal_store_${typeName(type)}`;
   const element = elementDefinition(type.dtype).name;
   const bytes = dtypeInfo[type.dtype].bytes * type.lanes;
   const value = type.dtype === 'bool' ? storeFunction(type) : undefined;
   const parameters = `${element} *p, ${typeName(type)} x`;
-  const aligned = `stream_target${String(bytes)}`;
+  const aligned = `non_temporal_target${String(bytes)}`;
   const definition: Definition = {
     name: aligned,
     text: `typedef float ${aligned} __attribute__((vector_size(${String(bytes)}), may_alias));\n`,

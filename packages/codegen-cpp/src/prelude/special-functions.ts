@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { Isa } from '../machine/isa.ts';
-import { streamFunction } from './memory-functions.ts';
+import { nonTemporalStoreFunction } from './memory-functions.ts';
 import { elementDefinition, inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
 const repeat = (count: number, text: (index: number) => string): string =>
@@ -219,7 +219,7 @@ export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): D
     needs: [elementDefinition(lane)],
   };
   const name = `transpose_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
-  const stream = isNonTemporal ? streamFunction(type) : undefined;
+  const storeNonTemporal = isNonTemporal ? nonTemporalStoreFunction(type) : undefined;
   const lines: string[] = [];
   for (let row = 0; row < tile; row++) {
     lines.push(`const ${vector.name} a${String(row)} = *(const ${at.name} *)(from + ${String(row)} * from_step);`);
@@ -227,14 +227,20 @@ export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): D
   const names = exchanges(vector.name, { tile, lines });
   names.forEach((value, row) => {
     const place = `to + ${String(row)} * to_step`;
-    if (stream === undefined) lines.push(`*(${at.name} *)(${place}) = ${value};`);
-    else lines.push(`${stream.name}((${lane} *)(${place}), ${value});`);
+    if (storeNonTemporal === undefined) lines.push(`*(${at.name} *)(${place}) = ${value};`);
+    else lines.push(`${storeNonTemporal.name}((${lane} *)(${place}), ${value});`);
   });
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step`;
   return {
     name,
     text: inlineFunction({ returns: 'void', name, parameters }, lines),
-    needs: [element, vector, at, elementDefinition('i64'), ...(stream === undefined ? [] : [stream])],
+    needs: [
+      element,
+      vector,
+      at,
+      elementDefinition('i64'),
+      ...(storeNonTemporal === undefined ? [] : [storeNonTemporal]),
+    ],
   };
 }
 

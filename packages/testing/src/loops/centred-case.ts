@@ -5,7 +5,12 @@ import type { Case } from './cases.ts';
 import { axis, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
 
 /** The sum of some matrices, less its rows' sums. */
-export function centred(rows: number, columns: number, arrays: number): Case {
+export function centred(
+  rows: number,
+  columns: number,
+  arrays: number,
+  of: 'elements' | 'exponentials' = 'elements',
+): Case {
   const maker = new ProgramMaker();
   const [i, j, k] = [axis('i', rows), axis('j', columns), axis('k', columns)];
   const shape = [i.extent, j.extent];
@@ -17,11 +22,13 @@ export function centred(rows: number, columns: number, arrays: number): Case {
   const sum = (b: BodyBuilder, along: Axis): number =>
     inputs
       .map((x) => b.load(x, 'f32', maker.place(x, [i, along].map(axisIndex))))
+      .map((value) => (of === 'elements' ? value : b.apply('exp', [value])))
       .reduce((left, right) => b.apply('add', [left, right]));
   const bodies = fold('add', 0, (b) => sum(b, j));
   maker.reduce(total, { axes: [i], over: [j], state: ['f32'], bodies });
   maker.map(out, [i, k], (b) => b.apply('sub', [sum(b, k), b.load(total, 'f32', axisIndex(i))]));
   const nest = loops([[i, 'parallel']], [loops([[j, 'reduction']], [0]), loops([[k, 'parallel']], [1])]);
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: [scalarLocal(total)] }]);
-  return { name: `centred, of ${String(arrays)}`, schedule, sizes: new Map(), tolerance: 1e-4 };
+  const name = `centred, of ${String(arrays)}${of === 'elements' ? '' : `, ${of}`}`;
+  return { name, schedule, sizes: new Map(), tolerance: 1e-4 };
 }

@@ -37,6 +37,7 @@ export interface TrafficChoices {
   readonly prefetchesInAddressOrder: boolean;
   readonly nextRow: RowLimits;
   readonly nextRowArrays: number;
+  readonly nextRowWork: number;
   readonly laterRow: number;
   readonly memoryRows: RowDistance;
   readonly gatheredRows: RowDistance;
@@ -168,6 +169,14 @@ export const trafficChoices: ChoiceTable<TrafficChoices> = {
     measure: memoryBound('in memory', 'softmax backward', 'layer norm backward'),
     value: Infinity,
     families: { zen: { value: 2, because: 'with three the prefetches push each other out' } },
+  },
+  nextRowWork: {
+    doc: 'How much the passes over a row of memory compute at least for each of its elements where the last one prefetches the next row.',
+    unit: 'machine operations',
+    trades: 'where little is computed memory works all the time, and prefetches only take turns from loads.',
+    measure: memoryBound('in memory', 'softmax', 'layer norm', 'RMS norm', 'RMS norm backward', 'group norm'),
+    value: 0,
+    families: { zen: { value: 20, because: 'its hardware prefetcher keeps memory at work where passes are short' } },
   },
   laterRow: {
     doc: 'Which row of a lone array of memory the last pass over one prefetches at most where rows are short: 1 is the next one.',

@@ -9,6 +9,7 @@ import { exceedsCaches } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import type { RegionPlan, TreePlan } from '../plan/region.ts';
 import { loadsOf, rowFurtherOn, rowsAhead } from '../plan/rows.ts';
+import { operationsOf } from '../plan/work.ts';
 import { gatheredRows } from './gathered-rows.ts';
 import { prefetchOf } from './prefetch.ts';
 import type { PlannedPrefetch } from './prefetch.ts';
@@ -56,8 +57,9 @@ function planNextRows(
   const together = lastOnes(false);
   const arrays = [...together.values()].filter(({ prefetch }) => prefetch.later === undefined).length;
   const isFew = arrays <= planning.choices.nextRowArrays;
+  const isMuch = operationsBelow(below) >= planning.choices.nextRowWork;
   const readings = [...(arrays === 1 ? lastOnes(true) : together).values()].filter(
-    ({ prefetch }) => isFew || prefetch.later !== undefined,
+    ({ prefetch }) => (isFew || prefetch.later !== undefined) && (isMuch || !exceedsCaches(planning, prefetch.buffer)),
   );
   if (readings.length === 0) return undefined;
   const names = namesOf(
@@ -69,6 +71,13 @@ function planNextRows(
     what: `rows of ${names} are prefetched along ${row.name}`,
   };
 }
+
+/** What all passes over a row compute for an element of it. */
+const operationsBelow = (below: RegionPlan['below']): number =>
+  [...below.values()].reduce(
+    (sum, { nodes }) => nodes.reduce((operations, node) => operations + operationsOf(node), sum),
+    0,
+  );
 
 /** What a leaf may prefetch of the rows of memory that it reads along its lanes: the next of each, or those that it finds later. */
 function readingsOf(

@@ -62,7 +62,7 @@ test('there is a program for every rule', () => {
 
 test('a decision is told once for a kernel, and none of non-temporal stores where nothing is written so', () => {
   const halves = programOf(cases.converted(16 << 20, 'bf16'), 'other');
-  expect(textOf(halves)).not.toContain('stream_');
+  expect(textOf(halves)).not.toContain('non_temporal_store_');
   expect(rulesOf(halves)).not.toContain('non-temporal results');
   const narrow = programOf(cases.converted(16 << 20, 'bf16'), 'zen');
   expect(rulesOf(narrow).filter((name) => name === 'non-temporal results')).toHaveLength(1);
