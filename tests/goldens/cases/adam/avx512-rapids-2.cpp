@@ -4,7 +4,7 @@ typedef long i64;
 typedef float f32;
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 typedef int i32;
 typedef i32 i32x16 __attribute__((vector_size(64)));
 
@@ -21,8 +21,8 @@ static inline __attribute__((always_inline)) f32x16 splat_f32x16(f32 x) {
   return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) f32x16 sqrt_f32x16(f32x16 x) {
@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // mul, add, div, sqrt, sub: loops i, 16 lanes of i
-struct fused_mul_add_div_sqrt_sub_55f0eb7d_args {
+struct fused_mul_add_div_sqrt_sub_1c5061de_args {
   const f32 *in0;
   const f32 *in1;
   const f32 *in2;
@@ -62,8 +62,8 @@ struct fused_mul_add_div_sqrt_sub_55f0eb7d_args {
   f32 *sub_out;
 };
 
-static void fused_mul_add_div_sqrt_sub_55f0eb7d_part(void *context, i64 begin, i64 end) {
-  const fused_mul_add_div_sqrt_sub_55f0eb7d_args &args = *static_cast<const fused_mul_add_div_sqrt_sub_55f0eb7d_args *>(context);
+static void fused_mul_add_div_sqrt_sub_1c5061de_part(void *context, i64 begin, i64 end) {
+  const fused_mul_add_div_sqrt_sub_1c5061de_args &args = *static_cast<const fused_mul_add_div_sqrt_sub_1c5061de_args *>(context);
   const f32 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   const f32 *const in2 = args.in2;
@@ -84,8 +84,8 @@ static void fused_mul_add_div_sqrt_sub_55f0eb7d_part(void *context, i64 begin, i
     const f32x16 mul_7 = in1_2 * 0x1.99999ap-4f;
     const f32x16 add = mul + mul_1;
     const f32x16 add_3 = mul_6 + mul_7;
-    stream_f32x16(add_out + i, add);
-    stream_f32x16(add_out + i + 16, add_3);
+    non_temporal_store_f32x16(add_out + i, add);
+    non_temporal_store_f32x16(add_out + i + 16, add_3);
     const f32x16 in2_1 = load_f32x16(in2 + i);
     const f32x16 in2_2 = load_f32x16(in2 + i + 16);
     const f32x16 mul_2 = in2_1 * 0x1.ff7ceep-1f;
@@ -96,8 +96,8 @@ static void fused_mul_add_div_sqrt_sub_55f0eb7d_part(void *context, i64 begin, i
     const f32x16 mul_10 = mul_9 * 0x1.0624dep-10f;
     const f32x16 add_1 = mul_2 + mul_4;
     const f32x16 add_4 = mul_8 + mul_10;
-    stream_f32x16(add_out_1 + i, add_1);
-    stream_f32x16(add_out_1 + i + 16, add_4);
+    non_temporal_store_f32x16(add_out_1 + i, add_1);
+    non_temporal_store_f32x16(add_out_1 + i + 16, add_4);
     const f32x16 in3_1 = load_f32x16(in3 + i);
     const f32x16 in3_2 = load_f32x16(in3 + i + 16);
     const f32x16 mul_5 = add * 0x1.0624dep-10f;
@@ -110,8 +110,8 @@ static void fused_mul_add_div_sqrt_sub_55f0eb7d_part(void *context, i64 begin, i
     const f32x16 div_1 = mul_11 / add_5;
     const f32x16 sub = in3_1 - div;
     const f32x16 sub_1 = in3_2 - div_1;
-    stream_f32x16(sub_out + i, sub);
-    stream_f32x16(sub_out + i + 16, sub_1);
+    non_temporal_store_f32x16(sub_out + i, sub);
+    non_temporal_store_f32x16(sub_out + i + 16, sub_1);
     __builtin_prefetch(in0 + i + 256, 0);
     __builtin_prefetch(in0 + i + 272, 0);
     __builtin_prefetch(in1 + i + 256, 0);
@@ -124,13 +124,13 @@ static void fused_mul_add_div_sqrt_sub_55f0eb7d_part(void *context, i64 begin, i
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void fused_mul_add_div_sqrt_sub_55f0eb7d(const Runtime *runtime, const fused_mul_add_div_sqrt_sub_55f0eb7d_args &args) {
-  parallel(runtime, fused_mul_add_div_sqrt_sub_55f0eb7d_part, const_cast<fused_mul_add_div_sqrt_sub_55f0eb7d_args *>(&args), 131072, 4096);
+static void fused_mul_add_div_sqrt_sub_1c5061de(const Runtime *runtime, const fused_mul_add_div_sqrt_sub_1c5061de_args &args) {
+  parallel(runtime, fused_mul_add_div_sqrt_sub_1c5061de_part, const_cast<fused_mul_add_div_sqrt_sub_1c5061de_args *>(&args), 131072, 4096);
 }
 
-extern "C" int run_aa1f0673da4c(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_2dbbbc574bc4(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_2, input_1, input_3, input_0 -> add_6, add_10, sub_15
-  fused_mul_add_div_sqrt_sub_55f0eb7d(runtime, {(const f32 *)buffers[2], (const f32 *)buffers[1], (const f32 *)buffers[3], (const f32 *)buffers[0], (f32 *)buffers[5], (f32 *)buffers[6], (f32 *)buffers[4]});
+  fused_mul_add_div_sqrt_sub_1c5061de(runtime, {(const f32 *)buffers[2], (const f32 *)buffers[1], (const f32 *)buffers[3], (const f32 *)buffers[0], (f32 *)buffers[5], (f32 *)buffers[6], (f32 *)buffers[4]});
   return status;
 }

@@ -9,7 +9,7 @@ typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef int i32;
 typedef i32 i32x16 __attribute__((vector_size(64)));
 typedef unsigned u32x16 __attribute__((vector_size(64)));
-typedef float stream_target32 __attribute__((vector_size(32), may_alias));
+typedef float non_temporal_target32 __attribute__((vector_size(32), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -43,8 +43,8 @@ static inline __attribute__((always_inline)) bf16x16 bf16x16_from_f32(f32x16 x) 
   return r;
 }
 
-static inline __attribute__((always_inline)) void stream_bf16x16(bf16 *p, bf16x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target32 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_bf16x16(bf16 *p, bf16x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target32 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -54,14 +54,14 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // add, mul: loops i, 16 lanes of i
-struct fused_add_mul_6cfb176f_args {
+struct fused_add_mul_a971cc7b_args {
   const bf16 *in0;
   const bf16 *in1;
   bf16 *mul_out;
 };
 
-static void fused_add_mul_6cfb176f_part(void *context, i64 begin, i64 end) {
-  const fused_add_mul_6cfb176f_args &args = *static_cast<const fused_add_mul_6cfb176f_args *>(context);
+static void fused_add_mul_a971cc7b_part(void *context, i64 begin, i64 end) {
+  const fused_add_mul_a971cc7b_args &args = *static_cast<const fused_add_mul_a971cc7b_args *>(context);
   const bf16 *const in0 = args.in0;
   const bf16 *const in1 = args.in1;
   bf16 *const mul_out = args.mul_out;
@@ -76,18 +76,18 @@ static void fused_add_mul_6cfb176f_part(void *context, i64 begin, i64 end) {
     const f32x16 add = in0_f32 + in1_f32;
     const f32x16 mul = add * 0.5f;
     const bf16x16 mul_bf16_ = bf16x16_from_f32(mul);
-    stream_bf16x16(mul_out + i, mul_bf16_);
+    non_temporal_store_bf16x16(mul_out + i, mul_bf16_);
   }
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void fused_add_mul_6cfb176f(const Runtime *runtime, const fused_add_mul_6cfb176f_args &args) {
-  parallel(runtime, fused_add_mul_6cfb176f_part, const_cast<fused_add_mul_6cfb176f_args *>(&args), 65536, 2048);
+static void fused_add_mul_a971cc7b(const Runtime *runtime, const fused_add_mul_a971cc7b_args &args) {
+  parallel(runtime, fused_add_mul_a971cc7b_part, const_cast<fused_add_mul_a971cc7b_args *>(&args), 65536, 2048);
 }
 
-extern "C" int run_2535c868bc5c(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_c2091f5d32cd(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1 -> mul_3
-  fused_add_mul_6cfb176f(runtime, {(const bf16 *)buffers[0], (const bf16 *)buffers[1], (bf16 *)buffers[2]});
+  fused_add_mul_a971cc7b(runtime, {(const bf16 *)buffers[0], (const bf16 *)buffers[1], (bf16 *)buffers[2]});
   return status;
 }

@@ -4,7 +4,7 @@ typedef long i64;
 typedef float f32;
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -25,8 +25,8 @@ static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
   return *(const f32x16_at *)p;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -36,15 +36,15 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // indexSelect: loops i j, 16 lanes of j
-struct index_select_591951fd_args {
+struct index_select_fbb01a29_args {
   const i64 *in0;
   const f32 *in1;
   f32 *index_select_out;
   int *status;
 };
 
-static void index_select_591951fd_part(void *context, i64 begin, i64 end) {
-  const index_select_591951fd_args &args = *static_cast<const index_select_591951fd_args *>(context);
+static void index_select_fbb01a29_part(void *context, i64 begin, i64 end) {
+  const index_select_fbb01a29_args &args = *static_cast<const index_select_fbb01a29_args *>(context);
   const i64 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   f32 *const index_select_out = args.index_select_out;
@@ -57,21 +57,21 @@ static void index_select_591951fd_part(void *context, i64 begin, i64 end) {
     #pragma GCC unroll 4
     for (i64 j = 0; j < 1024; j += 16) {
       const f32x16 in1_1 = load_f32x16(in1 + checked * 1024 + j);
-      stream_f32x16(index_select_out + i * 1024 + j, in1_1);
+      non_temporal_store_f32x16(index_select_out + i * 1024 + j, in1_1);
       __builtin_prefetch(in1 + checked_1 * 1024 + j, 0, 2);
     }
   }
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void index_select_591951fd(const Runtime *runtime, const index_select_591951fd_args &args) {
-  parallel(runtime, index_select_591951fd_part, const_cast<index_select_591951fd_args *>(&args), 16384, 512);
+static void index_select_fbb01a29(const Runtime *runtime, const index_select_fbb01a29_args &args) {
+  parallel(runtime, index_select_fbb01a29_part, const_cast<index_select_fbb01a29_args *>(&args), 16384, 512);
 }
 
-extern "C" int run_ecd6803e93d8(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_7ab0c38eae7c(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_1, input_0 -> index_select_2
-  index_select_591951fd(runtime, {(const i64 *)buffers[1], (const f32 *)buffers[0], (f32 *)buffers[2], &status});
+  index_select_fbb01a29(runtime, {(const i64 *)buffers[1], (const f32 *)buffers[0], (f32 *)buffers[2], &status});
   if (status != 0) return status;
   return status;
 }

@@ -6,7 +6,7 @@ typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
 typedef int i32;
 typedef i32 i32x16 __attribute__((vector_size(64)));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) f32x16 quotient_f32x16(f32x16 x, f3
   return x;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -41,13 +41,13 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // sub, div, mean: loops i j, 16 lanes of j
-struct fused_sub_div_mean_4b3a5492_args {
+struct fused_sub_div_mean_261243c2_args {
   const f32 *in0;
   f32 *div_out;
 };
 
-static void fused_sub_div_mean_4b3a5492_part(void *context, i64 begin, i64 end) {
-  const fused_sub_div_mean_4b3a5492_args &args = *static_cast<const fused_sub_div_mean_4b3a5492_args *>(context);
+static void fused_sub_div_mean_261243c2_part(void *context, i64 begin, i64 end) {
+  const fused_sub_div_mean_261243c2_args &args = *static_cast<const fused_sub_div_mean_261243c2_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const div_out = args.div_out;
   for (i64 i = begin; i < end; ++i) {
@@ -78,8 +78,8 @@ static void fused_sub_div_mean_4b3a5492_part(void *context, i64 begin, i64 end) 
       const f32x16 sub_1 = div_4 - 0x1.ccccccp-2f;
       const f32x16 div_2 = quotient_f32x16(sub, 0x1.ccccccp-3f, 0x1.1c71c6p+2f, 0x1.9add3cp-22f, 192937984);
       const f32x16 div_5 = quotient_f32x16(sub_1, 0x1.ccccccp-3f, 0x1.1c71c6p+2f, 0x1.9add3cp-22f, 192937984);
-      stream_f32x16(div_out + i * 512 + j, div_2);
-      stream_f32x16(div_out + i * 512 + j + 16, div_5);
+      non_temporal_store_f32x16(div_out + i * 512 + j, div_2);
+      non_temporal_store_f32x16(div_out + i * 512 + j + 16, div_5);
       __builtin_prefetch(in0 + i * 2048 + j * 2 + 2048, 0);
       __builtin_prefetch(in0 + i * 2048 + j * 2 + 2080, 0);
       __builtin_prefetch(in0 + i * 2048 + j * 2 + 2064, 0);
@@ -93,13 +93,13 @@ static void fused_sub_div_mean_4b3a5492_part(void *context, i64 begin, i64 end) 
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void fused_sub_div_mean_4b3a5492(const Runtime *runtime, const fused_sub_div_mean_4b3a5492_args &args) {
-  parallel(runtime, fused_sub_div_mean_4b3a5492_part, const_cast<fused_sub_div_mean_4b3a5492_args *>(&args), 8192, 256);
+static void fused_sub_div_mean_261243c2(const Runtime *runtime, const fused_sub_div_mean_261243c2_args &args) {
+  parallel(runtime, fused_sub_div_mean_261243c2_part, const_cast<fused_sub_div_mean_261243c2_args *>(&args), 8192, 256);
 }
 
-extern "C" int run_98cc95bf2630(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_d24d39582dd7(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> div_5
-  fused_sub_div_mean_4b3a5492(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
+  fused_sub_div_mean_261243c2(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
   return status;
 }

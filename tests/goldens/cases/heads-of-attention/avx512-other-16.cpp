@@ -4,7 +4,7 @@ typedef long i64;
 typedef float f32;
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -15,8 +15,8 @@ static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
   return *(const f32x16_at *)p;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -26,13 +26,13 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // copy: loops i j k l, 16 lanes of l
-struct copy_5c0ba43e_args {
+struct copy_a370de22_args {
   const f32 *in0;
   f32 *copy_out;
 };
 
-static void copy_5c0ba43e_part(void *context, i64 begin, i64 end) {
-  const copy_5c0ba43e_args &args = *static_cast<const copy_5c0ba43e_args *>(context);
+static void copy_a370de22_part(void *context, i64 begin, i64 end) {
+  const copy_a370de22_args &args = *static_cast<const copy_a370de22_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const copy_out = args.copy_out;
   for (i64 unit = begin; unit < end; ++unit) {
@@ -42,19 +42,19 @@ static void copy_5c0ba43e_part(void *context, i64 begin, i64 end) {
     #pragma GCC unroll 4
     for (i64 l = 0; l < 64; l += 16) {
       const f32x16 in0_1 = load_f32x16(in0 + i * 2097152 + j * 64 + k * 1024 + l);
-      stream_f32x16(copy_out + i * 2097152 + j * 131072 + k * 64 + l, in0_1);
+      non_temporal_store_f32x16(copy_out + i * 2097152 + j * 131072 + k * 64 + l, in0_1);
     }
   }
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void copy_5c0ba43e(const Runtime *runtime, const copy_5c0ba43e_args &args) {
-  parallel(runtime, copy_5c0ba43e_part, const_cast<copy_5c0ba43e_args *>(&args), 262144, 1024);
+static void copy_a370de22(const Runtime *runtime, const copy_a370de22_args &args) {
+  parallel(runtime, copy_a370de22_part, const_cast<copy_a370de22_args *>(&args), 262144, 1024);
 }
 
-extern "C" int run_cf66cd4f5676(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_fb605ca38f70(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> copy_1
-  copy_5c0ba43e(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
+  copy_a370de22(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
   return status;
 }

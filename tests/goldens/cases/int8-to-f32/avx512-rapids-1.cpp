@@ -8,7 +8,7 @@ typedef i8 i8x16 __attribute__((vector_size(16)));
 typedef i8 i8x16_at __attribute__((vector_size(16), aligned(1), may_alias));
 typedef int i32;
 typedef i32 i32x16 __attribute__((vector_size(64)));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -29,19 +29,19 @@ static inline __attribute__((always_inline)) i32x16 i32x16_widened_i8(i8x16 x) {
   return r;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 // mul, to, add: loops i j, 16 lanes of j
-struct fused_mul_to_add_43f48a6f_args {
+struct fused_mul_to_add_bc393d47_args {
   const i8 *in0;
   const f32 *in1;
   const f32 *in2;
   f32 *add_out;
 };
 
-static void fused_mul_to_add_43f48a6f(const Runtime *runtime, const fused_mul_to_add_43f48a6f_args &args) {
+static void fused_mul_to_add_bc393d47(const Runtime *runtime, const fused_mul_to_add_bc393d47_args &args) {
   const i8 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   const f32 *const in2 = args.in2;
@@ -57,16 +57,16 @@ static void fused_mul_to_add_43f48a6f(const Runtime *runtime, const fused_mul_to
       const f32x16 in0_f32 = __builtin_convertvector(i32x16_widened_i8(in0_1), f32x16);
       const f32x16 mul = in0_f32 * in1_all;
       const f32x16 add = mul + in2_all;
-      stream_f32x16(add_out + i * 1024 + j, add);
+      non_temporal_store_f32x16(add_out + i * 1024 + j, add);
       __builtin_prefetch(in0 + i * 1024 + j + 1024, 0);
     }
   }
   __asm__ volatile("sfence" ::: "memory");
 }
 
-extern "C" int run_077f0b572744(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_305763f5cd71(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1, input_2 -> add_5
-  fused_mul_to_add_43f48a6f(runtime, {(const i8 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
+  fused_mul_to_add_bc393d47(runtime, {(const i8 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
   return status;
 }

@@ -4,7 +4,7 @@ typedef long i64;
 typedef float f32;
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -15,8 +15,8 @@ static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
   return *(const f32x16_at *)p;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -26,15 +26,15 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // sub, mul, add, cat: loops i j k, 16 lanes of k
-struct fused_sub_mul_add_cat_f2871979_args {
+struct fused_sub_mul_add_cat_7c6dfa3b_args {
   const f32 *in0;
   const f32 *in1;
   const f32 *in2;
   f32 *cat_out;
 };
 
-static void fused_sub_mul_add_cat_f2871979_part(void *context, i64 begin, i64 end) {
-  const fused_sub_mul_add_cat_f2871979_args &args = *static_cast<const fused_sub_mul_add_cat_f2871979_args *>(context);
+static void fused_sub_mul_add_cat_7c6dfa3b_part(void *context, i64 begin, i64 end) {
+  const fused_sub_mul_add_cat_7c6dfa3b_args &args = *static_cast<const fused_sub_mul_add_cat_7c6dfa3b_args *>(context);
   const f32 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   const f32 *const in2 = args.in2;
@@ -56,23 +56,23 @@ static void fused_sub_mul_add_cat_f2871979_part(void *context, i64 begin, i64 en
       const f32x16 in2_1 = load_f32x16(in2 + j * 64 + k);
       const f32x16 mul_1 = in0_2 * in2_1;
       const f32x16 sub = mul - mul_1;
-      stream_f32x16(cat_out + i * 65536 + j * 128 + k, sub);
+      non_temporal_store_f32x16(cat_out + i * 65536 + j * 128 + k, sub);
       const f32x16 mul_2 = in0_2 * in1_1;
       const f32x16 mul_3 = in0_1 * in2_1;
       const f32x16 add = mul_2 + mul_3;
-      stream_f32x16(cat_out + i * 65536 + j * 128 + k + 64, add);
+      non_temporal_store_f32x16(cat_out + i * 65536 + j * 128 + k + 64, add);
     }
   }
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void fused_sub_mul_add_cat_f2871979(const Runtime *runtime, const fused_sub_mul_add_cat_f2871979_args &args) {
-  parallel(runtime, fused_sub_mul_add_cat_f2871979_part, const_cast<fused_sub_mul_add_cat_f2871979_args *>(&args), 131072, 4096);
+static void fused_sub_mul_add_cat_7c6dfa3b(const Runtime *runtime, const fused_sub_mul_add_cat_7c6dfa3b_args &args) {
+  parallel(runtime, fused_sub_mul_add_cat_7c6dfa3b_part, const_cast<fused_sub_mul_add_cat_7c6dfa3b_args *>(&args), 131072, 4096);
 }
 
-extern "C" int run_e07570b4968d(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_0ce57b918a60(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1, input_2 -> cat_9
-  fused_sub_mul_add_cat_f2871979(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
+  fused_sub_mul_add_cat_7c6dfa3b(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
   return status;
 }

@@ -15,7 +15,7 @@ typedef i32 i32x4 __attribute__((vector_size(16)));
 typedef f32 f32x2 __attribute__((vector_size(8)));
 typedef f32x2 f32x2_half __attribute__((may_alias));
 typedef i32 i32x2 __attribute__((vector_size(8)));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -144,8 +144,8 @@ static inline __attribute__((always_inline)) f32 reciprocal_f32(f32 x) {
   return div;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -155,13 +155,13 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // softmax: loops i
-struct fused_softmax_6bf0201a_args {
+struct fused_softmax_fac81ba0_args {
   const f32 *in0;
   f32 *mul_out;
 };
 
-static void fused_softmax_6bf0201a_part(void *context, i64 begin, i64 end) {
-  const fused_softmax_6bf0201a_args &args = *static_cast<const fused_softmax_6bf0201a_args *>(context);
+static void fused_softmax_fac81ba0_part(void *context, i64 begin, i64 end) {
+  const fused_softmax_fac81ba0_args &args = *static_cast<const fused_softmax_fac81ba0_args *>(context);
   const f32 *const in0 = args.in0;
   f32 *const mul_out = args.mul_out;
   for (i64 i = begin; i < end; ++i) {
@@ -237,19 +237,19 @@ static void fused_softmax_6bf0201a_part(void *context, i64 begin, i64 end) {
     for (i64 k_1 = 0; k_1 < 1024; k_1 += 16) {
       const f32x16 exp_row_1 = load_f32x16(exp_row + k_1);
       const f32x16 mul = exp_row_1 * reciprocal_all;
-      stream_f32x16(mul_out + i * 1024 + k_1, mul);
+      non_temporal_store_f32x16(mul_out + i * 1024 + k_1, mul);
     }
   }
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void fused_softmax_6bf0201a(const Runtime *runtime, const fused_softmax_6bf0201a_args &args) {
-  parallel(runtime, fused_softmax_6bf0201a_part, const_cast<fused_softmax_6bf0201a_args *>(&args), 16384, 512);
+static void fused_softmax_fac81ba0(const Runtime *runtime, const fused_softmax_fac81ba0_args &args) {
+  parallel(runtime, fused_softmax_fac81ba0_part, const_cast<fused_softmax_fac81ba0_args *>(&args), 16384, 512);
 }
 
-extern "C" int run_6a84a81ddfa1(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_fd640bf571a1(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0 -> mul_6
-  fused_softmax_6bf0201a(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
+  fused_softmax_fac81ba0(runtime, {(const f32 *)buffers[0], (f32 *)buffers[1]});
   return status;
 }

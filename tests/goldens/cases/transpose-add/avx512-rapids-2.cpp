@@ -7,7 +7,7 @@ typedef i32 i32x16 __attribute__((vector_size(64)));
 typedef i32 i32x16_row __attribute__((vector_size(64), aligned(1), may_alias));
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
-typedef float stream_target64 __attribute__((vector_size(64), may_alias));
+typedef float non_temporal_target64 __attribute__((vector_size(64), may_alias));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -117,8 +117,8 @@ static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
   return *(const f32x16_at *)p;
 }
 
-static inline __attribute__((always_inline)) void stream_f32x16(f32 *p, f32x16 x) {
-  __asm__("vmovntps %1, %0" : "=m"(*(stream_target64 *)p) : "v"(x));
+static inline __attribute__((always_inline)) void non_temporal_store_f32x16(f32 *p, f32x16 x) {
+  __asm__("vmovntps %1, %0" : "=m"(*(non_temporal_target64 *)p) : "v"(x));
 }
 
 static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
@@ -128,14 +128,14 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
 }
 
 // add: tiles transposed along i; loops i j, 16 lanes of j
-struct add_fcf9f669_args {
+struct add_0f179668_args {
   const f32 *in0;
   const f32 *in1;
   f32 *add_out;
 };
 
-static void add_fcf9f669_part(void *context, i64 begin, i64 end) {
-  const add_fcf9f669_args &args = *static_cast<const add_fcf9f669_args *>(context);
+static void add_0f179668_part(void *context, i64 begin, i64 end) {
+  const add_0f179668_args &args = *static_cast<const add_0f179668_args *>(context);
   const f32 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   f32 *const add_out = args.add_out;
@@ -158,7 +158,7 @@ static void add_fcf9f669_part(void *context, i64 begin, i64 end) {
           const f32x16 in0_tile_1 = load_f32x16(in0_tile + i_1 * 272 + j_1 - i_block * 272 - j_block);
           const f32x16 in1_1 = load_f32x16(in1 + i_1 * 4096 + j_1);
           const f32x16 add = in0_tile_1 + in1_1;
-          stream_f32x16(add_out + i_1 * 4096 + j_1, add);
+          non_temporal_store_f32x16(add_out + i_1 * 4096 + j_1, add);
           __builtin_prefetch(in1 + i_1 * 4096 + j_1 + 4096, 0);
         }
       }
@@ -167,13 +167,13 @@ static void add_fcf9f669_part(void *context, i64 begin, i64 end) {
   __asm__ volatile("sfence" ::: "memory");
 }
 
-static void add_fcf9f669(const Runtime *runtime, const add_fcf9f669_args &args) {
-  parallel(runtime, add_fcf9f669_part, const_cast<add_fcf9f669_args *>(&args), 32, 1);
+static void add_0f179668(const Runtime *runtime, const add_0f179668_args &args) {
+  parallel(runtime, add_0f179668_part, const_cast<add_0f179668_args *>(&args), 32, 1);
 }
 
-extern "C" int run_1a3a64c8de28(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_7e82bf3f23ee(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1 -> add_2
-  add_fcf9f669(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (f32 *)buffers[2]});
+  add_0f179668(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (f32 *)buffers[2]});
   return status;
 }
