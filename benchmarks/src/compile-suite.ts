@@ -3,28 +3,19 @@
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import { families } from './compile/families.ts';
-import type { Family } from './compile/families.ts';
+import { drawGrowth } from './compile/draw-growth.ts';
 import { growthOf, linear, totalMs } from './compile/growth.ts';
 import { measureFamily } from './compile/measure-family.ts';
 import type { CompileRow } from './compile/measure-family.ts';
+import { matching } from './own-suite.ts';
+import type { OwnOptions, OwnSuite } from './own-suite.ts';
 import { duration } from './statistics.ts';
-
-export const compileSuite = 'compile';
 
 /** Calls of operators. */
 const sizes: readonly number[] = [156, 312, 625, 1250, 2500, 5000];
 
-/** The families whose names match. */
-export const compileFamilies = (filter?: RegExp): readonly Family[] =>
-  filter === undefined ? families : families.filter(({ name }) => filter.test(name));
-
-export interface CompileOptions {
-  readonly filter: RegExp | undefined;
-  readonly progress: (index: number, text: string) => void;
-}
-
-export function measureCompiling({ filter, progress }: CompileOptions): readonly CompileRow[] {
-  return compileFamilies(filter).flatMap((family, index) => {
+function measureCompiling({ filter, progress }: OwnOptions): readonly CompileRow[] {
+  return matching(families, filter).flatMap((family, index) => {
     progress(index, `compiling, ${family.name}`);
     return [...measureFamily(family, sizes)];
   });
@@ -33,7 +24,7 @@ export function measureCompiling({ filter, progress }: CompileOptions): readonly
 const columns = ['family', 'calls', 'primitives', 'kernels', 'distinct', 'trace', 'schedule', 'print', 'C++ compiler', 'all', 'text', 'bytes a call']; // prettier-ignore
 
 /** One line for each graph. */
-export function compileTable(rows: readonly CompileRow[]): string {
+function compileTable(rows: readonly CompileRow[]): string {
   const table = new Table({ head: columns.map((text) => pc.bold(text)), style: { head: [], border: [] } });
   for (const row of rows) {
     const { traceMs, scheduleMs, printMs, compilerMs } = row;
@@ -46,7 +37,7 @@ export function compileTable(rows: readonly CompileRow[]): string {
 }
 
 /** How each family grows: time and text are nodes to these powers. */
-export function growthTable(rows: readonly CompileRow[]): string {
+function growthTable(rows: readonly CompileRow[]): string {
   const head = ['family', 'time ~ calls ^', 'text ~ calls ^'].map((text) => pc.bold(text));
   const table = new Table({ head, style: { head: [], border: [] } });
   for (const name of new Set(rows.map(({ family }) => family))) {
@@ -56,3 +47,11 @@ export function growthTable(rows: readonly CompileRow[]): string {
   }
   return table.toString();
 }
+
+export const compileSuite: OwnSuite<CompileRow> = {
+  name: 'compile',
+  cases: (filter) => matching(families, filter).map(({ name }) => name),
+  measure: measureCompiling,
+  tables: (rows) => [compileTable(rows), growthTable(rows)],
+  draw: drawGrowth,
+};

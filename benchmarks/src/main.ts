@@ -12,14 +12,13 @@ import { cudaPeers, findPython, limitsCommand, ourRows, peers } from './contende
 import type { BenchmarkDevice, ContenderRow, Place } from './contenders.ts';
 import { badPattern, nothingToRun, unknownDevice, unknownPeer, unknownSuite } from './errors.ts';
 import { readFileWorkloads } from './file-workloads.ts';
-import { drawGrowth } from './compile/draw-growth.ts';
-import type { CompileRow } from './compile/measure-family.ts';
-import { compileFamilies, compileSuite, compileTable, growthTable, measureCompiling } from './compile-suite.ts';
+import { compileSuite } from './compile-suite.ts';
 import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
 import type { AnyWorkload } from './prepare.ts';
-import { measureMemory, memoryCases, memorySuite, memoryTable } from './memory-suite.ts';
-import type { MemoryRow } from './memory-suite.ts';
+import { memorySuite } from './memory-suite.ts';
+import { measureOwn } from './own-suite.ts';
+import type { OwnResult, OwnSuite } from './own-suite.ts';
 import { contenderTable, notes, reportOf, standingTable } from './report.ts';
 import type { Measured } from './report.ts';
 import { rulesSummary, rulesTable } from './rules-report.ts';
@@ -29,6 +28,7 @@ import { measureWorkload } from './rounds.ts';
 import type { Outcome, Session } from './rounds.ts';
 import { describeSizes, mebibyte, readingRate, sizesFor, standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
+import { startupSuite } from './startup-suite.ts';
 import { suites, suitesOf } from './suites.ts';
 
 interface Options {
@@ -47,7 +47,8 @@ interface Options {
 }
 
 const root = join(import.meta.dirname, '..');
-const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite, compileSuite];
+const ownSuites = [memorySuite, compileSuite, startupSuite] as const;
+const suiteNames: readonly string[] = [...Object.keys(suites), ...ownSuites.map(({ name }) => name)];
 
 function readOptions(): Options {
   return yargs(hideBin(process.argv))
@@ -111,41 +112,30 @@ async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<reado
   if (options.filter === undefined) return candidates;
   const pattern = patternOf(options.filter);
   const picked = candidates.filter(({ name }) => pattern.test(name));
-  if (picked.length === 0 && pickMemory(options) === 0 && pickCompiling(options) === 0)
+  if (picked.length === 0 && ownSuites.every((suite) => casesOf(suite, options) === 0))
     throw nothingToRun(options.filter);
   return picked;
 }
 
 const filterOf = ({ filter }: Options): RegExp | undefined => (filter === undefined ? undefined : patternOf(filter));
 
-/** How many loops of the suite `memory` are to run. */
-const pickMemory = (options: Options): number =>
-  pickSuites(options).includes(memorySuite) && options.workload === undefined && options.device === 'cpu'
-    ? memoryCases(filterOf(options)).length
+/** How many cases of a suite of its own are to be measured. */
+const casesOf = ({ name, cases }: Pick<OwnSuite<never>, 'name' | 'cases'>, options: Options): number =>
+  pickSuites(options).includes(name) && options.workload === undefined && options.device === 'cpu'
+    ? cases(filterOf(options)).length
     : 0;
 
-/** How many families of graphs of the suite `compile` are to be compiled. */
-const pickCompiling = (options: Options): number =>
-  pickSuites(options).includes(compileSuite) && options.workload === undefined && options.device === 'cpu'
-    ? compileFamilies(filterOf(options)).length
-    : 0;
-
-function measureGraphs(options: Options): readonly CompileRow[] {
-  const count = pickCompiling(options);
-  if (count === 0) return [];
-  const { show, clear } = progressLine(count);
-  const rows = measureCompiling({ filter: filterOf(options), progress: show });
-  clear();
-  return rows;
-}
-
-function measureLoops(options: Options): readonly MemoryRow[] {
-  const count = pickMemory(options);
-  if (count === 0) return [];
-  const { show, clear } = progressLine(count);
-  const rows = measureMemory({ root, filter: filterOf(options), progress: show });
-  clear();
-  return rows;
+/** What the suites of their own measured that were asked for. */
+async function measureOwnSuites(options: Options): Promise<readonly OwnResult[]> {
+  const results: OwnResult[] = [];
+  for (const suite of ownSuites as readonly OwnSuite<object>[]) {
+    const count = casesOf(suite, options);
+    if (count === 0) continue;
+    const { show, clear } = progressLine(count);
+    results.push(await measureOwn(suite, { root, filter: filterOf(options), progress: show }));
+    clear();
+  }
+  return results;
 }
 
 function patternOf(text: string): RegExp {
@@ -234,7 +224,7 @@ async function measureAll(options: Options): Promise<Measured> {
     outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
   }
   progress.clear();
-  return { sizes, outcomes, memory: measureLoops(options), compile: measureGraphs(options) };
+  return { sizes, outcomes, own: await measureOwnSuites(options) };
 }
 
 /** Measures rules; what all are worth is kept with the results. */
@@ -263,13 +253,12 @@ function writeReport(file: string, report: object): void {
   writeFileSync(file, `${JSON.stringify(report, undefined, 1)}\n`);
 }
 
-/** The results as JSON, and beside it the drawing of how compiling grows, where that was measured. */
-async function writeResults(
-  file: string,
-  { report, compile }: { report: object } & Pick<Measured, 'compile'>,
-): Promise<void> {
+/** The results as JSON, and what is drawn beside it. */
+function writeResults(file: string, { report, own }: { report: object } & Pick<Measured, 'own'>): void {
   writeReport(file, report);
-  if (compile.length > 0) writeFileSync(file.replace(/(\.json)?$/, '.svg'), await drawGrowth(compile));
+  const base = file.replace(/(\.json)?$/, '');
+  for (const { name, drawing } of own)
+    if (drawing !== undefined) writeFileSync(own.length === 1 ? `${base}.svg` : `${base}-${name}.svg`, drawing);
 }
 
 function deviceLine(): string {
@@ -312,18 +301,17 @@ async function main(): Promise<void> {
     return;
   }
   const measured = await measureAll(options);
-  const { sizes, outcomes, memory, compile } = measured;
+  const { sizes, outcomes, own } = measured;
   const machine = describeMachine(options.threads);
   if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
   if (outcomes.some(({ workload }) => workload.suite === 'memory-bound')) console.log(describeSizes(sizes));
   if (outcomes.length > 0) console.log(standingTable(outcomes));
-  if (memory.length > 0) console.log(memoryTable(memory));
-  if (compile.length > 0) console.log(`${compileTable(compile)}\n${growthTable(compile)}`);
+  for (const { tables } of own) for (const table of tables) console.log(table);
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);
-  if (options.json !== undefined) await writeResults(options.json, { report: reportOf(machine, measured), compile });
+  if (options.json !== undefined) writeResults(options.json, { report: reportOf(machine, measured), own });
 }
 
 main().catch((error: unknown) => {

@@ -6,6 +6,8 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import { childFailed } from './errors.ts';
 import type { LoopKind, LoopRequest, LoopResult } from './memory-loops.ts';
+import { matching } from './own-suite.ts';
+import type { OwnOptions, OwnSuite } from './own-suite.ts';
 import { duration } from './statistics.ts';
 
 export interface MemoryRow extends LoopResult {
@@ -15,8 +17,6 @@ export interface MemoryRow extends LoopResult {
   readonly bound: number;
   readonly isBounded: boolean;
 }
-
-export const memorySuite = 'memory';
 
 const kinds: Readonly<Record<LoopKind, string>> = {
   loop: 'one synchronous loop',
@@ -32,12 +32,6 @@ const milliseconds = 20_000;
 const results = 3;
 const slack = 256 * 2 ** 20;
 
-export interface MemoryOptions {
-  readonly root: string;
-  readonly filter: RegExp | undefined;
-  readonly progress: (index: number, text: string) => void;
-}
-
 interface MemoryCase {
   readonly kind: LoopKind;
   readonly bytes: number;
@@ -49,10 +43,10 @@ export function memoryCases(filter?: RegExp): readonly MemoryCase[] {
   const all = (['loop', 'promises', 'workers'] as const).flatMap((kind) =>
     sizes.map((bytes) => ({ kind, bytes, name: `${kinds[kind]}, ${sizeText(bytes)}` })),
   );
-  return filter === undefined ? all : all.filter(({ name }) => filter.test(name));
+  return matching(all, filter);
 }
 
-export function measureMemory({ root, filter, progress }: MemoryOptions): readonly MemoryRow[] {
+function measureMemory({ root, filter, progress }: OwnOptions): readonly MemoryRow[] {
   return memoryCases(filter).map((one, index) => {
     progress(index, one.name);
     return rowOf(one, runLoop(root, one));
@@ -122,3 +116,10 @@ export function memoryTable(rows: readonly MemoryRow[]): string {
   }
   return table.toString();
 }
+
+export const memorySuite: OwnSuite<MemoryRow> = {
+  name: 'memory',
+  cases: (filter) => memoryCases(filter).map(({ name }) => name),
+  measure: measureMemory,
+  tables: (rows) => [memoryTable(rows)],
+};

@@ -3,10 +3,9 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { ArraySizes } from './array-sizes.ts';
 import { ours, oursDisposed } from './contenders.ts';
-import type { CompileRow } from './compile/measure-family.ts';
 import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
-import type { MemoryRow } from './memory-suite.ts';
+import type { OwnResult } from './own-suite.ts';
 import type { Absent } from './prepare.ts';
 import type { Outcome, Row } from './rounds.ts';
 import { pairedRatios, standings } from './standings.ts';
@@ -20,9 +19,8 @@ export interface Report {
   readonly limits: readonly LimitEntry[];
   readonly rows: readonly Row[];
   readonly absent: readonly AbsentEntry[];
-  /** Of the suites of these names. */
-  readonly memory: readonly MemoryRow[];
-  readonly compile: readonly CompileRow[];
+  /** The rows of suites of their own, by the names of these. */
+  readonly own: Readonly<Record<string, readonly object[]>>;
 }
 export interface LimitEntry extends RowLimit {
   readonly suite: string;
@@ -40,11 +38,10 @@ export interface Measured {
   /** Of the main arrays. */
   readonly sizes: ArraySizes;
   readonly outcomes: readonly Outcome[];
-  readonly memory: readonly MemoryRow[];
-  readonly compile: readonly CompileRow[];
+  readonly own: readonly OwnResult[];
 }
 
-export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory, compile }: Measured): Report {
+export function reportOf(machine: Machine, { sizes: arrays, outcomes, own }: Measured): Report {
   return {
     machine,
     arrays,
@@ -55,8 +52,7 @@ export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory, co
     absent: outcomes.flatMap(({ workload: { suite, name: workload }, absent }) =>
       absent.map((entry) => ({ suite, workload, ...entry })),
     ),
-    memory,
-    compile,
+    own: Object.fromEntries(own.map(({ name, rows }) => [name, rows])),
   };
 }
 

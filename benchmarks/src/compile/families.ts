@@ -109,7 +109,10 @@ const concatenation: Family = {
   run: (_, inputs) => cat(inputs.map((piece) => piece.mul(2))),
 };
 
-const transformer: Family = {
+/** Calls that a layer of `transformer` makes. */
+export const callsPerLayer = 23;
+
+export const transformer: Family = {
   name: 'transformer',
   doc: 'layers with products, norms, heads as views, softmax and residuals',
   inputs: () => [[2, 16, 32], [32], [32], [32, 96], [32, 32], [32, 64], [64, 32]],
@@ -117,7 +120,7 @@ const transformer: Family = {
     const [gain, bias, project, merge] = [at(inputs, 1), at(inputs, 2), at(inputs, 3), at(inputs, 4)];
     const [widen, narrow] = [at(inputs, 5), at(inputs, 6)];
     const norm = (y: Tensor): Tensor => nn.functional.layerNorm(y, [32], { weight: gain, bias });
-    return repeat({ calls, each: 23 }, at(inputs, 0), (x) => {
+    return repeat({ calls, each: callsPerLayer }, at(inputs, 0), (x) => {
       const heads = norm(x)
         .matmul(project)
         .chunk(3, -1)

@@ -108,6 +108,12 @@ function timed<Result>(work: () => Result): readonly [Result, number] {
   return [result, (user + system) / 1000];
 }
 
+/** Milliseconds of the C++ compiler for a graph of a family, the least of some runs. */
+export function compilerTimeOf(family: Family, calls: number): number {
+  const { program } = generated(family, calls);
+  return Math.min(...Array.from({ length: 3 }, () => compilerTime(program)));
+}
+
 /** Milliseconds of the C++ compiler, for one unit after the other. */
 function compilerTime({ units }: CppProgram): number {
   const directory = mkdtempSync(join(tmpdir(), 'tsinductor-bench-'));
