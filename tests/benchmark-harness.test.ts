@@ -12,6 +12,7 @@ import { Patience } from '../benchmarks/src/patience.ts';
 import { elementOf, fillInput } from '../benchmarks/src/random-input.ts';
 import type { Outcome } from '../benchmarks/src/rounds.ts';
 import { standings } from '../benchmarks/src/standings.ts';
+import { startupCases, startupRows, startupTable } from '../benchmarks/src/startup-suite.ts';
 import { duration, median, medianInterval, spreadOf } from '../benchmarks/src/statistics.ts';
 import { suites } from '../benchmarks/src/suites.ts';
 import { erf } from '../benchmarks/src/suites/pointwise.ts';
@@ -237,8 +238,8 @@ maybe('a run of the suite of memory measures both ways, and memory against its b
     const args = [join(root, 'benchmarks/dist/main.js'), ...options];
     const said = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
     expect(said).toContain('one synchronous loop');
-    const { memory } = JSON.parse(readFileSync(json, 'utf8')) as { memory: unknown[] };
-    expect(memory).toMatchObject([{ kind: 'loop', bytes: 64, isBounded: true }]);
+    const { own } = JSON.parse(readFileSync(json, 'utf8')) as { own: { memory: unknown[] } };
+    expect(own.memory).toMatchObject([{ kind: 'loop', bytes: 64, isBounded: true }]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -265,4 +266,23 @@ maybe('a module of workloads may lie anywhere, in TypeScript, and is compared wi
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+});
+
+test('the suite of startup has a small function and transformers', () => {
+  const names = [
+    'three operators',
+    'a transformer of 1 layer',
+    'a transformer of 12 layers',
+    'a transformer of 48 layers',
+  ];
+  expect(startupCases.map(({ name }) => name)).toEqual(names);
+});
+
+maybe('a program starts in three ways, and the compiler is timed alone where it runs', () => {
+  const rows = startupRows(join(root, 'benchmarks'), at(startupCases, 0), 1);
+  expect(rows.map(({ start }) => start)).toEqual(['new machine', 'compiler known', 'in the cache']);
+  for (const { importMs, firstMs, secondMs } of rows)
+    for (const time of [importMs, firstMs, secondMs]) expect(time).toBeGreaterThan(0);
+  expect(rows.map(({ compilerMs }) => compilerMs === undefined)).toEqual([false, false, true]);
+  expect(startupTable(rows)).toMatch(/three operators.*in the cache/);
 });

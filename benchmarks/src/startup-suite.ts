@@ -25,12 +25,12 @@ export interface StartupRow {
   readonly compilerMs: number | undefined;
 }
 
-interface StartupCase {
+export interface StartupCase {
   readonly name: string;
   readonly program: StartupProgram;
 }
 
-const cases: readonly StartupCase[] = [
+export const startupCases: readonly StartupCase[] = [
   { name: 'three operators', program: { kind: 'three operators' } },
   ...[1, 12, 48].map((layers) => ({
     name: `a transformer of ${String(layers)} layer${layers === 1 ? '' : 's'}`,
@@ -41,13 +41,14 @@ const cases: readonly StartupCase[] = [
 const runs = 7;
 
 function measureStartup({ root, filter, progress }: OwnOptions): readonly StartupRow[] {
-  return matching(cases, filter).flatMap((one, index) => {
+  return matching(startupCases, filter).flatMap((one, index) => {
     progress(index, one.name);
-    return rowsOf(root, one);
+    return startupRows(root, one, runs);
   });
 }
 
-function rowsOf(root: string, one: StartupCase): readonly StartupRow[] {
+/** What one case takes from each start, in so many runs of each. */
+export function startupRows(root: string, one: StartupCase, runs: number): readonly StartupRow[] {
   const times: Record<Start, StartupTimes[]> = { 'new machine': [], 'compiler known': [], 'in the cache': [] };
   for (let run = 0; run < runs; run += 1) {
     const folder = mkdtempSync(join(tmpdir(), 'tsinductor-startup-'));
@@ -95,7 +96,7 @@ function runProgram({ root, name }: Run, request: StartupRequest): StartupTimes 
 
 const columns = ['program', 'starts with', 'import', 'first call', 'C++ compiler', 'beyond it', 'second call'];
 
-function startupTable(rows: readonly StartupRow[]): string {
+export function startupTable(rows: readonly StartupRow[]): string {
   const table = new Table({ head: columns.map((text) => pc.bold(text)), style: { head: [], border: [] } });
   for (const { program, start, importMs, firstMs, secondMs, compilerMs } of rows) {
     const compiler = compilerMs === undefined ? ['–', '–'] : [compilerMs, firstMs - compilerMs].map(duration);
@@ -106,7 +107,7 @@ function startupTable(rows: readonly StartupRow[]): string {
 
 export const startupSuite: OwnSuite<StartupRow> = {
   name: 'startup',
-  cases: (filter) => matching(cases, filter).map(({ name }) => name),
+  cases: (filter) => matching(startupCases, filter).map(({ name }) => name),
   measure: measureStartup,
   tables: (rows) => [startupTable(rows)],
 };
