@@ -39,6 +39,8 @@ describe('data', () => {
     );
     expect(runOne([f32(ramp(2, 0)), f32(ramp(2, 0))], joined)).toEqual({ shape: [2, 0], data: [] });
     const many = Array.from({ length: 70 }, (_, piece) => nd([2, 1], ([i = 0]) => 2 * piece + i));
+    const none = many.map(() => f32(ramp(0, 1)));
+    expect(runOne(none, joined)).toEqual({ shape: [0, 70], data: [] });
     expect(runOne(many.map(f32), joined)).toEqual(nd([2, 70], ([i = 0, j = 0]) => 2 * j + i));
   });
 

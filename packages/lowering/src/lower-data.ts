@@ -96,7 +96,8 @@ const padRule: Rule = (lowering, node) => {
 const catRule: Rule = (lowering, node) => {
   const dim = numberAttr(node, 'dim');
   const pieces = valuesArg(node, 0).map((value) => lowering.view(value));
-  const kept = pieces.filter((piece) => !isInt(at(piece.axes, dim).extent, 0));
+  // Of an empty result no piece is read, whichever dim it is that is empty.
+  const kept = pieces.filter(({ axes }) => !axes.some(({ extent }) => isInt(extent, 0)));
   const limit = Math.max(2, lowering.options.catInputs);
   const target = lowering.target(node);
   if (kept.length > limit && target.shape.every(({ kind }) => kind === 'int'))
