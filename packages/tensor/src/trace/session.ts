@@ -66,6 +66,7 @@ export class TraceSession implements Recorder {
   #symbols = 0;
   #calls = 0;
   #isOpen = true;
+  #left: Error | undefined;
   isTrusted = false; // what runs now may do more than a graph repeats
 
   constructor(options: TraceOptions = {}) {
@@ -88,10 +89,20 @@ export class TraceSession implements Recorder {
     if (processState.recorder !== undefined) throw nestedTrace();
     processState.recorder = this;
     try {
-      return work();
+      const result = work();
+      if (this.#left === undefined) return result;
+    } catch (error) {
+      throw this.#left ?? error;
     } finally {
       processState.recorder = undefined;
     }
+    throw this.#left;
+  }
+
+  /** What no graph can say ends the trace, even where the program catches the error: it would not be thrown otherwise. */
+  #leave(error: Error): never {
+    this.#left ??= error;
+    throw error;
   }
 
   /** Ends the trace. `outputs` may be traced, captured or any other tensors. */
@@ -226,7 +237,7 @@ export class TraceSession implements Recorder {
     // Nothing is written to no elements, whatever memory they would be in.
     if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
     this.requireOwn(view.memory, operation);
-    if (!isUndone(this.#builder, view, writing)) throw repeatedMutation(operation);
+    if (!isUndone(this.#builder, view, writing)) this.#leave(repeatedMutation(operation));
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
@@ -235,7 +246,7 @@ export class TraceSession implements Recorder {
 
   /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
   requireOwn(memory: Memory, operation: string): void {
-    if (this.#sharing(memory).length > 0) throw aliasedMutation(operation);
+    if (this.#sharing(memory).length > 0) this.#leave(aliasedMutation(operation));
   }
 
   offsetOf(tensor: Tensor): number {
@@ -248,12 +259,12 @@ export class TraceSession implements Recorder {
 
   read(_: Tensor, operation: string): Placed {
     if (!this.#isOpen || processState.recorder !== this) throw escapedTensor();
-    throw dataDependent(operation, userLocation());
+    return this.#leave(dataDependent(operation, userLocation()));
   }
 
   suspend<T>(work: () => T, reason: string): T {
     if (this.isTrusted) return work();
-    throw leavesGraph(reason, userLocation());
+    return this.#leave(leavesGraph(reason, userLocation()));
   }
 
   trust<T>(work: () => T): T {
