@@ -215,6 +215,9 @@ function beginnings(matrix: Tensor, count: number): Tensor {
 }
 
 function requireCounts(input: Tensor, weights: Tensor | null, minlength: number): void {
+  if (input.ndim !== 1) throw badArgument('bincount', `a tensor of rank ${input.ndim}`, 'give a vector');
+  if (dtypeInfo[input.dtype].category === 'float')
+    throw badArgument('bincount', `the tensor is ${input.dtype}`, 'give whole numbers from 0');
   if (!(Number.isSafeInteger(minlength) && minlength >= 0))
     throw badArgument('bincount', `minlength ${String(minlength)}`, 'give a whole number from 0');
   if (weights === null) return;
@@ -230,9 +233,6 @@ export const bincount = (input: Tensor, given: Tensor | null | BincountOptions =
     checkOptions('bincount', options, ['weights', 'minlength']);
     const { weights = null, minlength = 0 } = options;
     requireCounts(input, weights, minlength);
-    if (input.ndim !== 1) throw badArgument('bincount', `a tensor of rank ${input.ndim}`, 'give a vector');
-    if (dtypeInfo[input.dtype].category === 'float')
-      throw badArgument('bincount', `the tensor is ${input.dtype}`, 'give whole numbers from 0');
     const { least, largest } = input.numel === 0 ? { least: 0, largest: -1 } : extremesOf(input, 'bincount');
     if (least < 0) throw badArgument('bincount', 'a value is not a count', 'give whole numbers from 0');
     const dtype = weights === null || input.numel === 0 ? 'i64' : weights.dtype === 'f32' ? 'f32' : 'f64';

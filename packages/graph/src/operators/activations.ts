@@ -47,7 +47,7 @@ function activation(
 
 /** A bound in x's dtype: integers stay integers. */
 /** A number of the call as an element of the tensor's dtype, which must hold it. */
-function bound(c: Composer, x: ValueRef, a: ArgumentReader, name: string): ValueRef {
+function bound(c: Composer, { x, a }: { x: ValueRef; a: ArgumentReader }, name: string): ValueRef {
   const value = a.scalar(name);
   requireFits(a.operator.name, value, c.dtype(x));
   return c.full(value, [], c.dtype(x));
@@ -162,7 +162,7 @@ export const activationEntries: readonly Entry[] = [
       more: 'minVal: scalar = -1.0, maxVal: scalar = 1.0',
       anyDType: true,
     },
-    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, x, a, 'minVal')), bound(c, x, a, 'maxVal')),
+    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, { x, a }, 'minVal')), bound(c, { x, a }, 'maxVal')),
   ),
   activation(
     'threshold',
@@ -172,7 +172,7 @@ export const activationEntries: readonly Entry[] = [
       more: 'threshold: scalar, value: scalar',
       anyDType: true,
     },
-    (c, x, a) => c.where(c.op('le', x, bound(c, x, a, 'threshold')), bound(c, x, a, 'value'), x),
+    (c, x, a) => c.where(c.op('le', x, bound(c, { x, a }, 'threshold')), bound(c, { x, a }, 'value'), x),
   ),
   activation(
     'softshrink',

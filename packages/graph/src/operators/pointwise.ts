@@ -9,7 +9,7 @@ import { composite, primitive } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
 import { argumentType, argumentValue, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
 import { boundOf } from '../forward-bound.ts';
-import type { Arg, Meta, ScalarRef, ValueRef } from '../graph.ts';
+import type { Arg, Meta } from '../graph.ts';
 import type { Builder, CanonicalCall, InferContext } from '../operator.ts';
 import { broadcastShapes, contiguousMeta } from '../shape.ts';
 import { activationEntries } from './activations.ts';
@@ -29,8 +29,7 @@ const SIGNATURES = [
  */
 function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): CanonicalCall {
   const [first, second] = a.args;
-  if (op.refusesNegative === true && isValue(first) && isScalar(second))
-    requireNotNegative(op, builder, [first, second]);
+  requireNotNegative(op, builder, a.args);
   const alone = isValue(first) && isScalar(second) ? op.scalarStandIns?.get(scalarNumber(second)) : undefined;
   if (alone !== undefined) return { target: alone, args: a.args.slice(0, 1), attrs: {} };
   const target = standInFor(op, builder, a.args);
@@ -46,8 +45,9 @@ function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): Canoni
   return { args: [...a.args.slice(0, conditions), ...values], attrs: {} };
 }
 
-function requireNotNegative(op: PointwiseOp, builder: Builder, [x, y]: readonly [ValueRef, ScalarRef]): void {
-  if (y.category !== 'float' && scalarNumber(y) < 0 && !isFloat(builder.meta(x).dtype))
+function requireNotNegative(op: PointwiseOp, builder: Builder, [x, y]: readonly Arg[]): void {
+  if (op.refusesNegative !== true || !isValue(x) || !isScalar(y) || y.category === 'float') return;
+  if (scalarNumber(y) < 0 && !isFloat(builder.meta(x).dtype))
     throw argumentValue(
       op.name,
       `integers to the power ${String(scalarNumber(y))}`,

@@ -64,7 +64,7 @@ function scatterWide(c: Composer, x: ValueRef, { dim, index, source, mode }: Upd
 
 function scatter(c: Composer, a: ArgumentReader): ValueRef {
   const reduce = a.optionalString('reduce');
-  const mode = reduce === undefined ? 'set' : reduce;
+  const mode = reduce ?? 'set';
   if (mode !== 'set' && mode !== 'add' && mode !== 'multiply')
     throw argumentValue('scatter', `reduce ${mode}`, 'use add or multiply');
   const { x, ...update } = updateOf(c, a, a.operand('src'));

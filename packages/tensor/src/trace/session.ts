@@ -35,6 +35,7 @@ import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
 import { placeOf, sharesMemory, Tensor } from '../tensor.ts';
+import { GraphLeaving } from './graph-leaving.ts';
 import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
@@ -66,7 +67,7 @@ export class TraceSession implements Recorder {
   #symbols = 0;
   #calls = 0;
   #isOpen = true;
-  #left: Error | undefined;
+  readonly #leaving = new GraphLeaving();
   isTrusted = false; // what runs now may do more than a graph repeats
 
   constructor(options: TraceOptions = {}) {
@@ -89,20 +90,10 @@ export class TraceSession implements Recorder {
     if (processState.recorder !== undefined) throw nestedTrace();
     processState.recorder = this;
     try {
-      const result = work();
-      if (this.#left === undefined) return result;
-    } catch (error) {
-      throw this.#left ?? error;
+      return this.#leaving.around(work);
     } finally {
       processState.recorder = undefined;
     }
-    throw this.#left;
-  }
-
-  /** What no graph can say ends the trace, even where the program catches the error: it would not be thrown otherwise. */
-  #leave(error: Error): never {
-    this.#left ??= error;
-    throw error;
   }
 
   /** Ends the trace. `outputs` may be traced, captured or any other tensors. */
@@ -237,7 +228,7 @@ export class TraceSession implements Recorder {
     // Nothing is written to no elements, whatever memory they would be in.
     if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
     this.requireOwn(view.memory, operation);
-    if (!isUndone(this.#builder, view, writing)) this.#leave(repeatedMutation(operation));
+    if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
@@ -246,7 +237,7 @@ export class TraceSession implements Recorder {
 
   /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
   requireOwn(memory: Memory, operation: string): void {
-    if (this.#sharing(memory).length > 0) this.#leave(aliasedMutation(operation));
+    if (this.#sharing(memory).length > 0) this.#leaving.raise(aliasedMutation(operation));
   }
 
   offsetOf(tensor: Tensor): number {
@@ -259,12 +250,12 @@ export class TraceSession implements Recorder {
 
   read(_: Tensor, operation: string): Placed {
     if (!this.#isOpen || processState.recorder !== this) throw escapedTensor();
-    return this.#leave(dataDependent(operation, userLocation()));
+    return this.#leaving.raise(dataDependent(operation, userLocation()));
   }
 
   suspend<T>(work: () => T, reason: string): T {
     if (this.isTrusted) return work();
-    return this.#leave(leavesGraph(reason, userLocation()));
+    return this.#leaving.raise(leavesGraph(reason, userLocation()));
   }
 
   trust<T>(work: () => T): T {
