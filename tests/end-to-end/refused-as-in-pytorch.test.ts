@@ -52,7 +52,12 @@ const refused: Readonly<Record<string, readonly Row[]>> = {
   DTYPE_UNSUPPORTED: [
     ['masks that are subtracted', (x, y) => x.sub(y), [f32(1, 2), mask]],
     ['numbers from a mask', (x) => x.sub(1), [mask, mask]],
+    ['a boolean from numbers', (x) => x.sub(true), [whole, mask]],
     ['means of whole losses', (x) => functional.l1Loss(x, x), [whole, whole]],
+  ],
+  DIM_OUT_OF_RANGE: [
+    ['a dim that a 0-d tensor does not have', (x) => x.median(1), [full([], 2.5), whole]],
+    ['the most frequent along it', (x) => x.mode(-2), [full([], 2.5), whole]],
   ],
   SCALAR_RANGE: [
     ['bounds that u8 cannot hold', (x) => functional.hardtanh(x, 0, 300), [whole.to('u8'), whole]],

@@ -33,8 +33,10 @@ function topk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
 }
 
 /** x with the dim last, at least one axis; a 0-d tensor has one element there. */
-const lastAxis = (c: Composer, x: ValueRef, dim: number): ValueRef =>
-  c.rank(x) === 0 ? c.reshape(x, [int(1)]) : c.move(x, c.dim(x, dim), c.rank(x) - 1);
+function lastAxis(c: Composer, x: ValueRef, dim: number): ValueRef {
+  const axis = c.dim(x, dim);
+  return c.rank(x) === 0 ? c.reshape(x, [int(1)]) : c.move(x, axis, c.rank(x) - 1);
+}
 
 /** Results of one element along the last axis, back in place: with the dim where `keepdim` asks for it. */
 function picked(
