@@ -85,11 +85,19 @@ const answered: readonly (readonly [...Row, unknown])[] = [
   ['sums of whole losses', (x, y) => functional.l1Loss(x, y, { reduction: 'sum' }), [whole, whole.add(2)], 4],
   ['a range of no width', (x) => histc(x, 4, 1, 1), [f32(1, 2), whole], [1, 0, 0, 1]],
   ['weights in the second place', (x, w) => bincount(x, w, 4), [whole, f32(0.5, 2)], [0, 0.5, 2, 0]],
-  ['bags that begin where they may', (i, o) => functional.embeddingBag(i, rows, o), [whole, tensor([0, 2])], [[1, 1], [0, 0]]],
+  [
+    'bags that begin where they may',
+    (i, o) => functional.embeddingBag(i, rows, o),
+    [whole, tensor([0, 2])],
+    [
+      [1, 1],
+      [0, 0],
+    ],
+  ],
   ['probabilities of 0 and 1', (x, p) => x.clone().bernoulli_(p), [f32(5, 5), f32(0, 1)], [0, 1]],
   ['parameters that are float()', (x) => x.clone().uniform_(float(1), float(1)), [f32(5, 5), whole], [1, 1]],
   ['no batch back', (x, i) => functional.maxUnpool2d(x, i, 2), [zeros([0, 1, 2, 2]), zeros([0, 1, 2, 2]).long()], []],
-]; // prettier-ignore
+];
 
 test.each(answered.map(([what, call, given, answer]) => [what, call, { given, answer }] as const))(
   'answered: %s',
@@ -114,7 +122,10 @@ test.each<[string, Call, readonly [Tensor, Tensor]]>([
 describe('a size that varies', () => {
   test('stays within what a layout was traced for', () => {
     const even = compile((x: Tensor) => x.add(1).asStrided([2, 2], [2, 1]), { dynamic: true });
-    expect(even(zeros([6])).toArray()).toEqual([[1, 1], [1, 1]]); // prettier-ignore
+    expect(even(zeros([6])).toArray()).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
     expect(() => even(zeros([3]))).toThrow(expect.objectContaining({ code: 'ARGUMENT_VALUE' }));
   });
   test('is not cut below nothing', () => {
@@ -155,11 +166,36 @@ test('a number that the dtype beside it cannot hold is compiled for alone', () =
 
 test('a read whose error the program would catch is answered', () => {
   const caught: readonly ((x: Tensor) => unknown)[] = [
-    (x) => { try { return x.sum().item(); } catch { return 'caught'; } },
-    (x) => { try { return x.add(1).toArray(); } catch { throw new Error('caught'); } },
-    (x) => { try { return x.nonzero().shape[0]; } catch { return 'caught'; } },
-    (x) => { try { x.sum().item(); } catch { /* as if it were nothing */ } return x.ndim; },
-  ]; // prettier-ignore
+    (x) => {
+      try {
+        return x.sum().item();
+      } catch {
+        return 'caught';
+      }
+    },
+    (x) => {
+      try {
+        return x.add(1).toArray();
+      } catch {
+        throw new Error('caught');
+      }
+    },
+    (x) => {
+      try {
+        return x.nonzero().shape[0];
+      } catch {
+        return 'caught';
+      }
+    },
+    (x) => {
+      try {
+        x.sum().item();
+      } catch {
+        /* as if it were nothing */
+      }
+      return x.ndim;
+    },
+  ];
   const x = f32(1, 2);
   for (const call of caught) {
     const compiled = compile(call);
