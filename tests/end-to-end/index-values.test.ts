@@ -89,9 +89,14 @@ describe('by no index at all, a compiled function gives what eager mode gives', 
       () => [ones([1]), none(2, 0), zeros([0, 2])],
     ],
     [
-      'maxUnpool2d of no columns',
+      'maxUnpool2d of no batch',
       (y, i) => functional.maxUnpool2d(y, i, 3, [1, 2]),
-      () => [zeros([8, 8, 0]), none(8, 8, 0), ones([1])],
+      () => [zeros([0, 2, 4, 4]), none(0, 2, 4, 4), ones([1])],
+    ],
+    [
+      'scatter by an index without columns, flattened',
+      (_, i, s) => zeros([8]).scatter(0, i.flatten(), s.flatten()),
+      () => [ones([1]), none(8, 0), zeros([8, 0])],
     ],
   ])('%s', (_, fn, make) => {
     const expected = fn(...make());

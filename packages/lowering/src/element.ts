@@ -2,8 +2,10 @@
 // to f32 where they are read, and rounded where they are stored.
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { scalar } from '@tsinductor/graph';
 import type { ScalarRef } from '@tsinductor/graph';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
+import { roundToDType } from '@tsinductor/ops';
 import type { View } from './view.ts';
 
 /** A scalar of a body, with its dtype. */
@@ -37,3 +39,7 @@ export function literal(body: BodyBuilder, { value, category }: ScalarRef, dtype
   const own = isFloat(dtype) ? dtype : LITERAL_DTYPES[category];
   return convert(body, { id: body.constant(value, own), dtype: own }, dtype);
 }
+
+/** The number that a float dtype has in its place; integer dtypes leave it as it is. */
+export const roundedScalar = (given: ScalarRef, dtype: DType): ScalarRef =>
+  isFloat(dtype) && typeof given.value === 'number' ? scalar(roundToDType(given.value, dtype), 'float') : given;

@@ -6,7 +6,7 @@ import type { ScalarRef } from '@tsinductor/graph';
 import { add, int, isAtMost, multiply, subtract } from '@tsinductor/ir';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
 import { isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
-import { convert, literal, load, stored } from './element.ts';
+import { convert, literal, load, roundedScalar, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Rule } from './lowering.ts';
 import type { Part, ProgramBuilder, Target } from './program-builder.ts';
@@ -22,8 +22,11 @@ const fullRule: Rule = (lowering, node) => {
   const target = lowering.target(node);
   const value = operandArg(node, 0);
   return lowering.program.map(target, (body) => {
-    if (value.kind === 'scalar')
-      return stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
+    // Rounded at once: where the value is used, its rounding to a half float may be left out.
+    if (value.kind === 'scalar') {
+      const rounded = roundedScalar(value, target.dtype);
+      return stored(body, constant(body, rounded, dtypeInfo[target.dtype].compute), target.dtype);
+    }
     const view = lowering.view(value);
     return stored(
       body,

@@ -8,7 +8,7 @@ import type { Operand, PointwiseOp } from '@tsinductor/ops';
 import { dtypeAttr, operandArg } from './attributes.ts';
 import type { CallNode } from './attributes.ts';
 import { memoryOrder } from './channels-last.ts';
-import { convert, literal, load, stored } from './element.ts';
+import { convert, literal, load, roundedScalar, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Lowering, Rule } from './lowering.ts';
 import type { Target } from './program-builder.ts';
@@ -29,7 +29,8 @@ export const pointwiseRule =
     const views = args.flatMap((arg) => (arg.kind === 'scalar' ? [] : [lowering.view(arg)]));
     const target = laidOut(lowering, node, views);
     return lowering.program.map(target, (body, coordinates) => {
-      const read = new OperandReader(lowering, body, { shape: target.shape, coordinates });
+      const isRounded = op.rule === 'compare';
+      const read = new OperandReader(lowering, body, { shape: target.shape, coordinates, isRounded });
       const ids = args.map((arg, position) => read.operand(arg, at(dtypes, position)).id);
       const id = body.apply(op.name, ids);
       return stored(body, { id, dtype: body.dtypeOf(id) }, target.dtype);
@@ -47,26 +48,33 @@ function operandOf(lowering: Lowering, arg: Argument): Operand {
   return { dtype, rank: axes.length === 0 ? 'zeroDim' : 'tensor' };
 }
 
+interface Point {
+  readonly shape: Shape;
+  readonly coordinates: Shape;
+  /** Whether numbers and 0-d tensors are rounded to the operands' dtype, as what is compared with elements is. */
+  readonly isRounded: boolean;
+}
+
 /** Reads the operands of one point of a map. */
 class OperandReader {
   readonly #lowering: Lowering;
   readonly #body: BodyBuilder;
-  readonly #point: { readonly shape: Shape; readonly coordinates: Shape };
+  readonly #point: Point;
 
-  constructor(lowering: Lowering, body: BodyBuilder, point: { readonly shape: Shape; readonly coordinates: Shape }) {
+  constructor(lowering: Lowering, body: BodyBuilder, point: Point) {
     this.#lowering = lowering;
     this.#body = body;
     this.#point = point;
   }
 
-  /** In the compute dtype of `dtype`. Tensors with axes are first rounded to it; numbers and 0-d tensors are not. */
+  /** In the compute dtype of `dtype`. Tensors with axes are first rounded to it; numbers and 0-d tensors mostly are not. */
   operand(arg: Argument, dtype: DType): Element {
     const { compute } = dtypeInfo[dtype];
-    if (arg.kind === 'scalar') return literal(this.#body, arg, compute);
+    const { shape, coordinates, isRounded: areAllRounded } = this.#point;
+    if (arg.kind === 'scalar') return literal(this.#body, areAllRounded ? roundedScalar(arg, dtype) : arg, compute);
     const view = this.#lowering.view(arg);
-    const { shape, coordinates } = this.#point;
     const element = load(this.#body, view, { at: locateBroadcast(view, shape, coordinates) });
-    const isRounded = view.axes.length > 0 && view.dtype !== dtype;
+    const isRounded = (view.axes.length > 0 || areAllRounded) && view.dtype !== dtype;
     return convert(this.#body, isRounded ? convert(this.#body, element, dtype) : element, compute);
   }
 }

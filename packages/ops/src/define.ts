@@ -72,6 +72,8 @@ export interface PointwiseOp {
   readonly standIns?: Readonly<Partial<Record<DType, PointwiseName>>>;
   /** Ops of the first operand alone that stand for it where the second one is a scalar of this value. */
   readonly scalarStandIns?: ReadonlyMap<number, PointwiseName>;
+  /** Integers do not take a negative integer in its second place, if that is a number and no tensor. */
+  readonly refusesNegative?: boolean;
   /** A building block of decompositions, not offered to users. */
   readonly internal?: boolean;
   /** Primitive: has `c` and `evaluate`. Decomposed: has `decompose`. Never both at one dtype. */

@@ -1,11 +1,13 @@
 // Tensors as members of a program's values: what test runners, structuredClone and JSON make of them.
+import { deepEqual, deepStrictEqual, notDeepEqual, notDeepStrictEqual } from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { ones, tensor, zeros } from './index.ts';
 import type { Tensor } from './index.ts';
 
 const f32 = (...values: number[]): Tensor => tensor(values, { dtype: 'f32' });
 
-describe('toEqual and toStrictEqual compare values', () => {
+describe('toEqual, toStrictEqual and deepStrictEqual compare values', () => {
   test.each<[string, unknown, unknown]>([
     ['vectors', f32(1, 2), f32(1, 2)],
     ['0-d tensors', tensor(2), tensor(2)],
@@ -29,11 +31,16 @@ describe('toEqual and toStrictEqual compare values', () => {
       tensor([3, 4]),
     ],
     ['NaN', f32(NaN), f32(NaN)],
+    ['NaN of any bits', f32(NaN), tensor([-1], { dtype: 'f32' }).sqrt()],
+    ['halves', tensor([1, NaN], { dtype: 'f16' }), tensor([1, NaN], { dtype: 'f16' })],
     ['no elements', zeros([0, 2]), zeros([0, 2])],
     ['members of objects', { a: [f32(1)] }, { a: [f32(1)] }],
   ])('%s that are equal', (_, x, y) => {
     expect(x).toEqual(y);
     expect(x).toStrictEqual(y);
+    deepStrictEqual(x, y);
+    deepEqual(x, y);
+    expect(isDeepStrictEqual(x, y)).toBe(true);
   });
 
   test.each<[string, unknown, unknown]>([
@@ -42,11 +49,15 @@ describe('toEqual and toStrictEqual compare values', () => {
     ['shapes', ones([2, 1]), ones([1, 2])],
     ['shapes without elements', zeros([0, 2]), zeros([0, 3])],
     ['dtypes', f32(1), tensor([1])],
+    ['the signs of zeros', f32(0), f32(-0)],
     ['members', { a: [f32(1)] }, { a: [f32(2)] }],
     ['kinds', f32(1), [1]],
   ])('%s that differ', (_, x, y) => {
     expect(x).not.toEqual(y);
     expect(x).not.toStrictEqual(y);
+    notDeepStrictEqual(x, y);
+    notDeepEqual(x, y);
+    expect(isDeepStrictEqual(x, y)).toBe(false);
   });
 });
 

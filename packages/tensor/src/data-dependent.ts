@@ -6,6 +6,7 @@ import { extremesOf, firstOf, op, placesOf, positionsOf, readNumbers, zerosOfSiz
 import { dispatch, dispatchOne } from './dispatch.ts';
 import { besideOperands } from './device.ts';
 import { badArgument, notATensor } from './errors.ts';
+import { checkOptions } from './given-options.ts';
 import { located } from './location.ts';
 import { isTensor, placedTensor, readPlace } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
@@ -18,6 +19,13 @@ export interface UniqueOptions {
   readonly returnCounts?: boolean;
   /** Compare slices along this dim instead of elements. */
   readonly dim?: number | null;
+}
+
+interface BincountOptions {
+  /** What each element counts for, instead of 1. */
+  readonly weights?: Tensor | null;
+  /** The least length of the result. */
+  readonly minlength?: number;
 }
 
 /** Methods of Tensor for what depends on values. */
@@ -35,7 +43,7 @@ export interface DataDependentMethods {
   /** The first of each run of equal elements. */
   uniqueConsecutive(options?: UniqueOptions): Tensor | Tensor[];
   /** How often each whole number occurs, or the sum of its weights. */
-  bincount(options?: { readonly weights?: Tensor | null; readonly minlength?: number }): Tensor;
+  bincount(weights?: Tensor | null | BincountOptions, minlength?: number): Tensor;
 }
 
 /** Runs `work` on what must be a tensor; errors get the user's line. */
@@ -49,8 +57,10 @@ function on<T>(name: string, input: unknown, work: (input: Tensor) => T): T {
 }
 
 /** Coordinates of the elements that are not zero: one matrix, or with `asTuple` a vector for each dim. */
-export const nonzero = (input: Tensor, { asTuple = false }: { readonly asTuple?: boolean } = {}): Tensor | Tensor[] =>
+export const nonzero = (input: Tensor, options: { readonly asTuple?: boolean } = {}): Tensor | Tensor[] =>
   on('nonzero', input, () => {
+    checkOptions('nonzero', options, ['asTuple']);
+    const { asTuple = false } = options;
     const places = placesOf(input.ndim === 0 && asTuple ? op('reshape', input, [1]) : input, 'nonzero');
     if (asTuple) return [...places];
     if (places.length > 0) return op('stack', places, 1);
@@ -63,7 +73,8 @@ export const argwhere = (input: Tensor): Tensor => nonzero(input) as Tensor;
 /** The elements where `mask`, broadcast with the tensor, is true. */
 export const maskedSelect = (input: Tensor, mask: Tensor): Tensor =>
   on('maskedSelect', input, () => {
-    if (!isTensor(mask) || mask.dtype !== 'bool')
+    if (!isTensor(mask)) throw notATensor('maskedSelect', mask);
+    if (mask.dtype !== 'bool')
       throw badArgument('maskedSelect', 'the mask is not bool', 'give a mask, such as x.gt(0)');
     const [values, chosen] = dispatch('broadcastTensors', [[input, mask]]) as [Tensor, Tensor];
     const positions = positionsOf(op('flatten', chosen), 'maskedSelect');
@@ -72,11 +83,17 @@ export const maskedSelect = (input: Tensor, mask: Tensor): Tensor =>
 
 /** Distinct elements, or slices along `dim`, in ascending order. */
 export const unique = (input: Tensor, options: UniqueOptions = {}): Tensor | Tensor[] =>
-  on('unique', input, () => distinct(input, { ...options, isSorted: true }));
+  on('unique', input, () => {
+    checkOptions('unique', options, ['sorted', 'returnInverse', 'returnCounts', 'dim']);
+    return distinct(input, { ...options, isSorted: true });
+  });
 
 /** The first of each run of equal elements, or slices along `dim`. */
 export const uniqueConsecutive = (input: Tensor, options: UniqueOptions = {}): Tensor | Tensor[] =>
-  on('uniqueConsecutive', input, () => distinct(input, { ...options, isSorted: false }));
+  on('uniqueConsecutive', input, () => {
+    checkOptions('uniqueConsecutive', options, ['returnInverse', 'returnCounts', 'dim']);
+    return distinct(input, { ...options, isSorted: false });
+  });
 
 /** What is compared: slices of a tensor along an axis. */
 interface Rows {
@@ -197,16 +214,25 @@ function beginnings(matrix: Tensor, count: number): Tensor {
   return op('cat', [dispatchOne('ones', [[1]], { dtype: 'bool' }), differs], 0);
 }
 
+function requireCounts(input: Tensor, weights: Tensor | null, minlength: number): void {
+  if (input.ndim !== 1) throw badArgument('bincount', `a tensor of rank ${input.ndim}`, 'give a vector');
+  if (dtypeInfo[input.dtype].category === 'float')
+    throw badArgument('bincount', `the tensor is ${input.dtype}`, 'give whole numbers from 0');
+  if (!(Number.isSafeInteger(minlength) && minlength >= 0))
+    throw badArgument('bincount', `minlength ${String(minlength)}`, 'give a whole number from 0');
+  if (weights === null) return;
+  if (!isTensor(weights)) throw notATensor('bincount', weights);
+  if (weights.ndim !== 1 || weights.numel !== input.numel)
+    throw badArgument('bincount', `weights of shape [${weights.shape.join(', ')}]`, 'give one for each element');
+}
+
 /** How often each whole number from 0 occurs in a vector, or the sum of the weights at its places. */
-export const bincount = (
-  input: Tensor,
-  options: { readonly weights?: Tensor | null; readonly minlength?: number } = {},
-): Tensor =>
+export const bincount = (input: Tensor, given: Tensor | null | BincountOptions = {}, length = 0): Tensor =>
   on('bincount', input, () => {
+    const options = given === null || isTensor(given) ? { weights: given, minlength: length } : given;
+    checkOptions('bincount', options, ['weights', 'minlength']);
     const { weights = null, minlength = 0 } = options;
-    if (input.ndim !== 1) throw badArgument('bincount', `a tensor of rank ${input.ndim}`, 'give a vector');
-    if (dtypeInfo[input.dtype].category === 'float')
-      throw badArgument('bincount', `the tensor is ${input.dtype}`, 'give whole numbers from 0');
+    requireCounts(input, weights, minlength);
     const { least, largest } = input.numel === 0 ? { least: 0, largest: -1 } : extremesOf(input, 'bincount');
     if (least < 0) throw badArgument('bincount', 'a value is not a count', 'give whole numbers from 0');
     const dtype = weights === null || input.numel === 0 ? 'i64' : weights.dtype === 'f32' ? 'f32' : 'f64';

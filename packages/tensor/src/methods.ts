@@ -2,10 +2,11 @@
 // fills, devices. The package's index exports the
 // class from here, so that whoever has a Tensor has its methods.
 import { choiceMethods } from './choice.ts';
+import { toStringTag } from './compared.ts';
 import { dataDependentMethods } from './data-dependent.ts';
 import { deviceMethods } from './transfer.ts';
 import { installMethods } from './install-methods.ts';
-import { randomMethods } from './random.ts';
+import { randomMethods } from './random-fills.ts';
 import { subscriptMethods } from './subscript.ts';
 import { Tensor } from './tensor.ts';
 
@@ -18,6 +19,7 @@ for (const [name, value] of Object.entries({
 })) {
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 }
+Object.defineProperty(Tensor.prototype, Symbol.toStringTag, toStringTag);
 installMethods(Tensor.prototype);
 
 export { Tensor };

@@ -17,12 +17,12 @@ import { ambientDevice, onDevice, parseDevice } from './device.ts';
 import type { DeviceName } from './device.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, invalidDType } from './errors.ts';
+import { checkOptions } from './given-options.ts';
 import { checkShape, elementsOf } from './layout.ts';
 import { blocksTogether, leadingBits, philox } from './philox.ts';
 import type { Words, WordsEach } from './philox.ts';
 import { processState, unrecorded } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
-import { float } from './scalars.ts';
 import { outsideScopes } from './scope.ts';
 import { placeOf } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
@@ -35,7 +35,7 @@ export interface RandomOptions {
   readonly device?: DeviceName;
 }
 
-interface DrawOptions extends RandomOptions {
+export interface DrawOptions extends RandomOptions {
   /** Where the numbers go: a tensor of the shape that is drawn, whose dtype and device are the default then. */
   readonly out?: Tensor;
 }
@@ -73,6 +73,7 @@ function drawnInto(
   { name, options, dtype: usual }: { readonly name: string; readonly options: DrawOptions; readonly dtype: DType },
   draw: (dtype: DType) => Tensor,
 ): Tensor {
+  checkOptions(name, options, ['dtype', 'device', 'out']);
   const { out, dtype = out?.dtype ?? usual, device = out?.device } = options;
   if (out !== undefined && dtype !== out.dtype)
     throw badArgument(name, `dtype is ${dtype}, and out is ${out.dtype}`, 'leave dtype away');
@@ -145,6 +146,7 @@ function drawnOrder(n: number, dtype: DType): Tensor {
 const like =
   (name: string, draw: (shape: readonly number[], options: RandomOptions) => Tensor) =>
   (input: Tensor, options: RandomOptions = {}): Tensor => {
+    checkOptions(name, options, ['dtype', 'device']);
     const dtype = options.dtype ?? input.dtype;
     if (!isFloat(dtype)) throw badArgument(name, `the tensor is ${dtype}`, "give { dtype: 'f32' }");
     return draw(input.shape, { dtype, device: options.device ?? input.device });
@@ -154,70 +156,6 @@ const like =
 export const randLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randLike', rand);
 /** Normal numbers in the shape and dtype of a tensor. */
 export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randnLike', randn);
-
-/**
- * 1 with the probability that the tensor says, element by element, and 0 elsewhere; in the tensor's dtype, or that of `out`.
- * With a probability for all elements, the tensor only says how many there are.
- */
-export function bernoulli(
-  input: Tensor,
-  p?: number | Pick<DrawOptions, 'out'>,
-  options: Pick<DrawOptions, 'out'> = {},
-): Tensor {
-  const { shape, device, dtype } = input;
-  const { out } = typeof p === 'object' ? p : options;
-  const probability = typeof p === 'number' ? dispatchOne('fullLike', [input, float(p)], { dtype: 'f32' }) : input;
-  if (!isFloat(probability.dtype))
-    throw badArgument('bernoulli', `the probabilities are ${dtype}`, 'give floats from 0 to 1');
-  const isProbability = dispatchOne('logicalAnd', [
-    dispatchOne('ge', [probability, 0]),
-    dispatchOne('le', [probability, 1]),
-  ]);
-  const checked = dispatchOne('require', [probability, isProbability], {
-    what: 'an element is not between 0 and 1',
-    remedy: 'give probabilities',
-    by: 'bernoulli',
-  });
-  const drawnOnes = dispatchOne('lt', [rand(shape, { device }), checked]);
-  const numbers = dispatchOne('to', [drawnOnes, out?.dtype ?? dtype]);
-  if (out === undefined) return numbers;
-  write(out, numbers, { operation: 'bernoulli with out' });
-  return out;
-}
-
-/** Methods of Tensor that fill it with random numbers. */
-export interface RandomMethods {
-  /** Fills with uniform numbers from `from` to before `to`. */
-  uniform_(from?: number, to?: number): Tensor;
-  /** Fills with normal numbers. */
-  normal_(mean?: number, std?: number): Tensor;
-  /** Fills with 1 with probability `p`, and 0 elsewhere. */
-  bernoulli_(p?: number): Tensor;
-}
-
-type Methods = { [Name in keyof RandomMethods]: (this: Tensor, ...given: Parameters<RandomMethods[Name]>) => Tensor };
-
-/** Draws are made in a float dtype, so that integer tensors can be filled as well. */
-const drawDType = ({ dtype }: Tensor): DType => (isFloat(dtype) ? dtype : 'f32');
-const scaled = (x: Tensor, factor: number, shift: number): Tensor =>
-  dispatchOne('add', [dispatchOne('mul', [x, float(factor)]), float(shift)]);
-
-export const randomMethods: Methods = {
-  uniform_(from = 0, to = 1) {
-    if (!(from <= to)) throw badArgument('uniform_', `from ${from} to ${to}`, 'give from <= to');
-    const drawn = scaled(rand(this.shape, { dtype: drawDType(this) }), to - from, from);
-    return copyInto(this, drawn, { operation: 'uniform_' });
-  },
-  normal_(mean = 0, std = 1) {
-    if (!(std >= 0)) throw badArgument('normal_', `std ${std}`, 'it is 0 or more');
-    const drawn = scaled(randn(this.shape, { dtype: drawDType(this) }), std, mean);
-    return copyInto(this, drawn, { operation: 'normal_' });
-  },
-  bernoulli_(p = 0.5) {
-    if (!(p >= 0 && p <= 1)) throw badArgument('bernoulli_', `p ${p}`, 'it is a probability');
-    return copyInto(this, dispatchOne('lt', [rand(this.shape), float(p)]), { operation: 'bernoulli_' });
-  },
-};
 
 function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
   if (!isFloat(dtype))

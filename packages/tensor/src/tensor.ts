@@ -13,7 +13,7 @@ import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout, sharesElem
 import type { Layout } from './layout.ts';
 import { formatTensor } from './print.ts';
 import { processState } from './process-state.ts';
-import type { RandomMethods } from './random.ts';
+import type { RandomMethods } from './random-fills.ts';
 import type { Placed, Recorded } from './recorder.ts';
 import type { Storage } from './storage.ts';
 import { sizeFor } from './symbolic-shape.ts';

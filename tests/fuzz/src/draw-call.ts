@@ -290,7 +290,7 @@ class CallDraft {
     const random = this.#random;
     const base = this.#shapes[0] ?? [];
     const none = this.#vocabulary.values.filter(({ dtype, shape }) => dtype === 'i64' && elements(shape) === 0);
-    if (none.length > 0 && random.chance(0.35)) return this.#use(random.pick(none));
+    if (none.length > 0 && random.chance(0.6)) return this.#use(random.pick(none));
     const shape = random.weighted<() => readonly number[]>([
       [30, () => base],
       [8, () => (base.length === 0 ? [0] : base.with(random.below(base.length), 0))],

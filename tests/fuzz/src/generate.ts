@@ -32,18 +32,32 @@ const dtypeChoices: readonly (readonly [weight: number, dtype: DType])[] = [
 const isPublic = ({ forms, inPlace, torch }: Operator): boolean =>
   forms.length > 0 || (inPlace === true && torch.length > 0);
 
+/** Calls that a program begins with where it has indices of which there are none. */
+const mostAroundIndices = 5;
+
+/** Whether tensors of positions are among its arguments. */
+const takesIndices = ({ parameters }: Operator): boolean =>
+  parameters.some(({ name, type }) => type === 'indices' || (type === 'tensor' && /^(index|indices)$/.test(name)));
+
 const isElementwise = ({ kind, decompose }: Operator): boolean => kind === 'pointwise' && decompose === undefined;
 
 export class OperatorChoice {
   readonly #pointwise: readonly Operator[];
   readonly #views: readonly Operator[];
   readonly #rest: readonly Operator[];
+  readonly #indexing: readonly Operator[];
 
   constructor(named: readonly Operator[] = [...operators.values()]) {
     const all = named.filter(isPublic);
     this.#pointwise = all.filter(isElementwise);
     this.#views = all.filter(({ kind }) => kind === 'view');
     this.#rest = all.filter((operator) => !isElementwise(operator) && operator.kind !== 'view');
+    this.#indexing = all.filter(takesIndices);
+  }
+
+  /** One that takes positions, if there is any. */
+  drawIndexing(random: Random): Operator | undefined {
+    return this.#indexing.length === 0 ? undefined : random.pick(this.#indexing);
   }
 
   draw(random: Random): Operator {
@@ -112,9 +126,9 @@ class ProgramDraft {
     const seed = random.below(2 ** 31);
     manualSeed(seed);
     this.#firstInput();
-    if (random.chance(0.15)) this.#noIndices();
-    const wanted = Math.max(1, Math.min(maximumSteps, Math.round(-Math.log(1 - random.real()) * 9)));
     let broken: unknown;
+    if (random.chance(0.15) && maximumSteps > mostAroundIndices) broken = this.#noIndices(choice);
+    const wanted = Math.max(1, Math.min(maximumSteps, Math.round(-Math.log(1 - random.real()) * 9)));
     for (let tries = 0; this.#steps.length < wanted && tries < 3 * wanted && broken === undefined; tries += 1) {
       broken = this.#step(choice.draw(random));
     }
@@ -137,16 +151,24 @@ class ProgramDraft {
     this.#input({ dtype: at(this.#dtypes, 0), shape, contents: drawContents(random) });
   }
 
-  /** Indices of which there are none, as a view makes them: its map of positions has nothing to say of axes without elements. */
-  #noIndices(): void {
+  /**
+   * Indices of which there are none, as a view makes them: its map of positions has nothing to say of axes without elements.
+   * Then calls that may use them. Gives what should not have been thrown.
+   */
+  #noIndices(choice: OperatorChoice): unknown {
     const [rows, more] = [this.#random.pick(this.#sizes), this.#random.pick(this.#sizes)];
     const { length } = this.#slots;
     this.#input({ dtype: 'i64', shape: [rows, more, 0], contents: { kind: 'indices', below: 1 } });
     const shape = this.#random.pick([[rows, 0], [0], [0, more]]);
-    this.#perform(
+    let broken = this.#perform(
       { op: 'reshape', inPlace: false, positional: [{ value: length }, shape], named: {}, results: 0 },
       length,
     );
+    for (let calls = 1; calls < mostAroundIndices && broken === undefined; calls += 1) {
+      const operator = choice.drawIndexing(this.#random);
+      if (operator !== undefined) broken = this.#step(operator);
+    }
+    return broken;
   }
 
   #input(wanted: Wanted): Slot {

@@ -159,7 +159,10 @@ class FuzzRun {
     const paths: string[] = [];
     const { shrinkSeconds, out } = this.#options;
     for (const { program, verdict, settings, label } of this.#failures.slice(0, 20)) {
-      if (program === undefined) continue;
+      if (program === undefined) {
+        console.log(`\n${label}: ${verdict.stage} while it was generated: ${verdict.detail}`);
+        continue;
+      }
       const small =
         shrinkSeconds === 0 || verdict.stage === 'generate'
           ? program

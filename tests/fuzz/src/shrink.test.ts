@@ -15,8 +15,17 @@ function withExp(): FuzzProgram {
   }
 }
 
+const dyingWorker = fileURLToPath(new URL('./test-support/dying-worker.mjs', import.meta.url));
+
+test('a program that was generated in the process that it kills is known', async () => {
+  using worker = new Worker(dyingWorker);
+  const [checked] = await worker.check([{ seed: 1, index: 0 }], {});
+  expect(checked?.verdict).toMatchObject({ status: 'failed', stage: 'crash' });
+  expect(checked?.program?.steps.map(({ op }) => op)).toEqual(['exp']);
+});
+
 test('a program that kills its process is shrunk to the call that does', async () => {
-  using worker = new Worker(fileURLToPath(new URL('./test-support/dying-worker.mjs', import.meta.url)));
+  using worker = new Worker(dyingWorker);
   const dies = async (candidates: readonly FuzzProgram[]): Promise<boolean[]> =>
     (await worker.check(candidates, {})).map(({ verdict }) => verdict.status === 'failed' && verdict.stage === 'crash');
   const program = withExp();

@@ -14,7 +14,7 @@ export type Job = CheckRequest['jobs'][number];
 export interface Checked {
   readonly job: Job;
   readonly verdict: Verdict;
-  /** Present where it failed and the job said only how to generate it. */
+  /** Present where it failed and the job said only how to generate it, unless its process died while it was generated. */
   readonly program?: FuzzProgram;
 }
 
@@ -40,15 +40,19 @@ export class Worker implements Disposable {
   /** Verdicts in the order of the jobs. */
   async check(jobs: readonly Job[], settings: Settings): Promise<readonly Checked[]> {
     const checked = new Map<number, Checked>();
+    const drawn = new Map<number, FuzzProgram>();
     let waiting = jobs.map((_, position) => position);
     while (waiting.length > 0) {
       const asked = waiting;
       const ended = await this.#ask(
         asked.map((position) => at(jobs, position)),
         settings,
-        (place, rest) => {
-          const position = at(asked, place);
-          checked.set(position, { job: at(jobs, position), ...rest });
+        {
+          drawn: (place, program) => drawn.set(at(asked, place), program),
+          finished: (place, rest) => {
+            const position = at(asked, place);
+            checked.set(position, { job: at(jobs, position), ...rest });
+          },
         },
       );
       waiting = asked.filter((position) => !checked.has(position));
@@ -56,9 +60,11 @@ export class Worker implements Disposable {
       const culprit = ended.running === undefined ? undefined : asked[ended.running];
       if (culprit !== undefined || waiting.length === 1) {
         const position = culprit ?? at(waiting, 0);
+        const program = drawn.get(position);
         checked.set(position, {
           job: at(jobs, position),
           verdict: { status: 'failed', stage: ended.kind, detail: ended.detail },
+          ...(program && { program }),
         });
         waiting = waiting.filter((each) => each !== position);
         continue;
@@ -81,7 +87,7 @@ export class Worker implements Disposable {
     this.#child = undefined;
   }
 
-  async #ask(jobs: readonly Job[], settings: Settings, finished: Finished): Promise<Ended> {
+  async #ask(jobs: readonly Job[], settings: Settings, told: Told): Promise<Ended> {
     const child = this.#open();
     return new Promise<Ended>((resolve) => {
       let running: number | undefined;
@@ -107,6 +113,9 @@ export class Worker implements Disposable {
         switch (message.kind) {
           case 'alive':
             return;
+          case 'drawn':
+            told.drawn(message.position, message.program);
+            return;
           case 'building':
             running = undefined;
             return;
@@ -115,7 +124,7 @@ export class Worker implements Disposable {
             return;
           case 'finished':
             running = undefined;
-            finished(message.position, {
+            told.finished(message.position, {
               verdict: message.verdict,
               ...(message.program && { program: message.program }),
             });
@@ -141,7 +150,10 @@ export class Worker implements Disposable {
   }
 }
 
-type Finished = (place: number, result: Omit<Checked, 'job'>) => void;
+interface Told {
+  drawn(place: number, program: FuzzProgram): void;
+  finished(place: number, result: Omit<Checked, 'job'>): void;
+}
 
 type Ended =
   | { readonly kind: 'done' }

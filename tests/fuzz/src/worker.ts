@@ -15,6 +15,8 @@ export interface CheckRequest {
 export type WorkerMessage =
   /** Said all the time, but for when this thread is busy: a build may take long, a kernel may not. */
   | { readonly kind: 'alive' }
+  /** What was generated, before anything of it is built or run: this process may not live to say so. */
+  | { readonly kind: 'drawn'; readonly position: number; readonly program: FuzzProgram }
   | { readonly kind: 'building' }
   | { readonly kind: 'starting'; readonly position: number }
   | { readonly kind: 'finished'; readonly position: number; readonly verdict: Verdict; readonly program?: FuzzProgram }
@@ -53,6 +55,7 @@ async function check({ settings, jobs }: CheckRequest): Promise<void> {
     } = 'steps' in job
       ? { program: job, broken: undefined, refusals: new Map<string, string>() }
       : generate({ ...job, choice });
+    if (!('steps' in job)) send({ kind: 'drawn', position, program });
     for (const { op } of program.steps) calls.set(op, (calls.get(op) ?? 0) + 1);
     for (const [name, reason] of refused) refusals.set(name, reason);
     if (broken === undefined) ready.push({ position, program });

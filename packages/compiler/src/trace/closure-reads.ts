@@ -6,6 +6,7 @@
 // was called, if the function stands in it once as it runs; otherwise that of the script that the engine runs, which it tells of any
 // function: translated, bundled or minified.
 import { readFileSync } from 'node:fs';
+import { types } from 'node:util';
 import { parse } from 'acorn';
 import type { AnyNode, Identifier, MemberExpression, Node, Pattern } from 'acorn';
 import { ancestor, base } from 'acorn-walk';
@@ -150,7 +151,7 @@ class ModuleReader {
           const { callee } = node;
           if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return;
           const { object, property } = callee;
-          if (changing.test(property.name) && object.type === 'Identifier' && !isTensor(this.#closure.get(object.name)))
+          if (changing.test(property.name) && object.type === 'Identifier' && this.#mayChange(object.name))
             write(object.name, node, around);
           this.#call(`${nameOf(object)}.${property.name}()`, node, around);
         },
@@ -160,6 +161,12 @@ class ModuleReader {
       },
       base,
     );
+  }
+
+  /** Whether a method may change what a variable holds: not tensors, of which `add` makes others, and not `import * as tensors`. */
+  #mayChange(name: string): boolean {
+    const value = this.#closure.get(name);
+    return !isTensor(value) && !types.isModuleNamespaceObject(value);
   }
 
   /** A name, or a property of one, that the function uses and does not declare. */

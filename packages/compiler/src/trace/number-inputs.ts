@@ -32,7 +32,8 @@ export function setNumbers(inputs: readonly NumberInput[], point: Point): boolea
   return true;
 }
 
-function fits(value: number, dtype: DType): boolean {
+/** Whether an element of the dtype can be the number. */
+export function fits(value: number, dtype: DType): boolean {
   const { category, bytes, signed } = dtypeInfo[dtype];
   if (category === 'float') return true;
   const bits = bytes * 8;

@@ -5,6 +5,7 @@ import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isScalar, scalarNumber } from '@tsinductor/graph';
 import type { Arg, Attr } from '@tsinductor/graph';
+import { fits } from './number-inputs.ts';
 
 /** A number in a call: `argument 1`, or `sizes 0 2` for an item of an attribute. */
 export interface NumberPlace {
@@ -25,7 +26,8 @@ export class CallLog {
 
   note(call: BoundCall, position: number): BoundCall {
     const special = new Set(call.operator.scalarStandIns?.keys());
-    const place = (where: string, value: number, dtype?: DType): string => {
+    const place = (where: string, value: number, wanted?: DType): string => {
+      const dtype = wanted !== undefined && fits(value, wanted) ? wanted : undefined;
       this.places.push({ call: position, where, value, dtype, special: dtype === undefined ? none : special });
       return '#';
     };

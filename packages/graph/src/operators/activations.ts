@@ -9,7 +9,8 @@ import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, shapeMismatch } from '../errors.ts';
 import { boundOf } from '../forward-bound.ts';
 import type { ForwardBound } from '../forward-bound.ts';
-import type { ScalarRef, ValueRef } from '../graph.ts';
+import type { ValueRef } from '../graph.ts';
+import { requireFits } from '../scalar-range.ts';
 import * as bounds from './pointwise-bounds.ts';
 
 interface Activation {
@@ -45,7 +46,12 @@ function activation(
 }
 
 /** A bound in x's dtype: integers stay integers. */
-const bound = (c: Composer, x: ValueRef, value: ScalarRef): ValueRef => c.full(value, [], c.dtype(x));
+/** A number of the call as an element of the tensor's dtype, which must hold it. */
+function bound(c: Composer, { x, a }: { x: ValueRef; a: ArgumentReader }, name: string): ValueRef {
+  const value = a.scalar(name);
+  requireFits(a.operator.name, value, c.dtype(x));
+  return c.full(value, [], c.dtype(x));
+}
 
 /** alpha (exp(rate x) - 1) below zero: elu and celu. */
 function exponential(c: Composer, x: ValueRef, by: { alpha: number; rate: number }): ValueRef {
@@ -156,7 +162,7 @@ export const activationEntries: readonly Entry[] = [
       more: 'minVal: scalar = -1.0, maxVal: scalar = 1.0',
       anyDType: true,
     },
-    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, x, a.scalar('minVal'))), bound(c, x, a.scalar('maxVal'))),
+    (c, x, a) => c.op('minimum', c.op('maximum', x, bound(c, { x, a }, 'minVal')), bound(c, { x, a }, 'maxVal')),
   ),
   activation(
     'threshold',
@@ -166,7 +172,7 @@ export const activationEntries: readonly Entry[] = [
       more: 'threshold: scalar, value: scalar',
       anyDType: true,
     },
-    (c, x, a) => c.where(c.op('le', x, bound(c, x, a.scalar('threshold'))), bound(c, x, a.scalar('value')), x),
+    (c, x, a) => c.where(c.op('le', x, bound(c, { x, a }, 'threshold')), bound(c, { x, a }, 'value'), x),
   ),
   activation(
     'softshrink',

@@ -8,7 +8,7 @@ import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one, product } from '../shape.ts';
-import { asIndex, renormUsedRows } from './indexing.ts';
+import { asIndex, renormUsedRows, requirePadding } from './indexing.ts';
 
 type Mode = 'sum' | 'mean' | 'max' | 'min' | 'prod';
 
@@ -68,6 +68,16 @@ function between(c: Composer, { start, end, rows }: { start: ValueRef; end: Valu
   return c.op('logicalAnd', c.op('ge', rows, column(start)), c.op('lt', rows, column(end)));
 }
 
+/** Offsets begin at 0, and none is beyond the rows. */
+function requireStarts(c: Composer, offsets: ValueRef, rows: number): ValueRef {
+  const isFirst = c.op('eq', c.iota(c.size(offsets, 0)), 0);
+  const begins = c.op('logicalOr', c.op('logicalNot', isFirst), c.op('eq', offsets, 0));
+  return c.require(offsets, c.op('logicalAnd', begins, c.op('le', offsets, rows)), {
+    what: 'the first offset is not 0, or one is beyond the indices',
+    remedy: 'give the place at which each bag begins',
+  });
+}
+
 function bagMembers(c: Composer, a: ArgumentReader, index: ValueRef): ValueRef {
   const count = c.sizes.toNumber(c.count(index));
   const rows = c.iota(size(count));
@@ -78,7 +88,7 @@ function bagMembers(c: Composer, a: ArgumentReader, index: ValueRef): ValueRef {
   const offsets = a.optionalTensor('offsets');
   if (offsets === undefined || c.rank(index) !== 1)
     throw argumentValue('embeddingBag', 'no offsets', 'give offsets with a vector of indices, or a matrix of indices');
-  const bounds = asIndex(c, 'embeddingBag', offsets);
+  const bounds = requireStarts(c, asIndex(c, 'embeddingBag', offsets), count);
   const end = c.full(count, [one], 'i64');
   const bags = c.sizes.toNumber(c.count(bounds));
   if (a.bool('includeLastOffset'))
@@ -105,6 +115,7 @@ function embeddingBag(c: Composer, a: ArgumentReader): ValueRef {
   const flat = c.flatten(asIndex(c, 'embeddingBag', index));
   const rows = c.widen(c.rows(table, flat));
   const scaled = scale === undefined ? rows : c.op('mul', rows, c.unsqueeze(c.widen(c.flatten(scale)), 1));
+  requirePadding(c, a, weight);
   const padding = a.optionalInt('paddingIdx');
   const members = bagMembers(c, a, index);
   const wrapped = padding === undefined || padding >= 0 ? padding : c.sizes.toNumber(c.size(weight, 0)) + padding;

@@ -3,7 +3,7 @@ import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
-import type { Composer } from '../composer.ts';
+import type { Composer, OperandLike } from '../composer.ts';
 import { float } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
@@ -116,6 +116,8 @@ function distributionLoss(
 
 function crossEntropy(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, smoothing] = [a.tensor('input'), a.tensor('target'), a.float('labelSmoothing')];
+  if (!(smoothing >= 0 && smoothing <= 1))
+    throw argumentValue('crossEntropy', `labelSmoothing is ${String(smoothing)}`, 'it lies in [0, 1]');
   if (!isFloat(c.dtype(input))) throw dtypeUnsupported('crossEntropy', c.dtype(input));
   const loss = { logs: wideLogSoftmax(c, c.widen(input), classAxis(c, input)), target, dtype: c.dtype(input) };
   return isFloat(c.dtype(target)) ? distributionLoss(c, a, { loss, smoothing }) : classLoss(c, a, { loss, smoothing });
@@ -161,12 +163,22 @@ function multiMargin(c: Composer, a: ArgumentReader): ValueRef {
   return reduceLoss(c, a, { value: c.rank(target) === 0 ? c.reshape(each, []) : each, dtype: c.dtype(input) });
 }
 
+/** Classes, and -1 where there are no more. */
+const requireClasses = (c: Composer, target: ValueRef, count: OperandLike): ValueRef =>
+  c.require(target, c.op('logicalAnd', c.op('ge', target, -1), c.op('lt', target, count)), {
+    what: 'a class is out of range',
+    remedy: 'give classes of the input, and -1 behind the last one',
+  });
+
 /** Sums over pairs of a target and another class of max(0, 1 - (x[target] - x[class])), per class. */
 function multilabelMargin(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target] = [a.tensor('input'), a.tensor('target')];
   requireSameShape(c, 'multilabelMarginLoss', [input, target]);
   const matrix = (v: ValueRef): ValueRef => c.reshape(v, c.rank(v) === 2 ? c.shape(v) : [int(1), c.count(v)]);
-  const [x, classes] = [matrix(c.widen(input)), matrix(target)];
+  if (c.dtype(target) !== 'i64')
+    throw dtypeMismatch('multilabelMarginLoss', `the target is ${c.dtype(target)}, it must be i64`);
+  const x = matrix(c.widen(input));
+  const classes = matrix(requireClasses(c, target, c.sizeOperand(c.size(x, 1))));
   // Targets end at the first negative one.
   const present = c.op('eq', c.call('cumamin', [c.cast(c.op('ge', classes, 0), 'u8')], { dim: 1 }), 1);
   const index = c.where(present, classes, c.full(0, [], 'i64'));

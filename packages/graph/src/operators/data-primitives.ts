@@ -1,7 +1,7 @@
 // The primitives that move or make data: their shape rules, and the canonical form that lowering relies on.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { add } from '@tsinductor/ir';
+import { add, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { promoteTypes, scans } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
@@ -10,7 +10,16 @@ import type { Entry } from '../define.ts';
 import { argumentType, argumentValue, dtypeMismatch, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { Attr, Meta, ValueRef } from '../graph.ts';
 import type { Builder, InferContext } from '../operator.ts';
-import { broadcastShapes, contiguousMeta, expandedShape, normalizeDim, normalizeDims, range, total } from '../shape.ts';
+import {
+  broadcastShapes,
+  contiguousMeta,
+  expandedShape,
+  normalizeDim,
+  normalizeDims,
+  range,
+  total,
+  zero,
+} from '../shape.ts';
 import type { Shape } from '../shape.ts';
 
 const inputMeta = (context: InferContext, a: ArgumentReader): Meta => context.metaOf(a.tensor('input'));
@@ -69,9 +78,9 @@ const pad = primitive(
       const pairs = paddingPairs(a.attr('padding'));
       const padded = shape.map((size, axis) => add(size, total(at(pairs, axis))));
       padded.forEach((size, axis) => {
-        if (size.kind === 'int' && size.value < 0) {
+        if (!context.sizes.atMost(zero, size)) {
           throw shapeMismatch(
-            `pad: axis ${String(axis)} of ${printShape(shape)} would have size ${String(size.value)}`,
+            `pad: axis ${String(axis)} of ${printShape(shape)} would have size ${printIndex(size)}`,
             'cut off less',
           );
         }

@@ -133,7 +133,17 @@ function embedding(c: Composer, a: ArgumentReader): ValueRef {
     throw shapeMismatch('embedding: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
   const table =
     limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
+  requirePadding(c, a, weight);
   return c.rows(table, asIndex(c, 'embedding', index));
+}
+
+/** The row that stands for nothing is one of the table; negative numbers count from its end. */
+export function requirePadding(c: Composer, a: ArgumentReader, weight: ValueRef): void {
+  const padding = a.optionalInt('paddingIdx');
+  const count = c.size(weight, 0);
+  if (padding === undefined || count.kind !== 'int') return;
+  if (padding < -count.value || padding >= count.value)
+    throw argumentValue(a.operator.name, `paddingIdx ${String(padding)}`, `the table has ${String(count.value)} rows`);
 }
 
 /** The rows of a table that were looked up keep the norm that was asked for, as PyTorch leaves them. */

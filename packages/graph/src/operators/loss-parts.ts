@@ -19,6 +19,7 @@ export function reduceLoss(c: Composer, a: ArgumentReader, loss: { value: ValueR
     throw argumentValue(a.operator.name, `reduction ${reduction}`, 'use none, mean or sum');
   const all = { dims: range(c.rank(loss.value)), keepdim: false };
   const { value } = loss;
+  if (reduction === 'mean' && !isFloat(loss.dtype)) throw dtypeUnsupported(a.operator.name, loss.dtype);
   if (reduction === 'none') return c.cast(value, loss.dtype);
   if (reduction === 'mean') return c.cast(wideMean(c, c.toFloat(value), all), loss.dtype);
   const summed = c.reduce('sum', value);

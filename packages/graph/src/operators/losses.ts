@@ -118,7 +118,10 @@ function gaussian(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, variance] = [a.tensor('input'), a.tensor('target'), a.tensor('var')];
   const [x, y] = [c.widen(input), c.widen(target)];
   requireVariance(c, input, variance);
-  const wide = c.widen(variance);
+  const isVariance = c.op('logicalNot', c.op('lt', variance, 0));
+  const wide = c.widen(
+    c.require(variance, isVariance, { what: 'a variance is negative', remedy: 'variances are 0 or more' }),
+  );
   const per =
     sameShape(c.sizes, c.shape(variance), c.shape(input)) || c.rank(variance) === c.rank(input)
       ? wide

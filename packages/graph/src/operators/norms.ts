@@ -50,7 +50,13 @@ function vectorNorm(c: Composer, a: ArgumentReader): ValueRef {
   const order = orderOf(a.attr('ord')) ?? 2;
   if (typeof order === 'string') throw argumentValue('vectorNorm', `order ${order}`, 'use a number');
   const over = { dims: c.dims(a.tensor('input'), a.dims('dim')), keepdim: a.bool('keepdim') };
-  return inWide(c, a, (x) => pNorm(c, x, { p: order, ...over }));
+  return inWide(c, a, (x) => strictNorm(c, x, { p: order, ...over }));
+}
+
+/** The p-norm as `linalg` has it: there is no largest magnitude of nothing. */
+function strictNorm(c: Composer, x: ValueRef, over: Over & { readonly p: number }): ValueRef {
+  if (over.p === Infinity) requireElements(c, 'norm', { x, dims: over.dims });
+  return pNorm(c, x, over);
 }
 
 function matrixNorm(
@@ -94,13 +100,15 @@ function linalgNorm(c: Composer, a: ArgumentReader): ValueRef {
   const rank = over.given?.length ?? c.rank(a.tensor('input'));
   if (order !== undefined && rank > 2)
     throw shapeMismatch('norm with an order of more than 2 dims', 'name one or two dims');
+  if (typeof order === 'string' && rank !== 2)
+    throw shapeMismatch(`norm ${order} over ${String(rank)} dims`, 'it is one of matrices: name two dims');
   const given =
     over.given === undefined ? range(c.rank(a.tensor('input'))) : normalizeDims(over.given, c.rank(a.tensor('input')));
   const isMatrix = order !== undefined && rank === 2;
   return inWide(c, a, (x) =>
     isMatrix
       ? matrixNorm(c, x, { order, ...over, dims: given })
-      : pNorm(c, x, { p: typeof order === 'number' ? order : 2, ...over }),
+      : strictNorm(c, x, { p: typeof order === 'number' ? order : 2, ...over }),
   );
 }
 
@@ -139,6 +147,7 @@ function cdist(c: Composer, a: ArgumentReader): ValueRef {
   const [x, y] = [a.tensor('x1'), a.tensor('x2')];
   if (c.rank(x) < 2 || c.rank(y) < 2) throw shapeMismatch('cdist of a vector', 'give matrices of rows');
   requireEqual(c, 'cdist', [[c.size(x, -1), c.size(y, -1)]]);
+  if (a.float('p') < 0) throw argumentValue('cdist', `p is ${String(a.float('p'))}`, 'it is not negative');
   const difference = c.op('sub', c.unsqueeze(x, -2), c.unsqueeze(y, -3));
   return pNorm(c, difference, { p: a.float('p'), dims: [c.dim(difference, -1)], keepdim: false });
 }

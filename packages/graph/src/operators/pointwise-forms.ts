@@ -60,7 +60,8 @@ function combine(
 ): ValueRef {
   if (isScalar(input) && isScalar(other)) return c.op(target, input, other);
   const dtype = promoted(c, input, other);
-  if (target === 'sub' && dtype === 'bool') throw dtypeUnsupported('sub', 'bool', 'use bitwiseXor or logicalXor');
+  if (target === 'sub' && [input, other].some((x) => (isScalar(x) ? x.category : c.dtype(x)) === 'bool'))
+    throw dtypeUnsupported('sub', 'bool', 'cast it first, or use logicalXor or logicalNot');
   if (scalarNumber(alpha) === 1) return c.op(target, input, other);
   if (!isFloat(dtype) && alpha.category === 'float')
     throw dtypeMismatch(target, `alpha is a float, the result is ${dtype}`);

@@ -1,12 +1,13 @@
 // Every entry of the pointwise table of @tsinductor/ops, as an operator: operands by broadcasting, dtypes by the
 // entry's rule. PyTorch's public form of some has attributes (`add` has alpha): those are in `pointwise-forms.ts`.
+import { isFloat } from '@tsinductor/base';
 import { pointwise as table, promoteTypes, resolveDTypes } from '@tsinductor/ops';
 import type { PointwiseOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isAttribute, isScalar, isValue, scalarNumber } from '../argument-reader.ts';
 import { composite, primitive } from '../define.ts';
 import type { Description, Entry } from '../define.ts';
-import { argumentType, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
+import { argumentType, argumentValue, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
 import { boundOf } from '../forward-bound.ts';
 import type { Arg, Meta } from '../graph.ts';
 import type { Builder, CanonicalCall, InferContext } from '../operator.ts';
@@ -28,6 +29,7 @@ const SIGNATURES = [
  */
 function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): CanonicalCall {
   const [first, second] = a.args;
+  requireNotNegative(op, builder, a.args);
   const alone = isValue(first) && isScalar(second) ? op.scalarStandIns?.get(scalarNumber(second)) : undefined;
   if (alone !== undefined) return { target: alone, args: a.args.slice(0, 1), attrs: {} };
   const target = standInFor(op, builder, a.args);
@@ -41,6 +43,16 @@ function canonical(op: PointwiseOp, builder: Builder, a: ArgumentReader): Canoni
     builder.call('full', [each], { shape: [], dtype: { dtype: dtypes[each.category] } }),
   );
   return { args: [...a.args.slice(0, conditions), ...values], attrs: {} };
+}
+
+function requireNotNegative(op: PointwiseOp, builder: Builder, [x, y]: readonly Arg[]): void {
+  if (op.refusesNegative !== true || !isValue(x) || !isScalar(y) || y.category === 'float') return;
+  if (scalarNumber(y) < 0 && !isFloat(builder.meta(x).dtype))
+    throw argumentValue(
+      op.name,
+      `integers to the power ${String(scalarNumber(y))}`,
+      'cast them to a float dtype first',
+    );
 }
 
 /** The op that stands for this one at the operands' dtype, if there is one. */

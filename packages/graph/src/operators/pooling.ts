@@ -243,6 +243,13 @@ function requireUnpoolable(c: Composer, a: ArgumentReader, n: number): void {
       `${a.operator.name} of ${printShape(c.shape(x))}`,
       `it must have ${String(n + 1)} or ${String(n + 2)} dims`,
     );
+  if (
+    c
+      .shape(x)
+      .slice(-n - 1)
+      .some((extent) => c.sizes.isZero(extent))
+  )
+    throw shapeMismatch(`${a.operator.name} of ${printShape(c.shape(x))}`, 'only the batch may be empty');
   if (!sameShape(c.sizes, c.shape(x), c.shape(index)))
     throw shapeMismatch(
       `${a.operator.name}: the indices are ${printShape(c.shape(index))}, the tensor ${printShape(c.shape(x))}`,

@@ -64,8 +64,9 @@ function scatterWide(c: Composer, x: ValueRef, { dim, index, source, mode }: Upd
 
 function scatter(c: Composer, a: ArgumentReader): ValueRef {
   const reduce = a.optionalString('reduce');
-  const mode = reduce === undefined ? 'set' : REDUCE[reduce];
-  if (mode === undefined) throw argumentValue('scatter', `reduce ${String(reduce)}`, 'use add or multiply');
+  const mode = reduce ?? 'set';
+  if (mode !== 'set' && mode !== 'add' && mode !== 'multiply')
+    throw argumentValue('scatter', `reduce ${mode}`, 'use add or multiply');
   const { x, ...update } = updateOf(c, a, a.operand('src'));
   return c.reshape(scatterWide(c, x, { ...update, mode }), c.shape(a.tensor('input')));
 }

@@ -33,8 +33,10 @@ function topk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
 }
 
 /** x with the dim last, at least one axis; a 0-d tensor has one element there. */
-const lastAxis = (c: Composer, x: ValueRef, dim: number): ValueRef =>
-  c.rank(x) === 0 ? c.reshape(x, [int(1)]) : c.move(x, c.dim(x, dim), c.rank(x) - 1);
+function lastAxis(c: Composer, x: ValueRef, dim: number): ValueRef {
+  const axis = c.dim(x, dim);
+  return c.rank(x) === 0 ? c.reshape(x, [int(1)]) : c.move(x, axis, c.rank(x) - 1);
+}
 
 /** Results of one element along the last axis, back in place: with the dim where `keepdim` asks for it. */
 function picked(
@@ -141,22 +143,24 @@ function between(c: Composer, row: ValueRef, { place, how }: { place: ValueRef; 
   return c.op('lerp', c.slice(both, last, { end: levels }), c.slice(both, last, { start: levels }), weight);
 }
 
-/** Levels lie in [0, 1], as far as they are known; tensors of them are vectors in the dtype of what they are levels of. */
-function checkLevels(c: Composer, operator: string, { x, q }: { x: ValueRef; q: ValueRef | ScalarRef }): void {
+/** A vector of levels, which lie in [0, 1]; tensors of them are in the dtype of what they are levels of. */
+function levelsOf(c: Composer, operator: string, { x, q }: { x: ValueRef; q: ValueRef | ScalarRef }): ValueRef {
   if (q.kind === 'scalar') {
     if (!(scalarNumber(q) >= 0 && scalarNumber(q) <= 1))
       throw argumentValue(operator, `q is ${String(scalarNumber(q))}`, 'it lies in [0, 1]');
-    return;
+    return c.full(q, [int(1)], c.dtype(x));
   }
   sameDType(c, operator, [x, q]);
   if (c.rank(q) > 1) throw shapeMismatch(`${operator}: q is ${printShape(c.shape(q))}`, 'give a number or a vector');
+  const isLevel = c.op('logicalAnd', c.op('ge', q, 0), c.op('le', q, 1));
+  return c.flatten(c.require(q, isLevel, { what: 'an element of q is not between 0 and 1', remedy: 'give levels' }));
 }
 
 function quantile(c: Composer, a: ArgumentReader, ignoreNaN: boolean): ValueRef {
   const [x, q, given, how] = [a.tensor('input'), a.operand('q'), a.optionalInt('dim'), a.string('interpolation')];
   if (!INTERPOLATIONS.includes(how))
     throw argumentValue(a.operator.name, `interpolation ${how}`, `use ${INTERPOLATIONS.join(', ')}`);
-  checkLevels(c, a.operator.name, { x, q });
+  const levels = levelsOf(c, a.operator.name, { x, q });
   if (given !== undefined) c.dim(x, given);
   const dim = given ?? 0;
   const row = given === undefined ? c.flatten(x) : lastAxis(c, x, dim);
@@ -164,7 +168,6 @@ function quantile(c: Composer, a: ArgumentReader, ignoreNaN: boolean): ValueRef 
   const n = c.size(row, last);
   if (c.sizes.isZero(n)) throw emptyReduction(a.operator.name);
   const numbers = c.cast(numbersOf(c, row), c.dtype(x));
-  const levels = q.kind === 'scalar' ? c.full(q, [int(1)], c.dtype(x)) : c.flatten(q);
   const all = c.sizeValue(n, c.dtype(x));
   const count = ignoreNaN ? numbers : all;
   const place = c.op('maximum', c.op('mul', levels, c.op('sub', count, float(1))), float(0));

@@ -174,7 +174,7 @@ function histc(c: Composer, a: ArgumentReader): ValueRef {
   const [min, max] = [a.float('min'), a.float('max')];
   const [low, high] = binEnds(c, x, {
     operator: 'histc',
-    given: min === 0 && max === 0 ? undefined : [min, max],
+    given: min === max ? undefined : [min, max],
     margin: 1,
   });
   const hits = counts(c, { place: binOf(c, x, { low, high, bins }), bins, weight: c.full(1, c.shape(x), c.dtype(x)) });

@@ -1,7 +1,7 @@
 // The views that lowering knows: each says where its elements lie over those of its input. Canonical attributes have
 // dims counted from 0 and sizes without -1.
 import { at } from '@tsinductor/base';
-import { add, floorDivide, int, multiply, subtract } from '@tsinductor/ir';
+import { add, floorDivide, int, multiply, printIndex, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { view } from '../define.ts';
@@ -15,6 +15,7 @@ import {
   normalizeDim,
   normalizeDims,
   one,
+  product,
   reshapedShape,
   reshapedStrides,
   sameShape,
@@ -191,23 +192,21 @@ const unfoldPrimitive = view(
 
 /** The places of a layout lie among the elements of a tensor of `shape`, as far as the sizes are known. */
 export function requireInside(
+  sizes: SizeEnvironment,
   operator: string,
-  shape: Shape,
-  { size, stride, offset }: { readonly size: Shape; readonly stride: Shape; readonly offset: Index },
+  { shape, size, stride, offset }: Record<'shape' | 'size' | 'stride', Shape> & { readonly offset: Index },
 ): void {
   if (size.length !== stride.length)
     throw argumentValue(operator, 'size and stride have different lengths', 'give a stride for every size');
   if (size.some((extent) => extent.kind === 'int' && extent.value < 0))
     throw argumentValue(operator, `the size ${printShape(size)}`, 'sizes are 0 or more');
-  const known = [...shape, ...size, ...stride, offset].map((each) => (each.kind === 'int' ? each.value : undefined));
-  if (known.includes(undefined) || size.some((each) => each.kind === 'int' && each.value === 0)) return;
-  const value = (index: Index): number => (index.kind === 'int' ? index.value : 0);
-  const last = size.reduce((sum, extent, axis) => sum + (value(extent) - 1) * value(at(stride, axis)), value(offset));
-  const count = shape.reduce((all, extent) => all * value(extent), 1);
-  if ([...stride, offset].some((each) => value(each) < 0) || last >= count)
+  if (size.some((extent) => sizes.isZero(extent))) return;
+  const last = size.reduce((sum, extent, axis) => add(sum, multiply(subtract(extent, one), at(stride, axis))), offset);
+  const count = product(shape);
+  if ([...stride, offset].some((each) => !sizes.atMost(zero, each)) || sizes.atMost(count, last))
     throw argumentValue(
       operator,
-      `size ${printShape(size)} by ${printShape(stride)} from ${printShape([offset])} leaves the ${String(count)} elements`,
+      `size ${printShape(size)} by ${printShape(stride)} from ${printShape([offset])} leaves the ${printIndex(count)} elements`,
       'stay inside the tensor',
     );
 }
@@ -230,7 +229,7 @@ const asStrided = view(
         );
       if (!dense && !sameShape(builder.sizes, strides, plain)) throw layoutUnknown('asStrided', strides);
       const offset = a.attr('storageOffset') === null ? zero : a.size('storageOffset');
-      requireInside('asStrided', shape, { size, stride, offset });
+      requireInside(builder.sizes, 'asStrided', { shape, size, stride, offset });
       return {
         args: a.args,
         attrs: { size: sizesAttr(size), stride: sizesAttr(stride), storageOffset: a.attr('storageOffset') ?? 0 },

@@ -74,7 +74,12 @@ function diagonalScatter(c: Composer, a: ArgumentReader): ValueRef {
 function asStridedScatter(c: Composer, a: ArgumentReader): ValueRef {
   const [x, src] = [a.tensor('input'), a.tensor('src')];
   const [shape, strides, start] = [a.sizes('size'), a.sizes('stride'), a.optionalInt('storageOffset') ?? 0];
-  requireInside('asStridedScatter', c.shape(x), { size: shape, stride: strides, offset: int(start) });
+  requireInside(c.sizes, 'asStridedScatter', {
+    shape: c.shape(x),
+    size: shape,
+    stride: strides,
+    offset: int(start),
+  });
   if (!sameShape(c.sizes, c.shape(src), shape))
     throw shapeMismatch(
       `asStridedScatter: src is ${printShape(c.shape(src))}, not ${printShape(shape)}`,

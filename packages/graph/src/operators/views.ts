@@ -293,6 +293,7 @@ export const viewEntries: readonly Entry[] = [
     const x = a.tensor('input');
     const dim = c.dim(x, a.int('dim'));
     if (c.rank(x) === 0) throw shapeMismatch('unflatten of a 0-d tensor', 'give a tensor with dims');
+    if (a.sizes('sizes').length === 0) throw argumentValue('unflatten', 'no sizes', 'give one at least');
     const parts = reshapedShape(c.sizes, [at(c.shape(x), dim)], a.sizes('sizes'));
     return c.reshape(x, [...c.shape(x).slice(0, dim), ...parts, ...c.shape(x).slice(dim + 1)]);
   }),

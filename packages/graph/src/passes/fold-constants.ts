@@ -46,11 +46,15 @@ function foldedPointwise(node: CallNode, name: keyof typeof pointwise, list: Nod
   if (!values.every((value) => value !== undefined)) return undefined;
   const { operands: dtypes, compute, result } = resolveDTypes(op, operands);
   const wide = dtypes.map((dtype) => (dtype === 'bool' && op.rule === 'select' ? 'bool' : dtypeInfo[dtype].compute));
-  // As lowering reads operands: those with axes are rounded to the op's dtype first, numbers and 0-d tensors are not.
+  // As lowering reads operands: those with axes are rounded to the op's dtype first, numbers and 0-d tensors are not, but
+  // for those that are compared.
   const cast = values.map((value, i) => {
-    const [arg, { dtype, rank }] = [at(node.args, i), at(operands, i)];
-    if (rank === 'tensor') return castValue(castValue(value, dtype, at(dtypes, i)), at(dtypes, i), at(wide, i));
-    return castValue(value, isScalar(arg) ? SCALAR_DTYPE[arg.category] : dtype, at(wide, i));
+    const [arg, operand, rounded] = [at(node.args, i), at(operands, i), at(dtypes, i)];
+    const dtype = isScalar(arg) ? SCALAR_DTYPE[arg.category] : operand.dtype;
+    const isRounded = operand.rank === 'tensor' || (op.rule === 'compare' && isFloat(rounded));
+    return isRounded
+      ? castValue(castValue(value, dtype, rounded), rounded, at(wide, i))
+      : castValue(value, dtype, at(wide, i));
   });
   const answer = (evaluator(op, compute) as (...args: Value[]) => Value | boolean)(...cast);
   const plain = typeof answer === 'boolean' ? Number(answer) : answer;

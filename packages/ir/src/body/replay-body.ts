@@ -1,6 +1,6 @@
 // Bodies rebuilt inside another: with axes replaced, loads and state redirected, under a mask. Everything that changes
 // a body is a replay into a fresh builder, so that value numbering and folding happen again.
-import { get } from '@tsinductor/base';
+import { at, get } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { substitute } from '../arithmetic/substitute.ts';
 import type { Index } from '../index-expr.ts';
@@ -66,10 +66,8 @@ function replayNode(node: Scalar, { builder, replay, replayed: { idOf, indexOf }
       return builder.bitcast(idOf(node.value), node.dtype);
     case 'apply':
       return builder.apply(node.op, node.args.map(idOf));
-    case 'check': {
-      const value = builder.check(idOf(node.value), indexOf(node.extent), node);
-      return value;
-    }
+    case 'check':
+      return builder.check(passing(builder, idOf(node.value), replay.mask), indexOf(node.extent), node);
     case 'load': {
       const mask = bothMasks(builder, node.mask === undefined ? undefined : idOf(node.mask), replay.mask);
       const other = node.other === undefined ? undefined : idOf(node.other);
@@ -78,6 +76,30 @@ function replayNode(node: Scalar, { builder, replay, replayed: { idOf, indexOf }
       return replay.load?.(load, builder) ?? builder.load(load.buffer, load.dtype, load.at, masked);
     }
   }
+}
+
+/** A value that is checked, and where the mask is false one that passes: what it is made of was not read there. */
+function passing(builder: BodyBuilder, value: ScalarId, mask: ScalarId | undefined): ScalarId {
+  if (mask === undefined || isZeroElsewhere(builder, value, mask)) return value;
+  return builder.apply('where', [mask, value, builder.constant(0, builder.dtypeOf(value))]);
+}
+
+/** Whether a value is a plain 0 where the mask is false: read under it, or chosen by it. */
+function isZeroElsewhere(builder: BodyBuilder, value: ScalarId, mask: ScalarId): boolean {
+  const node = builder.node(value);
+  if (node.kind === 'cast') return isZeroElsewhere(builder, node.value, mask);
+  if (node.kind === 'load')
+    return node.other === undefined && node.mask !== undefined && isWithin(builder, node.mask, mask);
+  if (node.kind !== 'apply' || node.op !== 'where' || node.args[0] !== mask) return false;
+  const other = builder.node(at(node.args, 2));
+  return other.kind === 'constant' && Number(other.value) === 0;
+}
+
+/** Whether one mask is false wherever the other is. */
+function isWithin(builder: BodyBuilder, mask: ScalarId, outer: ScalarId): boolean {
+  if (mask === outer) return true;
+  const node = builder.node(mask);
+  return node.kind === 'apply' && node.op === 'logicalAnd' && node.args.some((arg) => isWithin(builder, arg, outer));
 }
 
 function bothMasks(builder: BodyBuilder, a: ScalarId | undefined, b: ScalarId | undefined): ScalarId | undefined {

@@ -126,6 +126,7 @@ export const pow: Binary = binary('pow', {
     [0.5, 'sqrt'],
     [-0.5, 'rsqrt'],
   ]),
+  refusesNegative: true,
   traits: { identity: 1, cost: 60 },
   c: prelude('pow_'),
   evaluate: integerPower,

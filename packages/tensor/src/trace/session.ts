@@ -35,6 +35,7 @@ import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
 import { placeOf, sharesMemory, Tensor } from '../tensor.ts';
+import { GraphLeaving } from './graph-leaving.ts';
 import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
@@ -66,6 +67,7 @@ export class TraceSession implements Recorder {
   #symbols = 0;
   #calls = 0;
   #isOpen = true;
+  readonly #leaving = new GraphLeaving();
   isTrusted = false; // what runs now may do more than a graph repeats
 
   constructor(options: TraceOptions = {}) {
@@ -88,7 +90,7 @@ export class TraceSession implements Recorder {
     if (processState.recorder !== undefined) throw nestedTrace();
     processState.recorder = this;
     try {
-      return work();
+      return this.#leaving.around(work);
     } finally {
       processState.recorder = undefined;
     }
@@ -226,7 +228,7 @@ export class TraceSession implements Recorder {
     // Nothing is written to no elements, whatever memory they would be in.
     if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
     this.requireOwn(view.memory, operation);
-    if (!isUndone(this.#builder, view, writing)) throw repeatedMutation(operation);
+    if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
@@ -235,7 +237,7 @@ export class TraceSession implements Recorder {
 
   /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
   requireOwn(memory: Memory, operation: string): void {
-    if (this.#sharing(memory).length > 0) throw aliasedMutation(operation);
+    if (this.#sharing(memory).length > 0) this.#leaving.raise(aliasedMutation(operation));
   }
 
   offsetOf(tensor: Tensor): number {
@@ -248,12 +250,12 @@ export class TraceSession implements Recorder {
 
   read(_: Tensor, operation: string): Placed {
     if (!this.#isOpen || processState.recorder !== this) throw escapedTensor();
-    throw dataDependent(operation, userLocation());
+    return this.#leaving.raise(dataDependent(operation, userLocation()));
   }
 
   suspend<T>(work: () => T, reason: string): T {
     if (this.isTrusted) return work();
-    throw leavesGraph(reason, userLocation());
+    return this.#leaving.raise(leavesGraph(reason, userLocation()));
   }
 
   trust<T>(work: () => T): T {

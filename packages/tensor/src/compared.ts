@@ -1,0 +1,22 @@
+// What comparisons of objects see of a tensor. Test runners' `toEqual` iterates, so it meets the elements. Others look at an
+// object's own members and at what `Object.prototype.toString` says of it: node:assert's deepStrictEqual, chai's deep equal.
+import { dtypeInfo, sha256 } from '@tsinductor/base';
+import type { Tensor } from './tensor.ts';
+
+/** Equal for tensors with equal elements: every NaN is the same one, 0 and -0 are two values. */
+function digestOf(tensor: Tensor): string {
+  const elements = tensor.toTypedArray();
+  if (dtypeInfo[tensor.dtype].category === 'float')
+    for (let i = 0; i < elements.length; i += 1) if (Number.isNaN(elements[i])) elements[i] = NaN;
+  return sha256(new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength));
+}
+
+/** `Symbol.toStringTag`: names dtype, shape and a digest of the elements, so that tensors that differ are told apart by it. */
+export const toStringTag: PropertyDescriptor = {
+  configurable: true,
+  get(this: Tensor): string {
+    const isPrototype = !Object.hasOwn(this, 'shape');
+    if (isPrototype || this.isDisposed) return 'Tensor';
+    return `Tensor ${this.dtype}[${this.shape.join(', ')}] ${digestOf(this)}`;
+  },
+};
