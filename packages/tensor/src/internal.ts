@@ -4,6 +4,7 @@
 export type { Block } from '@tsinductor/runtime';
 export { openDevice, parseDevice, setDeviceProvider } from './device.ts';
 export type { Device, DeviceName, DeviceProvider, OtherDevice, TensorDevice } from './device.ts';
+export { mayAlias } from './alias.ts';
 export { bindCall, splitOptions } from './bound-call.ts';
 export type { BoundCall } from './bound-call.ts';
 export { findAlias, mutatedPositions, namedArguments, rawResults } from './custom-op/custom-op.ts';
@@ -13,6 +14,7 @@ export { badOpMeta } from './custom-op/op-errors.ts';
 export { dispatch, dispatchInPlace } from './dispatch.ts';
 export { EagerExecutor } from './eager/executor.ts';
 export { GraphProgram } from './eager/graph-program.ts';
+export { convertElement } from './element-array.ts';
 export type { ElementArray, ElementValue } from './element-array.ts';
 export { reachOf } from './layout.ts';
 export { isCalledByTracedFunction, userLocation } from './location.ts';
@@ -39,7 +41,10 @@ export type { NewSegment, SegmentCause, SegmentHost, SegmentPlan } from './trace
 export { TraceSession } from './trace/session.ts';
 export { twinOf } from './trace/twin.ts';
 export type { DynamicAxis } from './trace/input-meta.ts';
-export type { TraceOptions } from './trace/trace-options.ts';
+export { numberDType } from './trace/number-operand.ts';
+export { openCall, structureOf } from './trace/opened-call.ts';
+export type { OpenedCall, OpenNumber } from './trace/opened-call.ts';
+export type { AdaptedCall, TraceOptions } from './trace/trace-options.ts';
 export type { OutputAlias } from './trace/output-aliases.ts';
 export type { TracedInput, TraceResult } from './trace/trace-result.ts';
 export { trace } from './trace/trace.ts';

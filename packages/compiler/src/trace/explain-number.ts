@@ -58,6 +58,8 @@ const simple: readonly ((value: number, symbol: number) => (symbol: number) => n
       (k) => (other) =>
         k / Math.sqrt(other)
     )(value * Math.sqrt(symbol)),
+  () => (symbol) => 1 / symbol,
+  () => (symbol) => 1 - symbol,
   () => (symbol) => symbol * symbol,
   () => (symbol) => Math.log(symbol),
 ];

@@ -24,7 +24,7 @@ export interface Found {
 export interface GuardWriter {
   guard(parent: Place, found: Found, expect: Expectation): Place;
   /** A tensor that the function sees itself. */
-  tensor(parent: Place, found: Found, tensor: Tensor): void;
+  tensor(parent: Place, found: Found, tensor: Tensor): Place;
   metTensor(tensor: Tensor): boolean;
   count(): number;
 }

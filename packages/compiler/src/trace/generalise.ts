@@ -4,14 +4,13 @@
 // in all three (explain-number.ts). A last trace, for the call as it is, has inputs and symbolic sizes in these places.
 //
 // What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
-import { at } from '@tsinductor/base';
-import type { Index } from '@tsinductor/ir';
 import * as exported from '@tsinductor/tensor';
-import type { BoundCall } from '@tsinductor/tensor/internal';
+import type { AdaptedCall, BoundCall } from '@tsinductor/tensor/internal';
 import type { AnyNode } from 'acorn';
 import { markedSizeFixed } from '../errors.ts';
 import { findOuterWrites } from './closure.ts';
-import { formulaFor, indexFor } from './explain-number.ts';
+import { explainCalls } from './explain-calls.ts';
+import type { Explained, Unexplained } from './explain-calls.ts';
 import type { Formula, Point, Points } from './explain-number.ts';
 import { memberPath } from './found.ts';
 import { answer, evaluate } from './formula.ts';
@@ -23,11 +22,8 @@ import type { Labels } from './held-numbers.ts';
 import { flowOf } from './number-flow.ts';
 import { writtenKey } from './syntax.ts';
 import type { Flow } from './number-flow.ts';
-import { numberInput } from './number-inputs.ts';
 import { otherNumber, otherSize, ways } from './other-values.ts';
-import type { NumberInput } from './number-inputs.ts';
 import { CallLog } from './probe.ts';
-import type { NumberPlace } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
 import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-call.ts';
 
@@ -134,93 +130,57 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
   );
 }
 
+/** A number that is open alone decides what came out to be another in other traces. */
+function noteDecided({ flow, freedom }: Search, what: string): void {
+  const [path] = freedom.numbers;
+  if (path !== undefined && freedom.numbers.size === 1 && !freedom.sizes && !flow.decided.has(path))
+    flow.decided.set(path, what);
+}
+
 function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
   const probes = probesOf(call, tracing, search);
   const found = probes === undefined ? undefined : explain(probes, search);
   if (found === undefined) return undefined;
-  const { numbers, indexes } = found;
+  if ('decides' in found) {
+    noteDecided(search, found.decides);
+    return undefined;
+  }
+  const { numbers, opened } = found;
+  const ofAttributes = [...opened.values()].flatMap(({ inputs }) => [...inputs.values()]);
   const traced = attempted(() =>
     traceOnce(call, tracing, {
       ...planOf(search, 0),
-      numbers: [...numbers.values()],
-      adapt: (session, made, position) => replaced(made, position, { session, inputs: numbers, indexes }),
+      numbers: [...numbers.values(), ...ofAttributes],
+      adapt: (session, made, { position }) => replaced(made, position, { session, found }),
     }),
   );
   const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
   return traced === undefined ? undefined : { ...traced, conditions: [...relevant, ...found.exact] };
 }
 
-interface Explained {
-  /** By place: `3 argument 1`. */
-  readonly numbers: ReadonlyMap<string, NumberInput>;
-  readonly indexes: ReadonlyMap<string, Index>;
-  readonly exact: readonly PointCondition[];
-}
-
-/** What follows from the numbers and sizes of the call, and how; undefined where something differs that no formula gives. */
-function explain(probes: Probes, search: Search): Explained | undefined {
+/** What follows from the numbers and sizes of the call, and how; or what they decide, where something differs that no formula gives. */
+function explain(probes: Probes, search: Search): Explained | Unexplained {
   const [first, second, third] = probes;
   const points: Points = [first.point, second.point, third.point];
-  const isAlike = probes.every(({ structure }) => structure === first.structure);
-  if (!isAlike || !areApart(points, search.freedom)) return undefined;
+  const other = probes.find(({ structure }) => structure.some((line, index) => line !== first.structure[index]));
+  if (other !== undefined) return { decides: differingCall(first, other) };
+  if (!areApart(points, search.freedom)) return { decides: '' };
   const written = search.flow.passed.map(
     (node): Formula =>
       (point) =>
         evaluate(node, namesOf(first.traced, search, point)),
   );
-  const numbers = new Map<string, NumberInput>();
-  const indexes = new Map<string, Index>();
-  const exact: PointCondition[] = [];
-  for (const [index, met] of first.log.places.entries()) {
-    const values = probes.map(({ log }) => at(log.places, index).value);
-    if (values.every((other) => Object.is(other, met.value))) continue;
-    const found = explainPlace(met, { values, points, written });
-    if (found === undefined) return undefined;
-    const place = `${String(met.call)} ${met.where}`;
-    if ('number' in found) numbers.set(place, found.number);
-    else indexes.set(place, found.index);
-    exact.push(...found.exact);
-  }
-  return { numbers, indexes, exact };
+  return explainCalls({ logs: [first.log, second.log, third.log], points, written });
 }
 
-interface Values {
-  readonly values: readonly number[];
-  readonly points: Points;
-  readonly written: readonly Formula[];
+/** The first thing that is another one in another trace. */
+function differingCall(first: Probe, other: Probe): string {
+  const position = first.structure.findIndex((line, index) => line !== other.structure[index]);
+  const name = first.log.calls[position]?.made.operator.name;
+  return name === undefined ? 'what comes out' : `a call of ${name}`;
 }
 
-type ExplainedPlace = { readonly exact: readonly PointCondition[] } & (
-  { readonly number: NumberInput } | { readonly index: Index }
-);
-
-/** What gives a number that differs; undefined where no formula does, or the operator does something else for one of its values. */
-function explainPlace(
-  { where, dtype, special }: NumberPlace,
-  { values, points, written }: Values,
-): ExplainedPlace | undefined {
-  if (values.some((value) => special.has(value))) return undefined;
-  const formula = dtype === undefined ? undefined : formulaFor(values, points, written);
-  const symbolic = where.startsWith('argument ') ? undefined : indexFor(values, points);
-  const exact = symbolic?.divides === undefined ? [] : [divisible(symbolic.divides)];
-  if (formula === undefined || dtype === undefined) return symbolic && { index: symbolic.index, exact };
-  const others = special.size === 0 ? [] : [unlike(formula, special, where)];
-  return { number: numberInput(dtype, formula, points[0]), exact: [...exact, ...others] };
-}
-
-type PointCondition = TracedCall['conditions'][number];
 type Probes = readonly [Probe, Probe, Probe];
-
-const divisible = ({ name, divisor }: { readonly name: string; readonly divisor: number }): PointCondition => ({
-  text: `${name} % ${String(divisor)} == 0`,
-  isMet: ({ sizes }) => (sizes.get(name) ?? 0) % divisor === 0,
-});
-
-/** The number is none of those for which its operator does something else. */
-const unlike = (formula: Formula, special: ReadonlySet<number>, where: string): PointCondition => ({
-  text: `${where} is none of ${[...special].join(', ')}`,
-  isMet: (point) => !special.has(formula(point) ?? Number.NaN),
-});
 
 const isOpen = ({ numbers, sizes }: Freedom, label: string): boolean =>
   label.startsWith(anySize) ? sizes : numbers.has(label);
@@ -272,7 +232,7 @@ function areApart(points: Points, freedom: Freedom): boolean {
 }
 
 interface Probe {
-  readonly structure: string;
+  readonly structure: readonly string[];
   readonly log: CallLog;
   readonly point: Points[0];
   readonly traced: TracedCall;
@@ -280,14 +240,17 @@ interface Probe {
 
 function probe(call: Call, tracing: Tracing, { search, round }: { search: Search; round: number }): Probe | undefined {
   const log = new CallLog();
-  const adapt: TracePlan['adapt'] = (_, made, position) => log.note(made, position);
+  const adapt: TracePlan['adapt'] = (session, made, { position, metas }) => {
+    log.note({ made, metas: metas(), sizes: session.sizes }, position);
+    return made;
+  };
   const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt }));
   if (traced === undefined) return undefined;
   const rest = traced.graph.nodes.flatMap((node) =>
     node.kind === 'constant' ? [node.data] : node.kind === 'host' ? [JSON.stringify(node.attrs)] : [],
   );
   return {
-    structure: [log.structure, ...rest, JSON.stringify(traced.template)].join('\n'),
+    structure: [...log.structure, ...rest, JSON.stringify(traced.template)],
     log,
     traced,
     point: traced.point,
@@ -308,12 +271,17 @@ type Session = Parameters<NonNullable<TracePlan['adapt']>>[0];
 
 interface Replacements {
   readonly session: Session;
-  readonly inputs: ReadonlyMap<string, NumberInput>;
-  readonly indexes: ReadonlyMap<string, Index>;
+  readonly found: Explained;
 }
 
 /** The call with inputs and symbolic sizes where its numbers follow from what it was given. */
-function replaced(call: BoundCall, position: number, { session, inputs, indexes }: Replacements): BoundCall {
+function replaced(call: BoundCall, position: number, { session, found }: Replacements): AdaptedCall {
+  const { numbers: inputs, indexes } = found;
+  const opened = found.opened.get(position);
+  if (opened !== undefined) {
+    const standIns = [...opened.inputs].map(([place, { tensor }]) => [place, session.input(tensor)] as const);
+    return { ...call, opened: { call: opened.call, inputs: new Map(standIns) } };
+  }
   const tensors = [...call.tensors];
   const args = call.args.map((arg, index) => {
     const input = inputs.get(`${String(position)} argument ${String(index)}`);

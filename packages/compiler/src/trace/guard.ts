@@ -12,6 +12,7 @@ import { areDistinct } from './distinct.ts';
 import type { DistinctGroup } from './distinct.ts';
 import { isReader } from './readers.ts';
 import type { Reader } from './readers.ts';
+import { changedMembers, hasAsMany } from './tensor-members.ts';
 
 /** What is required of a tensor. A range in shape: a symbolic size, which need not be the traced one. */
 export interface TensorGuard {
@@ -22,6 +23,8 @@ export interface TensorGuard {
   readonly strides: readonly number[] | 'contiguous';
   /** Position of its first element in its storage, where the function asked for that. */
   readonly offset?: number;
+  /** What was kept on it when the function was traced; undefined where it does not count. */
+  readonly members?: readonly string[];
   /** The shape and strides that met this last: a tensor whose lists these are needs no look into them. */
   met?: { shape: readonly number[]; strides: readonly number[] };
 }
@@ -130,7 +133,8 @@ function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, l
 export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
   if (tensor.dtype !== guard.dtype || tensor.device !== guard.device || !meetsMarks(tensor, guard)) return false;
   const { shape, strides } = tensor;
-  const { met } = guard;
+  const { met, members } = guard;
+  if (members !== undefined && !hasAsMany(tensor, members)) return false;
   if (guard.offset !== undefined && tensor.storageOffset !== guard.offset) return false;
   if (met?.shape === shape && met.strides === strides) return true;
   if (!meetsLayout(tensor, guard)) return false;
@@ -206,6 +210,7 @@ export function explainFailure(node: GuardNode, slots: readonly unknown[]): Guar
 /** The axes at which sizes differ, if nothing else keeps `tensor` from meeting the guard. */
 function differingSizes(tensor: Tensor, guard: TensorGuard): number[] | undefined {
   if (tensor.dtype !== guard.dtype || tensor.device !== guard.device) return undefined;
+  if (guard.members !== undefined && !hasAsMany(tensor, guard.members)) return undefined;
   if (tensor.shape.length !== guard.shape.length) return undefined;
   const axes: number[] = [];
   for (const [axis, expected] of guard.shape.entries()) {
@@ -282,14 +287,19 @@ function printValue(value: unknown, expect: Expectation): string {
       if (!describesAlike(value, expect.value)) return printFound(value);
       return typeof value === 'function' ? `another ${printFound(value)}` : 'another object';
     case 'tensor':
-      return isTensor(value) && expect.tensor.offset !== undefined
-        ? `${printFound(value)} storageOffset ${String(value.storageOffset)}`
-        : printFound(value);
+      return isTensor(value) ? printTensor(value, expect.tensor) : printFound(value);
     case 'number':
     case 'array':
     case 'object':
       return printFound(value);
   }
+}
+
+/** A tensor, with what else of it the guard is about. */
+function printTensor(tensor: Tensor, { offset, members }: TensorGuard): string {
+  const changed = members === undefined ? '' : changedMembers(tensor, members);
+  const place = offset === undefined ? '' : ` storageOffset ${String(tensor.storageOffset)}`;
+  return `${printFound(tensor)}${place}${changed}`;
 }
 
 function className(prototype: unknown): string {

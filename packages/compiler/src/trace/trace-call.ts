@@ -3,12 +3,12 @@
 import { at, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
+import type { Graph, Meta, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
 import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
 import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
+import type { AdaptedCall, BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
 import { privateState } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
@@ -49,7 +49,13 @@ export interface TracePlan {
   readsFreely(axis: number): boolean;
   /** Numbers of the call that are inputs. */
   readonly numbers: readonly NumberInput[];
-  readonly adapt?: (session: TraceSession, call: BoundCall, position: number) => BoundCall;
+  readonly adapt?: (session: TraceSession, call: BoundCall, seen: SeenCall) => AdaptedCall;
+}
+
+/** How many calls came before one that is recorded, and what is known of its tensors. */
+interface SeenCall {
+  readonly position: number;
+  readonly metas: () => readonly Meta[];
 }
 
 /** Everything is as it is in this call. */
@@ -133,11 +139,14 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
       readSizes.add(axis);
       return plan.readsFreely(axis);
     },
-    ...(adapt === undefined ? {} : { adapt: (made: BoundCall, position: number) => adapt(session, made, position) }),
+    ...(adapt !== undefined && {
+      adapt: (made: BoundCall, position: number, metas: SeenCall['metas']) => adapt(session, made, { position, metas }),
+    }),
   });
   const inputs = new TracedInputs(session, tracing, plan);
   const observation = observe(call.scope, {
     usesThis: usesThis(call.fn),
+    method: call.fn,
     isTrusted: () => session.isTrusted,
     isVariable: (path) => plan.isVariable(path),
     shown: (path, value) => plan.shown(path, value),
