@@ -107,8 +107,8 @@ export const numbersPrograms: Programs = {
   'a number beside one half float alone': program({
     make: () => (x: Tensor, rate: number) => x.mul(rate),
     calls: (f) => [0.1, 0.2, 0.3].map((rate) => f(halves().sum(), rate)),
-    graphs: 3,
-    recompiles: 2,
+    graphs: 2,
+    recompiles: 1,
   }),
   'numbers in attributes': program({
     make: () => (x: Tensor, k: number, o: { readonly low: number; readonly high: number }) => [
@@ -150,7 +150,7 @@ export const numbersPrograms: Programs = {
     recompiles: 1,
   }),
   'a probability of dropout, and a border of padding': program({
-    make: () => (x: Tensor, k: number) => x.dropout(k, false).pad([1, 1], "constant", k),
+    make: () => (x: Tensor, k: number) => x.dropout(k, false).pad([1, 1], 'constant', k),
     calls: (f) => [0.5, 0.25, 0.125].map((k) => f(three(), k)),
     graphs: 3,
     recompiles: 2,

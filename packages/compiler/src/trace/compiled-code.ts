@@ -329,10 +329,7 @@ export class CompiledCode {
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
   #noteChanges(scope: CallScope): void {
-    for (const entry of this.#entries) {
-      const { failure } = entry.mismatch(scope);
-      if (failure !== undefined) this.#changing.note(failure);
-    }
+    for (const entry of this.#entries) for (const change of entry.changes(scope)) this.#changing.note(change);
   }
 
   #dynamic(): boolean | undefined {

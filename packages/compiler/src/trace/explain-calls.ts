@@ -6,18 +6,13 @@ import { isTensorParameter } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
 import { mayAlias } from '@tsinductor/tensor/internal';
 import { formulaFor, indexFor } from './explain-number.ts';
-import type { Formula, Point, Points } from './explain-number.ts';
+import type { Formula, Points } from './explain-number.ts';
 import { numberInput } from './number-inputs.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { openNumbers } from './opened-numbers.ts';
 import type { OpenedNumbers } from './opened-numbers.ts';
+import type { PointCondition } from './point-condition.ts';
 import type { CallLog, LoggedCall, NumberPlace } from './probe.ts';
-
-/** Something about a point that has to be as it was. */
-export interface PointCondition {
-  readonly text: string;
-  readonly isMet: (point: Point) => boolean;
-}
 
 /** By place: `3 argument 1`; calls by position. */
 export interface Explained {
@@ -43,6 +38,8 @@ export interface Evidence {
   readonly points: Points;
   /** Formulas that stand in the source. */
   readonly written: readonly Formula[];
+  /** Whether numbers beside tensors are found in what their operator comes to, too: some take tensors of one dtype only. */
+  readonly opensArguments: boolean;
 }
 
 interface Differing {
@@ -56,8 +53,10 @@ export function explainCalls(evidence: Evidence): Explained | Unexplained {
   const explained: Explaining = { numbers: new Map(), indexes: new Map(), opened, exact: [] };
   for (const [position, differing] of differingNumbers(evidence)) {
     const found = needsOpening(differing, evidence) ? openedCall(position, differing, evidence) : undefined;
-    if (found !== undefined) opened.set(position, found);
-    else
+    if (found !== undefined) {
+      opened.set(position, found);
+      explained.exact.push(found.holds);
+    } else
       for (const each of differing) {
         const reason = explainPlace(each, evidence, explained);
         if (reason !== undefined) return { decides: reason };
@@ -82,12 +81,12 @@ function differingNumbers({ logs }: Evidence): ReadonlyMap<number, readonly Diff
 const isArgument = ({ where }: NumberPlace): boolean => where.startsWith('argument ');
 
 /** Whether a number stands where an operator takes any: not as an argument of arithmetic, a size, or the name of an axis. */
-function needsOpening(differing: readonly Differing[], { logs }: Evidence): boolean {
+function needsOpening(differing: readonly Differing[], { logs, opensArguments }: Evidence): boolean {
   return differing.some(({ place }) => {
-    if (isArgument(place)) return place.dtype === undefined;
+    if (isArgument(place)) return opensArguments || place.dtype === undefined;
     const { parameters } = at(logs[0].calls, place.call).made.operator;
-    const type = parameters.find(({ name }) => name === place.where.split(' ')[0])?.type;
-    return type === 'float' || type === 'scalar';
+    const type = parameters.find(({ name }) => name === place.where)?.type;
+    return type === 'float' || type === 'scalar' || type === 'any';
   });
 }
 
@@ -98,14 +97,16 @@ function openedCall(
 ): OpenedNumbers | undefined {
   const calls = logs.map((log) => at(log.calls, position));
   const { operator, stepOf } = at(calls, 0).made;
-  if (mayAlias(operator) || stepOf !== undefined) return undefined;
+  if (stepOf !== undefined) return undefined;
   const formulas = new Map<string, Formula>();
   for (const { place, values } of differing) {
     const formula = formulaFor(values, points, written);
     if (formula === undefined) return undefined;
     formulas.set(place.where, formula);
   }
-  return openNumbers(calls, formulas, points[0]);
+  const found = openNumbers(calls, formulas, points[0]);
+  // What may be a view is recorded as it is.
+  return found === undefined || (found.inputs.size > 0 && mayAlias(operator)) ? undefined : found;
 }
 
 /** Adds what gives a number that differs; or tells what it decides: no formula gives it, or the operator does something else for one. */

@@ -139,12 +139,22 @@ function noteDecided({ flow, freedom }: Search, what: string): void {
 
 function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
   const probes = probesOf(call, tracing, search);
-  const found = probes === undefined ? undefined : explain(probes, search);
-  if (found === undefined) return undefined;
-  if ('decides' in found) {
+  if (probes === undefined) return undefined;
+  const attempt = (opensArguments: boolean): TracedCall | undefined => {
+    const found = explain(probes, search, opensArguments);
+    if (!('decides' in found)) return traceExplained(call, tracing, { search, found });
     noteDecided(search, found.decides);
     return undefined;
-  }
+  };
+  return attempt(false) ?? attempt(true);
+}
+
+/** The trace of a call with inputs and symbolic sizes where its numbers follow from what it was given. */
+function traceExplained(
+  call: Call,
+  tracing: Tracing,
+  { search, found }: { readonly search: Search; readonly found: Explained },
+): TracedCall | undefined {
   const { numbers, opened } = found;
   const ofAttributes = [...opened.values()].flatMap(({ inputs }) => [...inputs.values()]);
   const traced = attempted(() =>
@@ -159,7 +169,7 @@ function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall |
 }
 
 /** What follows from the numbers and sizes of the call, and how; or what they decide, where something differs that no formula gives. */
-function explain(probes: Probes, search: Search): Explained | Unexplained {
+function explain(probes: Probes, search: Search, opensArguments: boolean): Explained | Unexplained {
   const [first, second, third] = probes;
   const points: Points = [first.point, second.point, third.point];
   const other = probes.find(({ structure }) => structure.some((line, index) => line !== first.structure[index]));
@@ -170,7 +180,7 @@ function explain(probes: Probes, search: Search): Explained | Unexplained {
       (point) =>
         evaluate(node, namesOf(first.traced, search, point)),
   );
-  return explainCalls({ logs: [first.log, second.log, third.log], points, written });
+  return explainCalls({ logs: [first.log, second.log, third.log], points, written, opensArguments });
 }
 
 /** The first thing that is another one in another trace. */
@@ -278,7 +288,7 @@ interface Replacements {
 function replaced(call: BoundCall, position: number, { session, found }: Replacements): AdaptedCall {
   const { numbers: inputs, indexes } = found;
   const opened = found.opened.get(position);
-  if (opened !== undefined) {
+  if (opened !== undefined && opened.inputs.size > 0) {
     const standIns = [...opened.inputs].map(([place, { tensor }]) => [place, session.input(tensor)] as const);
     return { ...call, opened: { call: opened.call, inputs: new Map(standIns) } };
   }

@@ -196,6 +196,22 @@ function sameKeys(value: Record<string, unknown>, keys: readonly string[]): bool
 const sameNames = (found: readonly string[], names: readonly string[]): boolean =>
   found.length === names.length && found.every((name, index) => name === names[index]);
 
+/** The numbers and sizes that keep a call from meeting the guards; those before anything else that does. */
+export function changedInputs({ nodes }: GuardTree, slots: unknown[]): readonly GuardFailure[] {
+  const leaves: Tensor[] = [];
+  const changed: GuardFailure[] = [];
+  for (const [index, node] of nodes.entries()) {
+    const { parent, key, expect } = node;
+    const value = readKey(slots[parent], key);
+    slots[firstSlot + index] = value;
+    if (expect.kind === 'same' ? value === slots[expect.slot] : meets(value, expect, leaves)) continue;
+    const failure = explainFailure(node, slots);
+    if (failure.isNumber !== true && failure.sizes === undefined) break;
+    changed.push(failure);
+  }
+  return changed;
+}
+
 /** Explains why the node at `failed` was not met. */
 export function explainFailure(node: GuardNode, slots: readonly unknown[]): GuardFailure {
   const value = readKey(slots[node.parent], node.key);

@@ -11,12 +11,15 @@ import type { OpenedCall } from '@tsinductor/tensor/internal';
 import type { Formula, Point } from './explain-number.ts';
 import { numberInput } from './number-inputs.ts';
 import type { NumberInput } from './number-inputs.ts';
+import type { PointCondition } from './point-condition.ts';
 import type { LoggedCall } from './probe.ts';
 
-/** A call as its primitives, with inputs by the place of their number among these. */
+/** A call as its primitives, with inputs by the place of their number among these: none where it comes to the same for any number. */
 export interface OpenedNumbers {
   readonly call: OpenedCall;
   readonly inputs: ReadonlyMap<string, NumberInput>;
+  /** Whether it comes to these primitives at a point. */
+  readonly holds: PointCondition;
 }
 
 /** `formulas` give the numbers of the call that differ, by place; undefined where it comes to other primitives for them. */
@@ -31,14 +34,18 @@ export function openNumbers(
     opened.some(({ numbers }) => !Object.is(numbers.get(place)?.value, first.numbers.get(place)?.value));
   const open = new Set([...first.numbers.keys()].filter(differs));
   const structure = structureOf(first, (place) => open.has(place));
-  if (open.size === 0 || opened.some((other) => structureOf(other, (place) => open.has(place)) !== structure))
-    return undefined;
+  if (opened.some((other) => structureOf(other, (place) => open.has(place)) !== structure)) return undefined;
+  const { name } = at(calls, 0).made.operator;
   const asked = new AskedAgain(at(calls, 0), { formulas, open, structure });
   const inputs = [...open].map((place) => {
     const dtype = first.numbers.get(place)?.dtype ?? 'f32';
     return [place, numberInput(dtype, (other) => asked.numbers(other)?.get(place), point)] as const;
   });
-  return { call: first, inputs: new Map(inputs) };
+  const holds = {
+    text: `${name} comes to the same for ${[...formulas.keys()].join(', ')}`,
+    isMet: (other: Point) => asked.numbers(other) !== undefined,
+  };
+  return { call: first, inputs: new Map(inputs), holds };
 }
 
 interface Expected {
@@ -95,9 +102,7 @@ function withNumbers(made: LoggedCall['made'], values: ReadonlyMap<string, numbe
   const changed = (attr: Attr, where: string): Attr => {
     const value = values.get(where);
     if (value !== undefined) return isScalar(attr) ? scalar(value) : numberAttr(value);
-    return Array.isArray(attr)
-      ? attr.map((item: Attr, index) => changed(item, `${where} ${String(index)}`))
-      : attr;
+    return Array.isArray(attr) ? attr.map((item: Attr, index) => changed(item, `${where} ${String(index)}`)) : attr;
   };
   const attrs = Object.fromEntries(Object.entries(made.attrs).map(([name, attr]) => [name, changed(attr, name)]));
   return { ...made, args, attrs };

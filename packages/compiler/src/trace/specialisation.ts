@@ -6,6 +6,7 @@ import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
 import {
+  changedInputs,
   checkGuards,
   explainCoincidence,
   explainFailure,
@@ -83,6 +84,12 @@ export class Specialisation {
       ({ name, placeholder, axis }) => [name, this.#leaves[positions.indexOf(placeholder)]?.shape[axis] ?? 0] as const,
     );
     return { numbers, sizes: new Map(leafSizes) };
+  }
+
+  /** The numbers and sizes of a call that does not fit which are others than those that it was traced for. */
+  changes(scope: CallScope): readonly GuardFailure[] {
+    this.#slots[0] = scope;
+    return changedInputs(this.#traced.guards, this.#slots);
   }
 
   /** Why the call does not fit. */

@@ -3,10 +3,21 @@
 //
 // In: a call with the metas of its tensors. Out: its expansion, the scalars of that for which a 0-d tensor can stand, and the
 // structure that everything else has. Calls of one structure differ in these scalars alone.
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isList, isScalar, isValue, operatorFor, scalarNumber, valuesOf } from '@tsinductor/graph';
-import type { Arg, Graph, GraphBuilder, GraphNode, Meta, ScalarRef, SizeEnvironment, ValueRef } from '@tsinductor/graph';
+import type {
+  Arg,
+  Graph,
+  GraphBuilder,
+  GraphNode,
+  Meta,
+  ScalarRef,
+  SizeEnvironment,
+  ValueRef,
+} from '@tsinductor/graph';
+import { pointwise } from '@tsinductor/ops';
+import type { PointwiseOp } from '@tsinductor/ops';
 import { expandCall } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { numberDType } from './number-operand.ts';
@@ -41,17 +52,28 @@ export function openCall(call: BoundCall, metas: readonly Meta[], sizes: SizeEnv
 const placeOf = ({ id }: GraphNode, argument: number): string => `${id} ${argument}`;
 
 /** The dtype of a 0-d tensor that can stand for a scalar argument of a primitive. */
-function dtypeAt({ nodes }: Graph, node: CallNode, scalar: ScalarRef): DType | undefined {
+function dtypeAt(graph: Graph, node: CallNode, scalar: ScalarRef): DType | undefined {
   if (scalar.category === 'bool' || typeof scalar.value === 'object') return undefined;
   const { dtype } = at(node.results, 0);
   // What fills a tensor is an element of it.
   if (node.target === 'full') return dtype === 'bool' ? undefined : dtype;
   if (operatorFor(node.target, node.attrs).kind !== 'pointwise') return undefined;
-  const tensors = valuesOf(node.args).map((value) => at(at(nodes, value.node).results, value.result));
-  return numberDType(
-    scalar.category,
-    tensors.map((meta) => ({ dtype: meta.dtype, ndim: meta.shape.length })),
-  );
+  const tensors = valuesOf(node.args).map((value) => metaIn(graph, value));
+  return numberDType(scalar.category, tensors.map(asOperand)) ?? widerDType(tensors);
+}
+
+const metaIn = ({ nodes }: Pick<Graph, 'nodes'>, { node, result }: ValueRef): Meta =>
+  at(at(nodes, node).results, result);
+
+const asOperand = ({ dtype, shape }: Meta): { readonly dtype: DType; readonly ndim: number } => ({
+  dtype,
+  ndim: shape.length,
+});
+
+/** The dtype that halves are cast to for a number of more bits beside them. */
+function widerDType(tensors: readonly Meta[]): DType | undefined {
+  const [dtype, ...others] = new Set(tensors.map((meta) => meta.dtype).filter((each) => each !== 'bool'));
+  return dtype !== undefined && others.length === 0 && isFloat(dtype) ? dtypeInfo[dtype].compute : undefined;
 }
 
 /** Everything of a call but the numbers in the places that are open. */
@@ -97,7 +119,36 @@ function recordNode(builder: GraphBuilder, node: CallNode, { renamed, inputs }: 
   const filling = inputs.get(placeOf(node, 0));
   if (node.target === 'full' && filling !== undefined) return [filled(builder, node, filling)];
   const args = node.args.map((arg, index): Arg => inputs.get(placeOf(node, index)) ?? renameArg(arg, renamed));
-  return builder.callAll(node.target, args, node.attrs);
+  const given = args.filter((_, index) => inputs.has(placeOf(node, index)));
+  return given.length === 0 || takes(builder, node, { args, given })
+    ? builder.callAll(node.target, args, node.attrs)
+    : [inWider(builder, node, args)];
+}
+
+/** Whether the operator takes 0-d tensors of their dtype beside the others, and gives what it gave. */
+function takes(
+  builder: GraphBuilder,
+  { target }: CallNode,
+  { args, given }: { readonly args: readonly Arg[]; readonly given: readonly Arg[] },
+): boolean {
+  const others = valuesOf(args.filter((arg) => !given.includes(arg))).map((value) => builder.meta(value));
+  const isAlike = others.every(({ dtype }) => valuesOf(given).every((value) => builder.meta(value).dtype === dtype));
+  return isAlike || (numberDType('float', others.map(asOperand)) !== undefined && !promotesNothing(target));
+}
+
+const promotesNothing = (target: string): boolean =>
+  (pointwise as Readonly<Record<string, PointwiseOp>>)[target]?.promotesNothing === true;
+
+/** The call in the dtype in which its arithmetic is done, rounded once, as it is within one call. */
+function inWider(builder: GraphBuilder, node: CallNode, args: readonly Arg[]): ValueRef {
+  const cast = (value: ValueRef, dtype: DType): ValueRef =>
+    builder.meta(value).dtype === dtype ? value : builder.call('cast', [value], { dtype: { dtype } });
+  const wide = args.map((arg): Arg => {
+    if (!isValue(arg)) return arg;
+    const { dtype } = builder.meta(arg);
+    return cast(arg, dtypeInfo[dtype].compute);
+  });
+  return cast(builder.call(node.target, wide, node.attrs), at(node.results, 0).dtype);
 }
 
 const renameArg = (arg: Arg, renamed: (value: ValueRef) => ValueRef): Arg =>
