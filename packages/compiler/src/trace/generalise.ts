@@ -4,7 +4,6 @@
 // in all three (explain-number.ts). A last trace, for the call as it is, has inputs and symbolic sizes in these places.
 //
 // What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
-import * as exported from '@tsinductor/tensor';
 import type { AdaptedCall, BoundCall } from '@tsinductor/tensor/internal';
 import type { AnyNode } from 'acorn';
 import { markedSizeFixed } from '../errors.ts';
@@ -15,13 +14,13 @@ import type { Formula, Point, Points } from './explain-number.ts';
 import { memberPath } from './found.ts';
 import { answer, evaluate } from './formula.ts';
 import type { Names } from './formula.ts';
-import { parseFunction, sourceOf } from './function-source.ts';
-import { closureOf } from './inspected.ts';
+import type { GuardNode } from './guard.ts';
 import { anySize, sizeLabel } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
-import { flowOf } from './number-flow.ts';
+import type { NumberFlow } from './number-flow.ts';
+import { flowOf } from './program-flow.ts';
+import type { Flow, Getter } from './program-flow.ts';
 import { writtenKey } from './syntax.ts';
-import type { Flow } from './number-flow.ts';
 import { otherNumber, otherSize, ways } from './other-values.ts';
 import { CallLog } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
@@ -51,23 +50,34 @@ function generalise(call: Call, tracing: Tracing): Generalised {
   const plain = traceOnce(call, tracing, exactly);
   const isPlain = 'error' in plain || (plain.variable.size === 0 && plain.readSizes.length === 0);
   if (isPlain || findOuterWrites(call.fn).length > 0) return { traced: plain, fixed: decided(plain, undefined) };
-  const source = sourceOf(call.fn);
-  const root = parseFunction(source);
-  const closure = closureOf(call.fn);
-  if (root === undefined || closure === undefined) return { traced: plain, fixed: decided(plain, undefined) };
-  const flow = flowOf(root, {
-    source,
-    paths: [...plain.variable.keys()],
-    isTensorAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'tensor'),
-    isInstanceAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'instance'),
-    isOperator: (name, method) => isOperator(closure, name, method),
-  });
-  const conditions = conditionsOf(plain, { flow, closure }, source);
+  const isOf = (kind: GuardNode['expect']['kind'], at: string): boolean =>
+    plain.guards.nodes.some(({ path, expect }) => path === at && expect.kind === kind);
+  const flow = flowOf(
+    call.fn,
+    {
+      paths: [...plain.variable.keys()],
+      call: call.scope,
+      isTensorAt: (path) => isOf('tensor', path),
+      isInstanceAt: (path) => isOf('instance', path),
+    },
+    gettersOf(plain.guards.nodes),
+  );
+  if (flow === undefined) return { traced: plain, fixed: decided(plain, undefined) };
+  const conditions = conditionsOf(plain, flow);
   const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
   const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));
-  const traced = widest(call, tracing, { flow, closure, conditions, freedom: { numbers, sizes } });
+  const traced = widest(call, tracing, { flow, conditions, freedom: { numbers, sizes } });
   return { traced: traced ?? plain, fixed: decided(traced ?? plain, flow) };
 }
+
+/** Functions behind properties that were read. */
+const gettersOf = (nodes: readonly GuardNode[]): readonly Getter[] =>
+  nodes.flatMap(({ path, expect }) => {
+    const [, owner] = /^(.*) \(the getter of [^)]*\)$/.exec(path) ?? [];
+    return owner !== undefined && expect.kind === 'value' && typeof expect.value === 'function'
+      ? [{ fn: expect.value, path: owner }]
+      : [];
+  });
 
 /** What is said of numbers that change, and are guarded by their values all the same. */
 export const fixedNotes = (fixed: Generalised['fixed']): readonly string[] =>
@@ -86,18 +96,6 @@ function decided(traced: TracedCall | AliasedCall, flow: Flow | undefined): Read
   return new Map(guarded.map(({ path }) => [path, flow?.decided.get(path) ?? '']));
 }
 
-/** Whether what a name of the closure stands for makes tensors of numbers; undefined where the closure has no such name. */
-function isOperator(closure: ReadonlyMap<string, unknown>, name: string, method?: string): boolean | undefined {
-  if (!closure.has(name)) return undefined;
-  const value = closure.get(name);
-  if (exported.isTensor(value)) return method !== undefined;
-  const fn: unknown = method === undefined ? value : (value as Readonly<Record<string, unknown>> | undefined)?.[method];
-  return typeof fn === 'function' && isOwn(fn);
-}
-
-/** A function of this project's: of the names that it exports, or a method of its tensors. */
-const isOwn = (fn: object): boolean => (Object.values(exported) as readonly unknown[]).includes(fn);
-
 interface Condition {
   readonly text: string;
   readonly labels: Labels;
@@ -106,7 +104,6 @@ interface Condition {
 
 interface Search {
   readonly flow: Flow;
-  readonly closure: ReadonlyMap<string, unknown>;
   readonly conditions: readonly Condition[];
   readonly freedom: Freedom;
 }
@@ -176,9 +173,9 @@ function explain(probes: Probes, search: Search, opensArguments: boolean): Expla
   if (other !== undefined) return { decides: differingCall(first, other) };
   if (!areApart(points, search.freedom)) return { decides: '' };
   const written = search.flow.passed.map(
-    (node): Formula =>
+    ({ node, flow }): Formula =>
       (point) =>
-        evaluate(node, namesOf(first.traced, search, point)),
+        evaluate(node, namesOf(first.traced, flow, point)),
   );
   return explainCalls({ logs: [first.log, second.log, third.log], points, written, opensArguments });
 }
@@ -227,6 +224,7 @@ function planOf({ flow, freedom }: Search, round: number): TracePlan {
       freedom.numbers.has(path) ? otherNumber(value, round, [...freedom.numbers].indexOf(path)) : value,
     hint: (size, order) => (freedom.sizes ? otherSize(size, round, order) : size),
     readsFreely: (axis) => freedom.sizes && isFree(flow, axis),
+    isFollowed: flow.left === undefined,
   };
 }
 
@@ -310,15 +308,11 @@ function replaced(call: BoundCall, position: number, { session, found }: Replace
   return { ...call, args, attrs, tensors };
 }
 
-/** The names of the source, as they stand for the numbers and sizes of a call. */
-function namesOf(
-  { plainNumbers, sizeNames }: TracedCall,
-  { flow, closure }: Pick<Search, 'flow' | 'closure'>,
-  point: Point,
-): Names {
+/** The names of a function's source, as they stand for the numbers and sizes of a call. */
+function namesOf({ plainNumbers, sizeNames }: TracedCall, flow: NumberFlow, point: Point): Names {
   const pathOf = (of: AnyNode): string | undefined => {
     if (of.type === 'Identifier') return flow.pathOf.get(of.name);
-    if (of.type === 'ThisExpression') return 'this';
+    if (of.type === 'ThisExpression') return flow.thisPath;
     if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
     const path = pathOf(of.object);
     const key = writtenKey(of);
@@ -333,7 +327,7 @@ function namesOf(
     },
     constant: (name) => flow.constants.get(name),
     outer: (name) => {
-      const value = closure.get(name);
+      const value = flow.isLocal(name) ? undefined : flow.fn.valueOf(name);
       return typeof value === 'number' ? value : undefined;
     },
   };
@@ -345,23 +339,19 @@ function printCondition({ type }: AnyNode, text: string, before: number): string
 }
 
 /** The comparisons of the source that can be made again for any call; what the others test decides something. */
-function conditionsOf(
-  plain: TracedCall,
-  search: Pick<Search, 'flow' | 'closure'>,
-  source: string,
-): readonly Condition[] {
+function conditionsOf(plain: TracedCall, found: Flow): readonly Condition[] {
   const point = { numbers: plain.variable, sizes: plain.point.sizes };
-  return [...search.flow.conditions].flatMap(([node, labels]) => {
-    const before = answer(node, namesOf(plain, search, point));
-    const text = source.slice(node.start - 1, node.end - 1).slice(0, 60);
-    if (before === undefined) for (const label of labels) search.flow.decided.set(label, text);
+  return found.conditions.flatMap(({ node, flow, labels }) => {
+    const before = answer(node, namesOf(plain, flow, point));
+    const text = flow.fn.textOf(node);
+    if (before === undefined) for (const label of labels) found.decided.set(label, text);
     return before === undefined
       ? []
       : [
           {
             text: printCondition(node, text, before),
             labels,
-            isMet: (other: Point) => Object.is(answer(node, namesOf(plain, search, other)), before),
+            isMet: (other: Point) => Object.is(answer(node, namesOf(plain, flow, other)), before),
           },
         ];
   });

@@ -10,7 +10,6 @@
 // out on the object itself, and plain values are read off class instances without a guard.
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
-import { isCalledByTracedFunction } from '@tsinductor/tensor/internal';
 import { argumentTooDeep, observedWrite, unsupportedArgument } from '../errors.ts';
 import { AsTheyAre } from './as-they-are.ts';
 import { distinctGroups } from './distinct-groups.ts';
@@ -52,6 +51,8 @@ interface ObserveOptions {
   standIn(tensor: Tensor, path: string): Tensor;
   /** The same for a tensor that the function sees itself: of fixed sizes. */
   asItIs(tensor: Tensor): TensorGuard;
+  /** Whether what a property is read by, which is called by the program, is called by code that was followed. */
+  isReadByFollowed(reader: Reading): boolean;
   /** Whether the number at a path is not guarded by its value, and what the function is shown of it. */
   isVariable(path: string): boolean;
   shown(path: string, value: number): number;
@@ -310,7 +311,8 @@ class Observer implements GuardWriter {
   #seenAs(place: Place, found: Found, { isMethod, reader }: { isMethod: boolean; reader: Reading }): unknown {
     const { value, path } = found;
     // What another function reads may decide something there, of which nothing is known.
-    const isFixed = typeof value === 'number' && !(this.#options.isVariable(path) && isCalledByTracedFunction(reader));
+    const isFixed =
+      typeof value === 'number' && !(this.#options.isVariable(path) && this.#options.isReadByFollowed(reader));
     if (!isMethod && !isFixed) return this.#read(place, found);
     this.guard(place, found, { kind: 'value', value });
     return value;

@@ -2,6 +2,7 @@
 import type { Meta } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import type { Recorder } from '../recorder.ts';
+import type { Reader } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { OpenedCall } from './opened-call.ts';
@@ -28,8 +29,8 @@ export interface TraceOptions {
   readonly keepScalars?: boolean;
   /** Sees each call before it is recorded, with how many came before it and the metas of its tensors; gives the one that is. */
   readonly adapt?: (call: BoundCall, position: number, metas: () => readonly Meta[]) => AdaptedCall;
-  /** Whether the program may read the size of an axis, as a number for the hints, without fixing it. */
-  readonly readsFreely?: (axis: number) => boolean;
+  /** Whether the program may read the size of an axis, by this function of ours, as a number for the hints and without fixing it. */
+  readonly readsFreely?: (axis: number, reader: Reader) => boolean;
   /** Set: the session records a segment, and its tensors belong to that recorder. */
   readonly owner?: SegmentOwner;
 }

@@ -1,0 +1,144 @@
+// Which objects the names of a function may stand for while it is traced: models and their layers, tables of functions, arguments.
+// In: expressions of its source. Out: the objects and functions that they may be, so that the functions which it calls are known.
+// Nothing is called to find out: a property that is computed is not known.
+import { isTensor } from '@tsinductor/tensor';
+import type { AnyNode, Pattern } from 'acorn';
+import { plainFunction } from './followed-function.ts';
+import { accessorOf, findDescriptor, prototypeOf } from './readers.ts';
+import { writtenKey } from './syntax.ts';
+
+/** More objects than these are not looked at. */
+const maximumObjects = 512;
+
+export type Objects = ReadonlySet<object>;
+
+interface Origins {
+  /** The function itself: `super` in it is what is behind the class that it is of. */
+  readonly self: object;
+  /** What `this` may be. */
+  thisObjects(): Objects | undefined;
+  /** What a variable of the closure, or a global one, stands for; undefined for the function's own. */
+  outer(name: string): unknown;
+  /** What is at an access path. */
+  atPath(name: string): unknown;
+}
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+export class KnownObjects {
+  readonly #origins: Origins;
+  readonly #variables = new Map<string, Set<object>>();
+
+  constructor(origins: Origins) {
+    this.#origins = origins;
+  }
+
+  count(): number {
+    return [...this.#variables.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** What an expression may be; undefined where that is not known. */
+  of(node: AnyNode): Objects | undefined {
+    switch (node.type) {
+      case 'ThisExpression':
+        return known(this.#origins.thisObjects());
+      case 'Identifier':
+        return (
+          known(this.#variables.get(node.name)) ??
+          listed([this.#origins.atPath(node.name), this.#origins.outer(node.name)])
+        );
+      case 'ChainExpression':
+      case 'ParenthesizedExpression':
+        return this.of(node.expression);
+      case 'SequenceExpression': {
+        const last = node.expressions.at(-1);
+        return last === undefined ? undefined : this.of(last);
+      }
+      case 'ConditionalExpression':
+        return together(this.of(node.consequent), this.of(node.alternate));
+      case 'LogicalExpression':
+        return together(this.of(node.left), this.of(node.right));
+      case 'MemberExpression': {
+        const objects = node.object.type === 'Super' ? this.#basesOf() : this.of(node.object);
+        return objects && membersOf(objects, writtenKey(node));
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /** What is behind the prototypes that have the function as their own. */
+  #basesOf(): Objects | undefined {
+    const bases = new Set<object>();
+    for (const object of this.#origins.thisObjects() ?? []) {
+      const base = baseBehind(object, this.#origins.self);
+      if (base === undefined) return undefined;
+      bases.add(base);
+    }
+    return known(bases);
+  }
+
+  /** What a loop over an expression goes through. */
+  elements(node: AnyNode): Objects | undefined {
+    const objects = this.of(node);
+    return objects && membersOf(objects, undefined);
+  }
+
+  /** A pattern takes one of these. */
+  bind(pattern: Pattern, objects: Objects | undefined): void {
+    if (objects === undefined) return;
+    if (pattern.type === 'Identifier') {
+      const before = this.#variables.get(pattern.name) ?? new Set();
+      for (const object of objects) if (before.size < maximumObjects) before.add(object);
+      this.#variables.set(pattern.name, before);
+    } else if (pattern.type === 'AssignmentPattern') {
+      this.bind(pattern.left, objects);
+    } else if (pattern.type === 'ArrayPattern') {
+      const elements = membersOf(objects, undefined);
+      for (const element of pattern.elements) if (element !== null) this.bind(element, elements);
+    } else if (pattern.type === 'ObjectPattern') {
+      for (const property of pattern.properties)
+        if (property.type === 'Property' && !property.computed && property.key.type === 'Identifier')
+          this.bind(property.value, membersOf(objects, property.key.name));
+    }
+  }
+}
+
+/** The prototype behind the first that has `fn` among its own members, compiled or as it is. */
+function baseBehind(object: object, fn: object): object | undefined {
+  for (let holder: object | null = object; holder !== null; holder = prototypeOf(holder)) {
+    const members = Object.values(Object.getOwnPropertyDescriptors(holder));
+    const isHome = members.some((member) => {
+      const own: unknown = accessorOf(member) ?? member.value;
+      return typeof own === 'function' && plainFunction(own) === fn;
+    });
+    if (isHome) return prototypeOf(holder) ?? undefined;
+  }
+  return undefined;
+}
+
+const known = (objects: Objects | undefined): Objects | undefined =>
+  objects === undefined || objects.size === 0 ? undefined : objects;
+
+const listed = (values: readonly unknown[]): Objects | undefined => known(new Set(values.filter(isObject)));
+
+const together = (one: Objects | undefined, other: Objects | undefined): Objects | undefined =>
+  one !== undefined && other !== undefined ? new Set([...one, ...other]) : undefined;
+
+/** What the objects have under a key, or under any; undefined where one of them has nothing there, or computes it. */
+function membersOf(objects: Objects, key: PropertyKey | undefined): Objects | undefined {
+  const found = new Set<object>();
+  for (const object of objects) {
+    if (isTensor(object)) return undefined;
+    for (const each of key === undefined ? Object.keys(object) : [key]) {
+      const descriptor = findDescriptor(object, each);
+      if (descriptor === undefined || accessorOf(descriptor) !== undefined) return undefined;
+      const value: unknown = descriptor.value;
+      if (isObject(value)) found.add(value);
+      else if (key !== undefined) return undefined;
+      if (found.size > maximumObjects) return undefined;
+    }
+  }
+  return known(found);
+}
