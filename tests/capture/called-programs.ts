@@ -20,7 +20,7 @@ const isLong = (x: Tensor): boolean => rowsOf(x) > 4;
 const scaled = (x: Tensor, { by }: { readonly by: number }): Tensor => x.mul(by);
 const folded = (x: Tensor, times: number): Tensor => (times === 0 ? x.div(rowsOf(x)) : folded(x.add(1), times - 1));
 const applied = (x: Tensor, fn: (x: Tensor) => Tensor): Tensor => fn(x);
-const exported = { relu, mean };
+const exported = { relu, mean, rowsOf };
 
 class Layer {
   rate = 1;
@@ -94,8 +94,8 @@ export const calledPrograms: Programs = {
   'a helper that is handed a function': program({
     make: () => (x: Tensor) => applied(x, (y) => ((y.shape[0] ?? 0) > 3 ? y.mul(2) : y.div(y.shape[0] ?? 1))),
     calls: (f) => [2, 3, 4, 5, 3].map((count) => f(rows(count))),
-    graphs: 4,
-    recompiles: 3,
+    graphs: 3,
+    recompiles: 2,
   }),
   'a helper that calls itself': program({
     make: () => (x: Tensor) => folded(x, 3),
@@ -130,8 +130,8 @@ export const calledPrograms: Programs = {
   'a getter that decides by a size': program({
     make: () => (o: Counted) => (o.isLong ? o.x.mul(2) : o.x.mul(3)),
     calls: (f) => [2, 3, 5, 6, 3].map((count) => f(new Counted(rows(count)))),
-    graphs: 4,
-    recompiles: 3,
+    graphs: 3,
+    recompiles: 2,
   }),
   'a number that is handed on in options': program({
     make: () => (x: Tensor, by: number) => scaled(x, { by: by * 2 }),
@@ -142,10 +142,25 @@ export const calledPrograms: Programs = {
   'functions as bundlers call them': program({
     make: () => (x: Tensor, k: number) =>
       (0, tensors.relu)((0, exported.mean)(x))
-        .mul((0, rowsOf)(x))
+        .mul((0, exported.rowsOf)(x))
         .leakyRelu(k),
     calls: (f) => lengths.map((count) => f(rows(count), 0.1 * count)),
     ...twice,
+  }),
+  'a list of functions, of which a size chooses one': program({
+    make: () => {
+      const list = upTo(5).map((factor) => (x: Tensor) => x.mul(factor + Math.floor(factor / 4)));
+      return (x: Tensor) => list[x.shape[0] ?? 0]?.(x) ?? x;
+    },
+    calls: (f) => [1, 2, 3, 4].map((count) => f(rows(count))),
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'functions that others apply': program({
+    make: () => (x: Tensor) => [mean.apply(null, [x]), isLong.call(null, x) ? x.mul(2) : x],
+    calls: (f) => [2, 3, 4, 5, 3].map((count) => f(rows(count))),
+    graphs: 4,
+    recompiles: 3,
   }),
   'a function that nobody knows': program({
     make: () => {

@@ -9,12 +9,13 @@ import { isBuiltIn, isOwn } from './followed-function.ts';
 import { anySize, none, sizeLabel, union } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
 import { arithmetic, keepsElements, makers, stepped, walksOver } from './known-names.ts';
+import { InPlace } from './known-objects.ts';
 import { accessorOf, findDescriptor } from './readers.ts';
 import { isInlineFunction, isShape } from './syntax.ts';
 
 export class CallFlow {
-  /** Functions that the function declares, by name. */
-  readonly functions: Map<string, AnyNode> = new Map<string, AnyNode>();
+  /** The function that a call is of, where that is one. */
+  readonly followed: Map<AnyNode, object> = new Map<AnyNode, object>();
   readonly #program: Program;
   readonly #in: Expressions;
 
@@ -25,8 +26,6 @@ export class CallFlow {
 
   call(node: CallExpression): Labels {
     const callee = calleeOf(node);
-    const own = this.#inPlace(callee);
-    if (own !== undefined) return this.#in.apply(own, this.#given(node.arguments));
     const labels = node.arguments.map((argument) => this.#argument(argument)).reduce(union, none);
     const method = methodOf(callee);
     if (method === undefined) return this.#named(node, callee, labels);
@@ -39,12 +38,11 @@ export class CallFlow {
   }
 
   /** A property that a function gives, of an object that is known. */
-  computed(node: MemberExpression, name: string): void {
-    if (node.object.type === 'Super') return;
-    for (const owner of this.#in.objects(node.object) ?? []) {
-      const getter = isTensor(owner) ? undefined : accessorOf(findDescriptor(owner, name));
+  computed(node: AnyNode, name: string): void {
+    for (const owner of this.#in.objects(node) ?? []) {
+      const getter = isTensor(owner) || owner instanceof InPlace ? undefined : accessorOf(findDescriptor(owner, name));
       if (getter === undefined || isBuiltIn(getter)) continue;
-      const path = this.#in.path(node.object);
+      const path = this.#in.path(node);
       const result = this.#program.follow({
         fn: getter,
         owner: { ...nothingKnown, path, objects: new Set([owner]) },
@@ -55,12 +53,6 @@ export class CallFlow {
     }
   }
 
-  /** A function that is written in place, or declared inside. */
-  #inPlace(node: AnyNode): AnyNode | undefined {
-    if (isInlineFunction(node)) return node;
-    return node.type === 'Identifier' ? this.functions.get(node.name) : undefined;
-  }
-
   #named(node: CallExpression, callee: AnyNode, labels: Labels): Labels {
     const value = callee.type === 'Identifier' ? this.#in.outer(callee.name) : undefined;
     return value === Number ? labels : this.#known(node, callee, labels);
@@ -69,6 +61,8 @@ export class CallFlow {
   /** A call of functions that are known, or of something that is not. */
   #known(node: CallExpression, callee: AnyNode, labels: Labels): Labels {
     const functions = [...(this.#in.objects(callee) ?? [])];
+    // Which function it is may be decided by a number.
+    if (callee.type !== 'Identifier') this.#in.value(callee);
     if (functions.length > 0 && functions.every(isOwn)) {
       this.#pass(node.arguments);
       return none;
@@ -76,10 +70,14 @@ export class CallFlow {
     const owner = callee.type === 'MemberExpression' ? this.#ownerOf(callee) : nothingKnown;
     const given = this.#given(node.arguments);
     const results = functions.map((fn) => (isBuiltIn(fn) ? undefined : this.#program.follow({ fn, owner, given })));
+    const [only] = functions;
+    if (functions.length === 1 && only !== undefined) this.followed.set(node, only);
     if (results.length > 0 && results.every((result) => result !== undefined)) return results.reduce(union, none);
     if (functions.length === 0 || !functions.every(isBuiltIn)) this.#program.leave(this.#in.textOf(node));
     this.#in.decide(union(labels, owner.labels), node);
-    this.#handOver(node.arguments);
+    // `f.apply(…)` calls what it is a method of.
+    const { object } = callee.type === 'MemberExpression' ? callee : {};
+    this.#handOver(object === undefined || object.type === 'Super' ? node.arguments : [object, ...node.arguments]);
     return none;
   }
 
@@ -99,17 +97,13 @@ export class CallFlow {
 
   /** Functions that are called by nobody knows what: what they give decides something there. */
   #handOver(given: readonly AnyNode[]): void {
-    for (const argument of given) {
-      const own = this.#inPlace(argument);
-      if (own !== undefined) this.#in.decide(this.#in.apply(own, []), argument);
-      else
-        for (const fn of this.#in.objects(argument) ?? []) {
-          if (typeof fn !== 'function' || isBuiltIn(fn) || isOwn(fn)) continue;
-          const result = this.#program.follow({ fn, owner: nothingKnown, given: [] });
-          if (result === undefined) this.#program.leave(this.#in.textOf(argument));
-          else this.#in.decide(result, argument);
-        }
-    }
+    for (const argument of given)
+      for (const fn of this.#in.objects(argument) ?? []) {
+        if (!isCallable(fn) || isBuiltIn(fn) || isOwn(fn)) continue;
+        const result = this.#program.follow({ fn, owner: nothingKnown, given: [] });
+        if (result === undefined) this.#program.leave(this.#in.textOf(argument));
+        else this.#in.decide(result, argument);
+      }
   }
 
   #method(node: CallExpression, { name, object, callee, labels }: MethodCall): Labels {
@@ -117,7 +111,7 @@ export class CallFlow {
     const isInstance = path !== undefined && this.#program.context.isInstanceAt(path);
     const of = isInstance ? none : this.#in.value(object);
     const walked = walksOver.includes(name) ? this.#walked(node, { name, object, of }) : undefined;
-    if (walked !== undefined) return union(of, walked);
+    if (walked !== undefined) return name === 'reduce' ? walked : union(of, walked);
     if (keepsElements.includes(name) && of.size > 0) return union(of, labels);
     if (this.#in.objects(callee) !== undefined) return this.#known(node, callee, labels);
     if (of.size === 0 && this.#isOperator(object, name)) {
@@ -139,20 +133,15 @@ export class CallFlow {
     const [argument, ...rest] = node.arguments;
     if (argument === undefined) return undefined;
     const element: Given = { labels: of, path: undefined, objects: this.#in.elements(object) };
+    if (name !== 'reduce') return this.#calledWith(argument, [element]);
+    // What a reduction has so far is what it begins with, the first element unless that is given, or what the function gave before.
     const [start = element] = this.#given(rest);
-    const call = (soFar: Labels): Labels | undefined =>
-      this.#calledWith(
-        argument,
-        name === 'reduce' ? [{ ...start, path: undefined, labels: union(start.labels, soFar) }, element] : [element],
-      );
-    const first = call(of);
-    // What a reduction has so far is what it begins with, or what the function gave before.
-    return name === 'reduce' && first !== undefined ? call(union(of, first)) : first;
+    const first = this.#calledWith(argument, [{ ...start, path: undefined }, element]);
+    const labels = first && union(start.labels, first);
+    return labels && this.#calledWith(argument, [{ ...start, path: undefined, labels }, element]);
   }
 
   #calledWith(argument: AnyNode, given: readonly Given[]): Labels | undefined {
-    const own = this.#inPlace(argument);
-    if (own !== undefined) return this.#in.apply(own, given);
     const functions = [...(this.#in.objects(argument) ?? [])];
     const results = functions.map((fn) => this.#program.follow({ fn, owner: nothingKnown, given }));
     return results.length > 0 && results.every((result) => result !== undefined)
@@ -183,6 +172,8 @@ export class CallFlow {
     return isInlineFunction(argument) ? none : this.#in.value(argument);
   }
 }
+
+const isCallable = (object: object): boolean => typeof object === 'function' || object instanceof InPlace;
 
 interface MethodCall {
   readonly name: string;

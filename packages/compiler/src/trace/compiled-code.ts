@@ -27,7 +27,7 @@ import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
-import { fixedNotes, traceCall } from './generalise.ts';
+import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -344,8 +344,8 @@ export class CompiledCode {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
-      for (const note of fixedNotes(fixed)) if (!this.#notes.includes(note)) this.#notes.push(note);
+      const { traced, notes } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope);
         return traced;

@@ -68,8 +68,6 @@ export interface Expressions {
   condition(labels: Labels, node: AnyNode): void;
   /** Handed to an operator. */
   pass(node: AnyNode): void;
-  /** A function written in place is called with these. */
-  apply(fn: AnyNode, given: readonly Given[]): Labels;
   textOf(node: AnyNode): string;
   /** What a variable from around the function stands for. */
   outer(name: string): unknown;

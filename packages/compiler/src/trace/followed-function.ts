@@ -4,7 +4,7 @@ import * as exported from '@tsinductor/tensor';
 import type { Node } from 'acorn';
 import { types } from 'node:util';
 import { uncompiled } from './call-marks.ts';
-import { parseFunction, sourceOf } from './function-source.ts';
+import { parsedFunction, sourceOf } from './function-source.ts';
 import type { FunctionNode } from './function-source.ts';
 import { closureOf } from './inspected.ts';
 
@@ -18,14 +18,15 @@ export interface FollowedFunction {
 
 export function followedFunction(fn: object): FollowedFunction | undefined {
   const source = sourceOf(fn);
-  const node = parseFunction(source);
-  if (node === undefined || node.async || node.generator) return undefined;
+  const parsed = parsedFunction(source);
+  if (parsed === undefined || parsed.node.async || parsed.node.generator) return undefined;
+  const { node, begins } = parsed;
   const closure = closureOf(fn);
   if (closure === undefined) return undefined;
   return {
     node,
     valueOf: (name) => (closure.has(name) ? closure.get(name) : globalValue(name)),
-    textOf: ({ start, end }) => source.slice(start - 1, end - 1).slice(0, 60),
+    textOf: ({ start, end }) => source.slice(start - begins, end - begins).slice(0, 60),
   };
 }
 

@@ -11,6 +11,7 @@ import { findOuterWrites } from './closure.ts';
 import { explainCalls } from './explain-calls.ts';
 import type { Explained, Unexplained } from './explain-calls.ts';
 import type { Formula, Point, Points } from './explain-number.ts';
+import { fixedNotes } from './fixed-notes.ts';
 import { memberPath } from './found.ts';
 import { answer, evaluate } from './formula.ts';
 import type { Names } from './formula.ts';
@@ -34,8 +35,8 @@ interface Freedom {
 
 interface Generalised {
   readonly traced: TracedCall | AliasedCall;
-  /** Numbers that decide something, and are guarded from now on; with what they decide, where that is known. */
-  readonly fixed: ReadonlyMap<string, string>;
+  /** What is said of numbers and sizes that decide something, and are fixed. */
+  readonly notes: readonly string[];
 }
 
 /** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
@@ -49,7 +50,7 @@ export function traceCall(call: Call, tracing: Tracing): Generalised {
 function generalise(call: Call, tracing: Tracing): Generalised {
   const plain = traceOnce(call, tracing, exactly);
   const isPlain = 'error' in plain || (plain.variable.size === 0 && plain.readSizes.length === 0);
-  if (isPlain || findOuterWrites(call.fn).length > 0) return { traced: plain, fixed: decided(plain, undefined) };
+  if (isPlain || findOuterWrites(call.fn).length > 0) return { traced: plain, notes: fixedNotes(plain, undefined) };
   const isOf = (kind: GuardNode['expect']['kind'], at: string): boolean =>
     plain.guards.nodes.some(({ path, expect }) => path === at && expect.kind === kind);
   const flow = flowOf(
@@ -62,12 +63,12 @@ function generalise(call: Call, tracing: Tracing): Generalised {
     },
     gettersOf(plain.guards.nodes),
   );
-  if (flow === undefined) return { traced: plain, fixed: decided(plain, undefined) };
+  if (flow === undefined) return { traced: plain, notes: fixedNotes(plain, undefined) };
   const conditions = conditionsOf(plain, flow);
   const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
   const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));
   const traced = widest(call, tracing, { flow, conditions, freedom: { numbers, sizes } });
-  return { traced: traced ?? plain, fixed: decided(traced ?? plain, flow) };
+  return { traced: traced ?? plain, notes: fixedNotes(traced ?? plain, flow) };
 }
 
 /** Functions behind properties that were read. */
@@ -79,22 +80,7 @@ const gettersOf = (nodes: readonly GuardNode[]): readonly Getter[] =>
       : [];
   });
 
-/** What is said of numbers that change, and are guarded by their values all the same. */
-export const fixedNotes = (fixed: Generalised['fixed']): readonly string[] =>
-  [...fixed].map(([path, what]) => {
-    const why = what === '' ? 'it decides a shape or an attribute, or another function reads it' : `it decides ${what}`;
-    return `${path} changes, and is guarded by its value: ${why}`;
-  });
-
 const isFree = ({ decided: found }: Flow, axis: number): boolean => !found.has(anySize) && !found.has(sizeLabel(axis));
-
-function decided(traced: TracedCall | AliasedCall, flow: Flow | undefined): ReadonlyMap<string, string> {
-  if ('error' in traced) return new Map();
-  const guarded = traced.guards.nodes.filter(
-    ({ path, expect }) => expect.kind === 'value' && traced.variable.has(path),
-  );
-  return new Map(guarded.map(({ path }) => [path, flow?.decided.get(path) ?? '']));
-}
 
 interface Condition {
   readonly text: string;
@@ -129,9 +115,10 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
 
 /** A number that is open alone decides what came out to be another in other traces. */
 function noteDecided({ flow, freedom }: Search, what: string): void {
-  const [path] = freedom.numbers;
-  if (path !== undefined && freedom.numbers.size === 1 && !freedom.sizes && !flow.decided.has(path))
-    flow.decided.set(path, what);
+  const open = [...freedom.numbers, ...(freedom.sizes ? [anySize] : [])];
+  const [label] = open;
+  if (label !== undefined && open.length === 1 && what !== '' && !flow.decided.has(label))
+    flow.decided.set(label, what);
 }
 
 function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
@@ -175,7 +162,7 @@ function explain(probes: Probes, search: Search, opensArguments: boolean): Expla
   const written = search.flow.passed.map(
     ({ node, flow }): Formula =>
       (point) =>
-        evaluate(node, namesOf(first.traced, flow, point)),
+        evaluate(node, namesOf({ traced: first.traced, program: search.flow }, flow, point)),
   );
   return explainCalls({ logs: [first.log, second.log, third.log], points, written, opensArguments });
 }
@@ -308,8 +295,18 @@ function replaced(call: BoundCall, position: number, { session, found }: Replace
   return { ...call, args, attrs, tensors };
 }
 
+interface Known {
+  readonly traced: TracedCall;
+  readonly program: Flow;
+  /** How many calls it is evaluated within. */
+  readonly depth?: number;
+}
+
+const maximumDepth = 16;
+
 /** The names of a function's source, as they stand for the numbers and sizes of a call. */
-function namesOf({ plainNumbers, sizeNames }: TracedCall, flow: NumberFlow, point: Point): Names {
+function namesOf(known: Known, flow: NumberFlow, point: Point): Names {
+  const { plainNumbers, sizeNames } = known.traced;
   const pathOf = (of: AnyNode): string | undefined => {
     if (of.type === 'Identifier') return flow.pathOf.get(of.name);
     if (of.type === 'ThisExpression') return flow.thisPath;
@@ -325,10 +322,16 @@ function namesOf({ plainNumbers, sizeNames }: TracedCall, flow: NumberFlow, poin
       if (tensor === undefined) return point.numbers.get(path) ?? plainNumbers.get(path);
       return point.sizes.get(sizeNames.get(`${tensor} ${axis ?? ''}`) ?? '');
     },
+    held: (node) => flow.numberAt(node),
     constant: (name) => flow.constants.get(name),
     outer: (name) => {
       const value = flow.isLocal(name) ? undefined : flow.fn.valueOf(name);
       return typeof value === 'number' ? value : undefined;
+    },
+    called: (node) => {
+      const { depth = 0 } = known;
+      const found = depth < maximumDepth ? known.program.expressionOf(node, flow) : undefined;
+      return found && evaluate(found.node, namesOf({ ...known, depth: depth + 1 }, found.flow, point));
     },
   };
 }
@@ -342,7 +345,7 @@ function printCondition({ type }: AnyNode, text: string, before: number): string
 function conditionsOf(plain: TracedCall, found: Flow): readonly Condition[] {
   const point = { numbers: plain.variable, sizes: plain.point.sizes };
   return found.conditions.flatMap(({ node, flow, labels }) => {
-    const before = answer(node, namesOf(plain, flow, point));
+    const before = answer(node, namesOf({ traced: plain, program: found }, flow, point));
     const text = flow.fn.textOf(node);
     if (before === undefined) for (const label of labels) found.decided.set(label, text);
     return before === undefined
@@ -351,7 +354,8 @@ function conditionsOf(plain: TracedCall, found: Flow): readonly Condition[] {
           {
             text: printCondition(node, text, before),
             labels,
-            isMet: (other: Point) => Object.is(answer(node, namesOf(plain, flow, other)), before),
+            isMet: (other: Point) =>
+              Object.is(answer(node, namesOf({ traced: plain, program: found }, flow, other)), before),
           },
         ];
   });

@@ -5,6 +5,8 @@ import { isTensor } from '@tsinductor/tensor';
 import type { AnyNode, Pattern } from 'acorn';
 import { plainFunction } from './followed-function.ts';
 import { accessorOf, findDescriptor, prototypeOf } from './readers.ts';
+import type { Given } from './flow-program.ts';
+import type { Labels } from './held-numbers.ts';
 import { writtenKey } from './syntax.ts';
 
 /** More objects than these are not looked at. */
@@ -21,6 +23,18 @@ interface Origins {
   outer(name: string): unknown;
   /** What is at an access path. */
   atPath(name: string): unknown;
+  /** The function that is written in place, or declared inside, here; undefined where none is. */
+  inPlace(node: AnyNode): InPlace | undefined;
+}
+
+/** A function that is written inside another: there is no such object before that runs. */
+export class InPlace {
+  /** What it gives, called with these. */
+  readonly apply: (given: readonly Given[]) => Labels;
+
+  constructor(apply: InPlace['apply']) {
+    this.apply = apply;
+  }
 }
 
 const isObject = (value: unknown): value is object =>
@@ -40,6 +54,8 @@ export class KnownObjects {
 
   /** What an expression may be; undefined where that is not known. */
   of(node: AnyNode): Objects | undefined {
+    const inPlace = this.#origins.inPlace(node);
+    if (inPlace !== undefined) return new Set([inPlace]);
     switch (node.type) {
       case 'ThisExpression':
         return known(this.#origins.thisObjects());
@@ -68,13 +84,23 @@ export class KnownObjects {
     }
   }
 
+  /** The number that a property of a known object is. */
+  numberAt(node: AnyNode): number | undefined {
+    const key = node.type === 'MemberExpression' ? writtenKey(node) : undefined;
+    if (node.type !== 'MemberExpression' || node.object.type === 'Super' || key === undefined) return undefined;
+    const [object, ...others] = this.of(node.object) ?? [];
+    if (object === undefined || others.length > 0 || isTensor(object)) return undefined;
+    const value: unknown = findDescriptor(object, key)?.value;
+    return typeof value === 'number' ? value : undefined;
+  }
+
   /** What is behind the prototypes that have the function as their own. */
   #basesOf(): Objects | undefined {
     const bases = new Set<object>();
     for (const object of this.#origins.thisObjects() ?? []) {
       const base = baseBehind(object, this.#origins.self);
-      if (base === undefined) return undefined;
-      bases.add(base);
+      // One that has another method of that name does not call this one.
+      if (base !== undefined) bases.add(base);
     }
     return known(bases);
   }
@@ -130,7 +156,7 @@ const together = (one: Objects | undefined, other: Objects | undefined): Objects
 function membersOf(objects: Objects, key: PropertyKey | undefined): Objects | undefined {
   const found = new Set<object>();
   for (const object of objects) {
-    if (isTensor(object)) return undefined;
+    if (isTensor(object) || object instanceof InPlace) return undefined;
     for (const each of key === undefined ? Object.keys(object) : [key]) {
       const descriptor = findDescriptor(object, each);
       if (descriptor === undefined || accessorOf(descriptor) !== undefined) return undefined;

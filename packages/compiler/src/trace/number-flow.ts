@@ -4,6 +4,7 @@
 //
 // Numbers are followed by name, whatever the order of statements: a variable that ever holds one counts as holding it. What is not
 // understood decides.
+import { isTensor } from '@tsinductor/tensor';
 import type { AnyNode, MemberExpression, Node, Pattern } from 'acorn';
 import { CallFlow } from './call-flow.ts';
 import { bothGiven, nothingKnown } from './flow-program.ts';
@@ -15,7 +16,7 @@ import { stepping } from './formula.ts';
 import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts';
 import type { Label, Labels } from './held-numbers.ts';
 import { absences, comparisons } from './known-names.ts';
-import { KnownObjects } from './known-objects.ts';
+import { InPlace, KnownObjects } from './known-objects.ts';
 import { childrenOf, isAbsence, isInlineFunction, isShape, isText, writtenKey } from './syntax.ts';
 
 /** The numbers in one function of a program. */
@@ -29,6 +30,9 @@ export class NumberFlow {
   readonly #held: HeldNumbers;
   readonly #objects: KnownObjects;
   readonly #calls: CallFlow;
+  /** Functions that it declares, by name, and those that are written in place. */
+  readonly #functions = new Map<string, AnyNode>();
+  readonly #inPlaces = new Map<AnyNode, InPlace>();
   readonly #returned: Set<Label>[] = [];
   readonly #given: Given[] = [];
   #owner: Given | undefined;
@@ -48,6 +52,7 @@ export class NumberFlow {
       self,
       thisObjects: () => this.#owner?.objects,
       outer: (name) => this.#outer(name),
+      inPlace: (node) => this.#inPlace(node),
       atPath: (name) => {
         const path = this.#held.pathOf.get(name);
         return path === undefined ? undefined : valueAt(program.context.call, path);
@@ -72,6 +77,16 @@ export class NumberFlow {
   /** What its result is known to carry. */
   get result(): Labels {
     return this.#result;
+  }
+
+  /** The function that a call in it is of, where that is one. */
+  functionAt(call: AnyNode): object | undefined {
+    return this.#calls.followed.get(call);
+  }
+
+  /** The number that a property of an object of the closure is. */
+  numberAt(node: AnyNode): number | undefined {
+    return this.#objects.numberAt(node);
   }
 
   isLocal(name: string): boolean {
@@ -129,7 +144,6 @@ export class NumberFlow {
       pass: (node) => {
         this.#passed.add(node);
       },
-      apply: (fn, given) => this.#apply(fn, given),
       textOf: (node) => this.fn.textOf(node),
       outer: (name) => this.#outer(name),
     };
@@ -146,12 +160,20 @@ export class NumberFlow {
     }, none);
   }
 
+  #inPlace(node: AnyNode): InPlace | undefined {
+    const fn = node.type === 'Identifier' ? this.#functions.get(node.name) : isInlineFunction(node) ? node : undefined;
+    if (fn === undefined) return undefined;
+    const known = this.#inPlaces.get(fn) ?? new InPlace((given) => this.#apply(fn, given));
+    this.#inPlaces.set(fn, known);
+    return known;
+  }
+
   /** A function written in place is called. */
   #apply(fn: AnyNode, given: readonly Given[]): Labels {
     if (!('params' in fn)) return none;
     fn.params.forEach((pattern, index) => {
       const { labels, path, objects } = given[index] ?? nothingKnown;
-      this.#held.bind(pattern, path === undefined ? labels : union(labels, this.#held.under(path)), undefined);
+      this.#held.bind(pattern, labels, path);
       this.#objects.bind(pattern, objects);
     });
     return this.#nested({ body: fn.body });
@@ -266,7 +288,10 @@ export class NumberFlow {
       return values.at(-1) ?? none;
     },
     ArrayExpression: ({ elements }) => this.#all(elements),
-    SpreadElement: ({ argument }) => this.#value(argument),
+    SpreadElement: ({ argument }) => {
+      this.#iterated(argument);
+      return this.#value(argument);
+    },
     ObjectExpression: ({ properties }) => this.#all(properties),
     Property: ({ value, key, computed }) => {
       if (computed) this.#leaves(key);
@@ -277,7 +302,7 @@ export class NumberFlow {
     ArrowFunctionExpression: (node) => this.#nested(node),
     FunctionExpression: (node) => this.#nested(node),
     FunctionDeclaration: (node) => {
-      this.#calls.functions.set((node.id as { readonly name: string } | null)?.name ?? '', node);
+      this.#functions.set((node.id as { readonly name: string } | null)?.name ?? '', node);
       return this.#nested(node);
     },
     BlockStatement: ({ body }) => this.#each(body),
@@ -305,6 +330,7 @@ export class NumberFlow {
     },
     ForOfStatement: ({ left, right, body }) => {
       const labels = this.#value(right);
+      this.#iterated(right);
       if (left.type === 'VariableDeclaration') {
         for (const { id } of left.declarations) {
           this.#held.bind(id, labels, undefined);
@@ -319,17 +345,27 @@ export class NumberFlow {
     ContinueStatement: () => none,
   };
 
+  /** Objects of the program are gone through by code of theirs. */
+  #iterated(node: AnyNode): void {
+    for (const object of this.#objects.of(node) ?? [])
+      if (!Array.isArray(object) && !isTensor(object)) this.#program.leave(this.fn.textOf(node));
+  }
+
   #declare(id: Pattern, init: AnyNode | null, kind: string): void {
     const isConstant = kind === 'const';
     if (init === null) return;
     if (id.type === 'Identifier') {
-      if (isInlineFunction(init)) this.#calls.functions.set(id.name, init);
+      if (isInlineFunction(init)) this.#functions.set(id.name, init);
       const known = this.constants.get(id.name);
       if (isConstant && known === undefined) this.constants.set(id.name, init);
       else if (known !== init) this.constants.delete(id.name);
     }
     this.#held.bind(id, this.#value(init), isConstant || id.type !== 'Identifier' ? this.#path(init) : undefined);
     this.#objects.bind(id, this.#objects.of(init));
+    if (id.type !== 'ObjectPattern') return;
+    for (const property of id.properties)
+      if (property.type === 'Property' && property.key.type === 'Identifier')
+        this.#calls.computed(init, property.key.name);
   }
 
   #each(nodes: readonly (AnyNode | null | undefined)[]): Labels {
@@ -353,7 +389,7 @@ export class NumberFlow {
     if (computed) return this.#element(node, object);
     if (property.type !== 'Identifier') return none;
     const { name } = property;
-    this.#calls.computed(node, name);
+    this.#calls.computed(object, name);
     const held = union(
       this.#program.properties.in(name),
       this.#path(object) === undefined ? this.#value(object) : none,

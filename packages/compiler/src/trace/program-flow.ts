@@ -10,6 +10,7 @@ import type { FlowContext, FollowedCall, Program } from './flow-program.ts';
 import { followedFunction, isBuiltIn, plainFunction } from './followed-function.ts';
 import { anySize, HeldProperties } from './held-numbers.ts';
 import type { Label, Labels } from './held-numbers.ts';
+import { InPlace } from './known-objects.ts';
 import { NumberFlow } from './number-flow.ts';
 
 /** An expression, and the flow of the function in which it stands. */
@@ -27,6 +28,8 @@ export interface Flow {
   readonly passed: readonly PlacedNode[];
   /** Code that runs and was not followed; undefined: none. */
   readonly left: string | undefined;
+  /** What a call comes to, where it is of a function that only gives one expression. */
+  expressionOf(call: AnyNode, flow: NumberFlow): PlacedNode | undefined;
 }
 
 /** Functions that run without a call in the source: those behind properties of what is at a path. */
@@ -117,7 +120,15 @@ class ProgramFlow implements Program, Flow {
   }
 
   follow({ fn, owner, given }: FollowedCall): Labels | undefined {
+    if (fn instanceof InPlace) return fn.apply(given);
     return this.#flowOf(plainFunction(fn))?.called(owner, given);
+  }
+
+  expressionOf(call: AnyNode, around: NumberFlow): PlacedNode | undefined {
+    const fn = around.functionAt(call);
+    const flow = fn === undefined ? undefined : this.#flows.get(plainFunction(fn));
+    const node = flow === undefined || flow === null ? undefined : givenExpression(flow.fn.node.body);
+    return flow === undefined || flow === null || node === undefined ? undefined : { node, flow };
   }
 
   leave(text: string): void {
@@ -133,6 +144,13 @@ class ProgramFlow implements Program, Flow {
     this.#flows.set(fn, flow);
     return flow ?? undefined;
   }
+}
+
+/** The expression that a function's body gives, if it does nothing else. */
+function givenExpression(body: AnyNode): AnyNode | undefined {
+  if (body.type !== 'BlockStatement') return body;
+  const [only] = body.body;
+  return only?.type === 'ReturnStatement' ? (only.argument ?? undefined) : undefined;
 }
 
 const objectsOf = (value: unknown): ReadonlySet<object> | undefined =>
