@@ -193,8 +193,9 @@ export const argumentsPrograms: Programs = {
         static act(x: Tensor): Tensor {
           return twice(x);
         }
+        readonly on = true;
         get flag(): boolean {
-          return true;
+          return this.on;
         }
       }
       class B extends A {

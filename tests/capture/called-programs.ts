@@ -80,7 +80,7 @@ export const calledPrograms: Programs = {
     make: () => (x: Tensor, y: Tensor) => {
       const [count = 0] = x.shape.map((size) => size + 1);
       const sums = [x, y].map((each) => each.sum(0).div(each.shape[0] ?? 1));
-      return cat([...sums, x.add(count).sum(0)], 0).add([x, y].reduce((all, each) => all + each.shape[0]!, 0));
+      return cat([...sums, x.add(count).sum(0)], 0).add([x, y].reduce((all, each) => all + rowsOf(each), 0));
     },
     calls: (f) => lengths.map((count) => f(rows(count), rows(count))),
     ...twice,

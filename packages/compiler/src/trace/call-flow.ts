@@ -2,7 +2,7 @@
 // their turn. In: a call of its source. Out: what the result carries. A call that is not understood decides what it is given.
 import { operators } from '@tsinductor/graph';
 import { isTensor } from '@tsinductor/tensor';
-import type { AnyNode, CallExpression, MemberExpression } from 'acorn';
+import type { AnyNode, CallExpression, MemberExpression, Pattern } from 'acorn';
 import { nothingKnown } from './flow-program.ts';
 import type { Expressions, Given, Program } from './flow-program.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
@@ -53,6 +53,13 @@ export class CallFlow {
     }
   }
 
+  /** Properties that a pattern takes of an object. */
+  takenApart(pattern: Pattern, node: AnyNode): void {
+    if (pattern.type !== 'ObjectPattern') return;
+    for (const property of pattern.properties)
+      if (property.type === 'Property' && property.key.type === 'Identifier') this.computed(node, property.key.name);
+  }
+
   #named(node: CallExpression, callee: AnyNode, labels: Labels): Labels {
     const value = callee.type === 'Identifier' ? this.#in.outer(callee.name) : undefined;
     return value === Number ? labels : this.#known(node, callee, labels);
@@ -68,17 +75,24 @@ export class CallFlow {
       return none;
     }
     const owner = callee.type === 'MemberExpression' ? this.#ownerOf(callee) : nothingKnown;
-    const given = this.#given(node.arguments);
-    const results = functions.map((fn) => (isBuiltIn(fn) ? undefined : this.#program.follow({ fn, owner, given })));
-    const [only] = functions;
-    if (functions.length === 1 && only !== undefined) this.followed.set(node, only);
-    if (results.length > 0 && results.every((result) => result !== undefined)) return results.reduce(union, none);
+    const result = this.#followed(node, functions, owner);
+    if (result !== undefined) return result;
     if (functions.length === 0 || !functions.every(isBuiltIn)) this.#program.leave(this.#in.textOf(node));
     this.#in.decide(union(labels, owner.labels), node);
     // `f.apply(…)` calls what it is a method of.
-    const { object } = callee.type === 'MemberExpression' ? callee : {};
-    this.#handOver(object === undefined || object.type === 'Super' ? node.arguments : [object, ...node.arguments]);
+    const object = callee.type === 'MemberExpression' && callee.object.type !== 'Super' ? [callee.object] : [];
+    this.#handOver([...object, ...node.arguments]);
     return none;
+  }
+
+  /** What a call gives of functions all of which are followed. */
+  #followed(node: CallExpression, functions: readonly object[], owner: Given): Labels | undefined {
+    const [only] = functions;
+    if (only === undefined) return undefined;
+    if (functions.length === 1) this.followed.set(node, only);
+    const given = this.#given(node.arguments);
+    const results = functions.map((fn) => (isBuiltIn(fn) ? undefined : this.#program.follow({ fn, owner, given })));
+    return results.every((result) => result !== undefined) ? results.reduce(union, none) : undefined;
   }
 
   #ownerOf({ object }: MemberExpression): Given {

@@ -325,7 +325,7 @@ function namesOf(known: Known, flow: NumberFlow, point: Point): Names {
     held: (node) => flow.numberAt(node),
     constant: (name) => flow.constants.get(name),
     outer: (name) => {
-      const value = flow.isLocal(name) ? undefined : flow.fn.valueOf(name);
+      const value = flow.outer(name);
       return typeof value === 'number' ? value : undefined;
     },
     called: (node) => {

@@ -131,10 +131,9 @@ function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, l
 }
 
 export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
-  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device || !meetsMarks(tensor, guard)) return false;
+  if (!isOfKind(tensor, guard) || !meetsMarks(tensor, guard)) return false;
   const { shape, strides } = tensor;
-  const { met, members } = guard;
-  if (members !== undefined && !hasAsMany(tensor, members)) return false;
+  const { met } = guard;
   if (guard.offset !== undefined && tensor.storageOffset !== guard.offset) return false;
   if (met?.shape === shape && met.strides === strides) return true;
   if (!meetsLayout(tensor, guard)) return false;
@@ -146,6 +145,10 @@ export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
   }
   return true;
 }
+
+/** Whether a tensor is as the guard says, but for its layout. */
+const isOfKind = (tensor: Tensor, { dtype, device, members }: TensorGuard): boolean =>
+  tensor.dtype === dtype && tensor.device === device && (members === undefined || hasAsMany(tensor, members));
 
 function meetsLayout({ shape, strides }: Tensor, guard: TensorGuard): boolean {
   if (shape.length !== guard.shape.length) return false;
@@ -225,9 +228,7 @@ export function explainFailure(node: GuardNode, slots: readonly unknown[]): Guar
 
 /** The axes at which sizes differ, if nothing else keeps `tensor` from meeting the guard. */
 function differingSizes(tensor: Tensor, guard: TensorGuard): number[] | undefined {
-  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device) return undefined;
-  if (guard.members !== undefined && !hasAsMany(tensor, guard.members)) return undefined;
-  if (tensor.shape.length !== guard.shape.length) return undefined;
+  if (!isOfKind(tensor, guard) || tensor.shape.length !== guard.shape.length) return undefined;
   const axes: number[] = [];
   for (const [axis, expected] of guard.shape.entries()) {
     const found = tensor.shape[axis] ?? 0;

@@ -56,33 +56,29 @@ export class KnownObjects {
   of(node: AnyNode): Objects | undefined {
     const inPlace = this.#origins.inPlace(node);
     if (inPlace !== undefined) return new Set([inPlace]);
-    switch (node.type) {
-      case 'ThisExpression':
-        return known(this.#origins.thisObjects());
-      case 'Identifier':
-        return (
-          known(this.#variables.get(node.name)) ??
-          listed([this.#origins.atPath(node.name), this.#origins.outer(node.name)])
-        );
-      case 'ChainExpression':
-      case 'ParenthesizedExpression':
-        return this.of(node.expression);
-      case 'SequenceExpression': {
-        const last = node.expressions.at(-1);
-        return last === undefined ? undefined : this.of(last);
-      }
-      case 'ConditionalExpression':
-        return together(this.of(node.consequent), this.of(node.alternate));
-      case 'LogicalExpression':
-        return together(this.of(node.left), this.of(node.right));
-      case 'MemberExpression': {
-        const objects = node.object.type === 'Super' ? this.#basesOf() : this.of(node.object);
-        return objects && membersOf(objects, writtenKey(node));
-      }
-      default:
-        return undefined;
-    }
+    const rule = this.#rules[node.type] as ((node: AnyNode) => Objects | undefined) | undefined;
+    return rule?.(node);
   }
+
+  readonly #rules: {
+    readonly [T in AnyNode['type']]?: (node: Extract<AnyNode, { readonly type: T }>) => Objects | undefined;
+  } = {
+    ThisExpression: () => known(this.#origins.thisObjects()),
+    Identifier: ({ name }) =>
+      known(this.#variables.get(name)) ?? listed([this.#origins.atPath(name), this.#origins.outer(name)]),
+    ChainExpression: ({ expression }) => this.of(expression),
+    ParenthesizedExpression: ({ expression }) => this.of(expression),
+    SequenceExpression: ({ expressions }) => {
+      const last = expressions.at(-1);
+      return last && this.of(last);
+    },
+    ConditionalExpression: ({ consequent, alternate }) => together(this.of(consequent), this.of(alternate)),
+    LogicalExpression: ({ left, right }) => together(this.of(left), this.of(right)),
+    MemberExpression: (node) => {
+      const objects = node.object.type === 'Super' ? this.#basesOf() : this.of(node.object);
+      return objects && membersOf(objects, writtenKey(node));
+    },
+  };
 
   /** The number that a property of a known object is. */
   numberAt(node: AnyNode): number | undefined {
@@ -114,20 +110,31 @@ export class KnownObjects {
   /** A pattern takes one of these. */
   bind(pattern: Pattern, objects: Objects | undefined): void {
     if (objects === undefined) return;
-    if (pattern.type === 'Identifier') {
-      const before = this.#variables.get(pattern.name) ?? new Set();
-      for (const object of objects) if (before.size < maximumObjects) before.add(object);
-      this.#variables.set(pattern.name, before);
-    } else if (pattern.type === 'AssignmentPattern') {
-      this.bind(pattern.left, objects);
-    } else if (pattern.type === 'ArrayPattern') {
-      const elements = membersOf(objects, undefined);
-      for (const element of pattern.elements) if (element !== null) this.bind(element, elements);
-    } else if (pattern.type === 'ObjectPattern') {
-      for (const property of pattern.properties)
-        if (property.type === 'Property' && !property.computed && property.key.type === 'Identifier')
-          this.bind(property.value, membersOf(objects, property.key.name));
+    switch (pattern.type) {
+      case 'Identifier':
+        this.#hold(pattern.name, objects);
+        break;
+      case 'AssignmentPattern':
+        this.bind(pattern.left, objects);
+        break;
+      case 'ArrayPattern':
+        for (const element of pattern.elements) if (element !== null) this.bind(element, membersOf(objects, undefined));
+        break;
+      case 'ObjectPattern':
+        for (const property of pattern.properties)
+          if (property.type === 'Property' && !property.computed && property.key.type === 'Identifier')
+            this.bind(property.value, membersOf(objects, property.key.name));
+        break;
+      case 'RestElement':
+      case 'MemberExpression':
+        break;
     }
+  }
+
+  #hold(name: string, objects: Objects): void {
+    const held = this.#variables.get(name) ?? new Set();
+    for (const object of objects) if (held.size < maximumObjects) held.add(object);
+    this.#variables.set(name, held);
   }
 }
 

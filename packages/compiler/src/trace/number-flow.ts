@@ -51,7 +51,7 @@ export class NumberFlow {
     this.#objects = new KnownObjects({
       self,
       thisObjects: () => this.#owner?.objects,
-      outer: (name) => this.#outer(name),
+      outer: (name) => this.outer(name),
       inPlace: (node) => this.#inPlace(node),
       atPath: (name) => {
         const path = this.#held.pathOf.get(name);
@@ -84,13 +84,8 @@ export class NumberFlow {
     return this.#calls.followed.get(call);
   }
 
-  /** The number that a property of an object of the closure is. */
   numberAt(node: AnyNode): number | undefined {
     return this.#objects.numberAt(node);
-  }
-
-  isLocal(name: string): boolean {
-    return this.#held.locals.has(name);
   }
 
   /** How much is known so far. */
@@ -145,11 +140,12 @@ export class NumberFlow {
         this.#passed.add(node);
       },
       textOf: (node) => this.fn.textOf(node),
-      outer: (name) => this.#outer(name),
+      outer: (name) => this.outer(name),
     };
   }
 
-  #outer(name: string): unknown {
+  /** What a variable from around it stands for. */
+  outer(name: string): unknown {
     return this.#held.locals.has(name) ? undefined : this.fn.valueOf(name);
   }
 
@@ -362,10 +358,7 @@ export class NumberFlow {
     }
     this.#held.bind(id, this.#value(init), isConstant || id.type !== 'Identifier' ? this.#path(init) : undefined);
     this.#objects.bind(id, this.#objects.of(init));
-    if (id.type !== 'ObjectPattern') return;
-    for (const property of id.properties)
-      if (property.type === 'Property' && property.key.type === 'Identifier')
-        this.#calls.computed(init, property.key.name);
+    this.#calls.takenApart(id, init);
   }
 
   #each(nodes: readonly (AnyNode | null | undefined)[]): Labels {

@@ -25,7 +25,7 @@ export function setNumbers(inputs: readonly NumberInput[], point: Point): boolea
     const value = formula(point);
     if (value === undefined || !fits(value, dtype)) return false;
     const { storage, layout } = placeOf(input, 'a number of a call');
-    const elements = storage.elements(dtype) as { [position: number]: number | bigint };
+    const elements = storage.elements(dtype) as Record<number, number | bigint>;
     elements[layout.offset] = elementOf(value, dtype);
   }
   return true;

@@ -109,4 +109,4 @@ function withNumbers(made: LoggedCall['made'], values: ReadonlyMap<string, numbe
 }
 
 /** As binding writes it: those that JSON cannot write by their names. */
-const numberAttr = (value: number): Attr => scalar(value).value as Attr;
+const numberAttr = (value: number): Attr => scalar(value).value;

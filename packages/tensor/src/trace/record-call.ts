@@ -10,8 +10,8 @@ import type { AdaptedCall } from './trace-options.ts';
 interface Surroundings {
   /** What the call's tensors stand for, in their order. */
   readonly refs: readonly ValueRef[];
-  refOf(tensor: Tensor): ValueRef;
-  locate(): SourceLocation | undefined;
+  readonly refOf: (tensor: Tensor) => ValueRef;
+  readonly locate: () => SourceLocation | undefined;
 }
 
 export function recordCall(
