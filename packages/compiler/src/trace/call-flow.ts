@@ -2,7 +2,7 @@
 // their turn. In: a call of its source. Out: what the result carries. A call that is not understood decides what it is given.
 import { operators } from '@tsinductor/graph';
 import { isTensor } from '@tsinductor/tensor';
-import type { AnyNode, CallExpression, MemberExpression, Pattern } from 'acorn';
+import type { AnyNode, CallExpression, Pattern } from 'acorn';
 import { nothingKnown } from './flow-program.ts';
 import type { Expressions, Given, Program } from './flow-program.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
@@ -48,7 +48,7 @@ export class CallFlow {
         owner: { ...nothingKnown, path, objects: new Set([owner]) },
         given: [],
       });
-      if (result === undefined) this.#program.leave(this.#in.textOf(node));
+      if (result === undefined) this.#program.leave(this.#in.fn.textOf(node));
       else this.#in.decide(result, node);
     }
   }
@@ -68,19 +68,20 @@ export class CallFlow {
   /** A call of functions that are known, or of something that is not. */
   #known(node: CallExpression, callee: AnyNode, labels: Labels): Labels {
     const functions = [...(this.#in.objects(callee) ?? [])];
+    const object = callee.type === 'MemberExpression' && callee.object.type !== 'Super' ? [callee.object] : [];
+    if ([callee, ...object].some((called) => this.#in.isAbsent(called))) return none;
     // Which function it is may be decided by a number.
     if (callee.type !== 'Identifier') this.#in.value(callee);
     if (functions.length > 0 && functions.every(isOwn)) {
       this.#pass(node.arguments);
       return none;
     }
-    const owner = callee.type === 'MemberExpression' ? this.#ownerOf(callee) : nothingKnown;
+    const owner = this.#ownerOf(callee);
     const result = this.#followed(node, functions, owner);
     if (result !== undefined) return result;
-    if (functions.length === 0 || !functions.every(isBuiltIn)) this.#program.leave(this.#in.textOf(node));
+    if (functions.length === 0 || !functions.every(isBuiltIn)) this.#program.leave(this.#in.fn.textOf(node));
     this.#in.decide(union(labels, owner.labels), node);
     // `f.apply(…)` calls what it is a method of.
-    const object = callee.type === 'MemberExpression' && callee.object.type !== 'Super' ? [callee.object] : [];
     this.#handOver([...object, ...node.arguments]);
     return none;
   }
@@ -95,7 +96,9 @@ export class CallFlow {
     return results.every((result) => result !== undefined) ? results.reduce(union, none) : undefined;
   }
 
-  #ownerOf({ object }: MemberExpression): Given {
+  #ownerOf(callee: AnyNode): Given {
+    if (callee.type !== 'MemberExpression') return nothingKnown;
+    const { object } = callee;
     if (object.type === 'Super')
       return { ...nothingKnown, objects: this.#in.objects({ ...object, type: 'ThisExpression' }) };
     return { labels: this.#in.value(object), path: this.#in.path(object), objects: this.#in.objects(object) };
@@ -115,7 +118,7 @@ export class CallFlow {
       for (const fn of this.#in.objects(argument) ?? []) {
         if (!isCallable(fn) || isBuiltIn(fn) || isOwn(fn)) continue;
         const result = this.#program.follow({ fn, owner: nothingKnown, given: [] });
-        if (result === undefined) this.#program.leave(this.#in.textOf(argument));
+        if (result === undefined) this.#program.leave(this.#in.fn.textOf(argument));
         else this.#in.decide(result, argument);
       }
   }

@@ -28,6 +28,7 @@ function sizeNotes({ readSizes, sizeGuards }: TracedCall, flow: Flow | undefined
 
 const unknown = (flow: Flow | undefined): string => {
   if (flow === undefined) return 'the text of the function cannot be read';
+  if (flow.writes) return 'a function writes to a variable outside of it';
   return flow.left === undefined
     ? 'it decides a shape or an attribute'
     : `another function reads it, and what ${flow.left} does is not known`;

@@ -1,6 +1,7 @@
 // What the flows of a program's functions share: what is known of the call, what a function is called with, and how one function's flow
 // tells the program of another that it calls.
 import type { AnyNode } from 'acorn';
+import type { FollowedFunction } from './followed-function.ts';
 import type { Labels } from './held-numbers.ts';
 import { none, union } from './held-numbers.ts';
 import type { HeldProperties } from './held-numbers.ts';
@@ -68,7 +69,9 @@ export interface Expressions {
   condition(labels: Labels, node: AnyNode): void;
   /** Handed to an operator. */
   pass(node: AnyNode): void;
-  textOf(node: AnyNode): string;
+  readonly fn: FollowedFunction;
+  /** A parameter that no call gives: nothing is called by it. */
+  isAbsent(node: AnyNode): boolean;
   /** What a variable from around the function stands for. */
   outer(name: string): unknown;
 }

@@ -7,6 +7,7 @@ import { uncompiled } from './call-marks.ts';
 import { parsedFunction, sourceOf } from './function-source.ts';
 import type { FunctionNode } from './function-source.ts';
 import { closureOf } from './inspected.ts';
+import { nameUniquely } from './unique-names.ts';
 
 export interface FollowedFunction {
   readonly node: FunctionNode;
@@ -21,6 +22,7 @@ export function followedFunction(fn: object): FollowedFunction | undefined {
   const parsed = parsedFunction(source);
   if (parsed === undefined || parsed.node.async || parsed.node.generator) return undefined;
   const { node, begins } = parsed;
+  nameUniquely(node);
   const closure = closureOf(fn);
   if (closure === undefined) return undefined;
   return {

@@ -7,7 +7,6 @@
 import type { AdaptedCall, BoundCall } from '@tsinductor/tensor/internal';
 import type { AnyNode } from 'acorn';
 import { markedSizeFixed } from '../errors.ts';
-import { findOuterWrites } from './closure.ts';
 import { explainCalls } from './explain-calls.ts';
 import type { Explained, Unexplained } from './explain-calls.ts';
 import type { Formula, Point, Points } from './explain-number.ts';
@@ -50,7 +49,7 @@ export function traceCall(call: Call, tracing: Tracing): Generalised {
 function generalise(call: Call, tracing: Tracing): Generalised {
   const plain = traceOnce(call, tracing, exactly);
   const isPlain = 'error' in plain || (plain.variable.size === 0 && plain.readSizes.length === 0);
-  if (isPlain || findOuterWrites(call.fn).length > 0) return { traced: plain, notes: fixedNotes(plain, undefined) };
+  if (isPlain) return { traced: plain, notes: fixedNotes(plain, undefined) };
   const isOf = (kind: GuardNode['expect']['kind'], at: string): boolean =>
     plain.guards.nodes.some(({ path, expect }) => path === at && expect.kind === kind);
   const flow = flowOf(
@@ -63,7 +62,7 @@ function generalise(call: Call, tracing: Tracing): Generalised {
     },
     gettersOf(plain.guards.nodes),
   );
-  if (flow === undefined) return { traced: plain, notes: fixedNotes(plain, undefined) };
+  if (flow === undefined || flow.writes) return { traced: plain, notes: fixedNotes(plain, flow) };
   const conditions = conditionsOf(plain, flow);
   const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
   const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));

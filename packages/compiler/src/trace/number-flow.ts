@@ -17,10 +17,11 @@ import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts'
 import type { Label, Labels } from './held-numbers.ts';
 import { absences, comparisons } from './known-names.ts';
 import { InPlace, KnownObjects } from './known-objects.ts';
-import { childrenOf, isAbsence, isInlineFunction, isShape, isText, writtenKey } from './syntax.ts';
+import type { Objects } from './known-objects.ts';
+import { childrenOf, isAbsence, isInlineFunction, isShape, isText, nameOf, writtenKey } from './syntax.ts';
 
 /** The numbers in one function of a program. */
-export class NumberFlow {
+export class NumberFlow implements Expressions {
   readonly conditions: Map<AnyNode, Labels> = new Map<AnyNode, Labels>();
   /** What constants of it are said to be. */
   readonly constants: Map<string, AnyNode> = new Map<string, AnyNode>();
@@ -43,9 +44,9 @@ export class NumberFlow {
     this.fn = fn;
     this.#program = program;
     this.#held = new HeldNumbers(program.properties, {
-      value: (node) => this.#value(node),
+      value: (node) => this.value(node),
       decide: (labels, node) => {
-        this.#decide(labels, node);
+        this.decide(labels, node);
       },
     });
     this.#objects = new KnownObjects({
@@ -58,7 +59,7 @@ export class NumberFlow {
         return path === undefined ? undefined : valueAt(program.context.call, path);
       },
     });
-    this.#calls = new CallFlow(program, this.#expressions());
+    this.#calls = new CallFlow(program, this);
   }
 
   get pathOf(): ReadonlyMap<string, string> {
@@ -124,24 +125,23 @@ export class NumberFlow {
     this.#result = union(this.#result, this.#nested({ body }));
   }
 
-  #expressions(): Expressions {
-    return {
-      value: (node) => this.#value(node),
-      path: (node) => this.#path(node),
-      objects: (node) => this.#objects.of(node),
-      elements: (node) => this.#objects.elements(node),
-      decide: (labels, node) => {
-        this.#decide(labels, node);
-      },
-      condition: (labels, node) => {
-        this.#condition(labels, node);
-      },
-      pass: (node) => {
-        this.#passed.add(node);
-      },
-      textOf: (node) => this.fn.textOf(node),
-      outer: (name) => this.outer(name),
-    };
+  objects(node: AnyNode): Objects | undefined {
+    return this.#objects.of(node);
+  }
+
+  elements(node: AnyNode): Objects | undefined {
+    return this.#objects.elements(node);
+  }
+
+  pass(node: AnyNode): void {
+    this.#passed.add(node);
+  }
+
+  /** A parameter that no call gives. */
+  isAbsent(node: AnyNode): boolean {
+    const isIts = (pattern: Pattern): boolean => pattern.type === 'Identifier' && pattern.name === nameOf(node);
+    const index = this.fn.node.params.findIndex(isIts);
+    return index >= 0 && this.#given[index] === undefined;
   }
 
   /** What a variable from around it stands for. */
@@ -175,48 +175,48 @@ export class NumberFlow {
     return this.#nested({ body: fn.body });
   }
 
-  #decide(labels: Labels, node: Node): void {
+  decide(labels: Labels, node: Node): void {
     if (labels.size > 0) this.#program.decide(labels, this.fn.textOf(node));
   }
 
-  #condition(labels: Labels, node: AnyNode): void {
+  condition(labels: Labels, node: AnyNode): void {
     if (labels.size > 0) this.conditions.set(node, union(this.conditions.get(node) ?? none, labels));
   }
 
   /** The path that an expression names, if it is one. */
-  #path(node: AnyNode): string | undefined {
+  path(node: AnyNode): string | undefined {
     if (node.type === 'ThisExpression') return this.#owner?.path;
     if (node.type === 'Identifier') return this.#held.pathOf.get(node.name);
-    if (node.type === 'ChainExpression') return this.#path(node.expression);
+    if (node.type === 'ChainExpression') return this.path(node.expression);
     if (node.type !== 'MemberExpression' || node.object.type === 'Super') return undefined;
-    const path = this.#path(node.object);
+    const path = this.path(node.object);
     const key = writtenKey(node);
     return path === undefined || key === undefined ? undefined : memberPath(path, key);
   }
 
   /** What the value of an expression, or of a statement, carries. */
-  #value(node: AnyNode | null | undefined): Labels {
+  value(node: AnyNode | null | undefined): Labels {
     if (node === null || node === undefined) return none;
     const handler = this.#handlers[node.type] as ((node: AnyNode) => Labels) | undefined;
     if (handler !== undefined) return handler(node);
-    this.#decide(this.#all(childrenOf(node)), node);
+    this.decide(this.#all(childrenOf(node)), node);
     return none;
   }
 
   #all(nodes: readonly (AnyNode | null | undefined)[]): Labels {
     const labels = new Set<Label>();
-    for (const node of nodes) for (const label of this.#value(node)) labels.add(label);
+    for (const node of nodes) for (const label of this.value(node)) labels.add(label);
     return labels;
   }
 
   #test(node: AnyNode | null | undefined): Labels {
-    if (node !== null && node !== undefined) this.#condition(this.#value(node), node);
+    if (node !== null && node !== undefined) this.condition(this.value(node), node);
     return none;
   }
 
   /** Becomes part of something else than arithmetic. */
   #leaves(node: AnyNode): Labels {
-    this.#decide(this.#value(node), node);
+    this.decide(this.value(node), node);
     return none;
   }
 
@@ -226,8 +226,8 @@ export class NumberFlow {
     },
     Literal: () => none,
     ThisExpression: () => this.#labelsOf([this.#owner]),
-    ChainExpression: ({ expression }) => this.#value(expression),
-    ParenthesizedExpression: ({ expression }) => this.#value(expression),
+    ChainExpression: ({ expression }) => this.value(expression),
+    ParenthesizedExpression: ({ expression }) => this.value(expression),
     TemplateLiteral: ({ expressions }) => {
       for (const part of expressions) this.#leaves(part);
       return none;
@@ -243,55 +243,55 @@ export class NumberFlow {
       return none;
     },
     TaggedTemplateExpression: (node) => {
-      this.#decide(this.#all([node.tag, node.quasi]), node);
+      this.decide(this.#all([node.tag, node.quasi]), node);
       this.#program.leave(this.fn.textOf(node));
       return none;
     },
     UnaryExpression: ({ operator, argument }) => {
       if (operator === '!') return this.#test(argument);
-      const labels = this.#value(argument);
+      const labels = this.value(argument);
       return ['typeof', 'void', 'delete'].includes(operator) ? none : labels;
     },
-    UpdateExpression: ({ argument }) => this.#value(argument),
+    UpdateExpression: ({ argument }) => this.value(argument),
     BinaryExpression: (node) => {
       const { left, right, operator } = node;
-      const labels = union(left.type === 'PrivateIdentifier' ? none : this.#value(left), this.#value(right));
+      const labels = union(left.type === 'PrivateIdentifier' ? none : this.value(left), this.value(right));
       if (comparisons.includes(operator)) {
-        if (!(absences.includes(operator) && (isAbsence(left) || isAbsence(right)))) this.#condition(labels, node);
+        if (!(absences.includes(operator) && (isAbsence(left) || isAbsence(right)))) this.condition(labels, node);
         return none;
       }
-      if (stepping.test(operator)) this.#condition(labels, node);
-      if (operator === '+' && (isText(left) || isText(right))) this.#decide(labels, node);
+      if (stepping.test(operator)) this.condition(labels, node);
+      if (operator === '+' && (isText(left) || isText(right))) this.decide(labels, node);
       return labels;
     },
     LogicalExpression: ({ operator, left, right }) => {
       if (operator !== '??') this.#test(left);
-      return union(this.#value(left), this.#value(right));
+      return union(this.value(left), this.value(right));
     },
     ConditionalExpression: ({ test, consequent, alternate }) => {
       this.#test(test);
-      return union(this.#value(consequent), this.#value(alternate));
+      return union(this.value(consequent), this.value(alternate));
     },
     AssignmentExpression: ({ left, right, operator }) => {
-      const labels = this.#value(right);
-      const before = operator === '=' ? none : this.#value(left);
+      const labels = this.value(right);
+      const before = operator === '=' ? none : this.value(left);
       this.#held.bind(left, union(labels, before), undefined);
       this.#objects.bind(left, this.#objects.of(right));
       return union(labels, before);
     },
     SequenceExpression: ({ expressions }) => {
-      const values = expressions.map((part) => this.#value(part));
+      const values = expressions.map((part) => this.value(part));
       return values.at(-1) ?? none;
     },
     ArrayExpression: ({ elements }) => this.#all(elements),
     SpreadElement: ({ argument }) => {
       this.#iterated(argument);
-      return this.#value(argument);
+      return this.value(argument);
     },
     ObjectExpression: ({ properties }) => this.#all(properties),
     Property: ({ value, key, computed }) => {
       if (computed) this.#leaves(key);
-      const labels = this.#value(value);
+      const labels = this.value(value);
       if (key.type === 'Identifier') this.#program.properties.hold(key.name, labels);
       return labels;
     },
@@ -304,7 +304,7 @@ export class NumberFlow {
     BlockStatement: ({ body }) => this.#each(body),
     EmptyStatement: () => none,
     ExpressionStatement: ({ expression }) => {
-      this.#value(expression);
+      this.value(expression);
       return none;
     },
     VariableDeclaration: ({ declarations, kind }) => {
@@ -312,7 +312,7 @@ export class NumberFlow {
       return none;
     },
     ReturnStatement: ({ argument }) => {
-      for (const label of this.#value(argument)) this.#returned.at(-1)?.add(label);
+      for (const label of this.value(argument)) this.#returned.at(-1)?.add(label);
       return none;
     },
     IfStatement: ({ test, consequent, alternate }) => {
@@ -320,12 +320,12 @@ export class NumberFlow {
       return this.#each([consequent, alternate]);
     },
     ForStatement: ({ init, test, update, body }) => {
-      this.#value(init);
+      this.value(init);
       this.#test(test);
       return this.#each([update, body]);
     },
     ForOfStatement: ({ left, right, body }) => {
-      const labels = this.#value(right);
+      const labels = this.value(right);
       this.#iterated(right);
       if (left.type === 'VariableDeclaration') {
         for (const { id } of left.declarations) {
@@ -356,26 +356,26 @@ export class NumberFlow {
       if (isConstant && known === undefined) this.constants.set(id.name, init);
       else if (known !== init) this.constants.delete(id.name);
     }
-    this.#held.bind(id, this.#value(init), isConstant || id.type !== 'Identifier' ? this.#path(init) : undefined);
+    this.#held.bind(id, this.value(init), isConstant || id.type !== 'Identifier' ? this.path(init) : undefined);
     this.#objects.bind(id, this.#objects.of(init));
     this.#calls.takenApart(id, init);
   }
 
   #each(nodes: readonly (AnyNode | null | undefined)[]): Labels {
-    for (const node of nodes) this.#value(node);
+    for (const node of nodes) this.value(node);
     return none;
   }
 
   /** A function inside: its parameters are bound where it is called. */
   #nested({ body }: { readonly body: AnyNode }): Labels {
     this.#returned.push(new Set());
-    const value = this.#value(body);
+    const value = this.value(body);
     const returned = this.#returned.pop() ?? none;
     return union(value, returned);
   }
 
   #member(node: MemberExpression): Labels {
-    const path = this.#path(node);
+    const path = this.path(node);
     if (path !== undefined && this.#held.under(path).size > 0) return this.#held.under(path);
     const { object, property, computed } = node;
     if (object.type === 'Super' || property.type === 'PrivateIdentifier') return none;
@@ -383,10 +383,7 @@ export class NumberFlow {
     if (property.type !== 'Identifier') return none;
     const { name } = property;
     this.#calls.computed(object, name);
-    const held = union(
-      this.#program.properties.in(name),
-      this.#path(object) === undefined ? this.#value(object) : none,
-    );
+    const held = union(this.#program.properties.in(name), this.path(object) === undefined ? this.value(object) : none);
     if (name === 'shape' || name === 'numel') return union(held, new Set([anySize]));
     return name === 'length' || name === 'ndim' ? none : held;
   }
@@ -395,6 +392,6 @@ export class NumberFlow {
     const key = writtenKey(node);
     if (key === undefined && node.property.type !== 'PrivateIdentifier') this.#leaves(node.property);
     if (isShape(object)) return new Set([typeof key === 'number' ? sizeLabel(key) : anySize]);
-    return this.#value(object);
+    return this.value(object);
   }
 }

@@ -5,6 +5,7 @@
 // In: the function that is traced, and what is known of its call. Out: labels that decide, conditions, and expressions that are handed
 // to operators; whether code runs that could not be followed.
 import type { AnyNode } from 'acorn';
+import { findOuterWrites } from './closure.ts';
 import { nothingKnown } from './flow-program.ts';
 import type { FlowContext, FollowedCall, Program } from './flow-program.ts';
 import { followedFunction, isBuiltIn, plainFunction } from './followed-function.ts';
@@ -26,6 +27,8 @@ export interface Flow {
   readonly conditions: readonly (PlacedNode & { readonly labels: Labels })[];
   /** Expressions that are passed to operators, and carry numbers. */
   readonly passed: readonly PlacedNode[];
+  /** Whether a function that is called writes to a variable outside: then no two traces need be alike. */
+  readonly writes: boolean;
   /** Code that runs and was not followed; undefined: none. */
   readonly left: string | undefined;
   /** What a call comes to, where it is of a function that only gives one expression. */
@@ -77,6 +80,10 @@ class ProgramFlow implements Program, Flow {
 
   get passed(): Flow['passed'] {
     return this.#all().flatMap((flow) => flow.passed.map((node) => ({ node, flow })));
+  }
+
+  get writes(): boolean {
+    return [...this.#flows].some(([fn, flow]) => flow !== null && findOuterWrites(fn).length > 0);
   }
 
   #all(): readonly NumberFlow[] {
