@@ -49,7 +49,7 @@ function stackHere(frames: number): { readonly stack?: string } {
 }
 
 /** Who calls a function of this project: the function that is traced, something of the user's that it calls, or this project. */
-export type Caller = 'traced function' | 'its program' | 'this project';
+type Caller = 'traced function' | 'its program' | 'this project';
 
 /**
  * Who called `callee`, going by the stack: the traced function if one frame of the user's program stands between this project's.

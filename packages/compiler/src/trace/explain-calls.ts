@@ -33,7 +33,7 @@ interface Explaining extends Explained {
   readonly exact: PointCondition[];
 }
 
-export interface Evidence {
+interface Evidence {
   readonly logs: readonly [CallLog, CallLog, CallLog];
   readonly points: Points;
   /** Formulas that stand in the source. */

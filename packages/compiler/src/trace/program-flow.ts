@@ -15,7 +15,7 @@ import { InPlace } from './known-objects.ts';
 import { NumberFlow } from './number-flow.ts';
 
 /** An expression, and the flow of the function in which it stands. */
-export interface PlacedNode {
+interface PlacedNode {
   readonly node: AnyNode;
   readonly flow: NumberFlow;
 }
