@@ -1,6 +1,6 @@
 // Arithmetic of a function's source, done again for other numbers: what `1 - beta ** step` comes to, by the steps that JavaScript
 // takes. In: an expression, and what its names stand for. Out: a number, or nothing where it is not arithmetic over these.
-import type { AnyNode } from 'acorn';
+import type { AnyNode, CallExpression } from 'acorn';
 
 export interface Names {
   /** A plain number at an access path, or a size of a tensor that was passed: `arguments[0].shape[1]`. */
@@ -13,7 +13,7 @@ export interface Names {
   /** A number that the function closes over. */
   outer(name: string): number | undefined;
   /** What a call of the program's own function gives. */
-  called(call: AnyNode): number | undefined;
+  called(call: CallExpression): number | undefined;
 }
 
 export function evaluate(node: AnyNode, names: Names): number | undefined {

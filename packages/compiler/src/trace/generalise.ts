@@ -11,16 +11,13 @@ import { explainCalls } from './explain-calls.ts';
 import type { Explained, Unexplained } from './explain-calls.ts';
 import type { Formula, Point, Points } from './explain-number.ts';
 import { fixedNotes } from './fixed-notes.ts';
-import { memberPath } from './found.ts';
 import { answer, evaluate } from './formula.ts';
-import type { Names } from './formula.ts';
 import type { GuardNode } from './guard.ts';
 import { anySize, sizeLabel } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
-import type { NumberFlow } from './number-flow.ts';
+import { namesOf } from './names-of-source.ts';
 import { flowOf } from './program-flow.ts';
 import type { Flow, Getter } from './program-flow.ts';
-import { writtenKey } from './syntax.ts';
 import { otherNumber, otherSize, ways } from './other-values.ts';
 import { CallLog } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
@@ -161,7 +158,7 @@ function explain(probes: Probes, search: Search, opensArguments: boolean): Expla
   const written = search.flow.passed.map(
     ({ node, flow }): Formula =>
       (point) =>
-        evaluate(node, namesOf({ traced: first.traced, program: search.flow }, flow, point)),
+        evaluate(node, namesOf({ traced: first.traced, program: search.flow, point }, flow)),
   );
   return explainCalls({ logs: [first.log, second.log, third.log], points, written, opensArguments });
 }
@@ -294,47 +291,6 @@ function replaced(call: BoundCall, position: number, { session, found }: Replace
   return { ...call, args, attrs, tensors };
 }
 
-interface Known {
-  readonly traced: TracedCall;
-  readonly program: Flow;
-  /** How many calls it is evaluated within. */
-  readonly depth?: number;
-}
-
-const maximumDepth = 16;
-
-/** The names of a function's source, as they stand for the numbers and sizes of a call. */
-function namesOf(known: Known, flow: NumberFlow, point: Point): Names {
-  const { plainNumbers, sizeNames } = known.traced;
-  const pathOf = (of: AnyNode): string | undefined => {
-    if (of.type === 'Identifier') return flow.pathOf.get(of.name);
-    if (of.type === 'ThisExpression') return flow.thisPath;
-    if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
-    const path = pathOf(of.object);
-    const key = writtenKey(of);
-    return path === undefined || key === undefined ? undefined : memberPath(path, key);
-  };
-  return {
-    pathOf,
-    numberAt: (path) => {
-      const [, tensor, axis] = /^(.*)\.shape\[(\d+)\]$/.exec(path) ?? [];
-      if (tensor === undefined) return point.numbers.get(path) ?? plainNumbers.get(path);
-      return point.sizes.get(sizeNames.get(`${tensor} ${axis ?? ''}`) ?? '');
-    },
-    held: (node) => flow.numberAt(node),
-    constant: (name) => flow.constants.get(name),
-    outer: (name) => {
-      const value = flow.outer(name);
-      return typeof value === 'number' ? value : undefined;
-    },
-    called: (node) => {
-      const { depth = 0 } = known;
-      const found = depth < maximumDepth ? known.program.expressionOf(node, flow) : undefined;
-      return found && evaluate(found.node, namesOf({ ...known, depth: depth + 1 }, found.flow, point));
-    },
-  };
-}
-
 function printCondition({ type }: AnyNode, text: string, before: number): string {
   if (type === 'CallExpression') return `${text} as it came out`;
   return before === 0 ? `not ${text}` : text;
@@ -344,7 +300,7 @@ function printCondition({ type }: AnyNode, text: string, before: number): string
 function conditionsOf(plain: TracedCall, found: Flow): readonly Condition[] {
   const point = { numbers: plain.variable, sizes: plain.point.sizes };
   return found.conditions.flatMap(({ node, flow, labels }) => {
-    const before = answer(node, namesOf({ traced: plain, program: found }, flow, point));
+    const before = answer(node, namesOf({ traced: plain, program: found, point }, flow));
     const text = flow.fn.textOf(node);
     if (before === undefined) for (const label of labels) found.decided.set(label, text);
     return before === undefined
@@ -354,7 +310,7 @@ function conditionsOf(plain: TracedCall, found: Flow): readonly Condition[] {
             text: printCondition(node, text, before),
             labels,
             isMet: (other: Point) =>
-              Object.is(answer(node, namesOf({ traced: plain, program: found }, flow, other)), before),
+              Object.is(answer(node, namesOf({ traced: plain, program: found, point: other }, flow)), before),
           },
         ];
   });
