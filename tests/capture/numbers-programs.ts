@@ -253,6 +253,25 @@ export const numbersPrograms: Programs = {
     graphs: 3,
     recompiles: 2,
   }),
+  'two caches that grow together': program({
+    make: () => (x: Tensor, keys: Tensor, values: Tensor) => {
+      const past = keys.shape[0] ?? 0;
+      const [k, v] = [cat([keys, x], 0), cat([values, x], 0)];
+      const scores = x.matmul(k.t()).add(arange(past + 1));
+      return [scores.softmax(-1).matmul(v), k, v] as const;
+    },
+    calls: (f) => {
+      let [keys, values] = [rows(1), rows(1).neg()];
+      const results = upTo(12).map(() => {
+        const [y, k, v] = f(rows(1), keys, values);
+        [keys, values] = [k, v];
+        return y;
+      });
+      return [results, attempt(() => f(rows(1), rows(5), rows(6)))];
+    },
+    graphs: 3,
+    recompiles: 3,
+  }),
   'a branch on a size': program({
     make: () => (x: Tensor) => ((x.shape[0] ?? 0) > 4 ? x.mul(2) : x.mul(3)),
     calls: (f) => [2, 3, 4, 5, 6, 3].map((count) => f(rows(count))),

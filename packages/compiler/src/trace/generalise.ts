@@ -19,6 +19,7 @@ import { namesOf } from './names-of-source.ts';
 import { flowOf } from './program-flow.ts';
 import type { Flow, Getter } from './program-flow.ts';
 import { otherNumber, otherSize, ways } from './other-values.ts';
+import type { PointCondition } from './point-condition.ts';
 import { CallLog } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
 import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-call.ts';
@@ -27,6 +28,8 @@ import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-
 interface Freedom {
   readonly numbers: ReadonlySet<string>;
   readonly sizes: boolean;
+  /** Set: sizes that are equal in the call stay so, as those of two caches that grow together. Orders of sizes, by what they are. */
+  readonly together?: ReadonlyMap<number, number>;
 }
 
 interface Generalised {
@@ -63,7 +66,12 @@ function generalise(call: Call, tracing: Tracing): Generalised {
   const conditions = conditionsOf(plain, flow);
   const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
   const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));
-  const traced = widest(call, tracing, { flow, conditions, freedom: { numbers, sizes } });
+  const traced = widest(call, tracing, {
+    flow,
+    conditions,
+    freedom: { numbers, sizes },
+    equalSizes: ordersOfEqual(plain.point.sizes),
+  });
   return { traced: traced ?? plain, notes: fixedNotes(traced ?? plain, flow) };
 }
 
@@ -88,6 +96,8 @@ interface Search {
   readonly flow: Flow;
   readonly conditions: readonly Condition[];
   readonly freedom: Freedom;
+  /** The orders of sizes, where some are equal. */
+  readonly equalSizes: ReadonlyMap<number, number> | undefined;
 }
 
 /** The trace that leaves most open, of those in which everything is explained. */
@@ -95,7 +105,7 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
   const alone = [...freedom.numbers].map((path): Freedom => ({ numbers: new Set([path]), sizes: false }));
   const attempt = (tried: Freedom): TracedCall | undefined =>
     tried.numbers.size === 0 && !tried.sizes ? undefined : traceFreely(call, tracing, { ...rest, freedom: tried });
-  const all = attempt(freedom);
+  const all = attempt(freedom) ?? attemptTogether(attempt, freedom, rest.equalSizes);
   if (all !== undefined) return all;
   const good =
     freedom.numbers.size < 2
@@ -107,6 +117,31 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
       ? (attempt({ numbers: good, sizes: false }) ?? attempt({ numbers: new Set(), sizes: true }))
       : undefined)
   );
+}
+
+function attemptTogether(
+  attempt: (tried: Freedom) => TracedCall | undefined,
+  freedom: Freedom,
+  equalSizes: Search['equalSizes'],
+): TracedCall | undefined {
+  return freedom.sizes && equalSizes !== undefined ? attempt({ ...freedom, together: equalSizes }) : undefined;
+}
+
+/** The order of each size among those that differ; undefined where all differ. */
+function ordersOfEqual(sizes: ReadonlyMap<string, number>): ReadonlyMap<number, number> | undefined {
+  const different = [...new Set(sizes.values())];
+  return different.length === sizes.size ? undefined : new Map(different.map((size, order) => [size, order]));
+}
+
+/** Sizes that were equal are equal. */
+function staysTogether(sizes: ReadonlyMap<string, number>): readonly PointCondition[] {
+  const names = [...sizes.keys()];
+  return names.flatMap((name, position) => {
+    const first = names.slice(0, position).find((other) => sizes.get(other) === sizes.get(name));
+    return first === undefined
+      ? []
+      : [{ text: `${first} == ${name}`, isMet: (point: Point) => point.sizes.get(first) === point.sizes.get(name) }];
+  });
 }
 
 /** A number that is open alone decides what came out to be another in other traces. */
@@ -145,7 +180,16 @@ function traceExplained(
     }),
   );
   const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
-  return traced === undefined ? undefined : { ...traced, conditions: [...relevant, ...found.exact] };
+  return traced === undefined
+    ? undefined
+    : {
+        ...traced,
+        conditions: [
+          ...relevant,
+          ...found.exact,
+          ...(search.freedom.together === undefined ? [] : staysTogether(traced.point.sizes)),
+        ],
+      };
 }
 
 /** What follows from the numbers and sizes of the call, and how; or what they decide, where something differs that no formula gives. */
@@ -205,7 +249,7 @@ function planOf({ flow, freedom }: Search, round: number): TracePlan {
     isVariable: (path) => freedom.numbers.has(path),
     shown: (path, value) =>
       freedom.numbers.has(path) ? otherNumber(value, round, [...freedom.numbers].indexOf(path)) : value,
-    hint: (size, order) => (freedom.sizes ? otherSize(size, round, order) : size),
+    hint: (size, order) => (freedom.sizes ? otherSize(size, round, freedom.together?.get(size) ?? order) : size),
     readsFreely: (axis) => freedom.sizes && isFree(flow, axis),
     isFollowed: flow.left === undefined,
   };
