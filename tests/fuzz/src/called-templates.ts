@@ -35,7 +35,8 @@ const others: readonly ((x: Tensor) => Tensor)[] = [forward, (x) => x.mul(2), (x
 
 export const calledTemplates: Readonly<Record<string, Template>> = {
   'numbers in attributes': template({
-    perForm: 2,
+    // Two numbers, of which one may be seen to change before the other.
+    perForm: 3,
     make: () => ({
       world: null,
       fn: (x: Tensor, k: number, low: number) => [
