@@ -12,6 +12,17 @@ interface Acting {
   act(x: Tensor): Tensor;
 }
 
+class Parent implements Acting {
+  act(x: Tensor): Tensor {
+    return twice(x);
+  }
+}
+class Child extends Parent {
+  override act(x: Tensor): Tensor {
+    return super.act(x).neg();
+  }
+}
+
 export const argumentsPrograms: Programs = {
   'an argument that is given later': program({
     make: () => (x: Tensor, y?: Tensor) => (y === undefined ? x.mul(1) : x.add(y)),
@@ -139,6 +150,96 @@ export const argumentsPrograms: Programs = {
     },
     graphs: 2,
     recompiles: 1,
+  }),
+  'a method that is called through super, and replaced': program({
+    make: () => (x: Tensor, o: Acting) => o.act(x),
+    calls: (f) => {
+      class Base implements Acting {
+        act(x: Tensor): Tensor {
+          return this.other(x);
+        }
+        other(x: Tensor): Tensor {
+          return twice(x);
+        }
+      }
+      class Middle extends Base {
+        override act(x: Tensor): Tensor {
+          return super.act(x).add(1);
+        }
+        override other(x: Tensor): Tensor {
+          return super.other(x);
+        }
+      }
+      class Derived extends Middle {
+        override act(x: Tensor): Tensor {
+          return super.act(x).neg();
+        }
+      }
+      const o = new Derived();
+      const results = [f(three(), o)];
+      Base.prototype.act = thrice;
+      results.push(f(three(), o));
+      Middle.prototype.act = twice;
+      results.push(f(three(), o));
+      return [...results, f(three(), o)];
+    },
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a getter and a static method that are called through super, and replaced': program({
+    make: () => (x: Tensor, o: { readonly flag: boolean }, C: Acting) => (o.flag ? C.act(x) : x.neg()),
+    calls: (f) => {
+      class A {
+        static act(x: Tensor): Tensor {
+          return twice(x);
+        }
+        readonly on = true;
+        get flag(): boolean {
+          return this.on;
+        }
+      }
+      class B extends A {
+        static override act(x: Tensor): Tensor {
+          return super.act(x).add(1);
+        }
+        override get flag(): boolean {
+          return super.flag;
+        }
+      }
+      const results = [f(three(), new B(), B)];
+      A.act = thrice;
+      results.push(f(three(), new B(), B));
+      Object.defineProperty(A.prototype, 'flag', { get: () => false });
+      return [...results, f(three(), new B(), B)];
+    },
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a method that calls super, compiled itself': program({
+    make: () => Child.prototype.act,
+    calls: (f) => {
+      const before = f.call(new Child(), three());
+      const { act } = Parent.prototype;
+      Parent.prototype.act = thrice;
+      const after = f.call(new Child(), three());
+      Parent.prototype.act = act;
+      return [before, after, f.call(new Child(), three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a property of a tensor that comes later, and goes': program({
+    make: () => (x: Tensor & { scale?: number }) => x.mul(x.scale ?? 1).add(Object.hasOwn(x, 'scale') ? 10 : 0),
+    calls: (f) => {
+      const x: Tensor & { scale?: number } = three();
+      const before = f(x);
+      x.scale = 2;
+      const added = f(x);
+      Reflect.deleteProperty(x, 'scale');
+      return [before, added, f(x), f(Object.assign(three(), { scale: 2 })), f(Object.assign(three(), { other: 2 }))];
+    },
+    graphs: 3,
+    recompiles: 2,
   }),
   'a getter that is replaced': program({
     make: () => (x: Tensor, o: { readonly flag: boolean }) => (o.flag ? x.neg() : x.mul(1)),

@@ -7,6 +7,7 @@ import { closuresPrograms } from './closures-programs.ts';
 import { flowPrograms } from './flow-programs.ts';
 import { numbersPrograms } from './numbers-programs.ts';
 import { outcomeOf } from './program.ts';
+import { calledPrograms } from './called-programs.ts';
 
 const tables = {
   flow: flowPrograms,
@@ -14,6 +15,7 @@ const tables = {
   arguments: argumentsPrograms,
   'private state': privatePrograms,
   numbers: numbersPrograms,
+  'functions that are called': calledPrograms,
 };
 
 describe.each(Object.entries(tables))('%s', (_, programs) => {

@@ -1,5 +1,5 @@
 // Numbers and sizes: which of them are inputs, which are guarded, and by what.
-import { arange, cat } from 'tsinductor';
+import { arange, cat, full, fullLike } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { program } from './program.ts';
 import type { Programs } from './program.ts';
@@ -9,6 +9,14 @@ const rows = (count: number, width = 3): Tensor =>
   arange(count * width)
     .to('f32')
     .reshape([count, width]);
+const halves = (): Tensor => three().add(0.1).to('bf16');
+const attempt = (call: () => unknown): unknown => {
+  try {
+    return call();
+  } catch (error) {
+    return (error as { readonly code: unknown }).code;
+  }
+};
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 class Optimizer {
@@ -90,6 +98,63 @@ export const numbersPrograms: Programs = {
     graphs: 2,
     recompiles: 1,
   }),
+  'a learning rate beside half floats': program({
+    make: () => (x: Tensor, gradient: Tensor, rate: number) => x.sub(gradient.mul(rate)).add(rate),
+    calls: (f) => upTo(9).map((step) => f(halves(), halves(), 0.1 / step)),
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a number beside one half float alone': program({
+    make: () => (x: Tensor, rate: number) => x.mul(rate),
+    calls: (f) => [0.1, 0.2, 0.3].map((rate) => f(halves().sum(), rate)),
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'numbers in attributes': program({
+    make: () => (x: Tensor, k: number, o: { readonly low: number; readonly high: number }) => [
+      x.leakyRelu(k),
+      x.clamp(o.low, o.high),
+      x.addcmul(x, x, { value: k }),
+      x.sub(x, { alpha: -k }),
+      x.lerp(x.neg(), 1 - k),
+      x.layerNorm([3], { eps: k * 1e-3 }),
+      x.hardtanh(o.low, o.high),
+      x.elu(k),
+    ],
+    calls: (f) =>
+      upTo(9).flatMap((step) =>
+        [three(), halves()].map((x) => f(x, 0.3 / step, { low: 0.1 * step, high: 2 / step + 0.01 })),
+      ),
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'numbers in attributes that make another operator of them, or none': program({
+    make: () => (x: Tensor, k: number) => x.sub(x.exp(), { alpha: k }).softshrink(k),
+    calls: (f) => [0.5, 0.25, 0.125, 1, 0.75, -1].map((k) => attempt(() => f(three(), k))),
+    graphs: 3,
+    recompiles: 3,
+  }),
+  'an order of a norm': program({
+    make: () => (x: Tensor, p: number) => x.norm(p),
+    calls: (f) => [3.5, 4.5, 2.5, 2, 7].map((p) => f(three().sub(1), p)),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a number that fills a tensor': program({
+    make: () => (x: Tensor, k: number) => [x.mul(0).add(full([2, 3], k)), fullLike(x, k), full([], k)],
+    calls: (f) => {
+      const results = [0.5, 0.25, 0.125, 7.5].map((k) => f(three(), k));
+      return [results, results.map(([, filled]) => filled?.strides)];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a probability of dropout, and a border of padding': program({
+    make: () => (x: Tensor, k: number) => x.dropout(k, false).pad([1, 1], 'constant', k),
+    calls: (f) => [0.5, 0.25, 0.125].map((k) => f(three(), k)),
+    graphs: 3,
+    recompiles: 2,
+  }),
   'a number that decides a branch': program({
     make: () => (x: Tensor, step: number) => (step > 3 ? x.mul(step) : x),
     calls: (f) => upTo(6).map((step) => f(three(), step)),
@@ -102,8 +167,8 @@ export const numbersPrograms: Programs = {
       return (x: Tensor, k: number) => helper(x, k).mul(1);
     },
     calls: (f) => [1, 2, 3, 2].map((k) => f(three(), k)),
-    graphs: 3,
-    recompiles: 2,
+    graphs: 2,
+    recompiles: 1,
   }),
   'an axis, and a size': program({
     make: () => (x: Tensor, axis: number, size: number) => x.sum(axis, { keepdim: true }).reshape([size, -1]),
@@ -187,6 +252,25 @@ export const numbersPrograms: Programs = {
     },
     graphs: 3,
     recompiles: 2,
+  }),
+  'two caches that grow together': program({
+    make: () => (x: Tensor, keys: Tensor, values: Tensor) => {
+      const past = keys.shape[0] ?? 0;
+      const [k, v] = [cat([keys, x], 0), cat([values, x], 0)];
+      const scores = x.matmul(k.t()).add(arange(past + 1));
+      return [scores.softmax(-1).matmul(v), k, v] as const;
+    },
+    calls: (f) => {
+      let [keys, values] = [rows(1), rows(1).neg()];
+      const results = upTo(12).map(() => {
+        const [y, k, v] = f(rows(1), keys, values);
+        [keys, values] = [k, v];
+        return y;
+      });
+      return [results, attempt(() => f(rows(1), rows(5), rows(6)))];
+    },
+    graphs: 3,
+    recompiles: 3,
   }),
   'a branch on a size': program({
     make: () => (x: Tensor) => ((x.shape[0] ?? 0) > 4 ? x.mul(2) : x.mul(3)),

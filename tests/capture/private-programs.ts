@@ -64,7 +64,34 @@ class Translated {
   }
 }
 
+class Base {
+  act(x: Tensor): Tensor {
+    return x.mul(2);
+  }
+}
+
+class Hidden extends Base {
+  readonly #weight = three();
+  override act(x: Tensor): Tensor {
+    return super.act(x).mul(this.#weight);
+  }
+}
+
 export const privatePrograms: Programs = {
+  'a method of a base class that an instance with native fields calls through super': program({
+    make: () => (x: Tensor, o: Hidden) => o.act(x),
+    calls: (f) => {
+      const o = new Hidden();
+      const before = f(three(), o);
+      const { act } = Base.prototype;
+      Base.prototype.act = (x: Tensor) => x.mul(3);
+      const after = f(three(), o);
+      Base.prototype.act = act;
+      return [before, after, f(three(), o)];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
   '#private fields that never change are part of one graph': program({
     make: () => (x: Tensor, o: Constant) => o.forward(x),
     calls: (f) => {

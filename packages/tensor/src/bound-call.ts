@@ -16,6 +16,8 @@ export interface BoundCall {
   readonly tensors: readonly Tensor[];
   /** Where its results are. */
   readonly device: Device;
+  /** The operator whose call takes this step: its code, and no expansion, decides with what numbers. */
+  readonly stepOf?: string;
 }
 
 export type Named = Readonly<Record<string, unknown>>;

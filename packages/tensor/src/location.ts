@@ -48,18 +48,22 @@ function stackHere(frames: number): { readonly stack?: string } {
   return holder;
 }
 
+/** Who calls a function of this project: the function that is traced, something of the user's that it calls, or this project. */
+type Caller = 'traced function' | 'its program' | 'this project';
+
 /**
- * Whether `callee` (of this project) was called by the function that is traced, rather than by something that this calls: one frame
- * of the user's program stands between them. Frames of built-in functions count for nothing.
+ * Who called `callee`, going by the stack: the traced function if one frame of the user's program stands between this project's.
+ * Frames of built-in functions count for nothing.
  */
-export function isCalledByTracedFunction(callee: (...args: never[]) => unknown): boolean {
+export function callerOf(callee: (...args: never[]) => unknown): Caller {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = nearFrames;
   const holder: { stack?: string } = {};
   Error.captureStackTrace(holder, callee);
   Error.stackTraceLimit = limit;
-  const files = (holder.stack ?? '').split('\n').flatMap((line) => fileOf(line) ?? []);
-  return files.length > 1 && !isOwn(files[0] ?? '') && isOwn(files[1] ?? '');
+  const [nearest, next] = (holder.stack ?? '').split('\n').flatMap((line) => fileOf(line) ?? []);
+  if (nearest === undefined || isOwn(nearest)) return 'this project';
+  return next !== undefined && isOwn(next) ? 'traced function' : 'its program';
 }
 
 /** The file of a frame; undefined for what is no line of a program. */

@@ -75,7 +75,9 @@ class TensorPerformer implements Performer {
     };
     const bound = args.map((arg): Arg => (isList(arg) ? arg.map(own) : isValue(arg) ? own(arg) : arg));
     const call = { operator, args: bound, attrs: fullAttrs(operator, attrs), tensors };
-    return perform({ ...call, device: deviceOf(operator.name, tensors) }).map((result) => this.#add(result));
+    return perform({ ...call, device: deviceOf(operator.name, tensors), stepOf: this.#name }).map((result) =>
+      this.#add(result),
+    );
   }
 
   numbers(values: readonly ValueRef[], operation: string): readonly number[] {

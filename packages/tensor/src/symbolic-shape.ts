@@ -3,32 +3,28 @@
 import type { Attr, SizeEnvironment } from '@tsinductor/graph';
 import { sizesAttr } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
-import { isCalledByTracedFunction } from './location.ts';
 import { processState } from './process-state.ts';
 
 const sizesOf: unique symbol = Symbol.for('tsinductor.sizes') as never;
 
 /**
- * Numbers for `sizes`, which are fixed one by one as they are read; but those of axes that the program may read freely are the
- * hints where the traced function itself reads them.
+ * Numbers for `sizes`, which are fixed one by one as they are read; but what may be read freely is told as the hint. `readsFreely` is
+ * asked for an axis, and for the function that the program reads it by.
  */
 export function guardedShape(
   sizes: readonly Index[],
   environment: SizeEnvironment,
-  readsFreely: (axis: number) => boolean = () => false,
+  readsFreely: (axis: number, reader: Reader) => boolean = () => false,
 ): readonly number[] {
   if (sizes.every((size) => size.kind === 'int')) return sizes.map((size) => size.value);
   const shape = new Array<number>(sizes.length);
   sizes.forEach((size, axis) => {
-    const read = (): number =>
-      readsFreely(axis) && isCalledByTracedFunction(read) ? environment.hint(size) : environment.toNumber(size);
+    const read = (): number => (readsFreely(axis, read) ? environment.hint(size) : environment.toNumber(size));
     Object.defineProperty(shape, axis, { enumerable: true, get: read });
   });
   const hintFor: Symbolic['hintFor'] = (axis, reader) => {
     const size = sizes[axis];
-    return size !== undefined && readsFreely(axis) && isCalledByTracedFunction(reader)
-      ? environment.hint(size)
-      : undefined;
+    return size !== undefined && readsFreely(axis, reader) ? environment.hint(size) : undefined;
   };
   const symbolic: Symbolic = { sizes: sizesAttr(sizes), environment, hintFor };
   Object.defineProperty(shape, sizesOf, { value: symbolic });
@@ -42,7 +38,7 @@ interface Symbolic {
   hintFor(axis: number, reader: Reader): number | undefined;
 }
 
-type Reader = (...args: never[]) => unknown;
+export type Reader = (...args: never[]) => unknown;
 
 /** The size of an axis (counted from the start) for the caller of `reader`, which a recorded tensor asks for. */
 export const sizeFor = (shape: readonly number[], axis: number, reader: Reader): number | undefined =>

@@ -5,6 +5,7 @@ import { compile } from '@tsinductor/compiler';
 import type { CompiledFunction, CompileOptions } from '@tsinductor/compiler';
 import { arange, cat, narrow, tensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
+import { calledTemplates } from './called-templates.ts';
 import type { Random } from './random.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any type are called as the templates please
@@ -352,6 +353,7 @@ export const templates: Readonly<Record<string, Template>> = {
       return { form: '', run: (_, fn) => fn(tensor([k, 1, -2], { dtype: 'f32' }), k) as unknown };
     },
   }),
+  ...calledTemplates,
 };
 
 /** The compiled form of a template's function, on the interpreter: what is tested is before any kernel. */

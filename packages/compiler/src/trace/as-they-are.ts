@@ -14,7 +14,9 @@ import type { Expectation } from './guard.ts';
 import { privateFieldsOf } from './inspected.ts';
 import { nativePrivatesOf } from './native-private.ts';
 import type { PrivateFields } from './native-private.ts';
-import { accessor, held, ownNames, prototypeOf } from './readers.ts';
+import { accessor, accessorOf, extended, findDescriptor, held, ownNames, prototypeOf } from './readers.ts';
+import { asksSuper, inheritedMembers } from './super-methods.ts';
+import { membersOf } from './tensor-members.ts';
 
 type Members = Readonly<Record<string, PropertyDescriptor>>;
 
@@ -56,6 +58,10 @@ export class AsTheyAre {
       { kind: 'names', names: Object.keys(value) },
     );
     for (const key of givenNames(value)) this.#readMember(place, value, key);
+    const base = prototypeOf(value);
+    // Static methods call those of the class that theirs extends.
+    if (typeof base === 'function' && !isBuiltIn(base) && asksSuper(value))
+      this.readFunction(place, { key: extended, path: `${path} (${extended.label})`, value: base });
   }
 
   /** An instance with #private fields: by its identity, as the guards cannot look into another one. */
@@ -92,8 +98,12 @@ export class AsTheyAre {
   }
 
   #readTensor(parent: Place, found: Found, tensor: Tensor): void {
-    if (this.#writer.metTensor(tensor)) this.#writer.guard(parent, found, { kind: 'value', value: tensor });
-    else this.#writer.tensor(parent, found, tensor);
+    if (this.#writer.metTensor(tensor)) {
+      this.#writer.guard(parent, found, { kind: 'value', value: tensor });
+      return;
+    }
+    const place = this.#writer.tensor(parent, found, tensor);
+    for (const key of membersOf(tensor)) this.#readMember(place, tensor, key);
   }
 
   #readObject(parent: Place, found: Found & { readonly value: object }): void {
@@ -131,6 +141,7 @@ export class AsTheyAre {
         { kind: 'names', names },
       );
       for (const key of inheritedNames(value)) this.#readInherited(place, value, key);
+      for (const method of methodsOf(value)) this.#readSuper(place, value, method);
     }
     for (const key of Object.keys(value)) this.#readMember(place, value, key);
   }
@@ -163,6 +174,16 @@ export class AsTheyAre {
       );
   }
 
+  /** What a method calls through `super`. */
+  #readSuper(place: Place, value: object, method: object): void {
+    for (const member of inheritedMembers(value, method))
+      this.#writer.guard(
+        place,
+        { key: member.reader, path: `${place.path} (${member.reader.label})`, value },
+        { kind: 'value', value: member.value },
+      );
+  }
+
   #remember(value: object, path: string): void {
     this.#seen.push({ value, path, members: Object.getOwnPropertyDescriptors(value) });
   }
@@ -187,6 +208,16 @@ function inheritedNames(value: object): ReadonlySet<string> {
   for (let holder = prototypeOf(value); holder !== null && prototypeOf(holder) !== null; holder = prototypeOf(holder))
     for (const key of Object.getOwnPropertyNames(holder)) if (!Object.hasOwn(value, key)) names.add(key);
   return names;
+}
+
+/** The functions behind an object's properties: its own, and those that it inherits. */
+function methodsOf(value: object): readonly object[] {
+  const names = [...Object.getOwnPropertyNames(value), ...inheritedNames(value)];
+  return names.flatMap((key): readonly object[] => {
+    const found = findDescriptor(value, key);
+    const fn: unknown = accessorOf(found) ?? found?.value;
+    return typeof fn === 'function' && key !== 'constructor' ? [fn] : [];
+  });
 }
 
 /** Gives `value` the members that it had; the names of those that were not so. */

@@ -3,9 +3,9 @@
 // compiler reports it and says what to do.
 //
 // Reads of closed-over variables cannot be judged here: whether `k` is a const is not in the function's own source.
-import { parseExpressionAt } from 'acorn';
 import type { Identifier, Node, Pattern } from 'acorn';
 import { ancestor, base } from 'acorn-walk';
+import { parseFunction, sourceOf } from './function-source.ts';
 
 interface OuterWrite {
   readonly name: string;
@@ -14,9 +14,9 @@ interface OuterWrite {
 }
 
 /** Writes to closed-over or global variables in `fn`. Sources that cannot be parsed (native, bound) give none. */
-export function findOuterWrites(fn: (...args: never[]) => unknown): readonly OuterWrite[] {
+export function findOuterWrites(fn: object): readonly OuterWrite[] {
   const source = sourceOf(fn);
-  const root = parse(source);
+  const root = parseFunction(source);
   if (root === undefined) return [];
   const writes: OuterWrite[] = [];
   const note = (target: Pattern, ancestors: readonly Node[]): void => {
@@ -38,21 +38,6 @@ export function findOuterWrites(fn: (...args: never[]) => unknown): readonly Out
     base,
   );
   return writes;
-}
-
-/** The function's text as an expression: methods need the keyword that they are written without. */
-const sourceOf = (fn: (...args: never[]) => unknown): string => Function.prototype.toString.call(fn);
-
-function parse(source: string): Node | undefined {
-  // A method's own text (`step(x) { ... }`, `async *m() {}`) is an expression only inside an object literal.
-  for (const candidate of [`(${source})`, `({${source}})`]) {
-    try {
-      return parseExpressionAt(candidate, 0, { ecmaVersion: 'latest', allowSuperOutsideMethod: true });
-    } catch {
-      continue;
-    }
-  }
-  return undefined;
 }
 
 /** The variables that a pattern assigns; members of objects are not variables. */

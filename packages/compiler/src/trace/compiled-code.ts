@@ -27,7 +27,7 @@ import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
 import type { CurrentStance } from './stance.ts';
-import { fixedNotes, traceCall } from './generalise.ts';
+import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -329,10 +329,7 @@ export class CompiledCode {
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
   #noteChanges(scope: CallScope): void {
-    for (const entry of this.#entries) {
-      const { failure } = entry.mismatch(scope);
-      if (failure !== undefined) this.#changing.note(failure);
-    }
+    for (const entry of this.#entries) for (const change of entry.changes(scope)) this.#changing.note(change);
   }
 
   #dynamic(): boolean | undefined {
@@ -347,8 +344,8 @@ export class CompiledCode {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const { traced, fixed } = traceCall(call, { isDynamic, keepScalars, isVariable });
-      for (const note of fixedNotes(fixed)) if (!this.#notes.includes(note)) this.#notes.push(note);
+      const { traced, notes } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope);
         return traced;

@@ -58,8 +58,18 @@ const simple: readonly ((value: number, symbol: number) => (symbol: number) => n
       (k) => (other) =>
         k / Math.sqrt(other)
     )(value * Math.sqrt(symbol)),
+  () => (symbol) => 1 / symbol,
+  () => (symbol) => 1 - symbol,
   () => (symbol) => symbol * symbol,
   () => (symbol) => Math.log(symbol),
+];
+
+/** Formulas over two numbers. */
+const double: readonly ((one: number, other: number) => number)[] = [
+  (one, other) => one + other,
+  (one, other) => one - other,
+  (one, other) => one * other,
+  (one, other) => one / other,
 ];
 
 /** A formula for a number with these values, found among `written` first. */
@@ -93,9 +103,27 @@ export function formulaFor(
     symbols.find((symbol) => agrees(symbol, points, values)) ??
     simple
       .flatMap((make) => symbols.map((symbol) => of(symbol, make)))
+      .find((formula) => agrees(formula, points, values)) ??
+    pairsOf(symbols)
+      .flatMap(([one, other]) => double.map((make) => ofTwo(one, other, make)))
       .find((formula) => agrees(formula, points, values))
   );
 }
+
+/** More symbols than these are not combined. */
+const fewSymbols = 8;
+
+const pairsOf = (symbols: readonly Formula[]): readonly (readonly [Formula, Formula])[] =>
+  symbols.length > fewSymbols
+    ? []
+    : symbols.flatMap((one) => symbols.flatMap((other): [Formula, Formula][] => (one === other ? [] : [[one, other]])));
+
+const ofTwo =
+  (one: Formula, other: Formula, make: (typeof double)[number]): Formula =>
+  (point) => {
+    const [left, right] = [one(point), other(point)];
+    return left === undefined || right === undefined ? undefined : make(left, right);
+  };
 
 /** A whole number of the graph, and a number of sizes that has to divide them for it to hold. */
 interface SizeIndex {

@@ -41,6 +41,7 @@ function nodesOf(scope: CallScope): readonly GuardNode[] {
       standIn,
       isTrusted: () => true,
       isVariable: () => false,
+      isReadByFollowed: () => false,
       shown: (_, value) => value,
     });
     return observation.guards().nodes;

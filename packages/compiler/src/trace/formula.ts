@@ -1,20 +1,24 @@
 // Arithmetic of a function's source, done again for other numbers: what `1 - beta ** step` comes to, by the steps that JavaScript
 // takes. In: an expression, and what its names stand for. Out: a number, or nothing where it is not arithmetic over these.
-import type { AnyNode } from 'acorn';
+import type { AnyNode, CallExpression } from 'acorn';
 
 export interface Names {
   /** A plain number at an access path, or a size of a tensor that was passed: `arguments[0].shape[1]`. */
   numberAt(path: string): number | undefined;
   pathOf(node: AnyNode): string | undefined;
+  /** The number that a property of an object of the closure is. */
+  held(node: AnyNode): number | undefined;
   /** What a constant of the function is said to be. */
   constant(name: string): AnyNode | undefined;
   /** A number that the function closes over. */
   outer(name: string): number | undefined;
+  /** What a call of the program's own function gives. */
+  called(call: CallExpression): number | undefined;
 }
 
 export function evaluate(node: AnyNode, names: Names): number | undefined {
   const path = names.pathOf(node);
-  const known = path === undefined ? undefined : names.numberAt(path);
+  const known = path === undefined ? names.held(node) : names.numberAt(path);
   if (known !== undefined) return known;
   const step = steps[node.type] as ((node: AnyNode, names: Names) => number | undefined) | undefined;
   return step?.(node, names);
@@ -117,7 +121,7 @@ const binary: Readonly<Record<string, (left: number, right: number) => number>> 
 
 function called(node: AnyNode & { readonly type: 'CallExpression' }, names: Names): number | undefined {
   const { callee, arguments: given } = node;
-  const ofTensor = sizeOf(node, names);
+  const ofTensor = sizeOf(node, names) ?? names.called(node);
   if (ofTensor !== undefined) return ofTensor;
   if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier' || callee.object.name !== 'Math')
     return undefined;

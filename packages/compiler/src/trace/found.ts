@@ -4,6 +4,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { types } from 'node:util';
 import { isPlainObject } from './guard.ts';
 import type { Expectation } from './guard.ts';
+import { findDescriptor } from './readers.ts';
 import type { Reader } from './readers.ts';
 
 /** A value that guards lead to. */
@@ -24,7 +25,7 @@ export interface Found {
 export interface GuardWriter {
   guard(parent: Place, found: Found, expect: Expectation): Place;
   /** A tensor that the function sees itself. */
-  tensor(parent: Place, found: Found, tensor: Tensor): void;
+  tensor(parent: Place, found: Found, tensor: Tensor): Place;
   metTensor(tensor: Tensor): boolean;
   count(): number;
 }
@@ -57,4 +58,18 @@ export function memberPath(path: string, key: PropertyKey): string {
   return /^#?[A-Za-z_$][\w$]*$/.test(name)
     ? `${path}.${name}`
     : `${path}[${/^\d+$/.test(name) ? name : JSON.stringify(name)}]`;
+}
+
+/** What is at a path of a call, without calling anything: nothing where a property is computed. */
+export function valueAt(
+  call: { readonly this: unknown; readonly arguments: readonly unknown[] },
+  path: string,
+): unknown {
+  let value: unknown = call;
+  for (const [, name, index, text] of path.matchAll(/(?:^|\.)([\w$]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)) {
+    if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return undefined;
+    const key = name ?? index ?? (JSON.parse(text ?? '""') as string);
+    value = findDescriptor(value, key)?.value;
+  }
+  return value;
 }

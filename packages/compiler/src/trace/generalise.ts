@@ -4,30 +4,23 @@
 // in all three (explain-number.ts). A last trace, for the call as it is, has inputs and symbolic sizes in these places.
 //
 // What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
-import { at } from '@tsinductor/base';
-import type { Index } from '@tsinductor/ir';
-import * as exported from '@tsinductor/tensor';
-import type { BoundCall } from '@tsinductor/tensor/internal';
+import type { AdaptedCall, BoundCall } from '@tsinductor/tensor/internal';
 import type { AnyNode } from 'acorn';
 import { markedSizeFixed } from '../errors.ts';
-import { findOuterWrites } from './closure.ts';
-import { formulaFor, indexFor } from './explain-number.ts';
+import { explainCalls } from './explain-calls.ts';
+import type { Explained, Unexplained } from './explain-calls.ts';
 import type { Formula, Point, Points } from './explain-number.ts';
-import { memberPath } from './found.ts';
+import { fixedNotes } from './fixed-notes.ts';
 import { answer, evaluate } from './formula.ts';
-import type { Names } from './formula.ts';
-import { parseFunction, sourceOf } from './function-source.ts';
-import { closureOf } from './inspected.ts';
+import type { GuardNode } from './guard.ts';
 import { anySize, sizeLabel } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
-import { flowOf } from './number-flow.ts';
-import { writtenKey } from './syntax.ts';
-import type { Flow } from './number-flow.ts';
-import { numberInput } from './number-inputs.ts';
+import { namesOf } from './names-of-source.ts';
+import { flowOf } from './program-flow.ts';
+import type { Flow, Getter } from './program-flow.ts';
 import { otherNumber, otherSize, ways } from './other-values.ts';
-import type { NumberInput } from './number-inputs.ts';
+import type { PointCondition } from './point-condition.ts';
 import { CallLog } from './probe.ts';
-import type { NumberPlace } from './probe.ts';
 import { exactly, traceOnce } from './trace-call.ts';
 import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-call.ts';
 
@@ -35,12 +28,14 @@ import type { AliasedCall, Call, TracePlan, TracedCall, Tracing } from './trace-
 interface Freedom {
   readonly numbers: ReadonlySet<string>;
   readonly sizes: boolean;
+  /** Set: sizes that are equal in the call stay so, as those of two caches that grow together. Orders of sizes, by what they are. */
+  readonly together?: ReadonlyMap<number, number>;
 }
 
 interface Generalised {
   readonly traced: TracedCall | AliasedCall;
-  /** Numbers that decide something, and are guarded from now on; with what they decide, where that is known. */
-  readonly fixed: ReadonlyMap<string, string>;
+  /** What is said of numbers and sizes that decide something, and are fixed. */
+  readonly notes: readonly string[];
 }
 
 /** Throws UserError MARKED_SIZE_FIXED where the function needs a marked size to be one number. */
@@ -54,53 +49,42 @@ export function traceCall(call: Call, tracing: Tracing): Generalised {
 function generalise(call: Call, tracing: Tracing): Generalised {
   const plain = traceOnce(call, tracing, exactly);
   const isPlain = 'error' in plain || (plain.variable.size === 0 && plain.readSizes.length === 0);
-  if (isPlain || findOuterWrites(call.fn).length > 0) return { traced: plain, fixed: decided(plain, undefined) };
-  const source = sourceOf(call.fn);
-  const root = parseFunction(source);
-  const closure = closureOf(call.fn);
-  if (root === undefined || closure === undefined) return { traced: plain, fixed: decided(plain, undefined) };
-  const flow = flowOf(root, {
-    source,
-    paths: [...plain.variable.keys()],
-    isTensorAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'tensor'),
-    isInstanceAt: (path) => plain.guards.nodes.some((node) => node.path === path && node.expect.kind === 'instance'),
-    isOperator: (name, method) => isOperator(closure, name, method),
-  });
-  const conditions = conditionsOf(plain, { flow, closure }, source);
+  if (isPlain) return { traced: plain, notes: fixedNotes(plain, undefined) };
+  const isOf = (kind: GuardNode['expect']['kind'], at: string): boolean =>
+    plain.guards.nodes.some(({ path, expect }) => path === at && expect.kind === kind);
+  const flow = flowOf(
+    call.fn,
+    {
+      paths: [...plain.variable.keys()],
+      call: call.scope,
+      isTensorAt: (path) => isOf('tensor', path),
+      isInstanceAt: (path) => isOf('instance', path),
+    },
+    gettersOf(plain.guards.nodes),
+  );
+  if (flow === undefined || flow.writes) return { traced: plain, notes: fixedNotes(plain, flow) };
+  const conditions = conditionsOf(plain, flow);
   const numbers = new Set([...plain.variable.keys()].filter((path) => !flow.decided.has(path)));
   const sizes = plain.readSizes.length > 0 && plain.readSizes.some((axis) => isFree(flow, axis));
-  const traced = widest(call, tracing, { flow, closure, conditions, freedom: { numbers, sizes } });
-  return { traced: traced ?? plain, fixed: decided(traced ?? plain, flow) };
+  const traced = widest(call, tracing, {
+    flow,
+    conditions,
+    freedom: { numbers, sizes },
+    equalSizes: ordersOfEqual(plain.point.sizes),
+  });
+  return { traced: traced ?? plain, notes: fixedNotes(traced ?? plain, flow) };
 }
 
-/** What is said of numbers that change, and are guarded by their values all the same. */
-export const fixedNotes = (fixed: Generalised['fixed']): readonly string[] =>
-  [...fixed].map(([path, what]) => {
-    const why = what === '' ? 'it decides a shape or an attribute, or another function reads it' : `it decides ${what}`;
-    return `${path} changes, and is guarded by its value: ${why}`;
+/** Functions behind properties that were read. */
+const gettersOf = (nodes: readonly GuardNode[]): readonly Getter[] =>
+  nodes.flatMap(({ path, expect }) => {
+    const [, owner] = /^(.*) \(the getter of [^)]*\)$/.exec(path) ?? [];
+    return owner !== undefined && expect.kind === 'value' && typeof expect.value === 'function'
+      ? [{ fn: expect.value, path: owner }]
+      : [];
   });
 
 const isFree = ({ decided: found }: Flow, axis: number): boolean => !found.has(anySize) && !found.has(sizeLabel(axis));
-
-function decided(traced: TracedCall | AliasedCall, flow: Flow | undefined): ReadonlyMap<string, string> {
-  if ('error' in traced) return new Map();
-  const guarded = traced.guards.nodes.filter(
-    ({ path, expect }) => expect.kind === 'value' && traced.variable.has(path),
-  );
-  return new Map(guarded.map(({ path }) => [path, flow?.decided.get(path) ?? '']));
-}
-
-/** Whether what a name of the closure stands for makes tensors of numbers; undefined where the closure has no such name. */
-function isOperator(closure: ReadonlyMap<string, unknown>, name: string, method?: string): boolean | undefined {
-  if (!closure.has(name)) return undefined;
-  const value = closure.get(name);
-  if (exported.isTensor(value)) return method !== undefined;
-  const fn: unknown = method === undefined ? value : (value as Readonly<Record<string, unknown>> | undefined)?.[method];
-  return typeof fn === 'function' && isOwn(fn);
-}
-
-/** A function of this project's: of the names that it exports, or a method of its tensors. */
-const isOwn = (fn: object): boolean => (Object.values(exported) as readonly unknown[]).includes(fn);
 
 interface Condition {
   readonly text: string;
@@ -110,9 +94,10 @@ interface Condition {
 
 interface Search {
   readonly flow: Flow;
-  readonly closure: ReadonlyMap<string, unknown>;
   readonly conditions: readonly Condition[];
   readonly freedom: Freedom;
+  /** The orders of sizes, where some are equal. */
+  readonly equalSizes: ReadonlyMap<number, number> | undefined;
 }
 
 /** The trace that leaves most open, of those in which everything is explained. */
@@ -120,7 +105,7 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
   const alone = [...freedom.numbers].map((path): Freedom => ({ numbers: new Set([path]), sizes: false }));
   const attempt = (tried: Freedom): TracedCall | undefined =>
     tried.numbers.size === 0 && !tried.sizes ? undefined : traceFreely(call, tracing, { ...rest, freedom: tried });
-  const all = attempt(freedom);
+  const all = attempt(freedom) ?? attemptTogether(attempt, freedom, rest.equalSizes);
   if (all !== undefined) return all;
   const good =
     freedom.numbers.size < 2
@@ -134,93 +119,102 @@ function widest(call: Call, tracing: Tracing, { freedom, ...rest }: Search): Tra
   );
 }
 
+function attemptTogether(
+  attempt: (tried: Freedom) => TracedCall | undefined,
+  freedom: Freedom,
+  equalSizes: Search['equalSizes'],
+): TracedCall | undefined {
+  return freedom.sizes && equalSizes !== undefined ? attempt({ ...freedom, together: equalSizes }) : undefined;
+}
+
+/** The order of each size among those that differ; undefined where all differ. */
+function ordersOfEqual(sizes: ReadonlyMap<string, number>): ReadonlyMap<number, number> | undefined {
+  const different = [...new Set(sizes.values())];
+  return different.length === sizes.size ? undefined : new Map(different.map((size, order) => [size, order]));
+}
+
+/** Sizes that were equal are equal. */
+function staysTogether(sizes: ReadonlyMap<string, number>): readonly PointCondition[] {
+  const names = [...sizes.keys()];
+  return names.flatMap((name, position) => {
+    const first = names.slice(0, position).find((other) => sizes.get(other) === sizes.get(name));
+    return first === undefined
+      ? []
+      : [{ text: `${first} == ${name}`, isMet: (point: Point) => point.sizes.get(first) === point.sizes.get(name) }];
+  });
+}
+
+/** A number that is open alone decides what came out to be another in other traces. */
+function noteDecided({ flow, freedom }: Search, what: string): void {
+  const open = [...freedom.numbers, ...(freedom.sizes ? [anySize] : [])];
+  const [label] = open;
+  if (label !== undefined && open.length === 1 && what !== '' && !flow.decided.has(label))
+    flow.decided.set(label, what);
+}
+
 function traceFreely(call: Call, tracing: Tracing, search: Search): TracedCall | undefined {
   const probes = probesOf(call, tracing, search);
-  const found = probes === undefined ? undefined : explain(probes, search);
-  if (found === undefined) return undefined;
-  const { numbers, indexes } = found;
+  if (probes === undefined) return undefined;
+  const attempt = (opensArguments: boolean): TracedCall | undefined => {
+    const found = explain(probes, search, opensArguments);
+    if (!('decides' in found)) return traceExplained(call, tracing, { search, found });
+    noteDecided(search, found.decides);
+    return undefined;
+  };
+  return attempt(false) ?? attempt(true);
+}
+
+/** The trace of a call with inputs and symbolic sizes where its numbers follow from what it was given. */
+function traceExplained(
+  call: Call,
+  tracing: Tracing,
+  { search, found }: { readonly search: Search; readonly found: Explained },
+): TracedCall | undefined {
+  const { numbers, opened } = found;
+  const ofAttributes = [...opened.values()].flatMap(({ inputs }) => [...inputs.values()]);
   const traced = attempted(() =>
     traceOnce(call, tracing, {
       ...planOf(search, 0),
-      numbers: [...numbers.values()],
-      adapt: (session, made, position) => replaced(made, position, { session, inputs: numbers, indexes }),
+      numbers: [...numbers.values(), ...ofAttributes],
+      adapt: (session, made, { position }) => replaced(made, position, { session, found }),
     }),
   );
   const relevant = search.conditions.filter(({ labels }) => [...labels].some((label) => isOpen(search.freedom, label)));
-  return traced === undefined ? undefined : { ...traced, conditions: [...relevant, ...found.exact] };
+  return traced === undefined
+    ? undefined
+    : {
+        ...traced,
+        conditions: [
+          ...relevant,
+          ...found.exact,
+          ...(search.freedom.together === undefined ? [] : staysTogether(traced.point.sizes)),
+        ],
+      };
 }
 
-interface Explained {
-  /** By place: `3 argument 1`. */
-  readonly numbers: ReadonlyMap<string, NumberInput>;
-  readonly indexes: ReadonlyMap<string, Index>;
-  readonly exact: readonly PointCondition[];
-}
-
-/** What follows from the numbers and sizes of the call, and how; undefined where something differs that no formula gives. */
-function explain(probes: Probes, search: Search): Explained | undefined {
+/** What follows from the numbers and sizes of the call, and how; or what they decide, where something differs that no formula gives. */
+function explain(probes: Probes, search: Search, opensArguments: boolean): Explained | Unexplained {
   const [first, second, third] = probes;
   const points: Points = [first.point, second.point, third.point];
-  const isAlike = probes.every(({ structure }) => structure === first.structure);
-  if (!isAlike || !areApart(points, search.freedom)) return undefined;
+  const other = probes.find(({ structure }) => structure.some((line, index) => line !== first.structure[index]));
+  if (other !== undefined) return { decides: differingCall(first, other) };
+  if (!areApart(points, search.freedom)) return { decides: '' };
   const written = search.flow.passed.map(
-    (node): Formula =>
+    ({ node, flow }): Formula =>
       (point) =>
-        evaluate(node, namesOf(first.traced, search, point)),
+        evaluate(node, namesOf({ traced: first.traced, program: search.flow, point }, flow)),
   );
-  const numbers = new Map<string, NumberInput>();
-  const indexes = new Map<string, Index>();
-  const exact: PointCondition[] = [];
-  for (const [index, met] of first.log.places.entries()) {
-    const values = probes.map(({ log }) => at(log.places, index).value);
-    if (values.every((other) => Object.is(other, met.value))) continue;
-    const found = explainPlace(met, { values, points, written });
-    if (found === undefined) return undefined;
-    const place = `${String(met.call)} ${met.where}`;
-    if ('number' in found) numbers.set(place, found.number);
-    else indexes.set(place, found.index);
-    exact.push(...found.exact);
-  }
-  return { numbers, indexes, exact };
+  return explainCalls({ logs: [first.log, second.log, third.log], points, written, opensArguments });
 }
 
-interface Values {
-  readonly values: readonly number[];
-  readonly points: Points;
-  readonly written: readonly Formula[];
+/** The first thing that is another one in another trace. */
+function differingCall(first: Probe, other: Probe): string {
+  const position = first.structure.findIndex((line, index) => line !== other.structure[index]);
+  const name = first.log.calls[position]?.made.operator.name;
+  return name === undefined ? 'what comes out' : `a call of ${name}`;
 }
 
-type ExplainedPlace = { readonly exact: readonly PointCondition[] } & (
-  { readonly number: NumberInput } | { readonly index: Index }
-);
-
-/** What gives a number that differs; undefined where no formula does, or the operator does something else for one of its values. */
-function explainPlace(
-  { where, dtype, special }: NumberPlace,
-  { values, points, written }: Values,
-): ExplainedPlace | undefined {
-  if (values.some((value) => special.has(value))) return undefined;
-  const formula = dtype === undefined ? undefined : formulaFor(values, points, written);
-  const symbolic = where.startsWith('argument ') ? undefined : indexFor(values, points);
-  const exact = symbolic?.divides === undefined ? [] : [divisible(symbolic.divides)];
-  if (formula === undefined || dtype === undefined) return symbolic && { index: symbolic.index, exact };
-  const others = special.size === 0 ? [] : [unlike(formula, special, where)];
-  return { number: numberInput(dtype, formula, points[0]), exact: [...exact, ...others] };
-}
-
-type PointCondition = TracedCall['conditions'][number];
 type Probes = readonly [Probe, Probe, Probe];
-
-const divisible = ({ name, divisor }: { readonly name: string; readonly divisor: number }): PointCondition => ({
-  text: `${name} % ${String(divisor)} == 0`,
-  isMet: ({ sizes }) => (sizes.get(name) ?? 0) % divisor === 0,
-});
-
-/** The number is none of those for which its operator does something else. */
-const unlike = (formula: Formula, special: ReadonlySet<number>, where: string): PointCondition => ({
-  text: `${where} is none of ${[...special].join(', ')}`,
-  isMet: (point) => !special.has(formula(point) ?? Number.NaN),
-});
 
 const isOpen = ({ numbers, sizes }: Freedom, label: string): boolean =>
   label.startsWith(anySize) ? sizes : numbers.has(label);
@@ -255,8 +249,9 @@ function planOf({ flow, freedom }: Search, round: number): TracePlan {
     isVariable: (path) => freedom.numbers.has(path),
     shown: (path, value) =>
       freedom.numbers.has(path) ? otherNumber(value, round, [...freedom.numbers].indexOf(path)) : value,
-    hint: (size, order) => (freedom.sizes ? otherSize(size, round, order) : size),
+    hint: (size, order) => (freedom.sizes ? otherSize(size, round, freedom.together?.get(size) ?? order) : size),
     readsFreely: (axis) => freedom.sizes && isFree(flow, axis),
+    isFollowed: flow.left === undefined,
   };
 }
 
@@ -272,7 +267,7 @@ function areApart(points: Points, freedom: Freedom): boolean {
 }
 
 interface Probe {
-  readonly structure: string;
+  readonly structure: readonly string[];
   readonly log: CallLog;
   readonly point: Points[0];
   readonly traced: TracedCall;
@@ -280,14 +275,17 @@ interface Probe {
 
 function probe(call: Call, tracing: Tracing, { search, round }: { search: Search; round: number }): Probe | undefined {
   const log = new CallLog();
-  const adapt: TracePlan['adapt'] = (_, made, position) => log.note(made, position);
+  const adapt: TracePlan['adapt'] = (session, made, { position, metas }) => {
+    log.note({ made, metas: metas(), sizes: session.sizes }, position);
+    return made;
+  };
   const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt }));
   if (traced === undefined) return undefined;
   const rest = traced.graph.nodes.flatMap((node) =>
     node.kind === 'constant' ? [node.data] : node.kind === 'host' ? [JSON.stringify(node.attrs)] : [],
   );
   return {
-    structure: [log.structure, ...rest, JSON.stringify(traced.template)].join('\n'),
+    structure: [...log.structure, ...rest, JSON.stringify(traced.template)],
     log,
     traced,
     point: traced.point,
@@ -308,12 +306,17 @@ type Session = Parameters<NonNullable<TracePlan['adapt']>>[0];
 
 interface Replacements {
   readonly session: Session;
-  readonly inputs: ReadonlyMap<string, NumberInput>;
-  readonly indexes: ReadonlyMap<string, Index>;
+  readonly found: Explained;
 }
 
 /** The call with inputs and symbolic sizes where its numbers follow from what it was given. */
-function replaced(call: BoundCall, position: number, { session, inputs, indexes }: Replacements): BoundCall {
+function replaced(call: BoundCall, position: number, { session, found }: Replacements): AdaptedCall {
+  const { numbers: inputs, indexes } = found;
+  const opened = found.opened.get(position);
+  if (opened !== undefined && opened.inputs.size > 0) {
+    const standIns = [...opened.inputs].map(([place, { tensor }]) => [place, session.input(tensor)] as const);
+    return { ...call, opened: { call: opened.call, inputs: new Map(standIns) } };
+  }
   const tensors = [...call.tensors];
   const args = call.args.map((arg, index) => {
     const input = inputs.get(`${String(position)} argument ${String(index)}`);
@@ -332,58 +335,26 @@ function replaced(call: BoundCall, position: number, { session, inputs, indexes 
   return { ...call, args, attrs, tensors };
 }
 
-/** The names of the source, as they stand for the numbers and sizes of a call. */
-function namesOf(
-  { plainNumbers, sizeNames }: TracedCall,
-  { flow, closure }: Pick<Search, 'flow' | 'closure'>,
-  point: Point,
-): Names {
-  const pathOf = (of: AnyNode): string | undefined => {
-    if (of.type === 'Identifier') return flow.pathOf.get(of.name);
-    if (of.type === 'ThisExpression') return 'this';
-    if (of.type !== 'MemberExpression' || of.object.type === 'Super') return undefined;
-    const path = pathOf(of.object);
-    const key = writtenKey(of);
-    return path === undefined || key === undefined ? undefined : memberPath(path, key);
-  };
-  return {
-    pathOf,
-    numberAt: (path) => {
-      const [, tensor, axis] = /^(.*)\.shape\[(\d+)\]$/.exec(path) ?? [];
-      if (tensor === undefined) return point.numbers.get(path) ?? plainNumbers.get(path);
-      return point.sizes.get(sizeNames.get(`${tensor} ${axis ?? ''}`) ?? '');
-    },
-    constant: (name) => flow.constants.get(name),
-    outer: (name) => {
-      const value = closure.get(name);
-      return typeof value === 'number' ? value : undefined;
-    },
-  };
-}
-
 function printCondition({ type }: AnyNode, text: string, before: number): string {
   if (type === 'CallExpression') return `${text} as it came out`;
   return before === 0 ? `not ${text}` : text;
 }
 
 /** The comparisons of the source that can be made again for any call; what the others test decides something. */
-function conditionsOf(
-  plain: TracedCall,
-  search: Pick<Search, 'flow' | 'closure'>,
-  source: string,
-): readonly Condition[] {
+function conditionsOf(plain: TracedCall, found: Flow): readonly Condition[] {
   const point = { numbers: plain.variable, sizes: plain.point.sizes };
-  return [...search.flow.conditions].flatMap(([node, labels]) => {
-    const before = answer(node, namesOf(plain, search, point));
-    const text = source.slice(node.start - 1, node.end - 1).slice(0, 60);
-    if (before === undefined) for (const label of labels) search.flow.decided.set(label, text);
+  return found.conditions.flatMap(({ node, flow, labels }) => {
+    const before = answer(node, namesOf({ traced: plain, program: found, point }, flow));
+    const text = flow.fn.textOf(node);
+    if (before === undefined) for (const label of labels) found.decided.set(label, text);
     return before === undefined
       ? []
       : [
           {
             text: printCondition(node, text, before),
             labels,
-            isMet: (other: Point) => Object.is(answer(node, namesOf(plain, search, other)), before),
+            isMet: (other: Point) =>
+              Object.is(answer(node, namesOf({ traced: plain, program: found, point: other }, flow)), before),
           },
         ];
   });

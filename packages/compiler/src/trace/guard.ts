@@ -12,6 +12,7 @@ import { areDistinct } from './distinct.ts';
 import type { DistinctGroup } from './distinct.ts';
 import { isReader } from './readers.ts';
 import type { Reader } from './readers.ts';
+import { changedMembers, hasAsMany } from './tensor-members.ts';
 
 /** What is required of a tensor. A range in shape: a symbolic size, which need not be the traced one. */
 export interface TensorGuard {
@@ -22,6 +23,8 @@ export interface TensorGuard {
   readonly strides: readonly number[] | 'contiguous';
   /** Position of its first element in its storage, where the function asked for that. */
   readonly offset?: number;
+  /** What was kept on it when the function was traced; undefined where it does not count. */
+  readonly members?: readonly string[];
   /** The shape and strides that met this last: a tensor whose lists these are needs no look into them. */
   met?: { shape: readonly number[]; strides: readonly number[] };
 }
@@ -128,7 +131,7 @@ function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, l
 }
 
 export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
-  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device || !meetsMarks(tensor, guard)) return false;
+  if (!isOfKind(tensor, guard) || !meetsMarks(tensor, guard)) return false;
   const { shape, strides } = tensor;
   const { met } = guard;
   if (guard.offset !== undefined && tensor.storageOffset !== guard.offset) return false;
@@ -142,6 +145,10 @@ export function meetsTensor(tensor: Tensor, guard: TensorGuard): boolean {
   }
   return true;
 }
+
+/** Whether a tensor is as the guard says, but for its layout. */
+const isOfKind = (tensor: Tensor, { dtype, device, members }: TensorGuard): boolean =>
+  tensor.dtype === dtype && tensor.device === device && (members === undefined || hasAsMany(tensor, members));
 
 function meetsLayout({ shape, strides }: Tensor, guard: TensorGuard): boolean {
   if (shape.length !== guard.shape.length) return false;
@@ -192,6 +199,22 @@ function sameKeys(value: Record<string, unknown>, keys: readonly string[]): bool
 const sameNames = (found: readonly string[], names: readonly string[]): boolean =>
   found.length === names.length && found.every((name, index) => name === names[index]);
 
+/** The numbers and sizes that keep a call from meeting the guards; those before anything else that does. */
+export function changedInputs({ nodes }: GuardTree, slots: unknown[]): readonly GuardFailure[] {
+  const leaves: Tensor[] = [];
+  const changed: GuardFailure[] = [];
+  for (const [index, node] of nodes.entries()) {
+    const { parent, key, expect } = node;
+    const value = readKey(slots[parent], key);
+    slots[firstSlot + index] = value;
+    if (expect.kind === 'same' ? value === slots[expect.slot] : meets(value, expect, leaves)) continue;
+    const failure = explainFailure(node, slots);
+    if (failure.isNumber !== true && failure.sizes === undefined) break;
+    changed.push(failure);
+  }
+  return changed;
+}
+
 /** Explains why the node at `failed` was not met. */
 export function explainFailure(node: GuardNode, slots: readonly unknown[]): GuardFailure {
   const value = readKey(slots[node.parent], node.key);
@@ -205,8 +228,7 @@ export function explainFailure(node: GuardNode, slots: readonly unknown[]): Guar
 
 /** The axes at which sizes differ, if nothing else keeps `tensor` from meeting the guard. */
 function differingSizes(tensor: Tensor, guard: TensorGuard): number[] | undefined {
-  if (tensor.dtype !== guard.dtype || tensor.device !== guard.device) return undefined;
-  if (tensor.shape.length !== guard.shape.length) return undefined;
+  if (!isOfKind(tensor, guard) || tensor.shape.length !== guard.shape.length) return undefined;
   const axes: number[] = [];
   for (const [axis, expected] of guard.shape.entries()) {
     const found = tensor.shape[axis] ?? 0;
@@ -282,14 +304,19 @@ function printValue(value: unknown, expect: Expectation): string {
       if (!describesAlike(value, expect.value)) return printFound(value);
       return typeof value === 'function' ? `another ${printFound(value)}` : 'another object';
     case 'tensor':
-      return isTensor(value) && expect.tensor.offset !== undefined
-        ? `${printFound(value)} storageOffset ${String(value.storageOffset)}`
-        : printFound(value);
+      return isTensor(value) ? printTensor(value, expect.tensor) : printFound(value);
     case 'number':
     case 'array':
     case 'object':
       return printFound(value);
   }
+}
+
+/** A tensor, with what else of it the guard is about. */
+function printTensor(tensor: Tensor, { offset, members }: TensorGuard): string {
+  const changed = members === undefined ? '' : changedMembers(tensor, members);
+  const place = offset === undefined ? '' : ` storageOffset ${String(tensor.storageOffset)}`;
+  return `${printFound(tensor)}${place}${changed}`;
 }
 
 function className(prototype: unknown): string {

@@ -28,23 +28,56 @@ interface Follower {
   decide(labels: Labels, node: Node): void;
 }
 
-export class HeldNumbers {
-  readonly pathOf: Map<string, string> = new Map<string, string>();
-  readonly #paths: readonly string[];
-  readonly #follower: Follower;
-  readonly #variables = new Map<string, Set<Label>>();
+/** What properties hold, by name, whatever object they are read of: objects pass from function to function. */
+export class HeldProperties {
+  readonly paths: readonly string[];
   readonly #properties = new Map<string, Set<Label>>();
 
-  constructor(paths: readonly string[], follower: Follower) {
-    this.#paths = paths;
-    // Whatever object it is read of: another function may have given that.
-    for (const path of paths) hold(path.replace(/^.*\./, ''), new Set([path]), this.#properties);
+  constructor(paths: readonly string[]) {
+    this.paths = paths;
+    for (const path of paths)
+      for (const [, name] of path.matchAll(/\.([\w$]+)/g)) this.hold(name ?? '', new Set([path]));
+  }
+
+  count(): number {
+    return [...this.#properties.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  in(name: string): Labels {
+    return this.#properties.get(name) ?? none;
+  }
+
+  hold(name: string, labels: Labels): void {
+    hold(name, labels, this.#properties);
+  }
+
+  /** Numbers at or below a path. */
+  under(path: string): Labels {
+    return new Set(
+      this.paths.filter((known) => known.startsWith(path) && /^(?:$|[.[])/.test(known.slice(path.length))),
+    );
+  }
+}
+
+/** What the variables of one function hold. */
+export class HeldNumbers {
+  readonly pathOf: Map<string, string> = new Map<string, string>();
+  /** Variables of its own. */
+  readonly locals: Set<string> = new Set<string>();
+  readonly #properties: HeldProperties;
+  readonly #follower: Follower;
+  readonly #variables = new Map<string, Set<Label>>();
+  /** Variables that stand for what is at one path here, and at another there. */
+  readonly #several = new Set<string>();
+
+  constructor(properties: HeldProperties, follower: Follower) {
+    this.#properties = properties;
     this.#follower = follower;
   }
 
   /** How much is held. */
   count(): number {
-    return [...this.#variables.values(), ...this.#properties.values()].reduce((sum, { size }) => sum + size, 0);
+    return [...this.#variables.values()].reduce((sum, { size }) => sum + size, this.#several.size + this.locals.size);
   }
 
   inVariable(name: string): Labels {
@@ -52,27 +85,27 @@ export class HeldNumbers {
     return union(this.#variables.get(name) ?? none, path === undefined ? none : this.under(path));
   }
 
-  inProperty(name: string): Labels {
-    return this.#properties.get(name) ?? none;
-  }
-
-  holdProperty(name: string, labels: Labels): void {
-    hold(name, labels, this.#properties);
-  }
-
-  /** Numbers at or below a path. */
   under(path: string): Labels {
-    return new Set(
-      this.#paths.filter((known) => known.startsWith(path) && /^(?:$|[.[])/.test(known.slice(path.length))),
-    );
+    return this.#properties.under(path);
+  }
+
+  #take(name: string, labels: Labels, path: string | undefined): void {
+    const before = this.pathOf.get(name);
+    const isSeveral = this.#several.has(name) || (this.locals.has(name) && before !== path);
+    this.locals.add(name);
+    if (isSeveral) {
+      this.#several.add(name);
+      this.pathOf.delete(name);
+      for (const other of [before, path]) if (other !== undefined) hold(name, this.under(other), this.#variables);
+    } else if (path !== undefined) this.pathOf.set(name, path);
+    hold(name, path === undefined || isSeveral ? labels : sizesIn(labels), this.#variables);
   }
 
   /** A pattern takes a value: what is at `path`, or what carries `labels`. */
   bind(pattern: Pattern, labels: Labels, path: string | undefined): void {
     switch (pattern.type) {
       case 'Identifier':
-        if (path !== undefined) this.pathOf.set(pattern.name, path);
-        hold(pattern.name, path === undefined ? labels : sizesIn(labels), this.#variables);
+        this.#take(pattern.name, labels, path);
         break;
       case 'AssignmentPattern':
         // The path is absent where the default is taken, and absence is guarded.
@@ -107,7 +140,7 @@ export class HeldNumbers {
       case 'MemberExpression':
         this.#follower.value(pattern.object);
         if (pattern.property.type === 'Identifier' && !pattern.computed)
-          hold(pattern.property.name, labels, this.#properties);
+          this.#properties.hold(pattern.property.name, labels);
         else this.#follower.decide(labels, pattern);
         break;
     }

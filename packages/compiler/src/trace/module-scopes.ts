@@ -6,10 +6,11 @@ import { boundNames, isFunctionNode } from './closure.ts';
 
 /** The innermost of the nodes around that declares `name`. */
 export const scopeOf = (name: string, around: readonly Node[]): Node | undefined =>
-  around.findLast((node) => declarationsOf(node as AnyNode).has(name));
+  around.findLast((node) => declarationsOf(node).has(name));
 
 /** Names that a node declares for what is in it. */
-function declarationsOf(node: AnyNode): ReadonlySet<string> {
+export function declarationsOf(of: Node): ReadonlySet<string> {
+  const node = of as AnyNode;
   const patterns: readonly (Pattern | null | undefined)[] = 'params' in node ? node.params : [];
   const names = [...patterns, ...own(node)].flatMap((pattern) =>
     pattern === null || pattern === undefined ? [] : boundNames(pattern),

@@ -4,7 +4,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { tensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { outsideScopes, placeOf, unrecorded } from '@tsinductor/tensor/internal';
+import { convertElement, outsideScopes, placeOf, unrecorded } from '@tsinductor/tensor/internal';
 import type { Formula, Point } from './explain-number.ts';
 
 export interface NumberInput {
@@ -25,12 +25,17 @@ export function setNumbers(inputs: readonly NumberInput[], point: Point): boolea
     const value = formula(point);
     if (value === undefined || !fits(value, dtype)) return false;
     const { storage, layout } = placeOf(input, 'a number of a call');
-    const elements = storage.elements(dtype);
-    if (dtype === 'i64') (elements as BigInt64Array)[layout.offset] = BigInt(value);
-    else (elements as Float64Array)[layout.offset] = value;
+    const elements = storage.elements(dtype) as Record<number, number | bigint>;
+    elements[layout.offset] = elementOf(value, dtype);
   }
   return true;
 }
+
+/** A number as memory of the dtype holds it. */
+const elementOf = (value: number, dtype: DType): number | bigint =>
+  dtypeInfo[dtype].category === 'float'
+    ? convertElement(value, 'f64', dtype)
+    : convertElement(BigInt(value), 'i64', dtype);
 
 /** Whether an element of the dtype can be the number. */
 export function fits(value: number, dtype: DType): boolean {

@@ -10,7 +10,6 @@
 // out on the object itself, and plain values are read off class instances without a guard.
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
-import { isCalledByTracedFunction } from '@tsinductor/tensor/internal';
 import { argumentTooDeep, observedWrite, unsupportedArgument } from '../errors.ts';
 import { AsTheyAre } from './as-they-are.ts';
 import { distinctGroups } from './distinct-groups.ts';
@@ -32,6 +31,8 @@ import {
   prototypeOf,
 } from './readers.ts';
 import type { Reader } from './readers.ts';
+import { inheritedMembers } from './super-methods.ts';
+import { membersOf } from './tensor-members.ts';
 
 export interface Observation {
   readonly thisArg: unknown;
@@ -50,6 +51,8 @@ interface ObserveOptions {
   standIn(tensor: Tensor, path: string): Tensor;
   /** The same for a tensor that the function sees itself: of fixed sizes. */
   asItIs(tensor: Tensor): TensorGuard;
+  /** Whether what a property is read by, which is called by the program, is called by code that was followed. */
+  isReadByFollowed(reader: Reading): boolean;
   /** Whether the number at a path is not guarded by its value, and what the function is shown of it. */
   isVariable(path: string): boolean;
   shown(path: string, value: number): number;
@@ -62,9 +65,12 @@ type Reading = (...args: never[]) => unknown;
 const maximumDepth = 64;
 const call: Place = { slot: 0, path: '', depth: 0 };
 
-/** Guards of `this` only where the function can see it. */
-export function observe(scope: CallScope, options: ObserveOptions & { readonly usesThis: boolean }): Observation {
-  return new Observer(options).observeCall(scope, options.usesThis ? ['this'] : []);
+/** Guards of `this` only where the function can see it; of what `method`, the function itself, calls through `super`. */
+export function observe(
+  scope: CallScope,
+  options: ObserveOptions & { readonly usesThis: boolean; readonly method?: object },
+): Observation {
+  return new Observer(options).observeCall(scope, options.usesThis ? { method: options.method } : undefined);
 }
 
 class Observer implements GuardWriter {
@@ -84,7 +90,8 @@ class Observer implements GuardWriter {
     this.#options = options;
   }
 
-  observeCall(scope: CallScope, names: readonly 'this'[]): Observation {
+  /** `seesThis`: how the function sees what it is called as a method of. */
+  observeCall(scope: CallScope, seesThis: { readonly method: object | undefined } | undefined): Observation {
     const { arguments: given, captures } = scope;
     const list = this.guard(
       call,
@@ -94,9 +101,12 @@ class Observer implements GuardWriter {
     const args = given.map((value, key) => this.#read(list, { key, path: `arguments[${String(key)}]`, value }));
     // The function sees what it closes over itself, not through these.
     if (captures !== undefined) this.#asTheyAre.read(call, { key: 'captures', path: 'captures', value: captures });
-    const isSeen = names.length > 0 && !isUnobservable(scope.this);
+    const isSeen = seesThis !== undefined && !isUnobservable(scope.this);
+    const thisArg = isSeen ? this.#read(call, { key: 'this', path: 'this', value: scope.this }) : scope.this;
+    const method = seesThis?.method;
+    if (method !== undefined && this.#instances.has(thisArg as object)) this.#inherited(thisArg as object, method);
     return {
-      thisArg: isSeen ? this.#read(call, { key: 'this', path: 'this', value: scope.this }) : scope.this,
+      thisArg,
       args,
       run: (work) => this.#run(work),
       guards: () => ({ nodes: this.#nodes, distinct: distinctGroups(this.#nodes, firstSlot) }),
@@ -109,9 +119,10 @@ class Observer implements GuardWriter {
     return { slot: firstSlot + this.#nodes.length - 1, path, depth: parent.depth + 1 };
   }
 
-  tensor(parent: Place, found: Found, tensor: Tensor): void {
+  tensor(parent: Place, found: Found, tensor: Tensor): Place {
     const place = this.#leaf(parent, found, { tensor, guard: this.#options.asItIs(tensor) });
     this.#known.set(tensor, { place, standIn: tensor });
+    return place;
   }
 
   metTensor(tensor: Tensor): boolean {
@@ -175,7 +186,7 @@ class Observer implements GuardWriter {
     const standIn = this.#options.standIn(tensor, found.path);
     this.#known.set(tensor, { place, standIn });
     // What a program keeps on a tensor, beside what every tensor has.
-    for (const key of Object.keys(tensor).filter((name) => !Object.hasOwn(standIn, name))) {
+    for (const key of membersOf(tensor)) {
       const value: unknown = Reflect.get(tensor, key);
       const member = this.#read(place, { key, path: memberPath(place.path, key), value });
       Object.defineProperty(standIn, key, { value: member, enumerable: true, writable: true, configurable: true });
@@ -277,6 +288,7 @@ class Observer implements GuardWriter {
     const getter = accessorOf(descriptor);
     if (getter !== undefined) {
       this.#once(proxy, accessor(key), getter);
+      this.#inherited(proxy, getter);
       return getter.call(proxy);
     }
     const found: unknown = descriptor?.value;
@@ -285,14 +297,22 @@ class Observer implements GuardWriter {
     const isMethod = typeof found === 'function' && key !== 'constructor' && !Object.hasOwn(value, key);
     const standIn = this.#seenAs(place, { key, path: memberPath(place.path, key), value: found }, { isMethod, reader });
     seen.set(key, standIn);
+    if (typeof found === 'function') this.#inherited(proxy, found);
     return standIn;
+  }
+
+  /** What a method of an instance calls through `super`. */
+  #inherited(proxy: object, method: object): void {
+    const { value } = this.#placeOf(proxy);
+    for (const member of inheritedMembers(value, method)) this.#once(proxy, member.reader, member.value);
   }
 
   /** A method by its identity alone; a class, and what was put on the instance, with what they hold. */
   #seenAs(place: Place, found: Found, { isMethod, reader }: { isMethod: boolean; reader: Reading }): unknown {
     const { value, path } = found;
     // What another function reads may decide something there, of which nothing is known.
-    const isFixed = typeof value === 'number' && !(this.#options.isVariable(path) && isCalledByTracedFunction(reader));
+    const isFixed =
+      typeof value === 'number' && !(this.#options.isVariable(path) && this.#options.isReadByFollowed(reader));
     if (!isMethod && !isFixed) return this.#read(place, found);
     this.guard(place, found, { kind: 'value', value });
     return value;

@@ -1,10 +1,10 @@
 // What a traced call handed to operators, written down so that traces for other numbers can be compared with it. In: calls as they
 // are recorded. Out: their structure as text, and the numbers that stand in it, each with its place.
+import { numberDType } from '@tsinductor/tensor/internal';
 import type { BoundCall } from '@tsinductor/tensor/internal';
-import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isScalar, scalarNumber } from '@tsinductor/graph';
-import type { Arg, Attr } from '@tsinductor/graph';
+import type { Arg, Attr, Meta, SizeEnvironment } from '@tsinductor/graph';
 import { fits } from './number-inputs.ts';
 
 /** A number in a call: `argument 1`, or `sizes 0 2` for an item of an attribute. */
@@ -18,23 +18,36 @@ export interface NumberPlace {
   readonly special: ReadonlySet<number>;
 }
 
+/** A call with what was known of its tensors. */
+export interface LoggedCall {
+  readonly made: BoundCall;
+  readonly metas: readonly Meta[];
+  readonly sizes: SizeEnvironment;
+}
+
 const none: ReadonlySet<number> = new Set();
 
 export class CallLog {
   readonly places: NumberPlace[] = [];
+  readonly calls: LoggedCall[] = [];
   readonly #structure: string[] = [];
 
-  note(call: BoundCall, position: number): BoundCall {
-    const special = new Set(call.operator.scalarStandIns?.keys());
+  note(call: LoggedCall, position: number): void {
+    const { made } = call;
+    const special = new Set(made.operator.scalarStandIns?.keys());
     const place = (where: string, value: number, wanted?: DType): string => {
       const dtype = wanted !== undefined && fits(value, wanted) ? wanted : undefined;
       this.places.push({ call: position, where, value, dtype, special: dtype === undefined ? none : special });
       return '#';
     };
-    const dtype = call.operator.kind === 'pointwise' ? operandDType(call) : undefined;
-    const args = call.args.map((arg: Arg, index) =>
+    const isPointwise = made.operator.kind === 'pointwise';
+    const args = made.args.map((arg: Arg, index) =>
       isScalar(arg) && isNumber(arg)
-        ? place(`argument ${String(index)}`, scalarNumber(arg), scalarDType(arg, dtype))
+        ? place(
+            `argument ${String(index)}`,
+            scalarNumber(arg),
+            isPointwise ? numberDType(arg.category, made.tensors) : undefined,
+          )
         : JSON.stringify(arg),
     );
     const text = (attr: Attr, where: string): string => {
@@ -44,28 +57,16 @@ export class CallLog {
       if (isScalar(attr) && isNumber(attr)) return place(where, scalarNumber(attr));
       return JSON.stringify(attr);
     };
-    const attrs = Object.entries(call.attrs).map(([name, attr]) => `${name}:${text(attr, name)}`);
-    this.#structure.push(`${call.operator.name}(${[...args, ...attrs].join()})`);
-    return call;
+    const attrs = Object.entries(made.attrs).map(([name, attr]) => `${name}:${text(attr, name)}`);
+    this.calls[position] = call;
+    this.#structure.push(`${made.operator.name}(${[...args, ...attrs].join()})`);
   }
 
-  get structure(): string {
-    return this.#structure.join('\n');
+  /** One line for each call. */
+  get structure(): readonly string[] {
+    return this.#structure;
   }
 }
 
 const isNumber = ({ category, value }: { readonly category: string; readonly value: unknown }): boolean =>
   category !== 'bool' && typeof value !== 'object';
-
-/** The dtype of a call's tensors, beside masks, if it is one; numbers beside half floats are not rounded to halves. */
-function operandDType({ tensors }: BoundCall): DType | undefined {
-  const dtypes = new Set(tensors.map(({ dtype }) => dtype).filter((dtype) => dtype !== 'bool'));
-  const [dtype] = dtypes;
-  return dtypes.size === 1 && dtype !== 'f16' && dtype !== 'bf16' ? dtype : undefined;
-}
-
-/** A whole number beside whole numbers is one of theirs; a fraction there would make another dtype of them. */
-const scalarDType = ({ category }: { readonly category: string }, dtype: DType | undefined): DType | undefined =>
-  dtype === undefined || isFloat(dtype) || (category === 'int' && dtypeInfo[dtype].category !== 'float')
-    ? dtype
-    : undefined;

@@ -31,6 +31,20 @@ export const accessorOf = (descriptor: PropertyDescriptor | undefined): ((this: 
   // eslint-disable-next-line @typescript-eslint/unbound-method -- whoever calls it says for which object
   descriptor?.get;
 
+/** What a class extends. */
+export const extended: Reader = { label: 'the class that it extends', of: (object) => prototypeOf(object) };
+
+/** What an object's prototype at some depth has under a name itself: the getter where it is computed. */
+export const ownMember = (key: PropertyKey, depth: number): Reader => ({
+  label: `${String(key)} of its prototype ${String(depth)}`,
+  of: (object) => {
+    let holder: object | null = object;
+    for (let step = 0; step < depth && holder !== null; step += 1) holder = prototypeOf(holder);
+    const descriptor = holder === null ? undefined : Object.getOwnPropertyDescriptor(holder, key);
+    return accessorOf(descriptor) ?? (descriptor?.value as unknown);
+  },
+});
+
 /** The names of an object's own properties; those of a function are only the ones that it was given. */
 export const ownNames: Reader = {
   label: 'its properties',

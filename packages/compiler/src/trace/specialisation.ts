@@ -6,10 +6,10 @@ import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
 import {
+  changedInputs,
   checkGuards,
   explainCoincidence,
   explainFailure,
-  firstSlot,
   guardsHold,
   meetsTensor,
   objectsCoincide,
@@ -19,6 +19,7 @@ import {
 import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
 import type { Point } from './explain-number.ts';
 import { setNumbers } from './number-inputs.ts';
+import { OpenValues } from './open-values.ts';
 import { putTogether } from './result.ts';
 import type { Backend } from '../options.ts';
 import { aliasedResult } from './trace-call.ts';
@@ -38,6 +39,8 @@ export class Specialisation {
   readonly #owner: WeakRef<object> | undefined;
   readonly #slots: unknown[] = [];
   readonly #leaves: Tensor[];
+  /** Undefined where nothing was left open. */
+  readonly #open: OpenValues | undefined;
   /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
   readonly #areInputs: boolean;
   /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
@@ -49,6 +52,9 @@ export class Specialisation {
     this.#traced = traced;
     this.#owner = how.owner === undefined ? undefined : new WeakRef(how.owner);
     this.#leaves = [...traced.leaves];
+    const { numbers, conditions, sizeHolds } = traced;
+    const isOpen = numbers.length > 0 || conditions.length > 0 || sizeHolds !== undefined;
+    this.#open = isOpen ? new OpenValues(traced) : undefined;
     const { results, graph, positions, captured } = traced;
     const isInOrder = captured.length === 0 && positions.every((position, leaf) => position === leaf);
     this.#areInputs = isInOrder && how.executable.borrowsInputs === true;
@@ -63,26 +69,33 @@ export class Specialisation {
 
   fits(scope: CallScope): boolean {
     this.#slots[0] = scope;
-    const { guards, captured, sizeHolds } = this.#traced;
+    const { guards, captured } = this.#traced;
     if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
     for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
+    return this.#open === undefined || this.#open.isAsBefore(this.#slots, this.#leaves) || this.#fitsOpen();
+  }
+
+  /** Whether what was left open has values for which the code was made. */
+  #fitsOpen(): boolean {
+    const { numbers, conditions, sizeHolds } = this.#traced;
     if (sizeHolds !== undefined && !sizeHolds(this.#leaves)) return false;
-    const { numbers, conditions } = this.#traced;
-    if (numbers.length === 0 && conditions.length === 0) return true;
-    const point = this.#point();
-    return conditions.every(({ isMet }) => isMet(point)) && setNumbers(numbers, point);
+    if (numbers.length > 0 || conditions.length > 0) {
+      const point = this.#point();
+      if (!conditions.every(({ isMet }) => isMet(point)) || !setNumbers(numbers, point)) return false;
+    }
+    this.#open?.remember(this.#slots, this.#leaves);
+    return true;
   }
 
   /** The numbers and sizes of the call whose guards held. */
   #point(): Point {
-    const { guards, sizes, positions } = this.#traced;
-    const numbers = new Map<string, number>();
-    for (const [index, { path, expect }] of guards.nodes.entries())
-      if (expect.kind === 'number') numbers.set(path, Number(this.#slots[firstSlot + index]));
-    const leafSizes = sizes.map(
-      ({ name, placeholder, axis }) => [name, this.#leaves[positions.indexOf(placeholder)]?.shape[axis] ?? 0] as const,
-    );
-    return { numbers, sizes: new Map(leafSizes) };
+    return this.#open?.point(this.#slots, this.#leaves) ?? { numbers: new Map(), sizes: new Map() };
+  }
+
+  /** The numbers and sizes of a call that does not fit which are others than those that it was traced for. */
+  changes(scope: CallScope): readonly GuardFailure[] {
+    this.#slots[0] = scope;
+    return changedInputs(this.#traced.guards, this.#slots);
   }
 
   /** Why the call does not fit. */

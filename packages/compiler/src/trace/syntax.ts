@@ -30,3 +30,6 @@ export function childrenOf(node: AnyNode): readonly AnyNode[] {
   const members: readonly unknown[] = Object.values(node);
   return members.flatMap((value) => (Array.isArray(value) ? (value as readonly unknown[]) : [value])).filter(isNode);
 }
+
+/** The name of a variable. */
+export const nameOf = (node: AnyNode): string | undefined => (node.type === 'Identifier' ? node.name : undefined);

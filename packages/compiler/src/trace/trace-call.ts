@@ -3,12 +3,12 @@
 import { at, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
+import type { Graph, Meta, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
 import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
-import { dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
+import { callerOf, dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
+import type { AdaptedCall, BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
 import { privateState } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
@@ -45,11 +45,19 @@ export interface TracePlan {
   shown(path: string, value: number): number;
   /** The size to reckon with of the symbolic axis that is met as the `order`th. */
   hint(size: number, order: number): number;
-  /** Whether the function may read sizes of an axis without fixing them. */
+  /** Whether the program may read sizes of an axis without fixing them. */
   readsFreely(axis: number): boolean;
+  /** Whether what the function calls reads numbers and sizes as it does itself: all of it was followed. */
+  readonly isFollowed: boolean;
   /** Numbers of the call that are inputs. */
   readonly numbers: readonly NumberInput[];
-  readonly adapt?: (session: TraceSession, call: BoundCall, position: number) => BoundCall;
+  readonly adapt?: (session: TraceSession, call: BoundCall, seen: SeenCall) => AdaptedCall;
+}
+
+/** How many calls came before one that is recorded, and what is known of its tensors. */
+interface SeenCall {
+  readonly position: number;
+  readonly metas: () => readonly Meta[];
 }
 
 /** Everything is as it is in this call. */
@@ -58,6 +66,7 @@ export const exactly: TracePlan = {
   shown: (_, value) => value,
   hint: (size) => size,
   readsFreely: () => false,
+  isFollowed: false,
   numbers: [],
 };
 
@@ -127,19 +136,27 @@ export interface Tracing {
 export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): TracedCall | AliasedCall {
   const readSizes = new Set<number>();
   const { adapt } = plan;
+  const isReadByFollowed = (reader: () => unknown): boolean => {
+    const caller = callerOf(reader);
+    return caller === 'traced function' || (plan.isFollowed && caller === 'its program');
+  };
   const session: TraceSession = new TraceSession({
     keepScalars: tracing.keepScalars,
-    readsFreely: (axis) => {
+    readsFreely: (axis, reader) => {
       readSizes.add(axis);
-      return plan.readsFreely(axis);
+      return plan.readsFreely(axis) && isReadByFollowed(reader);
     },
-    ...(adapt === undefined ? {} : { adapt: (made: BoundCall, position: number) => adapt(session, made, position) }),
+    ...(adapt !== undefined && {
+      adapt: (made: BoundCall, position: number, metas: SeenCall['metas']) => adapt(session, made, { position, metas }),
+    }),
   });
   const inputs = new TracedInputs(session, tracing, plan);
   const observation = observe(call.scope, {
     usesThis: usesThis(call.fn),
+    method: call.fn,
     isTrusted: () => session.isTrusted,
     isVariable: (path) => plan.isVariable(path),
+    isReadByFollowed,
     shown: (path, value) => plan.shown(path, value),
     guardOf: (tensor, path) => inputs.guardOf(tensor, path),
     standIn: (tensor, path) => inputs.standIn(tensor, path),

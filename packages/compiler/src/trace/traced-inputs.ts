@@ -6,6 +6,7 @@ import type { SizeRange, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { isContiguous } from './guard.ts';
 import type { TensorGuard } from './guard.ts';
+import { membersOf } from './tensor-members.ts';
 import type { TracePlan, Tracing } from './trace-call.ts';
 
 /** The sizes that an axis may have if it is to be symbolic. */
@@ -28,7 +29,7 @@ export class TracedInputs {
   }
 
   guardOf(tensor: Tensor, path: string): TensorGuard {
-    return guardTensor(tensor, this.#rangesOf(tensor, path));
+    return { ...guardTensor(tensor, this.#rangesOf(tensor, path)), members: membersOf(tensor) };
   }
 
   standIn(tensor: Tensor, path: string): Tensor {
@@ -49,7 +50,7 @@ export class TracedInputs {
   /** For a tensor that the function sees itself. */
   asItIs(tensor: Tensor): TensorGuard {
     this.announced.push(tensor);
-    return guardTensor(tensor, () => undefined);
+    return { ...guardTensor(tensor, () => undefined), members: membersOf(tensor) };
   }
 
   dispose(): void {

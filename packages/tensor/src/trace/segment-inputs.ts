@@ -15,6 +15,7 @@ import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
+import { numberDType } from './number-operand.ts';
 
 /** Remembers what was seen where. */
 export interface InputMemory {
@@ -55,12 +56,10 @@ export class SegmentInputs {
   /** The call with changing numbers as tensors, which are listed in `made`. */
   lift(call: BoundCall, made: Tensor[]): BoundCall {
     if (call.operator.kind !== 'pointwise' || !call.args.some(isScalar)) return call;
-    const dtype = operandDType(call);
-    if (dtype === undefined) return call;
     const tensors = [...call.tensors];
     const args = call.args.map((arg, position): Arg => {
       const isOwn = isScalar(arg) && call.operator.scalarStandIns?.has(scalarNumber(arg)) !== true;
-      const lifted = isOwn ? this.#lifted(arg, dtype, position) : undefined;
+      const lifted = isOwn ? this.#lifted(arg, call.tensors, position) : undefined;
       if (lifted === undefined) return arg;
       made.push(lifted);
       return { kind: 'value', node: tensors.push(lifted) - 1, result: 0 };
@@ -68,10 +67,10 @@ export class SegmentInputs {
     return made.length === 0 ? call : { ...call, args, tensors };
   }
 
-  #lifted({ category, value }: ScalarRef, tensorDType: DType, position: number): Tensor | undefined {
-    if (typeof value !== 'number' || category === 'bool') return undefined;
-    const dtype = isFloat(tensorDType) || category === 'int' ? tensorDType : 'f32';
-    if (!fits(value, dtype)) return undefined;
+  #lifted({ category, value }: ScalarRef, tensors: readonly Tensor[], position: number): Tensor | undefined {
+    if (typeof value !== 'number') return undefined;
+    const dtype = numberDType(category, tensors) ?? fractionDType(category, tensors);
+    if (dtype === undefined || !fits(value, dtype)) return undefined;
     if (!this.#memory.isVariable(`${this.#place} ${position}`, value, this.#read.has(value))) return undefined;
     const elements = makeElements(dtype, 1);
     elements[0] =
@@ -82,13 +81,13 @@ export class SegmentInputs {
   }
 }
 
-/** The one dtype of a call's tensors, beside masks, if a number beside it counts as a 0-d tensor of it would. */
-function operandDType({ tensors }: BoundCall): DType | undefined {
-  const dtypes = new Set(tensors.map(({ dtype }) => dtype).filter((dtype) => dtype !== 'bool'));
-  const [dtype] = dtypes;
-  // Numbers beside half floats are not rounded to halves.
-  return dtypes.size === 1 && dtype !== 'f16' && dtype !== 'bf16' ? dtype : undefined;
-}
+/** A fraction beside whole numbers makes floats of them, as a 0-d tensor of floats does; whether it is one is part of the segment. */
+const fractionDType = (category: ScalarRef['category'], tensors: readonly Tensor[]): DType | undefined =>
+  category === 'float' &&
+  tensors.some(({ dtype }) => dtypeInfo[dtype].category === 'integer') &&
+  !tensors.some(({ dtype }) => isFloat(dtype))
+    ? 'f32'
+    : undefined;
 
 function fits(value: number, dtype: DType): boolean {
   if (isFloat(dtype)) return true;

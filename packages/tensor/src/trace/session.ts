@@ -40,11 +40,12 @@ import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
 import { aliasesOf } from './output-aliases.ts';
-import { recordHost, withRefs } from './record-host.ts';
+import { recordCall } from './record-call.ts';
+import { recordHost } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
 import { recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
-import type { TraceOptions } from './trace-options.ts';
+import type { AdaptedCall, TraceOptions } from './trace-options.ts';
 import { valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 import { twinOf } from './twin.ts';
@@ -177,17 +178,18 @@ export class TraceSession implements Recorder {
   }
 
   call(made: BoundCall): readonly Tensor[] {
-    const call = this.#options.adapt?.(made, this.#calls) ?? made;
-    this.#calls += 1;
+    const call = this.#adapted(made);
     const views = call.tensors.map((tensor) => this.#viewOf(tensor));
     const refs = views.map((view) => valueOf(this.#builder, view));
-    const results = this.#builder.callAll(
-      call.operator.name,
-      call.args.map((arg) => withRefs(arg, refs)),
-      call.attrs,
-    );
+    const refOf = (tensor: Tensor): ValueRef => this.#viewOf(tensor).ref;
+    const results = recordCall(this.#builder, call, { refs, refOf, locate: this.#locate });
     const aliases = this.#aliases(call, views);
     return results.map((ref, position) => this.#result({ ref, device: call.device }, aliases[position], views));
+  }
+
+  #adapted(call: BoundCall): AdaptedCall {
+    const ownMeta = (tensor: Tensor): Meta => this.#builder.meta(valueOf(this.#builder, this.#viewOf(tensor)));
+    return this.#options.adapt?.(call, this.#calls++, () => call.tensors.map(ownMeta)) ?? call;
   }
 
   host(call: HostCall): readonly Tensor[] {

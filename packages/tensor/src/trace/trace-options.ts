@@ -1,8 +1,11 @@
 // What a trace session is told: who it records for, and what becomes of literals.
+import type { Meta } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import type { Recorder } from '../recorder.ts';
+import type { Reader } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
+import type { OpenedCall } from './opened-call.ts';
 import type { Memory } from './traced-memory.ts';
 
 /** Who a session records for, where it is one of the segments that a function is run in. */
@@ -14,15 +17,20 @@ interface SegmentOwner {
   carry(memory: Memory): void;
 }
 
+/** A call to be recorded: as it is, or as the primitives that it comes to, with tensors in the place of some of their numbers. */
+export interface AdaptedCall extends BoundCall {
+  readonly opened?: { readonly call: OpenedCall; readonly inputs: ReadonlyMap<string, Tensor> };
+}
+
 export interface TraceOptions {
   /** Literals of more bytes are inputs of the graph, not constants in it. */
   readonly maximumConstantBytes?: number;
   /** Whether tensors of one element are constants as all others, and not numbers in the graph. */
   readonly keepScalars?: boolean;
-  /** Sees each call before it is recorded, with how many came before it; gives the one that is. */
-  readonly adapt?: (call: BoundCall, position: number) => BoundCall;
-  /** Whether the program may read the size of an axis, as a number for the hints, without fixing it. */
-  readonly readsFreely?: (axis: number) => boolean;
+  /** Sees each call before it is recorded, with how many came before it and the metas of its tensors; gives the one that is. */
+  readonly adapt?: (call: BoundCall, position: number, metas: () => readonly Meta[]) => AdaptedCall;
+  /** Whether the program may read the size of an axis, by this function of ours, as a number for the hints and without fixing it. */
+  readonly readsFreely?: (axis: number, reader: Reader) => boolean;
   /** Set: the session records a segment, and its tensors belong to that recorder. */
   readonly owner?: SegmentOwner;
 }

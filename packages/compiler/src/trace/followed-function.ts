@@ -1,0 +1,48 @@
+// A function of the program whose text is followed. In: the function. Out: its syntax tree, and what its variables from around it
+// stand for; nothing where there is no text, or where a call of it gives no result at once.
+import * as exported from '@tsinductor/tensor';
+import type { Node } from 'acorn';
+import { types } from 'node:util';
+import { uncompiled } from './call-marks.ts';
+import { parsedFunction, sourceOf } from './function-source.ts';
+import type { FunctionNode } from './function-source.ts';
+import { closureOf } from './inspected.ts';
+import { nameUniquely } from './unique-names.ts';
+
+export interface FollowedFunction {
+  readonly node: FunctionNode;
+  /** What a variable of its closure, or a global one, stands for. */
+  valueOf(name: string): unknown;
+  /** The beginning of the text of a part of it. */
+  textOf(node: Node): string;
+}
+
+export function followedFunction(fn: object): FollowedFunction | undefined {
+  const source = sourceOf(fn);
+  const parsed = parsedFunction(source);
+  if (parsed === undefined || parsed.node.async || parsed.node.generator) return undefined;
+  const { node, begins } = parsed;
+  nameUniquely(node);
+  const closure = closureOf(fn);
+  if (closure === undefined) return undefined;
+  return {
+    node,
+    valueOf: (name) => (closure.has(name) ? closure.get(name) : globalValue(name)),
+    textOf: ({ start, end }) => source.slice(start - begins, end - begins).slice(0, 60),
+  };
+}
+
+const globalValue = (name: string): unknown => Object.getOwnPropertyDescriptor(globalThis, name)?.value;
+
+/** What a function that `compile` gave was made of; any other itself. */
+export const plainFunction = (fn: object): object => (fn as { readonly [uncompiled]?: object })[uncompiled] ?? fn;
+
+/** A function of this project's: of the names that it exports. */
+export const isOwn = (fn: unknown): boolean => (Object.values(exported) as readonly unknown[]).includes(fn);
+
+/** A function of the language or of the engine, which runs no code of the program but what it is handed. */
+export const isBuiltIn = (fn: unknown): boolean =>
+  typeof fn === 'function' &&
+  !types.isProxy(fn) &&
+  !fn.name.startsWith('bound ') &&
+  /\{\s*\[native code\]\s*\}\s*$/.test(sourceOf(fn));

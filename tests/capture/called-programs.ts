@@ -1,0 +1,174 @@
+// Sizes and numbers that functions read which a compiled function calls: helpers, callbacks, methods of models and of their bases.
+import * as tensors from 'tsinductor';
+import { arange, cat, relu } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { program } from './program.ts';
+import type { Programs } from './program.ts';
+
+const rows = (count: number, width = 3): Tensor =>
+  arange(count * width)
+    .to('f32')
+    .reshape([count, width]);
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+const lengths = upTo(9);
+
+const rowsOf = (x: Tensor): number => x.shape[0] ?? 0;
+function mean(x: Tensor): Tensor {
+  return x.sum(0).div(rowsOf(x));
+}
+const isLong = (x: Tensor): boolean => rowsOf(x) > 4;
+const scaled = (x: Tensor, { by }: { readonly by: number }): Tensor => x.mul(by);
+const folded = (x: Tensor, times: number): Tensor => (times === 0 ? x.div(rowsOf(x)) : folded(x.add(1), times - 1));
+const applied = (x: Tensor, fn: (x: Tensor) => Tensor): Tensor => fn(x);
+const exported = { relu, mean, rowsOf };
+
+class Layer {
+  rate = 1;
+  forward(x: Tensor): Tensor {
+    return x.div(rowsOf(x)).mul(this.rate);
+  }
+}
+class Wide extends Layer {
+  override forward(x: Tensor): Tensor {
+    return super.forward(x).reshape([x.shape[0] ?? 0, -1]);
+  }
+}
+class Choosing extends Layer {
+  override forward(x: Tensor): Tensor {
+    return (x.shape[0] ?? 0) > 4 ? super.forward(x) : x;
+  }
+}
+class Model {
+  readonly layers = [new Layer(), new Wide()];
+  forward(x: Tensor): Tensor {
+    let y = x;
+    for (const layer of this.layers) y = layer.forward(y);
+    return this.layers.reduce((h, layer) => layer.forward(h), y);
+  }
+  get first(): Layer | undefined {
+    return this.layers[0];
+  }
+}
+class Counted {
+  readonly x: Tensor;
+  constructor(x: Tensor) {
+    this.x = x;
+  }
+  get isLong(): boolean {
+    return rowsOf(this.x) > 4;
+  }
+}
+
+const twice = { graphs: 3, recompiles: 2 } as const;
+
+export const calledPrograms: Programs = {
+  'a helper that gives a size': program({
+    make: () => (x: Tensor) =>
+      x
+        .sum(0)
+        .div(rowsOf(x))
+        .add(arange(rowsOf(x)).sum()),
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
+  'helpers of helpers, by name and of a module': program({
+    make: () => (x: Tensor) => [mean(x), exported.mean(x.mul(2)), exported.relu(x)],
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
+  'callbacks over sizes and over tensors': program({
+    make: () => (x: Tensor, y: Tensor) => {
+      const [count = 0] = x.shape.map((size) => size + 1);
+      const sums = [x, y].map((each) => each.sum(0).div(each.shape[0] ?? 1));
+      return cat([...sums, x.add(count).sum(0)], 0).add([x, y].reduce((all, each) => all + rowsOf(each), 0));
+    },
+    calls: (f) => lengths.map((count) => f(rows(count), rows(count))),
+    ...twice,
+  }),
+  'a helper that decides by a size': program({
+    make: () => (x: Tensor) => (isLong(x) ? x.mul(2) : x.mul(3)),
+    calls: (f) => [2, 3, 4, 5, 6, 3].map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a helper that is handed a function': program({
+    make: () => (x: Tensor) => applied(x, (y) => ((y.shape[0] ?? 0) > 3 ? y.mul(2) : y.div(y.shape[0] ?? 1))),
+    calls: (f) => [2, 3, 4, 5, 3].map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a helper that calls itself': program({
+    make: () => (x: Tensor) => folded(x, 3),
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
+  'methods of layers, and of their bases': program({
+    make: () => {
+      const model = new Model();
+      return (x: Tensor) => model.forward(x);
+    },
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
+  'a model that is passed, with numbers that change': program({
+    make: () => (x: Tensor, model: Model) => model.forward(x),
+    calls: (f) => {
+      const model = new Model();
+      return lengths.map((count) => {
+        for (const layer of model.layers) layer.rate = 1 / count;
+        return f(rows(count), model);
+      });
+    },
+    ...twice,
+  }),
+  'a method that decides by a size': program({
+    make: () => (x: Tensor, layer: Layer) => layer.forward(x),
+    calls: (f) => [2, 3, 4, 5, 6, 3].map((count) => f(rows(count), new Choosing())),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a getter that decides by a size': program({
+    make: () => (o: Counted) => (o.isLong ? o.x.mul(2) : o.x.mul(3)),
+    calls: (f) => [2, 3, 5, 6, 3].map((count) => f(new Counted(rows(count)))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+  'a number that is handed on in options': program({
+    make: () => (x: Tensor, by: number) => scaled(x, { by: by * 2 }),
+    calls: (f) => lengths.map((step) => f(rows(2), 0.1 * step)),
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'functions as bundlers call them': program({
+    make: () => (x: Tensor, k: number) =>
+      (0, tensors.relu)((0, exported.mean)(x))
+        .mul((0, exported.rowsOf)(x))
+        .leakyRelu(k),
+    calls: (f) => lengths.map((count) => f(rows(count), 0.1 * count)),
+    ...twice,
+  }),
+  'a list of functions, of which a size chooses one': program({
+    make: () => {
+      const list = upTo(5).map((factor) => (x: Tensor) => x.mul(factor + Math.floor(factor / 4)));
+      return (x: Tensor) => list[x.shape[0] ?? 0]?.(x) ?? x;
+    },
+    calls: (f) => [1, 2, 3, 4].map((count) => f(rows(count))),
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'functions that others apply': program({
+    make: () => (x: Tensor) => [mean.apply(null, [x]), isLong.call(null, x) ? x.mul(2) : x],
+    calls: (f) => [2, 3, 4, 5, 3].map((count) => f(rows(count))),
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'a function that nobody knows': program({
+    make: () => {
+      const held = new Map([['rows', rowsOf]]);
+      return (x: Tensor) => x.div(held.get('rows')?.(x) ?? 1);
+    },
+    calls: (f) => [2, 3, 4, 3].map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+  }),
+};
