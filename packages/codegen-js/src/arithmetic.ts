@@ -3,7 +3,7 @@
 // same bits as the op's evaluator; undefined where only the evaluator knows.
 import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { fma32, fma64, pointwise, primitive } from '@tsinductor/ops';
+import { fma64, pointwise, primitive } from '@tsinductor/ops';
 import type { PointwiseName, ScalarFunction } from '@tsinductor/ops';
 import type { KernelText } from './kernel-text.ts';
 
@@ -96,6 +96,8 @@ export function spellingOf(op: PointwiseName): string {
 export interface Writing {
   readonly kernel: KernelText;
   readonly define: (text: string) => string;
+  /** The variable of `Nest.usual`. */
+  readonly usual: () => string;
 }
 
 /** The expression of an op that computes in `dtype`; undefined where its evaluator is called instead. */
@@ -125,6 +127,7 @@ function floatText(
 ): string | undefined {
   if (name === 'fma_') return fusedOf(dtype, [x, y, z], writing);
   if (name === 'scalb_') return scaledOf(dtype, [x, y], writing);
+  if (name === 'exponent_' || name === 'significand_') return partOf(name, dtype, { x, ...writing });
   const once = rounded[name];
   if (once === undefined) return exact[name]?.(x, y);
   return dtype === 'f64' ? once(x, y) : `Math.fround(${once(x, y)})`;
@@ -132,25 +135,64 @@ function floatText(
 
 /**
  * The product of two f32 is exact in double precision, so x * y + z is rounded twice. That differs from one rounding only
- * where the double lies half way between two f32, r and 2 s - r: there, the exact function decides.
+ * where the double lies half way between two f32: its lower 29 bits are 1 and zeros, or it is below the normal f32. There, what
+ * the sum has lost decides: the double is moved a little to its side.
+ *
+ * Note [no calls]: a call in a loop, be it rare, makes V8 keep all values in memory around it. What is rare is arithmetic, too.
  */
-function fusedOf(dtype: DType, [x, y, z]: readonly [string, string, string], { kernel, define }: Writing): string {
+function fusedOf(dtype: DType, [x, y, z]: readonly [string, string, string], writing: Writing): string {
+  const { kernel, define, usual } = writing;
   if (dtype === 'f64') return `${kernel.helper('fma64', () => fma64)}(${x}, ${y}, ${z})`;
-  const sum = define(`${x} * ${y} + ${z}`);
-  const near = define(`Math.fround(${sum})`);
-  const other = define(`2 * ${sum} - ${near}`);
-  const fused = kernel.helper('fma32', () => fma32);
-  return `${near} !== ${sum} && Math.fround(${other}) === ${other} ? ${fused}(${x}, ${y}, ${z}) : ${near}`;
+  const { words, halves } = bitsOf(kernel);
+  const sum = define(`${words}[0] = ${x} * ${y} + ${z}`);
+  const isHalfWay = `(${halves}[0] & 536870911) === 268435456`;
+  const isBelowNormal = `(${halves}[1] & 2146435072) < ${usual()}`;
+  const product = `${x} * ${y}`;
+  const rest = `${sum} - ${product}`;
+  const lost = `${product} - (${sum} - (${rest})) + (${z} - (${rest}))`;
+  const little = `Math.abs(${sum}) * 2.220446049250313e-16`;
+  const moved = `(${lost} > 0 ? ${sum} + ${little} : ${lost} < 0 ? ${sum} - ${little} : ${sum})`;
+  return `Math.fround(${isHalfWay} || ${isBelowNormal} ? ${moved} : ${sum})`;
+}
+
+/** A double, and its two halves, by which its bits are read. */
+function bitsOf(kernel: KernelText): { readonly words: string; readonly halves: string } {
+  const words = kernel.helper('words', () => new Float64Array(1));
+  const halves = kernel.helper('halves', () => new Int32Array((kernel.value(words) as Float64Array).buffer));
+  return { words, halves };
 }
 
 /** A table of the powers of two: at f32 the product is exact in double precision, at f64 there are two products as in the evaluator. */
-function scaledOf(dtype: DType, [x, y]: readonly [string, string], { kernel, define }: Writing): string | undefined {
+function scaledOf(dtype: DType, [x, y]: readonly [string, string], writing: Writing): string | undefined {
+  const { kernel, define } = writing;
   const powers = kernel.helper('powersOfTwo', makePowers);
   const evaluator = kernel.helper(`scalb_${dtype}`, () => evaluatorOf('scalb', dtype));
   if (dtype === 'f32')
     return `${y} >= -252 && ${y} <= 252 ? Math.fround(${x} * ${powers}[${y} + 1022]) : ${evaluator}(${x}, ${y})`;
   const half = define(`Math.floor(${y} / 2)`);
   return `${y} >= -2040 && ${y} <= 2040 ? ${x} * ${powers}[${half} + 1022] * ${powers}[${y} - ${half} + 1022] : ${evaluator}(${x}, ${y})`;
+}
+
+/** Parts of a normal number by its bits, as the evaluators find them; others are left to these. */
+function partOf(
+  name: 'exponent_' | 'significand_',
+  dtype: DType,
+  { x, kernel }: { readonly x: string } & Writing,
+): string {
+  const { words, halves } = bitsOf(kernel);
+  const op = name === 'exponent_' ? 'exponent' : 'significand';
+  const evaluator = kernel.helper(`${op}_${dtype}`, () => evaluatorOf(op, dtype));
+  const isNormal = `Math.abs(${x}) >= 2.2250738585072014e-308 && Math.abs(${x}) < Infinity`;
+  // From 1.5 on a significand is halved.
+  const exponent = `(${halves}[1] >>> 20 & 2047) - 1023 + (${halves}[1] >>> 19 & 1)`;
+  const upper = `${halves}[1] & 1048575 | 1072693248 - ((${halves}[1] & 524288) << 1)`;
+  const part =
+    op === 'exponent'
+      ? exponent
+      : dtype === 'f32'
+        ? `Math.abs(${x}) * ${kernel.helper('powersOfTwo', makePowers)}[1022 - (${exponent})]`
+        : `${halves}[1] = ${upper}, ${words}[0]`;
+  return `${isNormal} ? (${words}[0] = ${x}, ${part}) : ${evaluator}(${x})`;
 }
 
 const makePowers = (): Float64Array => {

@@ -108,7 +108,7 @@ class BodyWriter {
 
   #writing(level: number): Writing {
     const { kernel, nest } = this.#scope;
-    return { kernel, define: (text) => nest.define({ text, level }).text };
+    return { kernel, define: (text) => nest.define({ text, level }).text, usual: () => nest.usual() };
   }
 
   #constant({ dtype, value }: Node<'constant'>): Value {

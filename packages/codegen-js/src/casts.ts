@@ -39,18 +39,19 @@ function widened({ value, from }: Cast, writing: Writing): Value {
   return { kind: 'whole', text: writing.define(whole), ...level2 };
 }
 
-function narrowedText(value: Value, to: DType, { kernel, define }: Writing): string {
+function narrowedText(value: Value, to: DType, writing: Writing): string {
+  const { kernel, define } = writing;
   if (to === 'bool') {
     if (value.kind === 'words') return `(${value.lower} | ${value.upper}) === 0 ? 0 : 1`;
     return value.kind === 'bigint' ? `${value.text} === 0n ? 0 : 1` : `${value.text} === 0 ? 0 : 1`;
   }
   if (!isFloat(to)) return wrapped(lowerText(value), to);
   if (to === 'f64') return numberText(value);
-  if (value.kind === 'whole') return roundedText(value.text, to, { kernel, define });
+  if (value.kind === 'whole') return roundedText(value.text, to, writing);
   const convert = kernel.helper(`cast_i64_${to}`, () => (whole: bigint) => castValue(whole, 'i64', to));
   const near = define(numberText(value));
   const isShort = `${near} >= -9007199254740991 && ${near} <= 9007199254740991`;
-  return `${isShort} ? ${roundedText(near, to, { kernel, define })} : ${convert}(${value.text})`;
+  return `${isShort} ? ${roundedText(near, to, writing)} : ${convert}(${value.text})`;
 }
 
 /** A number as the nearest one of a float dtype. */

@@ -3,6 +3,7 @@
 // numbers and functions as they are asked for. Out: the text, and what is to be handed over.
 //
 // Law: a text has nothing of a user's in it: names are made here, numbers are printed by JavaScript.
+import { get } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { BufferId } from '@tsinductor/ir';
 
@@ -30,7 +31,6 @@ export class KernelText {
   readonly #buffers = new Map<string, BufferUse>();
   readonly #numbers: number[] = [];
   readonly #functions = new Map<string, unknown>();
-  readonly #lines: string[] = [];
   #names = 0;
 
   constructor(helpers: Helpers) {
@@ -63,9 +63,9 @@ export class KernelText {
     return name;
   }
 
-  /** A statement ahead of all loops. */
-  first(line: string): void {
-    this.#lines.push(line);
+  /** What a name of a helper stands for. */
+  value(name: string): unknown {
+    return get(this.#functions, name);
   }
 
   /** The whole text, and what goes with it. */
@@ -81,7 +81,6 @@ export class KernelText {
         'numbers',
       ),
       ...list([...this.#functions.keys()], 'functions'),
-      ...this.#lines,
       ...body,
     ].join('\n');
     const handed = {

@@ -6,7 +6,14 @@ import { reductions } from '@tsinductor/ops';
 import type { ReductionName } from '@tsinductor/ops';
 import { allCases, cases, inputsOf, wrongElement } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
-import { difference, newCompiler, outputsBy, reductionProgram } from './test-support/compare.ts';
+import {
+  difference,
+  fusedProgram,
+  newCompiler,
+  outputsBy,
+  reductionProgram,
+  scatterProgram,
+} from './test-support/compare.ts';
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
@@ -28,6 +35,29 @@ test('every op of the table at every dtype', () => {
     return line ?? [];
   });
   expect(wrong).toEqual([]);
+});
+
+test('fused products and sums half way between two f32, and below the normal ones', () => {
+  const compiler = newCompiler();
+  const [tiny, half] = [2 ** -149, 2 ** -24];
+  const values = [1, 1 + 2 ** -23, 1 + half * 2, half, -half, 3 * half, tiny, 3 * tiny, 2 ** -126, 2 ** -75, 2 ** 64, -1, 0, -0, Infinity, NaN, 2 ** 104, 1.5 * 2 ** -75]; // prettier-ignore
+  const triples = values.flatMap((x) => values.flatMap((y) => values.map((z) => [x, y, z] as const)));
+  const { program, inputs } = fusedProgram(triples);
+  expect(difference(program, { buffers: inputs, sizes: new Map() }, compiler)).toBeUndefined();
+});
+
+describe('scatters', () => {
+  const modes = ['set', 'add', 'multiply', 'min', 'max'] as const;
+  test.each(modes)('%s, of every dtype, onto zeros and onto what was there', (mode) => {
+    const wrong = allDTypes.flatMap((dtype) =>
+      [true, false].flatMap((isFresh) => {
+        const { program, inputs } = scatterProgram(mode, dtype, isFresh);
+        const found = difference(program, { buffers: inputs, sizes: new Map() });
+        return found === undefined ? [] : [`${dtype}: ${found}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
 });
 
 describe('nests of every shape', () => {

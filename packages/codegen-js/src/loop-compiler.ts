@@ -4,6 +4,7 @@
 // to make no code from strings.
 //
 // Functions are kept by their text: nodes of one form share one, whatever their sizes are.
+import { types } from 'node:util';
 import { at } from '@tsinductor/base';
 import { checkFailed, interpretNode, laneCount } from '@tsinductor/ir';
 import type { ElementArray, Execution, LoopNode, RunNode } from '@tsinductor/ir';
@@ -120,12 +121,15 @@ export class LoopCompiler {
       this.#functions.set(text, made);
       return made;
     } catch (error) {
-      if (!(error instanceof EvalError)) throw error;
+      if (!isRefusal(error)) throw error;
       this.#isAllowed = false;
       return undefined;
     }
   }
 }
+
+/** What Node throws where it was told to make no code from strings. */
+const isRefusal = (error: unknown): boolean => types.isNativeError(error) && error.name === 'EvalError';
 
 const countAll = (axes: readonly { readonly extent: number }[]): number =>
   axes.reduce((count, { extent }) => count * extent, 1);
@@ -136,7 +140,7 @@ function startOf(node: LoopNode, { frame }: Execution): () => void {
   const out = at(node.outs, 0);
   return () => {
     const target = frame.buffer(out);
-    if (node.initial === undefined) target.fill(0 as never);
+    if (node.initial === undefined) new Uint8Array(target.buffer, target.byteOffset, target.byteLength).fill(0);
     else (target as Float64Array).set(frame.buffer(node.initial).subarray(0, target.length) as Float64Array);
   };
 }

@@ -34,6 +34,9 @@ export interface Placed {
   readonly level: number;
 }
 
+/** The bits of the upper half of the least double that is a normal f32. */
+const usualBits: number = 0x38100000;
+
 /** What stands in a nest: statements of every level, and pointers of every loop. */
 interface Content {
   readonly before: readonly string[][];
@@ -52,6 +55,7 @@ export class Nest {
   readonly #loops: readonly Loop[];
   readonly #content: Content;
   readonly #known = new Map<string, Placed>();
+  #usual: string | undefined;
 
   constructor(kernel: KernelText, loops: readonly Loop[], content: Content = emptyContent(loops)) {
     this.#kernel = kernel;
@@ -87,6 +91,18 @@ export class Nest {
   /** A statement behind the loops within the level. */
   lineAfter(level: number, text: string): void {
     at(this.#content.after, level).push(text);
+  }
+
+  /**
+   * A variable that is `usualBits` but for the first point, where it is above the bits of all numbers: what a rare case is told by, so
+   * that it is met once at the beginning. V8 throws away what it has compiled when it meets arithmetic that it has never seen.
+   */
+  usual(): string {
+    if (this.#usual !== undefined) return this.#usual;
+    this.#usual = this.#kernel.name('usual');
+    this.line(0, `let ${this.#usual} = 2147483647;`);
+    this.lineAfter(this.innermost, `${this.#usual} = ${String(usualBits)};`);
+    return this.#usual;
   }
 
   /** A value that has a name from here on. */

@@ -84,7 +84,7 @@ function boundsAfter(
   body: Body,
   states: StateBounds,
 ): StateBounds {
-  const kernel = new KernelText((_, make) => make);
+  const kernel = new KernelText((_, make) => make());
   const everywhere: Placed = { text: 'i', level: 0 };
   const axes = [...node.axes, ...node.over].map(({ name }): [string, Placed] => [name, everywhere]);
   const carried = (slot: number): Value => stateValue(at(node.state, slot % node.state.length), 's', states[slot]);

@@ -7,6 +7,7 @@ import {
   axisIndex,
   BodyBuilder,
   evaluateIndex,
+  indirect,
   int,
   interpretNode,
   multiply,
@@ -69,6 +70,81 @@ function isSame(x: number | bigint, y: number | bigint, dtype: string): boolean 
   return Number.isNaN(x) && Number.isNaN(y);
 }
 
+interface Prepared {
+  readonly program: LoopProgram;
+  readonly inputs: ReadonlyMap<BufferId, ElementArray>;
+}
+
+// eslint-disable-next-line max-params -- a test's shorthand
+const buffer = (id: number, own: DType, size: number, role: 'input' | 'output'): LoopProgram['buffers'][number] => ({
+  id, name: `b${String(id)}`, dtype: own, shape: [int(size)], strides: [int(1)], size: int(size), role,
+}); // prettier-ignore
+
+/** x * y + z of triples in f32, rounded once. */
+export function fusedProgram(triples: readonly (readonly [number, number, number])[]): Prepared {
+  const i = axisOf('i', triples.length);
+  const place = axisIndex(i);
+  const fused = body((b) => [
+    b.apply(
+      'fma',
+      [0, 1, 2].map((id) => b.load(id, 'f32', place)),
+    ),
+  ]);
+  const node: LoopNode = { id: 0, kind: 'map', outs: [3], writes: [place], axes: [i], origins: [], body: fused };
+  const program: LoopProgram = {
+    buffers: [0, 1, 2, 3].map((id) => buffer(id, 'f32', triples.length, id === 3 ? 'output' : 'input')),
+    inputs: [0, 1, 2],
+    outputs: [3],
+    nodes: [node],
+    sizes: [],
+    sites: [],
+  };
+  const inputs = [0, 1, 2].map((slot): [BufferId, ElementArray] => [
+    slot,
+    Float32Array.from(triples, (triple) => at(triple, slot)),
+  ]);
+  return { program, inputs: new Map(inputs) };
+}
+
+/** 40 elements joined with 7, by indices of either sign of which several are equal; onto zeros, or onto an input. */
+export function scatterProgram(
+  mode: Extract<LoopNode, { readonly kind: 'scatter' }>['mode'],
+  dtype: DType,
+  isFresh: boolean,
+): Prepared {
+  const [count, places] = [40, 7];
+  const i = axisOf('i', count);
+  const builder = new BodyBuilder();
+  const value = builder.load(0, dtype, axisIndex(i));
+  const index = builder.check(builder.load(1, 'i64', axisIndex(i)), int(places), { site: 0, wraps: true });
+  const made = builder.finish([value, index]);
+  const node: LoopNode = {
+    id: 0, kind: 'scatter', mode, outs: [3], axes: [i], origins: [], ...(!isFresh && { initial: 2 }),
+    body: { nodes: made.nodes, results: made.results.slice(0, 1) },
+    writes: [indirect(at(made.results, 1), int(places))],
+  }; // prettier-ignore
+  const program: LoopProgram = {
+    buffers: [
+      buffer(0, dtype, count, 'input'),
+      buffer(1, 'i64', count, 'input'),
+      buffer(2, dtype, places, 'input'),
+      buffer(3, dtype, places, 'output'),
+    ],
+    inputs: [0, 1, 2],
+    outputs: [3],
+    nodes: [node],
+    sizes: [],
+    sites: [{ op: 'scatter', what: 'index' }],
+  };
+  const indices = BigInt64Array.from({ length: count }, (_, k) => BigInt((k * 5) % (2 * places)) - BigInt(places));
+  const inputs: [BufferId, ElementArray][] = [
+    [0, numbers(dtype, count)],
+    [1, indices],
+    [2, numbers(dtype, places)],
+  ];
+  return { program, inputs: new Map(inputs) };
+}
+
 interface Reducing {
   readonly outputs: number;
   readonly positions: number;
@@ -77,11 +153,7 @@ interface Reducing {
 }
 
 /** A reduction of a matrix, with numbers to reduce. */
-export function reductionProgram(
-  name: ReductionName,
-  dtype: DType,
-  { outputs, positions, along }: Reducing,
-): { readonly program: LoopProgram; readonly inputs: ReadonlyMap<BufferId, ElementArray> } {
+export function reductionProgram(name: ReductionName, dtype: DType, { outputs, positions, along }: Reducing): Prepared {
   const op = reductions[name];
   const [i, j] = [axisOf('i', outputs), axisOf('j', positions)];
   const [outer, inner] = along === 'rows' ? [i, j] : [j, i];
@@ -93,10 +165,6 @@ export function reductionProgram(
     id: 0, kind: 'reduce', outs: [1], writes: [axisIndex(i)], axes: [i], over: [j], origins: [], state, ...bodies.others, step,
   }; // prettier-ignore
   const result = at(bodies.others.finish.nodes, at(bodies.others.finish.results, 0)).dtype;
-  // eslint-disable-next-line max-params -- a test's shorthand
-  const buffer = (id: number, own: DType, size: number, role: 'input' | 'output'): LoopProgram['buffers'][number] => ({
-    id, name: `b${String(id)}`, dtype: own, shape: [int(size)], strides: [int(1)], size: int(size), role,
-  }); // prettier-ignore
   const program: LoopProgram = {
     buffers: [buffer(0, dtype, outputs * positions, 'input'), buffer(1, result, outputs, 'output')],
     inputs: [0],
