@@ -15,6 +15,8 @@ import { readFileWorkloads } from './file-workloads.ts';
 import { drawGrowth } from './compile/draw-growth.ts';
 import type { CompileRow } from './compile/measure-family.ts';
 import { compileFamilies, compileSuite, compileTable, growthTable, measureCompiling } from './compile-suite.ts';
+import { eagerPrograms, eagerSuite, eagerTable, measureEager } from './eager-suite.ts';
+import type { EagerRow } from './eager-suite.ts';
 import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
 import type { AnyWorkload } from './prepare.ts';
@@ -47,7 +49,7 @@ interface Options {
 }
 
 const root = join(import.meta.dirname, '..');
-const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite, compileSuite];
+const suiteNames: readonly string[] = [...Object.keys(suites), memorySuite, compileSuite, eagerSuite];
 
 function readOptions(): Options {
   return yargs(hideBin(process.argv))
@@ -111,7 +113,7 @@ async function pickWorkloads(options: Options, sizes: ArraySizes): Promise<reado
   if (options.filter === undefined) return candidates;
   const pattern = patternOf(options.filter);
   const picked = candidates.filter(({ name }) => pattern.test(name));
-  if (picked.length === 0 && pickMemory(options) === 0 && pickCompiling(options) === 0)
+  if (picked.length === 0 && pickMemory(options) === 0 && pickCompiling(options) === 0 && pickEager(options) === 0)
     throw nothingToRun(options.filter);
   return picked;
 }
@@ -129,6 +131,21 @@ const pickCompiling = (options: Options): number =>
   pickSuites(options).includes(compileSuite) && options.workload === undefined && options.device === 'cpu'
     ? compileFamilies(filterOf(options)).length
     : 0;
+
+/** How many programs of the suite `eager` are to run. */
+const pickEager = (options: Options): number =>
+  pickSuites(options).includes(eagerSuite) && options.workload === undefined && options.device === 'cpu'
+    ? eagerPrograms(filterOf(options)).length
+    : 0;
+
+function measurePrograms(options: Options): readonly EagerRow[] {
+  const count = pickEager(options);
+  if (count === 0) return [];
+  const { show, clear } = progressLine(count);
+  const rows = measureEager({ rounds: options.rounds, filter: filterOf(options), progress: show });
+  clear();
+  return rows;
+}
 
 function measureGraphs(options: Options): readonly CompileRow[] {
   const count = pickCompiling(options);
@@ -234,7 +251,13 @@ async function measureAll(options: Options): Promise<Measured> {
     outcomes.push(await measureWorkload(workload, { ...session, progress: (text) => progress.show(index, text) }));
   }
   progress.clear();
-  return { sizes, outcomes, memory: measureLoops(options), compile: measureGraphs(options) };
+  return {
+    sizes,
+    outcomes,
+    memory: measureLoops(options),
+    compile: measureGraphs(options),
+    eager: measurePrograms(options),
+  };
 }
 
 /** Measures rules; what all are worth is kept with the results. */
@@ -299,6 +322,15 @@ function missingDevice(options: Options): string | undefined {
 /** The status of a run for which there is no device. */
 const noDevice = 3;
 
+/** The tables of the suites that have one of their own. */
+function ownTables({ memory, compile, eager }: Measured): readonly string[] {
+  return [
+    ...(memory.length > 0 ? [memoryTable(memory)] : []),
+    ...(compile.length > 0 ? [compileTable(compile), growthTable(compile)] : []),
+    ...(eager.length > 0 ? [eagerTable(eager)] : []),
+  ];
+}
+
 async function main(): Promise<void> {
   const options = readOptions();
   if (options.rules !== undefined) {
@@ -312,14 +344,13 @@ async function main(): Promise<void> {
     return;
   }
   const measured = await measureAll(options);
-  const { sizes, outcomes, memory, compile } = measured;
+  const { sizes, outcomes, compile } = measured;
   const machine = describeMachine(options.threads);
   if (options.device === 'cuda') console.log(deviceLine());
   console.log(`${machine.cpu}, ${String(machine.threads)} threads, ${machine.flags.join(' ')}, Node ${machine.node}`);
   if (outcomes.some(({ workload }) => workload.suite === 'memory-bound')) console.log(describeSizes(sizes));
   if (outcomes.length > 0) console.log(standingTable(outcomes));
-  if (memory.length > 0) console.log(memoryTable(memory));
-  if (compile.length > 0) console.log(`${compileTable(compile)}\n${growthTable(compile)}`);
+  for (const table of ownTables(measured)) console.log(table);
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
   for (const note of notes(outcomes)) console.log(note);

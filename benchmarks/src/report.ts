@@ -4,6 +4,7 @@ import pc from 'picocolors';
 import type { ArraySizes } from './array-sizes.ts';
 import { ours, oursDisposed } from './contenders.ts';
 import type { CompileRow } from './compile/measure-family.ts';
+import type { EagerRow } from './eager-suite.ts';
 import type { RowLimit } from './limits.ts';
 import type { Machine } from './machine.ts';
 import type { MemoryRow } from './memory-suite.ts';
@@ -23,6 +24,7 @@ export interface Report {
   /** Of the suites of these names. */
   readonly memory: readonly MemoryRow[];
   readonly compile: readonly CompileRow[];
+  readonly eager: readonly EagerRow[];
 }
 export interface LimitEntry extends RowLimit {
   readonly suite: string;
@@ -42,9 +44,10 @@ export interface Measured {
   readonly outcomes: readonly Outcome[];
   readonly memory: readonly MemoryRow[];
   readonly compile: readonly CompileRow[];
+  readonly eager: readonly EagerRow[];
 }
 
-export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory, compile }: Measured): Report {
+export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory, compile, eager }: Measured): Report {
   return {
     machine,
     arrays,
@@ -57,6 +60,7 @@ export function reportOf(machine: Machine, { sizes: arrays, outcomes, memory, co
     ),
     memory,
     compile,
+    eager,
   };
 }
 
