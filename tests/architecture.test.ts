@@ -15,7 +15,7 @@ const layers: readonly (readonly string[])[] = [
   ['ops', 'config'],
   ['ir'],
   ['graph', 'dsl', 'runtime'],
-  ['lowering', 'codegen'],
+  ['lowering', 'codegen', 'codegen-js'],
   ['scheduler', 'codegen-cpp', 'codegen-cuda', 'cache'],
   ['tensor'],
   ['compiler'],

@@ -20,7 +20,7 @@ const require = createRequire(import.meta.url);
 const packages = fileURLToPath(new URL('../packages', import.meta.url));
 
 /** Packages that the others call, and their importers load no earlier. */
-const whenCalled = ['codegen-cpp', 'codegen-cuda', 'dsl', 'lowering', 'scheduler'];
+const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'scheduler'];
 /** The same of Node's own and other people's. */
 const othersWhenCalled = [
   'acorn',

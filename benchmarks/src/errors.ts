@@ -42,5 +42,8 @@ export const childEnded = (name: string, detail: string): BenchmarkError =>
 export const childSilent = (name: string, seconds: number): BenchmarkError =>
   new BenchmarkError(`${name} did not answer within ${String(seconds)} s`);
 
+export const wrongResult = (program: string, what: string): BenchmarkError =>
+  new BenchmarkError(`${program} computes something else than its plain loop: ${what}`);
+
 export const childFailed = (name: string, detail: string): BenchmarkError =>
   new BenchmarkError(`${name} failed: ${detail}`);

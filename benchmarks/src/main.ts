@@ -11,6 +11,7 @@ import { hideBin } from 'yargs/helpers';
 import { cudaPeers, findPython, limitsCommand, ourRows, peers } from './contenders.ts';
 import type { BenchmarkDevice, ContenderRow, Place } from './contenders.ts';
 import { badPattern, nothingToRun, unknownDevice, unknownPeer, unknownSuite } from './errors.ts';
+import { eagerSuite } from './eager-suite.ts';
 import { readFileWorkloads } from './file-workloads.ts';
 import { compileSuite } from './compile-suite.ts';
 import { LimitProbe } from './limits.ts';
@@ -47,7 +48,7 @@ interface Options {
 }
 
 const root = join(import.meta.dirname, '..');
-const ownSuites = [memorySuite, compileSuite, startupSuite] as const;
+const ownSuites = [memorySuite, compileSuite, startupSuite, eagerSuite] as const;
 const suiteNames: readonly string[] = [...Object.keys(suites), ...ownSuites.map(({ name }) => name)];
 
 function readOptions(): Options {
@@ -132,7 +133,7 @@ async function measureOwnSuites(options: Options): Promise<readonly OwnResult[]>
     const count = casesOf(suite, options);
     if (count === 0) continue;
     const { show, clear } = progressLine(count);
-    results.push(await measureOwn(suite, { root, filter: filterOf(options), progress: show }));
+    results.push(await measureOwn(suite, { root, rounds: options.rounds, filter: filterOf(options), progress: show }));
     clear();
   }
   return results;

@@ -13,6 +13,8 @@ export interface OwnSuite<Row> {
 export interface OwnOptions {
   /** The folder of the benchmarks, where children run. */
   readonly root: string;
+  /** Interleaved rounds, where contenders take turns. */
+  readonly rounds: number;
   readonly filter: RegExp | undefined;
   readonly progress: (index: number, text: string) => void;
 }

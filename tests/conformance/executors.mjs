@@ -1,5 +1,6 @@
 // What runs the graphs of cases. An executor takes a batch of jobs ({ graph, inputs }) and gives for each a function that
 // runs it, or the error that preparing it threw.
+import { LoopCompiler } from '@tsinductor/codegen-js';
 import { GraphProgram } from '@tsinductor/tensor/internal';
 
 /** The loop interpreter: the definition of every operator. */
@@ -9,6 +10,31 @@ function interpreter() {
     prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => new GraphProgram(graph).run(inputs) })),
     close: () => undefined,
   };
+}
+
+/** Generated JavaScript, as eager mode runs it, for loops of any size: its bits must be those of the interpreter. */
+function javascript() {
+  const { compile } = new LoopCompiler(new Map(), { leastPoints: 0 });
+  const run = (graph, inputs) => {
+    const wanted = new GraphProgram(graph).run(inputs);
+    const found = new GraphProgram(graph, compile).run(inputs);
+    wanted.forEach((tensor, position) => {
+      const index = differentElement(tensor.toTypedArray(), found[position].toTypedArray());
+      if (index !== undefined) throw new Error(`output ${position}[${index}] is not what the interpreter gives`);
+    });
+    return found;
+  };
+  return {
+    batch: 1,
+    prepare: (jobs) => jobs.map(({ graph, inputs }) => ({ run: () => run(graph, inputs) })),
+    close: () => undefined,
+  };
+}
+
+/** The first element with other bits; any NaN is like any other. */
+function differentElement(wanted, found) {
+  for (let index = 0; index < wanted.length; index += 1) if (!Object.is(wanted[index], found[index])) return index;
+  return undefined;
 }
 
 /** Compiled C++: a batch of graphs is compiled together. Nothing here falls back to the interpreter. */
@@ -52,4 +78,4 @@ async function batched(compile) {
   };
 }
 
-export const backends = { interpreter, cpp, 'cuda-emulated': cudaEmulated, cuda };
+export const backends = { interpreter, javascript, cpp, 'cuda-emulated': cudaEmulated, cuda };

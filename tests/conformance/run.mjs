@@ -1,6 +1,6 @@
 // The conformance runner: golden cases against a backend.
 //
-//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME]
+//   node tests/conformance/run.mjs --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME]
 //                                  [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]
 //
 // Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 });
 if (options.golden === undefined || !(options.backend in backends)) {
   console.error(
-    'usage: --golden DIR [--backend interpreter|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]',
+    'usage: --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]',
   );
   process.exit(2);
 }
@@ -199,7 +199,8 @@ for (const [position, entry] of chosen.entries()) {
   const test = entry.kind === 'grad' ? undefined : open(entry);
   if (test === undefined)
     record(entry, 'unsupported', entry.kind === 'grad' ? 'gradients are not run here' : `no ${entry.aten}`);
-  else if (test.how.isEager || (entry.kind === 'error' && options.backend === 'interpreter')) runWithReads(test);
+  else if (test.how.isEager || (entry.kind === 'error' && ['interpreter', 'javascript'].includes(options.backend)))
+    runWithReads(test);
   else waiting.push(test);
   if (waiting.length >= backend.batch || position === chosen.length - 1) {
     const runNext = beginBatch(backend, waiting);

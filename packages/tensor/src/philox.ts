@@ -30,30 +30,35 @@ export type WordsEach = 1 | 2 | 4;
 export type Words = [number, number, number, number];
 
 /** The words of a counter under a key, written into `out`. */
-export function philox(counter: Readonly<Words>, key: readonly [number, number], out: Words): void {
+export function philox(counter: Readonly<Words>, key: readonly [number, number], out: Words | Uint32Array): void {
   const { multiply0, multiply1, grow0, grow1, rounds } = philoxConstants;
-  let [x0, x1, x2, x3] = counter;
-  let [k0, k1] = key;
+  let [x0, x1, x2, x3] = [counter[0] | 0, counter[1] | 0, counter[2] | 0, counter[3] | 0];
+  let [k0, k1] = [key[0] | 0, key[1] | 0];
   for (let round = 0; round < rounds; round += 1) {
-    const [high0, high1] = [highProduct(x0, multiply0), highProduct(x2, multiply1)];
-    const [low0, low1] = [Math.imul(x0, multiply0) >>> 0, Math.imul(x2, multiply1) >>> 0];
-    x0 = (high1 ^ x1 ^ k0) >>> 0;
+    const high0 = highProduct(x0, multiply0);
+    const high1 = highProduct(x2, multiply1);
+    const low0 = Math.imul(x0, multiply0);
+    const low1 = Math.imul(x2, multiply1);
+    x0 = high1 ^ x1 ^ k0;
     x1 = low1;
-    x2 = (high0 ^ x3 ^ k1) >>> 0;
+    x2 = high0 ^ x3 ^ k1;
     x3 = low0;
-    k0 = (k0 + grow0) >>> 0;
-    k1 = (k1 + grow1) >>> 0;
+    k0 = (k0 + grow0) | 0;
+    k1 = (k1 + grow1) | 0;
   }
-  out[0] = x0;
-  out[1] = x1;
-  out[2] = x2;
-  out[3] = x3;
+  out[0] = x0 >>> 0;
+  out[1] = x1 >>> 0;
+  out[2] = x2 >>> 0;
+  out[3] = x3 >>> 0;
 }
 
-/** The upper 32 bits of the product of two unsigned words. */
+/** The upper 32 bits of the product of two unsigned words, signed. */
 function highProduct(a: number, b: number): number {
-  const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
-  const middle = aHigh * bLow + ((aLow * bLow) >>> 16);
-  const carry = (middle & 0xffff) + aLow * bHigh;
-  return (aHigh * bHigh + (middle >>> 16) + (carry >>> 16)) >>> 0;
+  const aLow = a & 0xffff;
+  const aHigh = a >>> 16;
+  const bLow = b & 0xffff;
+  const bHigh = b >>> 16;
+  const middle = (Math.imul(aHigh, bLow) >>> 0) + (Math.imul(aLow, bLow) >>> 16);
+  const carry = (middle & 0xffff) + (Math.imul(aLow, bHigh) >>> 0);
+  return (Math.imul(aHigh, bHigh) + (middle >>> 16) + (carry >>> 16)) | 0;
 }

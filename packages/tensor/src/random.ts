@@ -111,8 +111,8 @@ export function randint(low: number, high: number, shape: readonly number[], opt
   const range = BigInt(high) - BigInt(low);
   return drawnInto({ name: 'randint', options, dtype: 'i64' }, (dtype) => {
     if (dtype === 'bool') throw invalidDType(dtype);
-    const sample: Sample = (word) => {
-      const bits = (BigInt(word(0) & 0x7fffffff) << 32n) | BigInt(word(1));
+    const sample: Sample = (words, first) => {
+      const bits = (BigInt(at(words, first) & 0x7fffffff) << 32n) | BigInt(at(words, first + 1));
       return convertElement(BigInt(low) + (bits % range), 'i64', dtype);
     };
     const draw = { shape: sizes, dtype };
@@ -163,8 +163,8 @@ function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
   return { shape: processState.recorder === undefined ? checkShape(shape) : shape, dtype };
 }
 
-/** What an element is, by its words. */
-type Sample = (word: (position: number) => number) => number | bigint;
+/** What an element is, by its words from `first` on. */
+type Sample = (words: Uint32Array, first: number) => number | bigint;
 
 /** Tensors that are drawn from the same words, so many for each element. */
 interface Samples {
@@ -184,15 +184,16 @@ function drawTensors(shape: readonly number[], { dtype, each, of: samples }: Sam
   const state = storage.elements('i64', layout.offset) as BigInt64Array;
   const [seed, calls] = [at(state, 0), at(state, 1)];
   const count = elementsOf(shape);
-  const filled = samples.map(() => makeElements(dtype, count));
-  forEachElement({ seed, calls, count, each }, (word, i) => {
-    samples.forEach((sample, position) => {
-      at(filled, position)[i] = sample(word);
-    });
+  const filled = samples.map((sample) => {
+    const elements = makeElements(dtype, count);
+    return { sample, elements };
+  });
+  forEachElement({ seed, calls, count, each }, (words, first, element) => {
+    for (const { sample, elements } of filled) elements[element] = sample(words, first);
   });
   storage.noteWrite();
   state[1] = calls + 1n;
-  return filled.map((elements) => tensorOfElements(elements, dtype, shape));
+  return filled.map(({ elements }) => tensorOfElements(elements, dtype, shape));
 }
 
 interface Drawing {
@@ -202,26 +203,23 @@ interface Drawing {
   readonly each: WordsEach;
 }
 
-/** Visits every element with its words, block by block. */
+/** Visits every element with its words, from `first` on, block by block. */
 function forEachElement(
   { seed, calls, count, each }: Drawing,
-  visit: (word: (n: number) => number, i: number) => void,
+  visit: (words: Uint32Array, first: number, element: number) => void,
 ): void {
   const key = halves(seed);
   const counter: Words = [0, 0, ...halves(calls)];
-  const words: Words = [0, 0, 0, 0];
+  const words = new Uint32Array(counter.length);
   const shares = words.length / each;
-  let first = 0;
-  const word = (position: number): number => words[first + position] ?? 0;
-  for (let block = 0; firstElement(block, shares) < count; block += 1) {
+  for (let block = 0; ; block += 1) {
+    let element = firstElement(block, shares);
+    if (element >= count) return;
     counter[0] = block >>> 0;
     counter[1] = Math.floor(block / 2 ** 32);
     philox(counter, key, words);
-    for (let share = 0; share < shares; share += 1) {
-      const element = firstElement(block, shares) + share * blocksTogether;
-      first = share * each;
-      if (element < count) visit(word, element);
-    }
+    for (let share = 0; share < shares && element < count; share += 1, element += blocksTogether)
+      visit(words, share * each, element);
   }
 }
 
@@ -234,20 +232,33 @@ const halves = (value: bigint): [number, number] => [Number(value & 0xffffffffn)
 /** 53 bits in [0, 1). */
 const double = (high: number, low: number): number => ((high >>> 5) * 2 ** 26 + (low >>> 6)) * 2 ** -53;
 
+/** Reads of words are in bounds: a check of each would be most of the time. */
+const wordAt = (words: Uint32Array, place: number): number => words[place] ?? 0;
+
+/** 53 bits of two words. */
+const doubleAt = (words: Uint32Array, place: number): number => double(wordAt(words, place), wordAt(words, place + 1));
+
 function uniformOf(dtype: DType): Samples {
-  if (dtype === 'f64') return { dtype, each: 2, of: [(word) => double(word(0), word(1))] };
+  if (dtype === 'f64') return { dtype, each: 2, of: [doubleAt] };
   const count = leadingBits(dtype);
-  return { dtype, each: 1, of: [(word) => convertElement((word(0) >>> (32 - count)) * 2 ** -count, 'f32', dtype)] };
+  const [shift, scale] = [32 - count, 2 ** -count];
+  const uniform = (words: Uint32Array, first: number): number => (wordAt(words, first) >>> shift) * scale;
+  // Exact at f32.
+  if (dtype === 'f32') return { dtype, each: 1, of: [uniform] };
+  return { dtype, each: 1, of: [(words, first) => convertElement(uniform(words, first), 'f32', dtype)] };
 }
 
 /** What Box-Muller takes: u in (0, 1] and v in [0, 1). */
 const singlePair: Samples = {
   dtype: 'f32',
   each: 2,
-  of: [(word) => ((word(0) >>> 8) + 1) * 2 ** -24, (word) => (word(1) >>> 8) * 2 ** -24],
+  of: [
+    (words, first) => ((wordAt(words, first) >>> 8) + 1) * 2 ** -24,
+    (words, first) => (wordAt(words, first + 1) >>> 8) * 2 ** -24,
+  ],
 };
 const doublePair: Samples = {
   dtype: 'f64',
   each: 4,
-  of: [(word) => double(word(0), word(1)) + 2 ** -53, (word) => double(word(2), word(3))],
+  of: [(words, first) => doubleAt(words, first) + 2 ** -53, (words, first) => doubleAt(words, first + 2)],
 };

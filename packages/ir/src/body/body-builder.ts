@@ -31,8 +31,8 @@ interface Masking {
 }
 
 export interface BuilderOptions {
-  /** `decomposed`: ops that have a decomposition are built as that, down to primitives. */
-  readonly ops?: 'asWritten' | 'decomposed';
+  /** `decomposed`: ops that have a decomposition are built as that, down to primitives; `guarded`: but for those that have a guard. */
+  readonly ops?: 'asWritten' | 'decomposed' | 'guarded';
   /** Rewrite rules that every op built here goes through. */
   readonly rules?: RuleSet;
   /** Comparisons and checks that the bounds of integers decide are dropped, and arithmetic on coordinates becomes index expressions. */
@@ -142,9 +142,14 @@ export class BodyBuilder {
     if (known !== undefined) return known;
     const rewritten = this.#rewriter?.rewrite(this, { op, args, compute, dtype });
     if (rewritten !== undefined) return rewritten;
-    const term = this.#options.ops === 'decomposed' ? entry.decompose?.(compute) : undefined;
+    const term = this.#isDecomposed(entry) ? entry.decompose?.(compute) : undefined;
     if (term !== undefined) return this.inlineTerm(term, operandNames(args), compute);
     return this.#number(`a ${op} ${args.join(' ')}`, { kind: 'apply', dtype, op, args });
+  }
+
+  #isDecomposed({ guard }: PointwiseOp): boolean {
+    const { ops } = this.#options;
+    return ops === 'decomposed' || (ops === 'guarded' && guard === undefined);
   }
 
   /** A user's index, required to lie in [0, extent), where a negative one may count from the end; its site is what fails. */
@@ -164,8 +169,8 @@ export class BodyBuilder {
 
   /** `term` over `bindings` of its parameters; `dtype` is that of literals that have no siblings. */
   inlineTerm(term: Term, bindings: TermBindings, dtype: DType): ScalarId {
-    const expand = this.#options.ops === 'decomposed';
-    return inlineTerm(this, { term, bindings: new Map(Object.entries(bindings)), dtype, expand });
+    const { ops = 'asWritten' } = this.#options;
+    return inlineTerm(this, { term, bindings: new Map(Object.entries(bindings)), dtype, ops });
   }
 
   /** The body with these results, without what they do not need. */

@@ -12,13 +12,14 @@ interface TermPlace {
   readonly bindings: ReadonlyMap<string, ScalarId>;
   /** For literals without siblings. */
   readonly dtype: DType;
-  /** Whether decomposed ops inside become primitives. */
-  readonly expand: boolean;
+  /** Which ops inside become primitives. */
+  readonly ops: 'asWritten' | 'decomposed' | 'guarded';
 }
 
-export function inlineTerm(builder: BodyBuilder, { term, bindings, dtype, expand }: TermPlace): ScalarId {
+export function inlineTerm(builder: BodyBuilder, { term, bindings, dtype, ops }: TermPlace): ScalarId {
   const parameters = Object.fromEntries([...bindings].map(([name, id]) => [name, builder.dtypeOf(id)]));
-  const { instructions, results } = compileTerm(term, dtype, { parameters, expand });
+  const options = { parameters, expand: ops !== 'asWritten', keepGuarded: ops === 'guarded' };
+  const { instructions, results } = compileTerm(term, dtype, options);
   const ids: ScalarId[] = [];
   for (const instruction of instructions) ids.push(emit(builder, instruction, { ids, bindings }));
   return at(ids, at(results, 0));

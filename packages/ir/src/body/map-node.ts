@@ -73,5 +73,11 @@ function rebuild(
   return { body: { nodes, results: results.slice(0, count) }, writes: renumbered };
 }
 
-/** The node with decomposed ops expanded to primitives. */
-export const expandNode = (node: LoopNode): LoopNode => mapNodeBodies(node, {}, { ops: 'decomposed' });
+/** The node with decomposed ops expanded to primitives, and axes and sizes replaced. */
+export const expandNode = (node: LoopNode, { map, ops = 'decomposed' }: Expansion = {}): LoopNode =>
+  mapNodeBodies(node, map === undefined ? {} : { map }, { ops });
+
+interface Expansion {
+  readonly map?: ReadonlyMap<string, Index>;
+  readonly ops?: 'decomposed' | 'guarded';
+}

@@ -9,8 +9,8 @@ import type { BufferId } from '../scalar.ts';
 import { allocateElements, decodeElements } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import type { Sizes } from './grid.ts';
-import { compileNode } from './run-node.ts';
-import type { RunNode } from './run-node.ts';
+import { interpretNode } from './run-node.ts';
+import type { CompileNode, RunNode } from './run-node.ts';
 
 export interface ProgramMemory {
   /** Inputs and outputs; temporaries and constants may be left out. */
@@ -24,10 +24,13 @@ export class ProgramInterpreter {
   readonly #program: LoopProgram;
   readonly #constants = new Map<BufferId, ElementArray>();
   readonly #dtypes: ReadonlyMap<BufferId, DType>;
+  readonly #compileNode: CompileNode;
   #compiled: Compiled | undefined;
 
-  constructor(program: LoopProgram) {
+  /** Nodes are interpreted, unless another way to run them is given. */
+  constructor(program: LoopProgram, compileNode: CompileNode = interpretNode) {
     this.#program = program;
+    this.#compileNode = compileNode;
     this.#dtypes = new Map(program.buffers.map(({ id, dtype }) => [id, dtype]));
     for (const { id, dtype, data } of program.buffers) {
       if (data !== undefined) this.#constants.set(id, decodeElements(dtype, data));
@@ -64,7 +67,7 @@ export class ProgramInterpreter {
     const frame = { buffer: (id: BufferId) => get(buffers, id), sites: this.#program.sites, sizes };
     const dtypeOf = (id: BufferId): DType => get(this.#dtypes, id);
     const { nodes } = this.#program;
-    return { key, buffers, nodes: nodes.map((node) => compileNode(node, { frame, dtypeOf })) };
+    return { key, buffers, nodes: nodes.map((node) => this.#compileNode(node, { frame, dtypeOf })) };
   }
 }
 

@@ -18,7 +18,11 @@ export interface Execution {
 /** Executes a node on the frame's present buffers. */
 export type RunNode = () => void;
 
-export function compileNode(node: LoopNode, execution: Execution): RunNode {
+/** What makes a node ready to run. */
+export type CompileNode = (node: LoopNode, execution: Execution) => RunNode;
+
+/** The definition: loops over vectors. */
+export function interpretNode(node: LoopNode, execution: Execution): RunNode {
   const expanded = expandNode(node);
   switch (expanded.kind) {
     case 'map':

@@ -19,6 +19,9 @@ const manyOutputs = 64;
 
 const powerBelow = (count: number): number => 2 ** Math.floor(Math.log2(Math.max(1, count)));
 
+/** How many lanes each of so many outputs has, of so many positions. */
+export const laneCount = (positions: number, outputs: number): number => shapeOfVector(positions, outputs).lanes;
+
 /** Lanes and outputs of a vector. */
 function shapeOfVector(positions: number, outputs: number): { lanes: number; columns: number } {
   const columns = Math.max(1, Math.min(outputs, chunk / manyOutputs));

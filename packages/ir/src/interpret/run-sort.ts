@@ -107,8 +107,13 @@ interface ResultRow {
   readonly step: number;
 }
 
+/** Positions are below 2^32: the upper words of their i64 are 0. */
 function writeIndices({ array, place, step }: ResultRow, chosen: Uint32Array, count: number): void {
-  for (let k = 0; k < count; k += 1) writeElement(array, place + k * step, BigInt(chosen[k] ?? 0));
+  const words = new Uint32Array(array.buffer, array.byteOffset, 2 * array.length);
+  for (let k = 0, word = 2 * place; k < count; k += 1, word += 2 * step) {
+    words[word] = chosen[k] ?? 0;
+    words[word + 1] = 0;
+  }
 }
 
 interface ValuesOf {

@@ -7,6 +7,9 @@ import { at } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
+import type { CompileNode } from '@tsinductor/ir';
+import { LoopCompiler } from '@tsinductor/codegen-js';
+import type { Generated } from '@tsinductor/codegen-js';
 import { LRUCache } from 'lru-cache';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
@@ -39,19 +42,32 @@ interface Program {
 /** What plans may keep in memory, in elements: about a hundred megabytes at worst. */
 const defaultWeight = 4_000_000;
 
+/** Generated functions that are kept. */
+const mostFunctions = 2000;
+
+interface EagerOptions {
+  readonly maximumWeight?: number;
+  /** Loops run as generated JavaScript, unless they are to be interpreted: the definition that tests compare with. */
+  readonly loops?: 'generated' | 'interpreted';
+}
+
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
+  readonly #compileNode: CompileNode | undefined;
 
-  constructor(options: { readonly maximumWeight?: number } = {}) {
+  constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
     this.#plans = new LRUCache({ maxSize, sizeCalculation: ({ program }) => Math.min(program?.weight ?? 64, maxSize) });
+    if (options.loops === 'interpreted') return;
+    const functions = new LRUCache<string, Generated>({ max: mostFunctions });
+    this.#compileNode = new LoopCompiler(functions).compile;
   }
 
   run(call: BoundCall): readonly Tensor[] {
     const key = keyOf(call);
     let plan = this.#plans.get(key);
     if (plan === undefined) {
-      plan = makePlan(call);
+      plan = makePlan(call, this.#compileNode);
       this.#plans.set(key, plan);
     }
     const results = execute(plan, call.tensors);
@@ -63,7 +79,7 @@ export class EagerExecutor {
    * Writes to inputs are left to the caller, as its `mutations` say.
    */
   runGraph(graph: Graph, inputs: readonly Tensor[], sizes?: SizeEnvironment): readonly Tensor[] {
-    return new GraphProgram(decompose(graph, sizes)).run(inputs);
+    return new GraphProgram(decompose(graph, sizes), this.#compileNode).run(inputs);
   }
 }
 
@@ -87,7 +103,7 @@ export const metaOf = ({ dtype, shape, strides }: Tensor): Meta => ({
   strides: strides.map(int),
 });
 
-function makePlan(call: BoundCall): Plan {
+function makePlan(call: BoundCall, compileNode: CompileNode | undefined): Plan {
   const sizes = new SizeEnvironment();
   const graph = expandCall(call, call.tensors.map(metaOf), sizes);
   const aliases = mayAlias(call.operator) ? findAliases(graph, sizes) : [];
@@ -99,13 +115,13 @@ function makePlan(call: BoundCall): Plan {
   });
   if (computed.length === 0) return { results, program: undefined };
   const wanted = { ...graph, outputs: computed.map((position) => at(graph.outputs, position)) };
-  return { results, program: programFor(wanted, call) };
+  return { results, program: programFor(wanted, call, compileNode) };
 }
 
 /** On a device, an operator is a compiled graph of its own. */
-function programFor(graph: Graph, { operator, tensors }: BoundCall): Program {
+function programFor(graph: Graph, { operator, tensors }: BoundCall, compileNode: CompileNode | undefined): Program {
   const device = tensors.length === 0 ? 'cpu' : deviceOf(operator.name, tensors);
-  if (device === 'cpu') return new GraphProgram(graph);
+  if (device === 'cpu') return new GraphProgram(graph, compileNode);
   return { weight: 64, run: openDevice(device).compile(graph, operator.name) };
 }
 
