@@ -39,7 +39,11 @@ export class EndedSegment {
   readonly #inputs: ReadonlyMap<number, Source>;
   readonly #computed: ReadonlyMap<string, Source>;
 
-  constructor({ plan, graph }: { readonly plan: SegmentPlan; readonly graph: Graph }, kept: KeptValues, waiting: readonly Memory[]) {
+  constructor(
+    { plan, graph }: { readonly plan: SegmentPlan; readonly graph: Graph },
+    kept: KeptValues,
+    waiting: readonly Memory[],
+  ) {
     this.plan = plan;
     this.#graph = graph;
     this.#waiting = waiting;

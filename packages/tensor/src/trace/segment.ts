@@ -140,7 +140,10 @@ export class Segment {
     const settle = (memory: Memory, place: Placed): void => {
       settleIn(memory, place, (index) => session.sizes.hint(index));
     };
-    handOut({ plan, graph: parts.graph, results, inputs, existing, fresh, kept, isLast, settle }, this.#surroundings.sources);
+    handOut(
+      { plan, graph: parts.graph, results, inputs, existing, fresh, kept, isLast, settle },
+      this.#surroundings.sources,
+    );
   }
 
   /** A check failed in it: what came before the operator that failed still happens. */

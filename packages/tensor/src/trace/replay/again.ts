@@ -59,7 +59,8 @@ class Again {
   run(): Recorded {
     const { session } = this.#recording;
     for (const taken of this.#replay.taken) this.#record(taken);
-    for (const { original, tensor } of this.#replay.inputs) if (original !== undefined) session.identify(original, tensor);
+    for (const { original, tensor } of this.#replay.inputs)
+      if (original !== undefined) session.identify(original, tensor);
     for (const tensor of this.#spare) tensor.dispose();
     releaseInputs(this.#replay, new Set());
     return { memories: this.#memories, views: this.#views };

@@ -34,7 +34,11 @@ export function signatureOf(
 }
 
 /** Runs the segment. Throws what an operator in it throws, then as if nothing had happened. */
-export function runReplay(replay: Replay, end: SegmentEnd, { sources, isLast }: { readonly sources: SourceIndex; readonly isLast: boolean }): void {
+export function runReplay(
+  replay: Replay,
+  end: SegmentEnd,
+  { sources, isLast }: { readonly sources: SourceIndex; readonly isLast: boolean },
+): void {
   const { plan, graph, refs, written } = end;
   const inputs = replay.inputs.map(({ tensor }) => tensor);
   const kept = keepInputs(plan, inputs);

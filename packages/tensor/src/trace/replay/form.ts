@@ -56,4 +56,3 @@ function numbersOf(sizes: readonly Index[]): readonly number[] | undefined {
   const numbers = sizes.flatMap((size) => (size.kind === 'int' ? [size.value] : []));
   return numbers.length === sizes.length ? Object.freeze(numbers) : undefined;
 }
-

@@ -336,4 +336,3 @@ export function releaseInputs({ inputs }: Replay, kept: { has(position: number):
     if (!kept.has(position)) tensor.dispose();
   });
 }
-

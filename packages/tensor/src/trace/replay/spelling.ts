@@ -48,7 +48,9 @@ export function spellingOf(
     }
     if (typeof value === 'object' && value !== null) return undefined;
     const number = numbers.findIndex((candidate) => Object.is(candidate, value));
-    return number === -1 ? { kind: 'plain', value } : { kind: 'number', lifted: number, category: scalar(value as number).category };
+    return number === -1
+      ? { kind: 'plain', value }
+      : { kind: 'number', lifted: number, category: scalar(value as number).category };
   };
   const first = patternsOf(positional, patternOf);
   const values = patternsOf(Object.values(named), patternOf);

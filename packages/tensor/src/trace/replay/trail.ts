@@ -74,13 +74,19 @@ export class Trail {
 
   called(
     before: Before,
-    { call, lifted, results }: { readonly call: BoundCall; readonly lifted: BoundCall; readonly results: readonly Tensor[] },
+    {
+      call,
+      lifted,
+      results,
+    }: { readonly call: BoundCall; readonly lifted: BoundCall; readonly results: readonly Tensor[] },
     location: SourceLocation | undefined,
   ): void {
     const forms = this.#newForms(before);
     const operands = this.#places(before, forms);
     const { operator, args, attrs, device } = call;
-    const numbers = args.flatMap((arg, argument) => (isScalar(arg) && isValue(lifted.args[argument]) ? [argument] : []));
+    const numbers = args.flatMap((arg, argument) =>
+      isScalar(arg) && isValue(lifted.args[argument]) ? [argument] : [],
+    );
     if (operands === undefined || forms.length !== numbers.length) {
       this.spoil();
       return;
@@ -98,14 +104,19 @@ export class Trail {
       guards: this.#newGuards(),
       location,
     });
-    for (const { backing } of results) if (backing.kind === 'recorded') this.#views.set(backing.handle, this.#views.size);
+    for (const { backing } of results)
+      if (backing.kind === 'recorded') this.#views.set(backing.handle, this.#views.size);
   }
 
   /** `areTwo`: target and value are two tensors. */
   wrote(
     before: Before,
     writing: Writing,
-    { memory, areTwo, location }: { readonly memory: Memory | undefined; readonly areTwo: boolean; readonly location: SourceLocation | undefined },
+    {
+      memory,
+      areTwo,
+      location,
+    }: { readonly memory: Memory | undefined; readonly areTwo: boolean; readonly location: SourceLocation | undefined },
   ): void {
     const forms = this.#newForms(before);
     const [value, target] = this.#places(before, forms) ?? [];
@@ -117,12 +128,17 @@ export class Trail {
     this.#add({ kind: 'write', value, target, writing, written, guards: this.#newGuards(), location });
   }
 
-  carried(before: Before, { memory, ended }: { readonly memory: Memory; readonly ended: EndedSegment }, location: SourceLocation | undefined): void {
+  carried(
+    before: Before,
+    { memory, ended }: { readonly memory: Memory; readonly ended: EndedSegment },
+    location: SourceLocation | undefined,
+  ): void {
     const sources = ended.sources.flatMap((kept, source): CarryStep['sources'] => {
       const input = this.#session.placeholderOf(kept);
       return input === undefined ? [] : [{ source, input, form: formOf(this.#session, input) }];
     });
-    const isKnown = sources.filter(({ input }) => input >= before.placeholders).length === this.#newForms(before).length;
+    const isKnown =
+      sources.filter(({ input }) => input >= before.placeholders).length === this.#newForms(before).length;
     if (ended.isSymbolic || !isKnown) this.spoil();
     const { plan } = ended;
     const waiting = ended.positionOf(memory);
