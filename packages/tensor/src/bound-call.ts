@@ -16,6 +16,15 @@ export interface BoundCall {
   readonly tensors: readonly Tensor[];
   /** Where its results are. */
   readonly device: Device;
+  /** What the program wrote, where that is the call and nothing else. */
+  readonly given?: GivenCall;
+}
+
+/** A call as a program writes it. */
+export interface GivenCall {
+  readonly name: string;
+  readonly positional: readonly unknown[];
+  readonly named: Named;
 }
 
 export type Named = Readonly<Record<string, unknown>>;
@@ -31,7 +40,9 @@ export function bindCall(operator: Operator, positional: readonly unknown[], nam
   const environment = new Binding();
   const call = bindArguments(operator, positional.map(withSizes), { named: mapValues(named, withSizes), environment });
   const { tensors } = environment;
-  return { ...call, tensors, device: deviceOf(operator.name, tensors) };
+  const { args, attrs } = call;
+  const given = { name: operator.name, positional, named };
+  return { operator: call.operator, args, attrs, tensors, device: deviceOf(operator.name, tensors), given };
 }
 
 /** Tensors become references in the order in which they are met, each once. */

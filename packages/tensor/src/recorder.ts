@@ -1,9 +1,9 @@
 // Who writes operators down instead of running them. While a recorder is in its slot (for the synchronous extent of a
 // trace), every operator, creation and write goes to it; tensors that it makes belong to it and have no memory yet.
 import type { DType } from '@tsinductor/base';
-import type { Attrs, SizeEnvironment } from '@tsinductor/graph';
+import type { Attrs, Operator, SizeEnvironment } from '@tsinductor/graph';
 import type { Device } from './device.ts';
-import type { BoundCall } from './bound-call.ts';
+import type { BoundCall, GivenCall } from './bound-call.ts';
 import type { HostCall } from './custom-op/custom-op.ts';
 import type { Layout } from './layout.ts';
 import type { Storage } from './storage.ts';
@@ -47,6 +47,8 @@ export interface Recorder {
   readonly isLazy: boolean;
   /** The symbolic sizes of what is being recorded now. */
   readonly sizes: SizeEnvironment;
+  /** Results of a call that was recorded before at this place of the program, without binding it; undefined if it was not. */
+  repeat?(given: GivenCall): { readonly operator: Operator; readonly results: readonly Tensor[] } | undefined;
   /** Results of an operator. */
   call(call: BoundCall): readonly Tensor[];
   /** The new results of a custom op that has no lowering; what it writes to is written. */

@@ -7,7 +7,7 @@ import { decompose, resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { SizeGuard } from '@tsinductor/graph';
 import { printIndex } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
-import { dynamicAxesOf, LazyRecorder } from '@tsinductor/tensor/internal';
+import { dynamicAxesOf, LazyRecorder, StepTrie } from '@tsinductor/tensor/internal';
 import type { DynamicAxis, NewSegment, SegmentCause, SegmentHost, SegmentPlan } from '@tsinductor/tensor/internal';
 import { segmentLimit } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
@@ -37,6 +37,7 @@ interface CompiledSegment extends SegmentPlan {
 }
 
 export class SegmentedCode implements SegmentHost {
+  readonly steps: StepTrie = new StepTrie();
   readonly #function: SegmentedFunction;
   readonly #segments = new Map<string, CompiledSegment[]>();
   /** How many segments differ in numbers only. */

@@ -10,6 +10,7 @@ import type { Arg, Attr, Attrs, Graph, GraphNode, ValueRef, ViewLayout } from '@
 import { substitute } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { brokenTrace, leftBehind } from '../errors.ts';
+import type { SegmentPlan } from './segment.ts';
 import type { Source } from './source.ts';
 import type { TraceSession } from './session.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
@@ -30,14 +31,22 @@ interface Replay {
 }
 
 export class EndedSegment {
+  /** How it ran. */
+  readonly plan: SegmentPlan;
   readonly #graph: Graph;
-  readonly #placeholders: readonly number[];
+  #placeholders: readonly number[] | undefined;
+  readonly #waiting: readonly Memory[];
   readonly #inputs: ReadonlyMap<number, Source>;
   readonly #computed: ReadonlyMap<string, Source>;
 
-  constructor(graph: Graph, kept: KeptValues, waiting: readonly Memory[]) {
+  constructor(
+    { plan, graph }: { readonly plan: SegmentPlan; readonly graph: Graph },
+    kept: KeptValues,
+    waiting: readonly Memory[],
+  ) {
+    this.plan = plan;
     this.#graph = graph;
-    this.#placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
+    this.#waiting = waiting;
     this.#inputs = kept.inputs;
     this.#computed = new Map(kept.computed.map(({ ref, source }) => [keyOf(ref), source]));
     for (const memory of waiting) memory.home = this;
@@ -45,6 +54,16 @@ export class EndedSegment {
 
   get sources(): readonly Source[] {
     return [...this.#inputs.values(), ...this.#computed.values()];
+  }
+
+  /** Which of its waiting values a memory has. */
+  positionOf(memory: Memory): number {
+    return this.#waiting.indexOf(memory);
+  }
+
+  /** Whether it has symbolic sizes. */
+  get isSymbolic(): boolean {
+    return this.#graph.sizes.length > 0;
   }
 
   /** Writes the expression of a memory's value into a session, which takes the memory over. */
@@ -77,6 +96,7 @@ export class EndedSegment {
   #values(node: GraphNode, { session, sizes, refs }: Replay): readonly ValueRef[] {
     switch (node.kind) {
       case 'placeholder': {
+        this.#placeholders ??= this.#graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
         const source = this.#inputs.get(this.#placeholders.indexOf(node.id));
         if (source === undefined) throw leftBehind();
         return [session.snapshotOf(source)];

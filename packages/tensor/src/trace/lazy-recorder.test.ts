@@ -8,10 +8,12 @@ import { arange, manualSeed, randn, randperm, scope, tensor, zeros } from '../in
 import type { Tensor } from '../index.ts';
 import { isTensor } from '../tensor.ts';
 import { LazyRecorder } from './lazy-recorder.ts';
+import { StepTrie } from './replay/step.ts';
 import type { NewSegment, SegmentHost, SegmentPlan } from './segment.ts';
 
 /** Interprets segments, and counts how many are new. */
 class Interpreting implements SegmentHost {
+  readonly steps = new StepTrie();
   readonly segments: NewSegment[] = [];
   readonly plans = new Map<string, SegmentPlan>();
   readonly seen = new Map<string, number>();

@@ -30,7 +30,7 @@ import {
   writeOverlap,
 } from '../errors.ts';
 import { elementsOf } from '../layout.ts';
-import { deferredLocation, userLocation } from '../location.ts';
+import { userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
@@ -51,12 +51,13 @@ import { isUndone, repeatsElements } from './undo-view.ts';
 
 export class TraceSession implements Recorder {
   readonly isLazy = false;
-  readonly sizes: SizeEnvironment = new SizeEnvironment();
+  readonly sizes: SizeEnvironment;
   readonly #builder: GraphBuilder;
   readonly #options: TraceOptions;
   readonly #recorder: Recorder;
   readonly #locate: () => SourceLocation | undefined;
   readonly #placeholders: TracedInput[] = [];
+  readonly #placeholderRefs: ValueRef[] = [];
   readonly #captured = new Map<Tensor, TracedView>();
   readonly #inputs: Memory[] = [];
   readonly #fresh: Memory[] = [];
@@ -73,7 +74,8 @@ export class TraceSession implements Recorder {
     if (owner === undefined && processState.recorder !== undefined) throw nestedTrace();
     this.#options = options;
     this.#recorder = owner?.recorder ?? this;
-    this.#locate = owner === undefined ? userLocation : deferredLocation;
+    this.sizes = owner?.sizes ?? new SizeEnvironment();
+    this.#locate = owner === undefined ? userLocation : () => owner.locate();
     this.#builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
   }
 
@@ -127,6 +129,24 @@ export class TraceSession implements Recorder {
 
   get placeholders(): readonly TracedInput[] {
     return this.#placeholders;
+  }
+
+  /** The value of a placeholder, by its position. */
+  placeholderRef(position: number): ValueRef {
+    return at(this.#placeholderRefs, position);
+  }
+
+  /** The placeholder that stands for a tensor that exists, or for what an ended segment kept. */
+  placeholderOf(met: Tensor | { readonly tensor: Tensor }): number | undefined {
+    if (met instanceof Tensor) return this.#captured.get(met)?.memory.placeholder;
+    const ref = this.#snapshots.get(met);
+    return ref === undefined ? undefined : this.#placeholderRefs.findIndex(({ node }) => node === ref.node);
+  }
+
+  /** From now on `tensor` is what `known`, which was met, is. */
+  identify(tensor: Tensor, known: Tensor): void {
+    const view = this.#captured.get(known);
+    if (view !== undefined) this.#captured.set(tensor, view);
   }
 
   /** Memory of inputs, and of what the function made, in the order in which they were met. */
@@ -218,19 +238,21 @@ export class TraceSession implements Recorder {
     if (isUniform !== true && repeatsElements(layout, this.sizes)) throw writeOverlap(operation);
   }
 
-  write(target: Tensor, value: Tensor, writing: Writing): void {
+  /** The memory that has other elements then; undefined where there are none to write to. */
+  write(target: Tensor, value: Tensor, writing: Writing): Memory | undefined {
     const { operation } = writing;
     this.checkWrite(target, writing);
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
     // Nothing is written to no elements, whatever memory they would be in.
-    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
+    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return undefined;
     this.requireOwn(view.memory, operation);
     if (!isUndone(this.#builder, view, writing)) throw repeatedMutation(operation);
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
     });
+    return view.memory;
   }
 
   /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
@@ -298,7 +320,9 @@ export class TraceSession implements Recorder {
     const isSegment = this.#options.owner !== undefined;
     // A user may dispose a tensor before the segment runs that was recorded with it.
     const placeholder = this.#placeholders.push({ tensor: isSegment ? twinOf(tensor) : tensor, kind }) - 1;
-    return this.#builder.placeholder(`${kind}${placeholder}`, meta);
+    const ref = this.#builder.placeholder(`${kind}${placeholder}`, meta);
+    this.#placeholderRefs.push(ref);
+    return ref;
   }
 
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {

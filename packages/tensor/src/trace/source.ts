@@ -53,12 +53,18 @@ export class Source {
     return { kind: 'placed', storage: copy, layout: own };
   }
 
+  /** Whether it holds what it held. */
+  get isIntact(): boolean {
+    if (this.#holder !== undefined || this.#writes === undefined) return true;
+    const { storage } = this.#place;
+    return !storage.isReturned && !storage.isShared && storage.writes === this.#writes;
+  }
+
   /** The tensor. Throws UserError TRACED_ESCAPED if it no longer holds what it held. */
   get tensor(): Tensor {
     if (this.#holder !== undefined) return this.#holder;
+    if (!this.isIntact) throw leftBehind();
     const { storage, layout } = this.#place;
-    const isGone = storage.isReturned || storage.isShared;
-    if (this.#writes !== undefined && (isGone || storage.writes !== this.#writes)) throw leftBehind();
     return outsideScopes(() => placedTensor(this.#dtype, storage, layout));
   }
 
