@@ -82,13 +82,16 @@ function mapValues(named: Named, change: (value: unknown) => unknown): Named {
   return keys.length === 0 ? named : Object.fromEntries(keys.map((key) => [key, change(named[key])]));
 }
 
+/** Of a call that gives none. */
+export const noOptions: Named = Object.freeze({});
+
 /** Splits trailing options off a call's arguments: `x.sum(1, { keepdim: true })`. */
 export function splitOptions(given: readonly unknown[]): {
   readonly positional: readonly unknown[];
   readonly named: Named;
 } {
   const last = given.at(-1);
-  return isOptions(last) ? { positional: given.slice(0, -1), named: last } : { positional: given, named: {} };
+  return isOptions(last) ? { positional: given.slice(0, -1), named: last } : { positional: given, named: noOptions };
 }
 
 /** A plain object that is neither a tensor, a scalar, nor an item of a subscript. */

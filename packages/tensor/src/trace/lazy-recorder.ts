@@ -11,10 +11,8 @@
 import { nestedTrace } from '../errors.ts';
 import type { SourceLocation } from '@tsinductor/base';
 import { SizeEnvironment } from '@tsinductor/graph';
-import type { Operator } from '@tsinductor/graph';
 import { isCheckFailure } from '@tsinductor/ir';
 import type { BoundCall, GivenCall } from '../bound-call.ts';
-import { tensorOfElements } from '../create.ts';
 import type { HostCall } from '../custom-op/custom-op.ts';
 import { deferredLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
@@ -22,8 +20,7 @@ import type { KernelLaunch, Placed, Recorder, Writing } from '../recorder.ts';
 import { isTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { writeElements } from '../write.ts';
-import { viewElements } from '../element-array.ts';
-import { elementsOf } from '../layout.ts';
+import type { ElementValue } from '../element-array.ts';
 import { EndedSegment } from './ended-segment.ts';
 import { recordAgain } from './replay/again.ts';
 import type { KnownStep } from './replay/again.ts';
@@ -31,6 +28,7 @@ import { runReplay, signatureOf } from './replay/end.ts';
 import { Replay } from './replay/replay.ts';
 import { Trail } from './replay/trail.ts';
 import type { Before } from './replay/trail.ts';
+import { literalTensor } from './record-literal.ts';
 import { Segment } from './segment.ts';
 import type { SegmentCause, SegmentHost } from './segment.ts';
 import { SegmentInputs } from './segment-inputs.ts';
@@ -77,10 +75,10 @@ export class LazyRecorder implements Recorder {
     }
   }
 
-  repeat(given: GivenCall): { readonly operator: Operator; readonly results: readonly Tensor[] } | undefined {
-    if (this.#recorded !== undefined) return undefined;
+  repeat(given: GivenCall): Tensor | Tensor[] | undefined {
+    if (!this.#isFollowing()) return undefined;
     for (const value of given.positional) if (isTensor(value)) this.#takeOver(value);
-    return this.#replay?.repeat(given);
+    return this.#isFollowing() ? this.#following().repeat(given) : undefined;
   }
 
   call(call: BoundCall): readonly Tensor[] {
@@ -110,9 +108,8 @@ export class LazyRecorder implements Recorder {
   }
 
   /** An input as any other, for the next call may bring other elements to the same segment. */
-  literal(bytes: Uint8Array, { dtype, shape }: Parameters<Recorder['literal']>[1]): Tensor {
-    const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length: elementsOf(shape) });
-    return unrecorded(() => tensorOfElements(elements, dtype, shape));
+  literal(bytes: Uint8Array, literal: Parameters<Recorder['literal']>[1]): Tensor {
+    return literalTensor(bytes, literal);
   }
 
   write(target: Tensor, value: Tensor, writing: Writing): void {
@@ -127,7 +124,9 @@ export class LazyRecorder implements Recorder {
       trail.wrote(before, writing, { memory, areTwo: target !== value, location: this.#line?.location });
       return;
     }
-    this.#place([value, target], `${operation} writes into memory that is seen in another place as well`);
+    // What the segment has made of that memory so far is of its elements before the write.
+    for (const tensor of [value, target]) this.#takeOver(tensor);
+    this.#endWhole(`${operation} writes into memory that is seen in another place as well`);
     this.#sources.protect(placeOf(target, operation).storage);
     unrecorded(() => {
       writeElements(target, value, operation);
@@ -142,22 +141,26 @@ export class LazyRecorder implements Recorder {
 
   read(tensor: Tensor, operation: string): Placed {
     this.#place([tensor], `${operation} needs the values of a tensor`);
-    const place = placeOf(tensor, operation);
-    this.#inputs.noteRead(tensor, place);
-    return place;
+    return placeOf(tensor, operation);
+  }
+
+  noteRead(value: ElementValue): void {
+    this.#inputs.noteRead(value);
   }
 
   suspend<T>(work: () => T, reason: string): T {
     // The work may read whatever is recorded, and write to whatever the rest is made of.
-    const fresh = this.#recorded?.segment.session.memories.fresh ?? this.#replay?.fresh ?? [];
-    const alive = fresh.filter(({ tensors }) => tensors.some((it) => !it.isDisposed));
-    this.#end(alive, because(reason));
+    this.#endWhole(reason);
     this.#sources.protectAll();
     return unrecorded(work);
   }
 
   trust<T>(work: () => T): T {
     return work();
+  }
+
+  #isFollowing(): boolean {
+    return this.#recorded === undefined;
   }
 
   /** The segment under way as one that is followed; only while nothing is recorded. */
@@ -190,7 +193,7 @@ export class LazyRecorder implements Recorder {
       call: (call, results, known) => {
         this.#again(known, () => this.#record(segment, call, results));
       },
-      write: (target, value, writing, known) => {
+      write: ({ target, value, writing }, known) => {
         this.#again(known, () => {
           segment.session.conflicts(target, { ...writing, value });
           return this.#recordWrite(segment, { target, value }, writing);
@@ -299,18 +302,28 @@ export class LazyRecorder implements Recorder {
 
   /** The memories behind tensors that have yet to be computed, all of them in this segment. */
   #wanted(tensors: readonly Tensor[]): readonly Memory[] {
-    for (const tensor of tensors) this.#takeOver(tensor);
-    return tensors.flatMap(({ backing }) => {
-      if (backing.kind !== 'recorded' || backing.recorder !== this) return [];
+    const memories: Memory[] = [];
+    for (const tensor of tensors) {
+      this.#takeOver(tensor);
+      const { backing } = tensor;
+      if (backing.kind !== 'recorded' || backing.recorder !== this) continue;
       const { memory } = backing.handle as TracedView;
-      return memory.placeholder === undefined ? [memory] : [];
-    });
+      if (memory.placeholder === undefined) memories.push(memory);
+    }
+    return memories;
   }
 
   #end(wanted: readonly Memory[], cause: (() => SegmentCause) | undefined): void {
     const replay = this.#replay;
     if (replay?.isEmpty === false) this.#endReplay(replay, wanted, cause);
     else this.#endRecorded(wanted, cause);
+  }
+
+  /** Ends it with everything that somebody may still ask for. */
+  #endWhole(reason: string): void {
+    const fresh = this.#recorded?.segment.session.memories.fresh ?? this.#replay?.fresh ?? [];
+    const alive = fresh.filter(({ tensors }) => tensors.some((it) => !it.isDisposed));
+    this.#end(alive, because(reason));
   }
 
   #endRecorded(wanted: readonly Memory[], cause: (() => SegmentCause) | undefined): void {
@@ -321,10 +334,11 @@ export class LazyRecorder implements Recorder {
 
   #endReplay(replay: Replay, wanted: readonly Memory[], cause: (() => SegmentCause) | undefined): void {
     const isLast = cause === undefined;
-    const known = replay.end(signatureOf(replay, { wanted, isLast }));
+    const known = replay.end(signatureOf(replay.fresh, { wanted, isLast, shared: replay.shared }));
     if (known === undefined) {
       const { memories } = this.#recordAgain();
-      this.#endRecorded(wanted.map((memory) => memories.get(memory) ?? memory), cause); // prettier-ignore
+      const recorded = wanted.map((memory) => memories.get(memory) ?? memory);
+      this.#endRecorded(recorded, cause);
       return;
     }
     try {

@@ -8,10 +8,9 @@ import type { Arg, Meta, Operator, ScalarRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
 import { onDevice } from '../device.ts';
-import { convertElement, elementReader, makeElements } from '../element-array.ts';
-import { elementsOf } from '../layout.ts';
+import { convertElement, makeElements } from '../element-array.ts';
+import type { ElementValue } from '../element-array.ts';
 import { unrecorded } from '../process-state.ts';
-import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
@@ -66,9 +65,7 @@ export class SegmentInputs {
     return this.#memory.axesOf(`${this.#place} ${this.#met} ${tensor.dtype} ${tensor.ndim}`, tensor);
   }
 
-  noteRead({ dtype }: Tensor, { storage, layout }: Placed): void {
-    if (elementsOf(layout.shape) !== 1) return;
-    const value = elementReader(dtype, storage.read(dtype, layout.offset, layout.offset + 1))(0);
+  noteRead(value: ElementValue): void {
     if (typeof value === 'number') this.#read.add(value);
   }
 
@@ -106,21 +103,22 @@ export class SegmentInputs {
 
 /** Axes of a placeholder that have names. */
 const symbolicAxes = (meta: Meta | undefined): readonly DynamicAxis[] =>
-  (meta?.shape ?? []).flatMap((size, axis) =>
-    size.kind === 'size' ? [{ axis, min: size.min ?? 0, max: size.max }] : [],
-  );
+  (meta?.shape ?? []).flatMap((size, axis) => (size.kind === 'size' ? [{ axis, min: size.min, max: size.max }] : []));
 
 /** Whether a number of a call can be a 0-d tensor of that dtype instead. */
 export const mayBeLifted = (operator: Operator, value: number, dtype: DType): boolean =>
   operator.scalarStandIns?.has(value) !== true && fits(value, dtype);
 
+/** A number as it lies in a 0-d tensor. */
+export const elementOfNumber = (value: number, dtype: DType): number | bigint =>
+  dtypeInfo[dtype].category === 'float'
+    ? convertElement(value, 'f64', dtype)
+    : convertElement(BigInt(value), 'i64', dtype);
+
 /** A number as a 0-d tensor. */
 export function numberTensor(value: number, dtype: DType): Tensor {
   const elements = makeElements(dtype, 1);
-  elements[0] =
-    dtypeInfo[dtype].category === 'float'
-      ? convertElement(value, 'f64', dtype)
-      : convertElement(BigInt(value), 'i64', dtype);
+  elements[0] = elementOfNumber(value, dtype);
   return unrecorded(() => outsideScopes(() => onDevice('cpu', () => tensorOfElements(elements, dtype, []))));
 }
 

@@ -3,12 +3,12 @@
 // exists, has its place; the others wait in an EndedSegment.
 import { at } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
-import type { Graph, SizeEnvironment } from '@tsinductor/graph';
+import type { Graph, SizeEnvironment, SizeGuard } from '@tsinductor/graph';
 import { isCheckFailure } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
 import { defaultExecutor } from '../perform.ts';
 import { leftBehind } from '../errors.ts';
 import { unrecorded } from '../process-state.ts';
-import type { Placed } from '../recorder.ts';
 import { placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { EndedSegment } from './ended-segment.ts';
@@ -16,7 +16,7 @@ import type { InputMemory } from './segment-inputs.ts';
 import { segmentKey } from './segment-key.ts';
 import { placementOf } from './placement.ts';
 import type { Placement } from './placement.ts';
-import { SegmentLog, settle as settleIn } from './segment-log.ts';
+import { SegmentLog, settle } from './segment-log.ts';
 import { signatureOf, withoutOrigins } from './replay/end.ts';
 import type { StepTrie } from './replay/step.ts';
 import type { Trail } from './replay/trail.ts';
@@ -49,6 +49,8 @@ export interface NewSegment {
 /** How a known segment runs. */
 export interface SegmentPlan {
   readonly choice: SegmentChoice;
+  /** What it assumes of symbolic sizes. */
+  readonly guards: readonly SizeGuard[];
   /** Gives the outputs, having written the new values of inputs; undefined: it runs operator by operator. */
   readonly run: ((inputs: readonly Tensor[]) => readonly Tensor[]) | undefined;
 }
@@ -118,32 +120,38 @@ export class Segment {
   end(host: SegmentHost, { wanted, cause, trail }: Ending): void {
     const { session } = this;
     const isLast = cause === undefined;
+    trail.finish();
     const written = session.memories.inputs.filter(({ version }) => version > 0);
-    const parts = this.#parts(wanted, written, isLast);
+    const shared = session.placeholders.flatMap(({ tensor }, position) =>
+      placeOf(tensor, 'a segment').storage.isShared ? [position] : [],
+    );
+    const parts = this.#parts(wanted, [...shared, ...written.map(({ placeholder = 0 }) => placeholder)], isLast);
     const isIdle = wanted.length === 0 && written.length === 0;
-    const plan = isIdle ? { choice: chooseOutputs(parts), run: () => [] } : this.#plan(host, parts, { written, cause });
-    const inputs = session.placeholders.map(({ tensor }) => tensor);
+    const plan = isIdle
+      ? { choice: chooseOutputs(parts), guards: [], run: () => [] }
+      : this.#plan(host, parts, { written, cause });
+    const refs = parts.values.map(({ ref }) => ref);
     // How an idle one is run has no key, by which others would know what waits in it.
     if (plan.run !== undefined && (isLast || !isIdle))
-      trail.store(host.steps, signatureOf({ fresh: session.memories.fresh, inputs: session.placeholders }, { wanted, isLast }), {
-        plan: plan,
+      trail.store(host.steps, signatureOf(session.memories.fresh, { wanted, isLast, shared }), {
+        plan,
         graph: withoutOrigins(parts.graph),
-        refs: parts.values.map(({ ref }) => ref),
+        refs,
         written: written.map(({ placeholder = 0 }) => placeholder),
-      }); // prettier-ignore
+      });
+    const inputs = session.placeholders.map(({ tensor }) => tensor);
     const kept = keepInputs(plan, inputs);
-    for (const memory of written)
-      this.#surroundings.sources.protect(placeOf(inputOf(session, memory), 'a write').storage);
+    const { sources } = this.#surroundings;
+    const storages = written.map((memory) => placeOf(inputOf(session, memory), 'a write').storage);
+    for (const storage of storages) sources.protectNeeded(storage);
     const results = this.#run(plan);
     if (results === undefined) return;
+    for (const storage of storages) sources.written(storage);
     const { inputs: existing, fresh } = session.memories;
-    const settle = (memory: Memory, place: Placed): void => {
-      settleIn(memory, place, (index) => session.sizes.hint(index));
-    };
-    handOut(
-      { plan, graph: parts.graph, results, inputs, existing, fresh, kept, isLast, settle },
-      this.#surroundings.sources,
-    );
+    for (const memory of existing) this.#settle(memory, inputOf(session, memory));
+    const sizeOf = (index: Index): number => session.sizes.hint(index);
+    for (const input of inputs) input.dispose();
+    handOut({ plan, graph: parts.graph, refs, results, fresh, kept, isLast, sizeOf }, sources);
   }
 
   /** A check failed in it: what came before the operator that failed still happens. */
@@ -155,11 +163,8 @@ export class Segment {
     }
   }
 
-  #parts(wanted: readonly Memory[], written: readonly Memory[], isLast: boolean): SegmentParts {
+  #parts(wanted: readonly Memory[], unsteady: readonly number[], isLast: boolean): SegmentParts {
     const { session } = this;
-    const changing = session.placeholders.flatMap(({ tensor }, position) =>
-      placeOf(tensor, 'a segment').storage.isShared ? [position] : [],
-    );
     return {
       graph: session.graph(),
       sizes: session.sizes,
@@ -169,7 +174,7 @@ export class Segment {
         isWanted: wanted.includes(memory),
         isCarried: this.#carried.has(memory),
       })),
-      unsteady: new Set([...changing, ...written.map(({ placeholder = 0 }) => placeholder)]),
+      unsteady: new Set(unsteady),
       isLast,
     };
   }
@@ -226,7 +231,7 @@ export class Segment {
   }
 
   #settle(memory: Memory, root: Tensor): void {
-    settleIn(memory, placeOf(root, 'a segment'), (index) => this.session.sizes.hint(index));
+    settle(memory, placeOf(root, 'a segment'), (index) => this.session.sizes.hint(index));
   }
 }
 

@@ -10,15 +10,13 @@ import type { DType, SourceLocation } from '@tsinductor/base';
 import { contiguousStrides, GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
 import { add, int } from '@tsinductor/ir';
-import { expandCall, findAliases, mayAlias } from '../alias.ts';
+import { mayAlias } from '../alias.ts';
 import type { Alias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
-import { tensorOfElements } from '../create.ts';
 import type { HostCall } from '../custom-op/custom-op.ts';
 import { ambientDevice } from '../device.ts';
 import type { Device } from '../device.ts';
 import { metaOf } from '../eager/executor.ts';
-import { viewElements } from '../element-array.ts';
 import {
   aliasedMutation,
   dataDependent,
@@ -29,7 +27,6 @@ import {
   repeatedMutation,
   writeOverlap,
 } from '../errors.ts';
-import { elementsOf } from '../layout.ts';
 import { userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
@@ -41,10 +38,10 @@ import type { TracedInput, TraceResult } from './trace-result.ts';
 import { aliasesOf } from './output-aliases.ts';
 import { recordHost, withRefs } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
-import { recordLiteral } from './record-literal.ts';
+import { literalTensor, recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
 import type { TraceOptions } from './trace-options.ts';
-import { valueOf, writeThrough } from './traced-memory.ts';
+import { aliasesOfCall, valueOf, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 import { twinOf } from './twin.ts';
 import { isUndone, repeatsElements } from './undo-view.ts';
@@ -143,12 +140,6 @@ export class TraceSession implements Recorder {
     return ref === undefined ? undefined : this.#placeholderRefs.findIndex(({ node }) => node === ref.node);
   }
 
-  /** From now on `tensor` is what `known`, which was met, is. */
-  identify(tensor: Tensor, known: Tensor): void {
-    const view = this.#captured.get(known);
-    if (view !== undefined) this.#captured.set(tensor, view);
-  }
-
   /** Memory of inputs, and of what the function made, in the order in which they were met. */
   get memories(): { readonly inputs: readonly Memory[]; readonly fresh: readonly Memory[] } {
     return { inputs: this.#inputs, fresh: this.#fresh };
@@ -162,16 +153,16 @@ export class TraceSession implements Recorder {
     this.#fresh.push(memory);
   }
 
-  /** The value of a tensor that exists, as it was when the segment began: later writes are not seen. */
-  #snapshot(tensor: Tensor): ValueRef {
-    return this.#announce(tensor, 'capture', this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []));
-  }
-
-  /** The same for what an ended segment kept, once. */
+  /** The value of what an ended segment kept, as it was when this one began: later writes are not seen. */
   snapshotOf(source: { readonly tensor: Tensor }): ValueRef {
-    const known = this.#snapshots.get(source) ?? this.#snapshot(source.tensor);
-    this.#snapshots.set(source, known);
-    return known;
+    const known = this.#snapshots.get(source);
+    if (known !== undefined) return known;
+    const { tensor } = source;
+    const meta = this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []);
+    const made = this.#announce(tensor, 'capture', meta);
+    this.#snapshots.set(source, made);
+    tensor.dispose();
+    return made;
   }
 
   /** Whether a graph cannot say what follows from a use of `tensor`, or a write of `value` to it, as memory is seen in other places. */
@@ -204,7 +195,7 @@ export class TraceSession implements Recorder {
       call.args.map((arg) => withRefs(arg, refs)),
       call.attrs,
     );
-    const aliases = this.#aliases(call, views);
+    const aliases = mayAlias(call.operator) ? aliasesOfCall(call, views, this.#builder) : [];
     return results.map((ref, position) => this.#result({ ref, device: call.device }, aliases[position], views));
   }
 
@@ -224,12 +215,8 @@ export class TraceSession implements Recorder {
   }
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
-    const { dtype, shape } = meta;
-    const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length: elementsOf(shape) });
-    const ref = recordLiteral(this.#builder, { ...meta, elements, bytes }, this.#options);
-    return ref === undefined
-      ? unrecorded(() => tensorOfElements(elements, dtype, shape))
-      : this.#made(ref, ambientDevice());
+    const ref = recordLiteral(this.#builder, { ...meta, bytes }, this.#options);
+    return ref === undefined ? literalTensor(bytes, meta) : this.#made(ref, ambientDevice());
   }
 
   /** Throws UserError WRITE_OVERLAP, as eager execution does. */
@@ -358,16 +345,6 @@ export class TraceSession implements Recorder {
     return inputMeta(tensor, dynamic, (axis) =>
       this.sizes.declare(`s${this.#symbols++}`, axis.hint ?? at(tensor.shape, axis.axis), axis),
     );
-  }
-
-  #aliases(call: BoundCall, views: readonly TracedView[]): readonly (Alias | undefined)[] {
-    if (!mayAlias(call.operator)) return [];
-    const metas = views.map(({ layout, ref }): Meta => ({
-      shape: layout.shape,
-      strides: layout.strides,
-      dtype: this.#builder.meta(ref).dtype,
-    }));
-    return findAliases(expandCall(call, metas, this.sizes), this.sizes);
   }
 
   #result(

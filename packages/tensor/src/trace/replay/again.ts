@@ -3,6 +3,7 @@
 // for values of its session.
 import { at, get } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import { isScalar } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import type { BoundCall } from '../../bound-call.ts';
 import type { Recorder, Writing } from '../../recorder.ts';
@@ -11,17 +12,22 @@ import { Tensor } from '../../tensor.ts';
 import type { Decided } from '../segment-inputs.ts';
 import type { TraceSession } from '../session.ts';
 import type { Memory, TracedView } from '../traced-memory.ts';
-import { releaseInputs } from './replay.ts';
-import type { Replay, Taken } from './replay.ts';
-import type { CallStep, Place, WriteStep } from './step.ts';
+import type { Replay } from './replay.ts';
+import type { CallStep, Place, Step, WriteStep } from './step.ts';
+
+interface Written {
+  readonly target: Tensor;
+  readonly value: Tensor;
+  readonly writing: Writing;
+}
 
 /** Who records. */
-export interface Recording {
+interface Recording {
   readonly session: TraceSession;
   readonly recorder: Recorder;
   /** Gives the tensors that stand for the results, of those that the session made. */
   call(call: BoundCall, results: (made: readonly Tensor[]) => readonly Tensor[], known: KnownStep): void;
-  write(target: Tensor, value: Tensor, writing: Writing, known: KnownStep): void;
+  write(written: Written, known: KnownStep): void;
   carry(memory: Memory, known: KnownStep): void;
 }
 
@@ -30,14 +36,14 @@ export interface KnownStep extends Decided {
   readonly location: SourceLocation | undefined;
 }
 
-export interface Recorded {
+interface RecordedAgain {
   /** For each memory of the replay what the session has instead. */
   readonly memories: ReadonlyMap<Memory, Memory>;
   /** What stands behind the results, in order. */
   readonly views: readonly TracedView[];
 }
 
-export const recordAgain = (replay: Replay, recording: Recording): Recorded =>
+export const recordAgain = (replay: Replay, recording: Recording): RecordedAgain =>
   outsideScopes(() => new Again(replay, recording).run());
 
 class Again {
@@ -49,28 +55,27 @@ class Again {
   readonly #tensors: Tensor[] = [];
   /** Stand for what the program has disposed. */
   readonly #spare: Tensor[] = [];
+  /** How many inputs, numbers and memories that were taken over have come. */
   #met = 0;
+  #numbers = 0;
+  #carried = 0;
 
   constructor(replay: Replay, recording: Recording) {
     this.#replay = replay;
     this.#recording = recording;
   }
 
-  run(): Recorded {
-    const { session } = this.#recording;
-    for (const taken of this.#replay.taken) this.#record(taken);
-    for (const { original, tensor } of this.#replay.inputs)
-      if (original !== undefined) session.identify(original, tensor);
+  run(): RecordedAgain {
+    for (const step of this.#replay.taken) this.#record(step);
     for (const tensor of this.#spare) tensor.dispose();
-    releaseInputs(this.#replay, new Set());
+    this.#replay.release();
     return { memories: this.#memories, views: this.#views };
   }
 
-  #record(taken: Taken): void {
-    const { step, carried } = taken;
+  #record(step: Step): void {
     switch (step.kind) {
       case 'call':
-        this.#call(step, taken);
+        this.#call(step);
         break;
       case 'write':
         this.#write(step);
@@ -79,8 +84,7 @@ class Again {
         this.#recording.session.sizes.assume(step.guards);
         break;
       case 'carry': {
-        if (carried === undefined) return;
-        const { memory, ended, current, version } = carried;
+        const { memory, ended, current, version } = at(this.#replay.carried, this.#carried++);
         Object.assign(memory, { home: ended, current, version });
         const metas = step.sources.filter(({ input }) => input >= this.#met).map(({ form }) => form.meta);
         this.#met += metas.length;
@@ -91,28 +95,28 @@ class Again {
     }
   }
 
-  #call({ call, operands, lifted, location }: CallStep, { numbers, results }: Taken): void {
+  #call({ call, operands, lifted, location }: CallStep): void {
     const tensors = operands.map((place) => this.#tensorAt(place));
     this.#met += lifted.length;
+    const first = this.#numbers;
+    this.#numbers += lifted.length;
     const args = call.args.map((arg, argument) => {
       const position = lifted.findIndex((number) => number.argument === argument);
-      return position === -1 ? arg : ({ ...arg, value: at(numbers, position) } as typeof arg);
+      return position === -1 || !isScalar(arg) ? arg : { ...arg, value: at(this.#replay.numbers, first + position) };
     });
     const known = { metas: metasOf(operands), lifted: new Set(lifted.map(({ argument }) => argument)), location };
-    const adopt = (made: readonly Tensor[]): readonly Tensor[] =>
-      made.map((tensor, position) => this.#adopt(tensor, at(results, position)));
-    this.#recording.call({ ...call, args, tensors }, adopt, known);
+    this.#recording.call({ ...call, args, tensors }, (made) => made.map((tensor) => this.#adopt(tensor)), known);
   }
 
   #write({ target, value, writing, location }: WriteStep): void {
     const from = this.#tensorAt(value);
     const known = { metas: metasOf([value, target]), lifted: none, location };
-    this.#recording.write(this.#tensorAt(target), from, writing, known);
+    this.#recording.write({ target: this.#tensorAt(target), value: from, writing }, known);
   }
 
   /** The program's tensor stands for what the session made; where it is disposed, or has its memory, what was made does. */
-  #adopt(made: Tensor, own: Tensor): Tensor {
-    const known = at(this.#replay.views, this.#views.length);
+  #adopt(made: Tensor): Tensor {
+    const [own, known] = [at(this.#replay.tensors, this.#tensors.length), at(this.#replay.views, this.#tensors.length)];
     const view = (made.backing as { readonly handle: object }).handle as TracedView;
     const { memory } = view;
     this.#views.push(view);

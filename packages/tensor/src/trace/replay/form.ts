@@ -15,28 +15,35 @@ export function formOf(session: TraceSession, position: number): InputForm {
   return { ref, meta: session.builder.meta(ref), device: at(session.placeholders, position).tensor.device };
 }
 
+type Formed = Pick<Tensor, 'dtype' | 'device' | 'shape' | 'strides'>;
+
 /** Whether a tensor that exists would have the form. */
-export function hasForm({ dtype, device, shape, strides }: Tensor, form: InputForm): boolean {
+export function hasForm({ dtype, device, shape, strides }: Formed, form: InputForm): boolean {
   const { meta } = form;
-  if (dtype !== meta.dtype || device !== form.device || shape.length !== meta.shape.length) return false;
-  let isSymbolic = false;
-  for (let axis = 0; axis < shape.length; axis += 1) {
-    const [size = 0, wanted] = [shape[axis], meta.shape[axis]];
-    if (wanted?.kind === 'size') {
-      if (size < wanted.min || (wanted.max !== null && size > wanted.max)) return false;
-      isSymbolic = true;
-    } else if (wanted?.kind !== 'int' || wanted.value !== size) return false;
-  }
-  if (isSymbolic) return isRowMajor({ shape, strides });
-  for (let axis = 0; axis < strides.length; axis += 1) {
-    const wanted = meta.strides[axis];
-    if (wanted?.kind !== 'int' || wanted.value !== strides[axis]) return false;
-  }
+  if (dtype !== meta.dtype || device !== form.device || !areNumbers(shape, meta.shape)) return false;
+  return meta.shape.some(isSize) ? isRowMajor({ shape, strides }) : areNumbers(strides, meta.strides);
+}
+
+const isSize = ({ kind }: Index): boolean => kind === 'size';
+
+/** Whether sizes are the numbers that are wanted, and within the range of a symbol where one is. */
+function areNumbers(sizes: readonly number[], wanted: readonly Index[]): boolean {
+  if (sizes.length !== wanted.length) return false;
+  for (let axis = 0; axis < sizes.length; axis += 1) if (!isNumber(at(sizes, axis), at(wanted, axis))) return false;
   return true;
 }
 
+const isNumber = (size: number, wanted: Index): boolean =>
+  wanted.kind === 'int'
+    ? wanted.value === size
+    : wanted.kind === 'size' && size >= wanted.min && (wanted.max === null || size <= wanted.max);
+
 /** Names the symbolic sizes of a tensor that has the form. */
-export function declareSizes({ shape }: Tensor, { meta }: InputForm, sizes: () => SizeEnvironment): void {
+export function declareSizes(
+  { shape }: Pick<Tensor, 'shape'>,
+  { meta }: InputForm,
+  sizes: () => SizeEnvironment,
+): void {
   meta.shape.forEach((size, axis) => {
     if (size.kind === 'size') sizes().declare(size.name, shape[axis] ?? 0, { min: size.min, max: size.max });
   });
@@ -45,10 +52,11 @@ export function declareSizes({ shape }: Tensor, { meta }: InputForm, sizes: () =
 export const allHold = (guards: readonly SizeGuard[], sizes: SizeEnvironment): boolean =>
   guards.every((guard) => SizeEnvironment.holds(guard, sizes.hints()));
 
-/** The sizes and strides of a result for all calls, where none is symbolic. */
-export function fixedLayout({ shape, strides }: TracedView['layout']): ViewForm['fixed'] {
+/** The layout of a result for all calls, where none of its sizes is symbolic. */
+export function fixedLayout({ shape, strides, offset }: TracedView['layout']): ViewForm['fixed'] {
   const [sizes, steps] = [numbersOf(shape), numbersOf(strides)];
-  return sizes && steps && { shape: sizes, strides: steps };
+  if (sizes === undefined || steps === undefined || offset.kind !== 'int') return undefined;
+  return Object.freeze({ shape: sizes, strides: steps, offset: offset.value });
 }
 
 /** Many tensors share them, so nobody may write to them. */

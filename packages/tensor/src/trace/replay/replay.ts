@@ -7,32 +7,78 @@
 // what is an input.
 import { at } from '@tsinductor/base';
 import { SizeEnvironment } from '@tsinductor/graph';
-import type { Operator, SizeGuard } from '@tsinductor/graph';
+import type { SizeGuard } from '@tsinductor/graph';
+import type { Index } from '@tsinductor/ir';
 import { ambientDevice } from '../../device.ts';
 import type { BoundCall, GivenCall } from '../../bound-call.ts';
 import type { Placed, Recorder, Writing } from '../../recorder.ts';
 import { guardedShape } from '../../symbolic-shape.ts';
-import { placeOf, sharesMemory, Tensor } from '../../tensor.ts';
+import { outsideScopes } from '../../scope.ts';
+import { placedTensor, placeOf, placesOverlap, Tensor } from '../../tensor.ts';
 import { EndedSegment } from '../ended-segment.ts';
-import { numberTensor } from '../segment-inputs.ts';
 import { settle } from '../segment-log.ts';
 import type { Source } from '../source.ts';
 import type { Memory, TracedView } from '../traced-memory.ts';
-import { twinOf } from '../twin.ts';
 import { allHold, declareSizes, hasForm } from './form.ts';
+import type { NumberSlot } from './number-slot.ts';
 import { areLiftable, isSame, isSameCall } from './same-call.ts';
 import { isSpelled } from './spelling.ts';
-import type { CallStep, CarryStep, Home, InputForm, Place, SegmentEnd, Step, StepNode, ViewForm } from './step.ts';
+import type {
+  CallStep,
+  CarryStep,
+  Home,
+  InputForm,
+  Place,
+  SegmentEnd,
+  Step,
+  StepNode,
+  ViewForm,
+  WriteStep,
+} from './step.ts';
 
-/** An input of the segment. */
-export interface MetInput {
-  /** Holds the memory: the program may dispose its own tensor before the segment runs. */
-  readonly tensor: Tensor;
-  /** The program's tensor; undefined for a number, or what an ended segment kept. */
-  readonly original: Tensor | undefined;
-  readonly source: Source | undefined;
+/** What stands behind an input. */
+type Behind =
+  /** A tensor of the program. */
+  | { readonly kind: 'tensor'; readonly tensor: Tensor }
+  /** What an ended segment kept. */
+  | { readonly kind: 'source'; readonly source: Source }
+  | { readonly kind: 'number'; readonly slot: NumberSlot; readonly tensor: Tensor };
+
+/** An input of the segment, which holds its memory: the program may dispose its own tensor before the segment runs. */
+class MetInput {
+  readonly behind: Behind;
   readonly form: InputForm;
-  memory: Memory | undefined;
+  readonly place: Placed;
+  /** What tensors are recorded over, if any are. */
+  memory: Memory | undefined = undefined;
+  /** In the place of a tensor that the program has no more. */
+  #own: Tensor | undefined = undefined;
+
+  constructor(behind: Behind, form: InputForm) {
+    this.behind = behind;
+    this.form = form;
+    this.place = behind.kind === 'source' ? behind.source.place : placeOf(behind.tensor, 'a segment');
+    this.place.storage.retain();
+  }
+
+  /** The program's tensor, if it is one. */
+  get original(): Tensor | undefined {
+    return this.behind.kind === 'tensor' ? this.behind.tensor : undefined;
+  }
+
+  /** As the segment takes it. */
+  get tensor(): Tensor {
+    const { behind } = this;
+    if (behind.kind !== 'source' && behind.tensor.backing === this.place) return behind.tensor;
+    const { storage, layout } = this.place;
+    return (this.#own ??= outsideScopes(() => placedTensor(this.form.meta.dtype, storage, layout)));
+  }
+
+  release(): void {
+    this.#own?.dispose();
+    this.place.storage.release();
+    if (this.behind.kind === 'number') this.behind.slot.giveBack(this.behind.tensor);
+  }
 }
 
 /** A memory that was taken over, as it was before. */
@@ -41,17 +87,13 @@ interface Carried extends Pick<Memory, 'current' | 'version'> {
   readonly ended: EndedSegment;
 }
 
-/** A step, and what stood in its places this time. */
-export interface Taken {
-  readonly step: Step;
-  readonly numbers: readonly number[];
-  readonly results: readonly Tensor[];
-  readonly carried: Carried | undefined;
-}
-
 export class Replay {
   readonly #recorder: Recorder;
-  readonly taken: Taken[] = [];
+  /** The steps taken, and in their order what stood in their places: numbers, results, memories that were taken over. */
+  readonly taken: Step[] = [];
+  readonly numbers: number[] = [];
+  readonly tensors: Tensor[] = [];
+  readonly carried: Carried[] = [];
   readonly inputs: MetInput[] = [];
   /** Memories that the segment makes or took over, in order. */
   readonly fresh: Memory[] = [];
@@ -83,14 +125,13 @@ export class Replay {
       if (step.operands.length !== call.tensors.length) continue;
       const numbers: number[] = [];
       if (!isSameCall(step, call, numbers)) continue;
-      const results = this.#take(step, call.tensors, numbers);
-      if (results !== undefined) return results;
+      if (this.#take(step, call.tensors, numbers)) return this.#last(step);
     }
     return undefined;
   }
 
   /** The same for a call as it is written, if it is known from that. */
-  repeat(given: GivenCall): { readonly operator: Operator; readonly results: readonly Tensor[] } | undefined {
+  repeat(given: GivenCall): Tensor | Tensor[] | undefined {
     const steps = this.node.spelled(given.name);
     if (steps.length === 0 || !this.#catchUp()) return undefined;
     for (const step of steps) {
@@ -98,8 +139,9 @@ export class Replay {
       if (step.spelling === undefined || !isSpelled(step.spelling, given, filling)) continue;
       if (filling.tensors.length === 0 && step.call.device !== ambientDevice()) continue;
       if (filling.tensors.some((tensor) => this.conflicts(tensor))) return undefined;
-      const results = this.#take(step, filling.tensors, filling.numbers);
-      if (results !== undefined) return { operator: step.call.operator, results };
+      if (!this.#take(step, filling.tensors, filling.numbers)) continue;
+      const { tensors } = this;
+      return step.call.operator.results === undefined ? tensors.at(-1) : this.#last(step);
     }
     return undefined;
   }
@@ -107,24 +149,30 @@ export class Replay {
   /** Whether the write was done here before, and is a value of the segment as it was then. */
   write(target: Tensor, value: Tensor, writing: Writing): boolean {
     if (target === value || !this.#catchUp()) return false;
-    for (const step of this.node.others) {
-      if (step.kind !== 'write' || !isSame(step.writing, writing)) continue;
-      if (!this.#isAt(step.value, value) || !this.#isAt(step.target, target)) continue;
-      const met = this.inputs.length;
-      if (step.value.kind === 'new') this.#meet(step.value.form, value);
-      if (step.target.kind === 'new') this.#meet(step.target.form, target);
-      const { written } = step;
-      const isShared = written?.kind === 'input' && this.#isShared(written.input);
-      if (isShared || !this.#assume(step.guards)) {
-        this.#forget(met);
-        return false;
-      }
-      if (written !== undefined) this.#memoryAt(written).version += 1;
-      if (written?.kind === 'input') this.#isWriting = true;
-      this.#go(step, {});
-      return true;
+    const step = this.node.others.find(
+      (other) =>
+        other.kind === 'write' &&
+        isSame(other.writing, writing) &&
+        this.#isAt(other.value, value) &&
+        this.#isAt(other.target, target),
+    );
+    return step?.kind === 'write' && this.#takeWrite(step, target, value);
+  }
+
+  #takeWrite(step: WriteStep, target: Tensor, value: Tensor): boolean {
+    const met = this.inputs.length;
+    if (step.value.kind === 'new') this.#meet(step.value.form, value);
+    if (step.target.kind === 'new') this.#meet(step.target.form, target);
+    const { written } = step;
+    const isShared = written?.kind === 'input' && this.#isShared(written.input);
+    if (isShared || !this.#assume(step.guards)) {
+      this.release(met);
+      return false;
     }
-    return false;
+    if (written !== undefined) this.#memoryAt(written).version += 1;
+    if (written?.kind === 'input') this.#isWriting = true;
+    this.#go(step);
+    return true;
   }
 
   /** Whether taking over a value that an ended segment left out was done here before. */
@@ -135,7 +183,7 @@ export class Replay {
       if (step.kind !== 'carry' || step.plan !== ended.plan || step.waiting !== ended.positionOf(memory)) continue;
       const met = this.inputs.length;
       if (!this.#meetSources(step, ended) || !this.#assume(step.guards)) {
-        this.#forget(met);
+        this.release(met);
         continue;
       }
       const { current, version } = memory;
@@ -143,7 +191,8 @@ export class Replay {
       memory.current = step.ref;
       memory.version += 1;
       this.fresh.push(memory);
-      this.#go(step, { carried: { memory, ended, current, version } });
+      this.carried.push({ memory, ended, current, version });
+      this.#go(step);
       return true;
     }
     return false;
@@ -151,7 +200,8 @@ export class Replay {
 
   /** How the segment ran when it ended here before. */
   end(signature: string): SegmentEnd | undefined {
-    return this.#catchUp() ? this.node.end(signature) : undefined;
+    if (!this.#catchUp()) return undefined;
+    return this.node.ends(signature).find(({ plan: { guards } }) => guards.length === 0 || allHold(guards, this.sizes));
   }
 
   /** Whether a tensor that was not met is memory that was written to under another name. */
@@ -164,6 +214,14 @@ export class Replay {
     const { backing } = tensor;
     if (backing.kind === 'recorded') return (backing.handle as TracedView).memory.version > 0;
     return this.#isWriting && this.#seesWrites(tensor);
+  }
+
+  /** Positions of inputs whose memory a typed array of the program shares. */
+  get shared(): readonly number[] {
+    const { inputs } = this;
+    return inputs.some(({ place }) => place.storage.isShared)
+      ? inputs.flatMap(({ place }, position) => (place.storage.isShared ? [position] : []))
+      : [];
   }
 
   /** Whether nothing was done yet. */
@@ -181,43 +239,55 @@ export class Replay {
     for (const tensor of tensors) {
       if (tensor.backing.kind !== 'recorded') continue;
       const { memory } = tensor.backing.handle as TracedView;
-      if (memory.home === this) this.settle({ ...memory, tensors: [tensor] }, this.placeOf(memory.placeholder ?? 0));
+      if (memory.home === this)
+        settle({ ...memory, tensors: [tensor] }, this.placeOf(memory.placeholder ?? 0), this.sizeOf);
     }
   }
 
-  settle(memory: Memory, place: Placed): void {
-    settle(memory, place, (index) => (index.kind === 'int' ? index.value : this.sizes.hint(index)));
-  }
+  /** Of its symbolic sizes. */
+  readonly sizeOf = (index: Index): number => (index.kind === 'int' ? index.value : this.sizes.hint(index));
 
   placeOf(input: number): Placed {
-    return placeOf(at(this.inputs, input).tensor, 'a segment');
+    return at(this.inputs, input).place;
   }
 
-  #take(step: CallStep, tensors: readonly Tensor[], numbers: readonly number[]): readonly Tensor[] | undefined {
+  /** Lets go of the inputs from a position on. */
+  release(from = 0): void {
+    for (let i = from; i < this.inputs.length; i += 1) at(this.inputs, i).release();
+    this.inputs.length = from;
+  }
+
+  /** The results of the step that was taken last. */
+  #last({ results }: CallStep): Tensor[] {
+    return this.tensors.slice(this.tensors.length - results.length);
+  }
+
+  /** Whether the tensors stand in the step's places; then its results are the last ones. */
+  #take(step: CallStep, tensors: readonly Tensor[], numbers: readonly number[]): boolean {
     const { operands, lifted } = step;
-    for (let i = 0; i < operands.length; i += 1) if (!this.#isAt(at(operands, i), at(tensors, i))) return undefined;
-    if (lifted.length > 0 && !areLiftable(step, numbers)) return undefined;
+    for (let i = 0; i < operands.length; i += 1) if (!this.#isAt(at(operands, i), at(tensors, i))) return false;
+    if (lifted.length > 0 && !areLiftable(step, numbers)) return false;
     const met = this.inputs.length;
     for (let i = 0; i < operands.length; i += 1) {
       const place = at(operands, i);
       if (place.kind === 'new') this.#meet(place.form, at(tensors, i));
     }
     for (let i = 0; i < lifted.length; i += 1) {
-      const { dtype, form } = at(lifted, i);
-      const tensor = numberTensor(at(numbers, i), dtype);
-      this.inputs.push({ tensor, original: undefined, source: undefined, form, memory: undefined });
+      const { slot, form } = at(lifted, i);
+      this.inputs.push(new MetInput({ kind: 'number', slot, tensor: slot.take(at(numbers, i)) }, form));
     }
     if (!this.#assume(step.guards)) {
-      this.#forget(met);
-      return undefined;
+      this.release(met);
+      return false;
     }
-    const results = step.results.map((form) => this.#result(form));
-    this.#go(step, { numbers, results });
-    return results;
+    for (const number of numbers) this.numbers.push(number);
+    for (const form of step.results) this.#result(form);
+    this.#go(step);
+    return true;
   }
 
-  #go(step: Step, { numbers = [], results = [], carried }: Partial<Omit<Taken, 'step'>>): void {
-    this.taken.push({ step, numbers, results, carried });
+  #go(step: Step): void {
+    this.taken.push(step);
     this.node = step.next;
   }
 
@@ -243,28 +313,22 @@ export class Replay {
     return false;
   }
 
-  #meet(form: InputForm, original: Tensor): void {
-    declareSizes(original, form, () => this.sizes);
-    this.inputs.push({ tensor: twinOf(original), original, source: undefined, form, memory: undefined });
+  #meet(form: InputForm, tensor: Tensor): void {
+    declareSizes(tensor, form, () => this.sizes);
+    this.inputs.push(new MetInput({ kind: 'tensor', tensor }, form));
   }
 
   #meetSources({ sources }: CarryStep, ended: EndedSegment): boolean {
     const kept = ended.sources;
     return sources.every(({ source: position, input, form }) => {
       const source = at(kept, position);
-      if (input < this.inputs.length) return this.inputs[input]?.source === source;
-      if (!source.isIntact || this.inputs.some((other) => other.source === source)) return false;
-      const { tensor } = source;
-      if (!hasForm(tensor, form)) return false;
-      declareSizes(tensor, form, () => this.sizes);
-      this.inputs.push({ tensor: twinOf(tensor), original: undefined, source, form, memory: undefined });
+      if (input < this.inputs.length) return sourceBehind(at(this.inputs, input)) === source;
+      if (!source.isIntact || this.inputs.some((other) => sourceBehind(other) === source)) return false;
+      if (!hasForm(source, form)) return false;
+      declareSizes(source, form, () => this.sizes);
+      this.inputs.push(new MetInput({ kind: 'source', source }, form));
       return true;
     });
-  }
-
-  /** Takes back what was met from a position on. */
-  #forget(from: number): void {
-    for (const { tensor } of this.inputs.splice(from)) tensor.dispose();
   }
 
   /** Whether what the step assumed of sizes holds; then it is assumed here. */
@@ -283,13 +347,13 @@ export class Replay {
     const step = this.node.others.find((other) => other.kind === 'sizes' && isSame(other.guards, asked));
     if (step === undefined) return false;
     this.#guards = this.#sizes.guardCount;
-    this.#go(step, {});
+    this.#go(step);
     return true;
   }
 
-  #result({ dtype, home, steps, layout, ref, fixed }: ViewForm): Tensor {
+  #result({ dtype, home, steps, layout, ref, fixed }: ViewForm): void {
     const memory = this.#homeOf(home, ref);
-    const view: TracedView = { memory, steps, layout, ref, version: memory.version };
+    const view: TracedView = { memory, steps, layout, fixed, ref, version: memory.version };
     this.views.push(view);
     const sizes = fixed ?? {
       shape: guardedShape(layout.shape, this.sizes),
@@ -298,7 +362,7 @@ export class Replay {
     const { device } = memory;
     const tensor = new Tensor(dtype, sizes, { kind: 'recorded', recorder: this.#recorder, handle: view, device });
     memory.tensors.push(tensor);
-    return tensor;
+    this.tensors.push(tensor);
   }
 
   #homeOf(home: Home, ref: ViewForm['ref']): Memory {
@@ -319,20 +383,17 @@ export class Replay {
 
   /** Whether another input has elements in common with this one. */
   #isShared(input: number): boolean {
-    const { tensor } = at(this.inputs, input);
+    const { place } = at(this.inputs, input);
     return this.inputs.some(
-      (other, position) => position !== input && other.source === undefined && sharesMemory(tensor, other.tensor),
+      (other, position) => position !== input && other.original !== undefined && placesOverlap(place, other.place),
     );
   }
 
   #seesWrites(tensor: Tensor): boolean {
-    return this.inputs.some(({ memory, tensor: input }) => (memory?.version ?? 0) > 0 && sharesMemory(tensor, input));
+    const place = placeOf(tensor, 'a segment');
+    return this.inputs.some((input) => (input.memory?.version ?? 0) > 0 && placesOverlap(place, input.place));
   }
 }
 
-/** Disposes the inputs, but for those whose positions are kept. */
-export function releaseInputs({ inputs }: Replay, kept: { has(position: number): boolean }): void {
-  inputs.forEach(({ tensor }, position) => {
-    if (!kept.has(position)) tensor.dispose();
-  });
-}
+const sourceBehind = ({ behind }: MetInput): Source | undefined =>
+  behind.kind === 'source' ? behind.source : undefined;

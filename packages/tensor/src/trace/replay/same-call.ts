@@ -24,7 +24,7 @@ export function isSameCall({ call, lifted }: CallStep, made: BoundCall, numbers:
 
 /** Whether these numbers may be inputs as those of the first time were. */
 export const areLiftable = ({ call, lifted }: CallStep, numbers: readonly number[]): boolean =>
-  lifted.every(({ dtype }, position) => mayBeLifted(call.operator, numbers[position] ?? NaN, dtype));
+  lifted.every(({ slot }, position) => mayBeLifted(call.operator, numbers[position] ?? NaN, slot.dtype));
 
 function isSameArg(known: Arg | undefined, arg: Arg): boolean {
   if (isValue(arg)) return isValue(known) && known.node === arg.node;

@@ -4,6 +4,7 @@
 import { at } from '@tsinductor/base';
 import { isScalar, scalar, scalarNumber } from '@tsinductor/graph';
 import type { ScalarRef } from '@tsinductor/graph';
+import { noOptions } from '../../bound-call.ts';
 import type { BoundCall, GivenCall } from '../../bound-call.ts';
 import { symbolicSizes } from '../../symbolic-shape.ts';
 import { isTensor } from '../../tensor.ts';
@@ -22,7 +23,7 @@ export interface Spelling {
 }
 
 /** What stands in the places of a pattern. */
-export interface Filling {
+interface Filling {
   /** By position among the call's tensors. */
   readonly tensors: Tensor[];
   /** By position among its lifted numbers. */
@@ -83,9 +84,11 @@ export function isSpelled({ positional, named }: Spelling, given: GivenCall, fil
   if (positional.length !== given.positional.length) return false;
   for (let i = 0; i < positional.length; i += 1)
     if (!fits(at(positional, i), given.positional[i], filling)) return false;
-  let count = 0;
-  for (const name in given.named) if (Object.hasOwn(given.named, name)) count += 1;
-  return count === named.length && named.every(([name, pattern]) => fits(pattern, given.named[name], filling));
+  if (given.named === noOptions) return named.length === 0;
+  return (
+    Object.keys(given.named).length === named.length &&
+    named.every(([name, pattern]) => fits(pattern, given.named[name], filling))
+  );
 }
 
 /** Whether it is bound as a number of that category: neither one that has a name instead of a value. */

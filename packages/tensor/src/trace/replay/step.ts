@@ -9,8 +9,10 @@ import type { Graph, Meta, SizeGuard, ValueRef, ViewLayout } from '@tsinductor/g
 import type { ViewStep } from '../../alias.ts';
 import type { BoundCall } from '../../bound-call.ts';
 import type { Device } from '../../device.ts';
+import type { Layout } from '../../layout.ts';
 import type { Writing } from '../../recorder.ts';
 import type { SegmentPlan } from '../segment.ts';
+import type { NumberSlot } from './number-slot.ts';
 import type { Spelling } from './spelling.ts';
 
 /** A tensor that exists, as a segment takes it: the meta of its placeholder, where symbolic sizes have names. */
@@ -41,15 +43,15 @@ export interface ViewForm {
   readonly steps: readonly ViewStep[];
   readonly layout: ViewLayout;
   readonly ref: ValueRef;
-  /** The same in numbers, for all tensors of this form; undefined where sizes are symbolic. */
-  readonly fixed: { readonly shape: readonly number[]; readonly strides: readonly number[] } | undefined;
+  /** The layout in numbers, for all tensors of this form; undefined where sizes are symbolic. */
+  readonly fixed: Layout | undefined;
 }
 
 /** A number of a call that is an input. */
-export interface LiftedNumber {
+interface LiftedNumber {
   /** Among the arguments of the call. */
   readonly argument: number;
-  readonly dtype: DType;
+  readonly slot: NumberSlot;
   readonly form: InputForm;
 }
 
@@ -92,7 +94,7 @@ export interface CarryStep extends AnyStep {
 }
 
 /** The program looked at symbolic sizes between two operators. */
-export interface SizesStep extends AnyStep {
+interface SizesStep extends AnyStep {
   readonly kind: 'sizes';
 }
 
@@ -119,7 +121,7 @@ export class StepNode {
   readonly #calls = new Map<string, CallStep[]>();
   readonly #spelled = new Map<string, CallStep[]>();
   readonly #others: Exclude<Step, CallStep>[] = [];
-  readonly #ends = new Map<string, SegmentEnd>();
+  readonly #ends = new Map<string, SegmentEnd[]>();
 
   /** Calls of an operator, the newest first. */
   calls(operator: string): readonly CallStep[] {
@@ -135,8 +137,9 @@ export class StepNode {
     return this.#others;
   }
 
-  end(signature: string): SegmentEnd | undefined {
-    return this.#ends.get(signature);
+  /** Ends of one signature differ in what they assume of sizes. */
+  ends(signature: string): readonly SegmentEnd[] {
+    return this.#ends.get(signature) ?? none;
   }
 
   add(step: Step): void {
@@ -150,16 +153,16 @@ export class StepNode {
 
   addEnd(signature: string, end: SegmentEnd): void {
     if (this.#ends.size >= mostEnds) this.#ends.clear();
-    this.#ends.set(signature, end);
+    addUnder(this.#ends, signature, end);
   }
 }
 
 const none: readonly never[] = [];
 
-function addUnder(map: Map<string, CallStep[]>, name: string, step: CallStep): void {
+function addUnder<T>(map: Map<string, T[]>, name: string, item: T): void {
   const known = map.get(name);
-  if (known === undefined) map.set(name, [step]);
-  else addFirst(known, step);
+  if (known === undefined) map.set(name, [item]);
+  else addFirst(known, item);
 }
 
 function addFirst<T>(list: T[], item: T): void {

@@ -13,6 +13,7 @@ import type { EndedSegment } from '../ended-segment.ts';
 import type { TraceSession } from '../session.ts';
 import type { Memory, TracedView } from '../traced-memory.ts';
 import { fixedLayout, formOf } from './form.ts';
+import { NumberSlot } from './number-slot.ts';
 import { spellingOf } from './spelling.ts';
 import { StepNode } from './step.ts';
 import type { CarryStep, Home, InputForm, Place, SegmentEnd, Step, StepTrie, ViewForm } from './step.ts';
@@ -97,7 +98,7 @@ export class Trail {
       operands,
       lifted: numbers.map((argument, position) => {
         const form = at(forms, position);
-        return { argument, dtype: form.meta.dtype, form };
+        return { argument, slot: new NumberSlot(form.meta.dtype), form };
       }),
       results: results.map((result) => this.#viewForm(result, before)),
       spelling: spellingOf(call, numbers),
@@ -133,10 +134,11 @@ export class Trail {
     { memory, ended }: { readonly memory: Memory; readonly ended: EndedSegment },
     location: SourceLocation | undefined,
   ): void {
-    const sources = ended.sources.flatMap((kept, source): CarryStep['sources'] => {
+    const met = ended.sources.flatMap((kept, source): CarryStep['sources'] => {
       const input = this.#session.placeholderOf(kept);
       return input === undefined ? [] : [{ source, input, form: formOf(this.#session, input) }];
     });
+    const sources = met.toSorted((one, other) => one.input - other.input);
     const isKnown =
       sources.filter(({ input }) => input >= before.placeholders).length === this.#newForms(before).length;
     if (ended.isSymbolic || !isKnown) this.spoil();
@@ -145,15 +147,19 @@ export class Trail {
     this.#add({ kind: 'carry', plan, waiting, sources, ref: memory.current, guards: this.#newGuards(), location });
   }
 
+  /** The segment is over: what is assumed of sizes from now on is assumed by its code. */
+  finish(): void {
+    this.#look();
+  }
+
   /** Adds what was met to the trie, and how it was run. */
   store(trie: StepTrie, signature: string, end: SegmentEnd): void {
-    this.#look();
     if (!this.#isWhole || this.#isOpen) return;
     trie.reserve(this.#steps.length);
     let node = this.#from;
     for (const { location, ...step } of this.#steps) {
       const next = new StepNode();
-      node.add({ ...step, location: location && { ...plainLocation(location) }, next } as Step);
+      node.add({ ...step, location: location && { ...plainLocation(location) }, next });
       node = next;
     }
     node.addEnd(signature, end);
@@ -190,8 +196,9 @@ export class Trail {
     const found: Place[] = [];
     for (const place of places) {
       const form = place?.kind === 'new' ? forms.shift() : undefined;
-      if (place === undefined || (place.kind === 'new' && form === undefined)) return undefined;
-      found.push(place.kind === 'new' ? { kind: 'new', form: form as InputForm } : place);
+      if (form !== undefined) found.push({ kind: 'new', form });
+      else if (place === undefined || place.kind === 'new') return undefined;
+      else found.push(place);
     }
     return found;
   }
