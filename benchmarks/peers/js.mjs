@@ -56,7 +56,39 @@ function sortedInto(out, source) {
   return out.sort();
 }
 
+/** Square roots by Newton's iteration, until the largest residual is small: `x` begins as `a`. */
+function newtonInto(x, a) {
+  x.set(a);
+  for (let step = 0; step < 30; step += 1) {
+    let largest = 0;
+    for (let i = 0; i < a.length; i += 1)
+      largest = Math.max(largest, Math.abs(Math.fround(Math.fround(x[i] * x[i]) - a[i])));
+    if (largest < 2e-6) return;
+    for (let i = 0; i < a.length; i += 1) x[i] -= (x[i] * x[i] - a[i]) / (2 * x[i]);
+  }
+}
+
+const readAndScale = ({ n }, [x], out = new Float32Array(n)) => ({
+  outputs: [out],
+  run: () => {
+    let sum = 0;
+    for (let i = 0; i < n; i += 1) sum += x[i] * x[i];
+    const norm = Math.max(1, Math.sqrt(sum));
+    for (let i = 0; i < n; i += 1) out[i] = x[i] / norm;
+  },
+});
+
 const operations = {
+  clip: readAndScale,
+  clipByTwo: readAndScale,
+  newton: ({ n }, [a], out = new Float32Array(n)) => ({ outputs: [out], run: () => newtonInto(out, a) }),
+  newtonInPlace: ({ n }, [x, a], out = new Float32Array(n)) => ({
+    outputs: [out],
+    run: () => {
+      newtonInto(x, a);
+      out.set(x);
+    },
+  }),
   add: ({ n }, [x, z], out = new Float32Array(n)) => ({
     outputs: [out],
     run: () => {

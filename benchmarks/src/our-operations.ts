@@ -6,6 +6,7 @@ import { memoryBoundOperations } from './memory-bound-operations.ts';
 import type { MemoryBound } from './memory-bound-operations.ts';
 import { paddingOperations } from './padding-operations.ts';
 import { plainOperations } from './plain-operations.ts';
+import { readingOperations } from './reading-operations.ts';
 import { sortingOperations } from './sorting-operations.ts';
 import type { Params } from './protocol.ts';
 
@@ -36,7 +37,7 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
 };
 
 export function operationOf({ op, params }: { readonly op: string; readonly params: Params }): Operation | undefined {
-  const counted = countedOperations[op];
+  const counted = countedOperations[op] ?? readingOperations[op];
   if (counted !== undefined) return counted(params);
   const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? sortingOperations[op] ?? plainOperations[op];
   if (row === undefined) return undefined;

@@ -75,6 +75,40 @@ describe('a function that reads values', () => {
     expect(compiled.graphs().length).toBeLessThan(5);
   });
 
+  test('a loop with a test at each step compiles a few segments, however often it goes round', () => {
+    const newton = (a: Tensor): Tensor => {
+      let x = a;
+      for (let step = 0; step < 30; step += 1) {
+        const residual = x.mul(x).sub(a);
+        if (Number(residual.abs().amax().item()) < 1e-5) break;
+        x = x.sub(residual.div(x.mul(2)));
+      }
+      return x;
+    };
+    const inPlace = (a: Tensor): Tensor => {
+      const x = full([4], 1, { dtype: 'f32' });
+      x.copy_(a);
+      for (let step = 0; step < 30; step += 1) {
+        const residual = x.mul(x).sub(a);
+        if (Number(residual.abs().amax().item()) < 1e-5) break;
+        x.sub_(residual.div(x.mul(2)));
+      }
+      return x;
+    };
+    for (const root of [newton, inPlace]) {
+      const compiled = compile(root);
+      const check = (scale: number): void => {
+        const a = arange(4).to('f32').add(1).mul(scale);
+        expect(bits(compiled(a))).toBe(bits(root(a)));
+      };
+      for (const scale of [1, 2]) check(scale);
+      const known = compiled.graphs().length;
+      expect(known).toBeLessThanOrEqual(6);
+      for (const scale of [5, 0.01, 3, 2]) check(scale);
+      expect(compiled.graphs()).toHaveLength(known);
+    }
+  });
+
   test('state that it keeps on `this` has its value', () => {
     class Average {
       total: Tensor = full([3], 0);

@@ -1,5 +1,5 @@
-// The cost of a call: so little arithmetic that everything around it is what is measured. By the size of the result, and by how
-// many arguments and results there are.
+// The cost of a call: so little arithmetic that everything around it is what is measured. By the size of the result, by how many
+// arguments and results there are, and by how often a value is read on the way.
 import { reader, uniform } from '../workload.ts';
 import type { Workload } from '../workload.ts';
 
@@ -41,8 +41,47 @@ function multiples(n: number, count: number): Workload {
   };
 }
 
+const readLengths = [16, 1000, 10_000] as const;
+
+/** A value is read between two operations: in one function, or between two. */
+function reads(n: number, op: 'clip' | 'clipByTwo'): Workload {
+  const input = uniform(n, seedOf(0), [1, 2]);
+  const read = reader(input);
+  let norm: number | undefined;
+  const normOf = (): number =>
+    Math.sqrt(Array.from({ length: n }, (_, i) => read(i) ** 2).reduce((sum, square) => sum + square, 0));
+  return {
+    suite: 'call',
+    name: `a read ${op === 'clip' ? 'in one function' : 'between two functions'}, ${String(n)}`,
+    op,
+    params: { n },
+    inputs: [input],
+    outputs: [n],
+    reference: (_, i) => read(i) / (norm ??= normOf()),
+    tolerance: 1e-5,
+  };
+}
+
+/** Square roots by Newton's iteration, which ends when the largest residual, which is read at each step, is small. */
+function iterates(n: number, isInPlace: boolean): Workload {
+  const input = uniform(n, seedOf(0), [1, 4]);
+  const read = reader(input);
+  return {
+    suite: 'call',
+    name: `Newton's iteration${isInPlace ? ' in place' : ''}, ${String(n)}`,
+    op: isInPlace ? 'newtonInPlace' : 'newton',
+    params: { n },
+    inputs: isInPlace ? [input, input] : [input],
+    outputs: [n],
+    reference: (_, i) => Math.sqrt(read(i)),
+    tolerance: 1e-5,
+  };
+}
+
 export const callWorkloads: readonly Workload[] = [
   ...lengths.map((n) => sums(n, 2)),
   ...counts.slice(1).map((count) => sums(16, count)),
   ...resultCounts.map((count) => multiples(16, count)),
+  ...readLengths.flatMap((n) => [reads(n, 'clip'), reads(n, 'clipByTwo')]),
+  ...readLengths.slice(1).flatMap((n) => [iterates(n, false), iterates(n, true)]),
 ];

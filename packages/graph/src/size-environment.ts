@@ -97,6 +97,23 @@ export class SizeEnvironment {
     return [...this.#guards.values()];
   }
 
+  /** How many there are. */
+  get guardCount(): number {
+    return this.#guards.size;
+  }
+
+  /** Assumes what another environment was asked, which must hold here. */
+  assume(guards: readonly SizeGuard[]): void {
+    for (const guard of guards) this.#record(guard);
+  }
+
+  /** Forgets sizes and guards: what was asked of it is about to be asked again. */
+  clear(): void {
+    this.#hints.clear();
+    this.#guards.clear();
+    this.#known.clear();
+  }
+
   /** Whether a guard holds for actual sizes. */
   static holds(guard: SizeGuard, sizes: ReadonlyMap<string, number>): boolean {
     const [left, right] = [evaluateIndex(guard.left, { sizes }), evaluateIndex(guard.right, { sizes })];

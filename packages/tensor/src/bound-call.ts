@@ -18,6 +18,15 @@ export interface BoundCall {
   readonly device: Device;
   /** The operator whose call takes this step: its code, and no expansion, decides with what numbers. */
   readonly stepOf?: string;
+  /** What the program wrote, where that is the call and nothing else. */
+  readonly given?: GivenCall;
+}
+
+/** A call as a program writes it. */
+export interface GivenCall {
+  readonly name: string;
+  readonly positional: readonly unknown[];
+  readonly named: Named;
 }
 
 export type Named = Readonly<Record<string, unknown>>;
@@ -33,7 +42,9 @@ export function bindCall(operator: Operator, positional: readonly unknown[], nam
   const environment = new Binding();
   const call = bindArguments(operator, positional.map(withSizes), { named: mapValues(named, withSizes), environment });
   const { tensors } = environment;
-  return { ...call, tensors, device: deviceOf(operator.name, tensors) };
+  const { args, attrs } = call;
+  const given = { name: operator.name, positional, named };
+  return { operator: call.operator, args, attrs, tensors, device: deviceOf(operator.name, tensors), given };
 }
 
 /** Tensors become references in the order in which they are met, each once. */
@@ -73,13 +84,16 @@ function mapValues(named: Named, change: (value: unknown) => unknown): Named {
   return keys.length === 0 ? named : Object.fromEntries(keys.map((key) => [key, change(named[key])]));
 }
 
+/** Of a call that gives none. */
+export const noOptions: Named = Object.freeze({});
+
 /** Splits trailing options off a call's arguments: `x.sum(1, { keepdim: true })`. */
 export function splitOptions(given: readonly unknown[]): {
   readonly positional: readonly unknown[];
   readonly named: Named;
 } {
   const last = given.at(-1);
-  return isOptions(last) ? { positional: given.slice(0, -1), named: last } : { positional: given, named: {} };
+  return isOptions(last) ? { positional: given.slice(0, -1), named: last } : { positional: given, named: noOptions };
 }
 
 /** A plain object that is neither a tensor, a scalar, nor an item of a subscript. */

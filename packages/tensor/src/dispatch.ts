@@ -2,28 +2,23 @@
 // traced. Every method and function ends here, so here errors get the user's line.
 import { at } from '@tsinductor/base';
 import { isTensorParameter } from '@tsinductor/graph';
-import { bindCall, operatorNamed } from './bound-call.ts';
-import type { BoundCall, Named } from './bound-call.ts';
+import { bindCall, noOptions, operatorNamed } from './bound-call.ts';
+import type { BoundCall, GivenCall, Named } from './bound-call.ts';
 import { besideOperands, onDevice, parseDevice } from './device.ts';
 import type { Device } from './device.ts';
 import { badArgument, notATensor, unknownOption } from './errors.ts';
 import { located } from './location.ts';
 import { perform } from './perform.ts';
+import { processState } from './process-state.ts';
 import { write } from './write.ts';
 import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
-interface GivenCall {
-  readonly name: string;
-  readonly positional: readonly unknown[];
-  readonly named: Named;
-}
-
 /** The results of an operator: one tensor, or a list where the operator has several. */
-export function dispatch(name: string, positional: readonly unknown[], named: Named = {}): Tensor | Tensor[] {
+export function dispatch(name: string, positional: readonly unknown[], named: Named = noOptions): Tensor | Tensor[] {
   try {
+    if (named['out'] === undefined && named['device'] === undefined) return callOperator({ name, positional, named });
     const { out, device, ...rest } = named;
-    if (out === undefined && device === undefined) return callOperator({ name, positional, named });
     const call = (): Tensor | Tensor[] => callOperator({ name, positional, named: rest });
     const result = device === undefined ? call() : onDevice(deviceFor(name, device), call);
     return out === undefined ? result : writeOut(name, result, out);
@@ -44,7 +39,10 @@ function deviceFor(name: string, device: unknown): Device {
   return parseDevice(device);
 }
 
-const callOperator = (given: GivenCall): Tensor | Tensor[] => besideOperands(given.positional, () => callBeside(given));
+function callOperator(given: GivenCall): Tensor | Tensor[] {
+  const known = processState.recorder?.repeat?.(given);
+  return known ?? besideOperands(given.positional, () => callBeside(given));
+}
 
 function callBeside({ name, positional, named }: GivenCall): Tensor | Tensor[] {
   const call = bindCall(operatorNamed(name), positional, named);
@@ -69,7 +67,7 @@ function writeInPlace({ operator, tensors }: BoundCall, result: Tensor): Tensor 
 }
 
 /** As `dispatch`, as a user gets it: the one element of an operator that answers a question, else tensors. */
-export function answer(name: string, positional: readonly unknown[], named: Named = {}): unknown {
+export function answer(name: string, positional: readonly unknown[], named: Named = noOptions): unknown {
   const result = dispatch(name, positional, named);
   if (operatorNamed(name).isAnswer !== true || Array.isArray(result)) return result;
   const value = result.item();
@@ -78,11 +76,11 @@ export function answer(name: string, positional: readonly unknown[], named: Name
 }
 
 /** As `dispatch`, for operators with one result. */
-export const dispatchOne = (name: string, positional: readonly unknown[], named: Named = {}): Tensor =>
+export const dispatchOne = (name: string, positional: readonly unknown[], named: Named = noOptions): Tensor =>
   dispatch(name, positional, named) as Tensor;
 
 /** The in-place form: the result is written into the first argument, which is returned. */
-export function dispatchInPlace(name: string, positional: readonly unknown[], named: Named = {}): Tensor {
+export function dispatchInPlace(name: string, positional: readonly unknown[], named: Named = noOptions): Tensor {
   try {
     const result = callOperator({ name, positional, named }) as Tensor;
     const target = positional[0] as Tensor;

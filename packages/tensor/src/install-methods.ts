@@ -22,9 +22,10 @@ export function installMethods(prototype: object): void {
       };
       if (!Object.hasOwn(prototype, name)) Object.defineProperty(prototype, name, { get, configurable: true });
     } else if (operator.forms.includes('method')) {
+      const call = operator.isAnswer === true ? answer : dispatch;
       define(name, function (...given) {
         const { positional, named } = splitOptions(given);
-        return answer(name, [this, ...positional], named);
+        return call(name, [this, ...positional], named);
       });
     }
     if (operator.inPlace === true) {

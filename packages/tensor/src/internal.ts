@@ -36,6 +36,7 @@ export type { Storage, StorageProvider } from './storage.ts';
 export { fulfil, placedTensor, placeOf, sharesMemory, writesAreShared } from './tensor.ts';
 export { sendTo } from './transfer.ts';
 export type { Placement } from './trace/placement.ts';
+export { StepTrie } from './trace/replay/step.ts';
 export { LazyRecorder } from './trace/lazy-recorder.ts';
 export type { NewSegment, SegmentCause, SegmentHost, SegmentPlan } from './trace/segment.ts';
 export { TraceSession } from './trace/session.ts';

@@ -28,9 +28,22 @@ export function run(call: BoundCall): readonly Tensor[] {
 
 /** The call with everything that its operator does beside. */
 export function perform(call: BoundCall): readonly Tensor[] {
-  const { operator, args, attrs } = call;
+  const { operator } = call;
   if (operator.reads === undefined && operator.draws === undefined && operator.writes === undefined) return run(call);
-  const performer = new TensorPerformer(call);
+  return performWith(new TensorPerformer(call), withoutGiven(call));
+}
+
+/** What the operator does beside is not said by what the program wrote. */
+const withoutGiven = ({ operator, args, attrs, tensors, device }: BoundCall): BoundCall => ({
+  operator,
+  args,
+  attrs,
+  tensors,
+  device,
+});
+
+function performWith(performer: TensorPerformer, call: BoundCall): readonly Tensor[] {
+  const { operator, args, attrs } = call;
   const made = operator.reads?.(performer, args, attrs) ?? operator.draws?.(performer, args, attrs);
   const results = made?.map((value) => performer.tensorOf(value)) ?? run(call);
   operator.writes?.(performer, args, attrs);

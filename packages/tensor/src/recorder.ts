@@ -3,8 +3,9 @@
 import type { DType } from '@tsinductor/base';
 import type { Attrs, SizeEnvironment } from '@tsinductor/graph';
 import type { Device } from './device.ts';
-import type { BoundCall } from './bound-call.ts';
+import type { BoundCall, GivenCall } from './bound-call.ts';
 import type { HostCall } from './custom-op/custom-op.ts';
+import type { ElementValue } from './element-array.ts';
 import type { Layout } from './layout.ts';
 import type { Storage } from './storage.ts';
 import type { Tensor } from './tensor.ts';
@@ -47,6 +48,8 @@ export interface Recorder {
   readonly isLazy: boolean;
   /** The symbolic sizes of what is being recorded now. */
   readonly sizes: SizeEnvironment;
+  /** What a call gives that was recorded before at this place of the program, without binding it; undefined if it was not. */
+  repeat?(given: GivenCall): Tensor | Tensor[] | undefined;
   /** Results of an operator. */
   call(call: BoundCall): readonly Tensor[];
   /** The new results of a custom op that has no lowering; what it writes to is written. */
@@ -61,6 +64,8 @@ export interface Recorder {
   offsetOf(tensor: Tensor): number;
   /** The program needs the values of a tensor, recorded or placed: gives their place, or throws. */
   read(tensor: Tensor, operation: string): Placed;
+  /** The program has read one element, which is likely to be another one in the next call. */
+  noteRead?(value: ElementValue): void;
   /** Runs `work` at once and outside of what is recorded; refused, with `reason`, where all must be one graph. */
   suspend<T>(work: () => T, reason: string): T;
   /** Runs `work` as part of what is recorded, whatever it reads and writes beside tensors. */

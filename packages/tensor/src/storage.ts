@@ -173,6 +173,12 @@ export class Storage {
     return elements;
   }
 
+  /** One element as it lies, alone, as a list; no program holds what shows it. */
+  element(dtype: DType, offset: number): ElementArray {
+    if (this.device !== 'cpu') return this.read(dtype, offset, offset + 1);
+    return this.#shown(dtype, byteSize(dtype, offset), 1);
+  }
+
   /** Elements from the start of the storage, or from `offset` on. */
   elements(dtype: DType, offset = 0): ElementArray {
     if (this.device !== 'cpu') throw deviceMemory(this.device);
@@ -188,8 +194,12 @@ export class Storage {
   }
 
   #view(dtype: DType, start: number, length: number): ElementArray {
+    return this.#kept(this.#shown(dtype, start, length));
+  }
+
+  #shown(dtype: DType, start: number, length: number): ElementArray {
     try {
-      return this.#kept(viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length }));
+      return viewElements(dtype, this.buffer, { byteOffset: this.byteOffset + start, length });
     } catch {
       // Only transferring a shared buffer away can break a view that fitted when the storage was made.
       throw detachedBuffer();

@@ -47,5 +47,6 @@ export const sizeFor = (shape: readonly number[], axis: number, reader: Reader):
 /** The sizes of a shape with symbols of what is being recorded, as attributes; undefined for all others, which are numbers. */
 export function symbolicSizes(shape: readonly unknown[]): readonly Attr[] | undefined {
   const symbolic = (shape as { readonly [sizesOf]?: Symbolic })[sizesOf];
-  return symbolic?.environment === processState.recorder?.sizes ? symbolic?.sizes : undefined;
+  if (symbolic === undefined) return undefined;
+  return symbolic.environment === processState.recorder?.sizes ? symbolic.sizes : undefined;
 }

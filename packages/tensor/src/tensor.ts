@@ -155,7 +155,10 @@ export class Tensor {
   /** The only element, as `toArray` gives it. */
   item(): ElementValue {
     if (this.numel !== 1) throw notOneElement('item()', this.shape);
-    return elementReader(this.dtype, rawElements(this, 'item()'))(0);
+    const { storage, layout } = readPlace(this, 'item()');
+    const value = elementReader(this.dtype, storage.element(this.dtype, layout.offset))(0);
+    processState.recorder?.noteRead?.(value);
+    return value;
   }
 
   /** Gives the memory back now, if no view shares it. Using the tensor afterwards is an error; disposing it again is not. */
@@ -230,7 +233,7 @@ function* partsOf(tensor: Tensor): Generator<Tensor> {
 
 /** Whether `value` is a tensor, also one of another realm. */
 export const isTensor = (value: unknown): value is Tensor =>
-  typeof value === 'object' && value !== null && brand in value;
+  typeof value === 'object' && value !== null && (value instanceof Tensor || brand in value);
 
 /** A tensor over a storage. */
 export const placedTensor = (dtype: DType, storage: Storage, layout: Layout): Tensor =>
@@ -256,8 +259,11 @@ export const readPlace = (tensor: Tensor, operation: string): Placed =>
     : processState.recorder.read(tensor, operation);
 
 /** Whether two tensors have elements in common: then a write to one may be seen in the other. */
-export function sharesMemory(a: Tensor, b: Tensor): boolean {
-  const [first, second] = [placeOf(a, 'sharesMemory'), placeOf(b, 'sharesMemory')];
+export const sharesMemory = (a: Tensor, b: Tensor): boolean =>
+  placesOverlap(placeOf(a, 'sharesMemory'), placeOf(b, 'sharesMemory'));
+
+/** The same for where tensors lie. */
+export function placesOverlap(first: Placed, second: Placed): boolean {
   if (first.storage === second.storage) return sharesElements(first.layout, second.layout);
   // Memory that users share can be under several storages.
   return first.storage.buffer === second.storage.buffer && first.storage.overlaps(second.storage);
@@ -283,8 +289,11 @@ export function fulfil(tensor: Tensor, place: Placed): void {
 }
 
 /** The elements in row-major order as they lie in memory, as a copy. */
-export const rawElements = (tensor: Tensor, operation: string): ElementArray =>
-  elementsAt(tensor, readPlace(tensor, operation));
+export function rawElements(tensor: Tensor, operation: string): ElementArray {
+  const elements = elementsAt(tensor, readPlace(tensor, operation));
+  if (elements.length === 1) processState.recorder?.noteRead?.(elementReader(tensor.dtype, elements)(0));
+  return elements;
+}
 
 function elementsAt({ dtype }: Tensor, { storage, layout }: Placed): ElementArray {
   const elements = makeElements(dtype, elementsOf(layout.shape));

@@ -5,6 +5,7 @@ import { isTensor } from '@tsinductor/tensor';
 import { compiledOf, templates } from './call-templates.ts';
 import type { Step, Template } from './call-templates.ts';
 import { Random } from './random.ts';
+import { readingTemplates } from './reading-templates.ts';
 
 export interface CallsOutcome {
   readonly calls: number;
@@ -16,7 +17,7 @@ export interface CallsOutcome {
 }
 
 export function checkCalls({ calls, seed, first = 0 }: { calls: number; seed: number; first?: number }): CallsOutcome {
-  const kinds = Object.entries(templates);
+  const kinds = Object.entries({ ...templates, ...readingTemplates });
   const failures: string[] = [];
   const total = { calls: 0, functions: 0, recompiles: 0, predicted: 0 };
   for (let index = first; total.calls < calls; index += 1) {

@@ -4,10 +4,10 @@
 // compiled too often all the same is run operator by operator from then on, and says so.
 import type { Config } from '@tsinductor/config';
 import { decompose, resolveSizes, SizeEnvironment } from '@tsinductor/graph';
-import type { SizeGuard } from '@tsinductor/graph';
 import { printIndex } from '@tsinductor/ir';
+import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { dynamicAxesOf, LazyRecorder } from '@tsinductor/tensor/internal';
+import { dynamicAxesOf, LazyRecorder, StepTrie } from '@tsinductor/tensor/internal';
 import type { DynamicAxis, NewSegment, SegmentCause, SegmentHost, SegmentPlan } from '@tsinductor/tensor/internal';
 import { segmentLimit } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
@@ -33,10 +33,10 @@ interface SegmentedFunction {
 
 interface CompiledSegment extends SegmentPlan {
   readonly executable: Executable;
-  readonly guards: readonly SizeGuard[];
 }
 
 export class SegmentedCode implements SegmentHost {
+  readonly steps: StepTrie = new StepTrie();
   readonly #function: SegmentedFunction;
   readonly #segments = new Map<string, CompiledSegment[]>();
   /** How many segments differ in numbers only. */
@@ -58,10 +58,10 @@ export class SegmentedCode implements SegmentHost {
     return new LazyRecorder(this).run(
       () => {
         const result = this.#function.fn.apply(thisArg, args as unknown[]);
-        refuseDeferred(result, 'result');
+        if (!isTensor(result)) refuseDeferred(result, 'result');
         return result;
       },
-      (result) => recordedIn([result, thisArg, args]),
+      (result) => recordedIn([result, thisArg, ...args]),
     );
   }
 
@@ -80,7 +80,7 @@ export class SegmentedCode implements SegmentHost {
 
   add({ key, graph, sizes, inputs, choice, placement, cause }: NewSegment): SegmentPlan {
     if (cause !== undefined) this.#function.noteBreak(cause);
-    if (!this.#function.mayCompile() || !this.#mayCompile(key)) return { choice, run: undefined };
+    if (!this.#function.mayCompile() || !this.#mayCompile(key)) return { choice, guards: [], run: undefined };
     const primitives = decompose(graph, sizes);
     const resolved = { graph: resolveSizes(graph, sizes), primitives: resolveSizes(primitives, sizes) };
     const executable = this.#function.prepare(resolved, { examples: inputs, placement });

@@ -10,16 +10,10 @@ import type { Arg, Attr, Attrs, Graph, GraphNode, ValueRef, ViewLayout } from '@
 import { substitute } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { brokenTrace, leftBehind } from '../errors.ts';
+import type { SegmentPlan } from './segment.ts';
 import type { Source } from './source.ts';
 import type { TraceSession } from './session.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
-
-/** What is kept of a segment for the values that wait. */
-interface KeptValues {
-  /** By position of the placeholder. */
-  readonly inputs: ReadonlyMap<number, Source>;
-  readonly computed: readonly { readonly ref: ValueRef; readonly source: Source }[];
-}
 
 type Sizes = ReadonlyMap<string, Index>;
 
@@ -29,22 +23,53 @@ interface Replay {
   readonly refs: Map<string, ValueRef>;
 }
 
-export class EndedSegment {
-  readonly #graph: Graph;
-  readonly #placeholders: readonly number[];
-  readonly #inputs: ReadonlyMap<number, Source>;
-  readonly #computed: ReadonlyMap<string, Source>;
+/** What is left of a segment that has run. */
+interface SegmentRemains {
+  readonly plan: SegmentPlan;
+  readonly graph: Graph;
+  /** The values of all memories that it made. */
+  readonly refs: readonly ValueRef[];
+}
 
-  constructor(graph: Graph, kept: KeptValues, waiting: readonly Memory[]) {
-    this.#graph = graph;
-    this.#placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
-    this.#inputs = kept.inputs;
-    this.#computed = new Map(kept.computed.map(({ ref, source }) => [keyOf(ref), source]));
+export class EndedSegment {
+  readonly #remains: SegmentRemains;
+  #placeholders: readonly number[] | undefined;
+  readonly #waiting: readonly Memory[];
+  /** Of the inputs that are kept, then of the outputs that are. */
+  readonly sources: readonly Source[];
+  /** What was computed, by its value in the graph; made when it is asked for. */
+  #computed: ReadonlyMap<string, Source> | undefined;
+
+  constructor(remains: SegmentRemains, sources: readonly Source[], waiting: readonly Memory[]) {
+    this.#remains = remains;
+    this.#waiting = waiting;
+    this.sources = sources;
+    for (const source of sources) source.keeper = this;
     for (const memory of waiting) memory.home = this;
   }
 
-  get sources(): readonly Source[] {
-    return [...this.#inputs.values(), ...this.#computed.values()];
+  /** How it ran. */
+  get plan(): SegmentPlan {
+    return this.#remains.plan;
+  }
+
+  get #graph(): Graph {
+    return this.#remains.graph;
+  }
+
+  /** Whether a value may still be asked for: one that neither a later segment has taken over, nor the program disposed. */
+  get isNeeded(): boolean {
+    return this.#waiting.some(({ home, tensors }) => home === this && tensors.some(({ isDisposed }) => !isDisposed));
+  }
+
+  /** Which of its waiting values a memory has. */
+  positionOf(memory: Memory): number {
+    return this.#waiting.indexOf(memory);
+  }
+
+  /** Whether it has symbolic sizes. */
+  get isSymbolic(): boolean {
+    return this.#graph.sizes.length > 0;
   }
 
   /** Writes the expression of a memory's value into a session, which takes the memory over. */
@@ -64,7 +89,7 @@ export class EndedSegment {
   express(value: ValueRef, session: TraceSession): ValueRef {
     const replay: Replay = { session, sizes: this.#sizesIn(session), refs: new Map() };
     const { computed, nodes } = this.#needed(value);
-    for (const key of computed) replay.refs.set(key, session.snapshotOf(get(this.#computed, key)));
+    for (const key of computed) replay.refs.set(key, session.snapshotOf(get(this.#sourcesOfOutputs(), key)));
     for (const id of nodes) {
       this.#values(at(this.#graph.nodes, id), replay).forEach((ref, result) => {
         const key = keyOf({ node: id, result });
@@ -77,7 +102,8 @@ export class EndedSegment {
   #values(node: GraphNode, { session, sizes, refs }: Replay): readonly ValueRef[] {
     switch (node.kind) {
       case 'placeholder': {
-        const source = this.#inputs.get(this.#placeholders.indexOf(node.id));
+        this.#placeholders ??= this.#graph.nodes.filter(({ kind }) => kind === 'placeholder').map(({ id }) => id);
+        const source = this.#sourceOfInput(this.#placeholders.indexOf(node.id));
         if (source === undefined) throw leftBehind();
         return [session.snapshotOf(source)];
       }
@@ -94,6 +120,21 @@ export class EndedSegment {
     }
   }
 
+  #sourceOfInput(position: number): Source | undefined {
+    const { keptInputs } = this.plan.choice;
+    return keptInputs.includes(position) ? at(this.sources, keptInputs.indexOf(position)) : undefined;
+  }
+
+  #sourcesOfOutputs(): ReadonlyMap<string, Source> {
+    const { keptInputs, keptOutputs } = this.plan.choice;
+    return (this.#computed ??= new Map(
+      keptOutputs.map((output, position) => [
+        keyOf(at(this.#remains.refs, output)),
+        at(this.sources, keptInputs.length + position),
+      ]),
+    ));
+  }
+
   /** What a value is made of: computed values, and nodes over them, in order. */
   #needed(value: ValueRef): { readonly computed: ReadonlySet<string>; readonly nodes: readonly number[] } {
     const computed = new Set<string>();
@@ -101,7 +142,7 @@ export class EndedSegment {
     const open = [value];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const key = keyOf(next);
-      if (this.#computed.has(key)) computed.add(key);
+      if (this.#sourcesOfOutputs().has(key)) computed.add(key);
       else if (!nodes.has(next.node)) {
         nodes.add(next.node);
         open.push(...argumentsOf(at(this.#graph.nodes, next.node)));
@@ -114,7 +155,7 @@ export class EndedSegment {
   #sizesIn(session: TraceSession): Sizes {
     const sizes = new Map<string, Index>();
     for (const { name, placeholder, axis } of this.#graph.sizes) {
-      const source = this.#inputs.get(placeholder);
+      const source = this.#sourceOfInput(placeholder);
       if (source !== undefined) sizes.set(name, at(session.builder.meta(session.snapshotOf(source)).shape, axis));
     }
     return sizes;

@@ -1,99 +1,11 @@
 // Functions that read values, run in segments: what comes of them is what eager execution gives, whatever they do between
 // the reads. Segments are interpreted here; the compiler's own tests run them natively.
 import { describe, expect, test } from '@jest/globals';
-import { at, UserError } from '@tsinductor/base';
-import { decompose } from '@tsinductor/graph';
-import { GraphProgram } from '../eager/graph-program.ts';
-import { arange, manualSeed, randn, randperm, scope, tensor, zeros } from '../index.ts';
+import { UserError } from '@tsinductor/base';
+import { arange, randn, randperm, scope, tensor, zeros } from '../index.ts';
 import type { Tensor } from '../index.ts';
-import { isTensor } from '../tensor.ts';
-import { LazyRecorder } from './lazy-recorder.ts';
-import type { NewSegment, SegmentHost, SegmentPlan } from './segment.ts';
-
-/** Interprets segments, and counts how many are new. */
-class Interpreting implements SegmentHost {
-  readonly segments: NewSegment[] = [];
-  readonly plans = new Map<string, SegmentPlan>();
-  readonly seen = new Map<string, number>();
-  runs = 0;
-
-  find(key: string): SegmentPlan | undefined {
-    return this.plans.get(key);
-  }
-
-  add(segment: NewSegment): SegmentPlan {
-    this.segments.push(segment);
-    const program = new GraphProgram(decompose(segment.graph, segment.sizes));
-    const run = (inputs: readonly Tensor[]): readonly Tensor[] => {
-      this.runs += 1;
-      const results = program.run(inputs);
-      for (const { placeholder, output } of segment.graph.mutations)
-        at(inputs, placeholder).writeBack(at(results, output));
-      return results;
-    };
-    const plan = { choice: segment.choice, run };
-    this.plans.set(segment.key, plan);
-    return plan;
-  }
-
-  axesOf(slot: string, { shape }: Tensor): readonly { axis: number }[] {
-    return shape.flatMap((size, axis) => {
-      const known = this.seen.get(`${slot} ${axis}`) ?? size;
-      this.seen.set(`${slot} ${axis}`, known === size ? size : -1);
-      return known === size || size < 2 ? [] : [{ axis }];
-    });
-  }
-
-  isVariable(slot: string, value: number, isRead: boolean): boolean {
-    const known = this.seen.get(slot) ?? value;
-    if (isRead || known !== value) this.seen.set(slot, NaN);
-    else this.seen.set(slot, value);
-    return isRead || known !== value;
-  }
-}
-
-/** The tests pass as many tensors as a program takes. */
-type Program = (x: Tensor, y: Tensor, z: Tensor) => unknown;
-
-const tensorsIn = (value: unknown): Tensor[] =>
-  isTensor(value)
-    ? [value]
-    : typeof value === 'object' && value !== null
-      ? Object.values(value).flatMap(tensorsIn)
-      : [];
-
-const plain = (value: unknown): unknown =>
-  isTensor(value) ? [value.dtype, value.toArray()] : Array.isArray(value) ? value.map(plain) : value;
-
-const lazily = (host: Interpreting, program: Program, inputs: Tensor[]): unknown =>
-  new LazyRecorder(host).run(() => program(...(inputs as [Tensor, Tensor, Tensor])), tensorsIn);
-
-/** Runs a program eagerly, and three times lazily; results and what inputs hold afterwards agree, and segments are reused. */
-function expectLikeEager(program: Program, make: () => Tensor[]): Interpreting {
-  const host = new Interpreting();
-  const outcome = (run: (inputs: Tensor[]) => unknown): unknown => {
-    manualSeed(7);
-    const inputs = make();
-    let result: unknown;
-    try {
-      result = plain(run(inputs));
-    } catch (error) {
-      result = (error as Error).message.split(',')[0];
-    }
-    return { result, inputs: inputs.map(plain) };
-  };
-  const expected = outcome((inputs) => program(...(inputs as [Tensor, Tensor, Tensor])));
-  expect(outcome((inputs) => lazily(host, program, inputs))).toEqual(expected);
-  expect(outcome((inputs) => lazily(host, program, inputs))).toEqual(expected);
-  const known = host.segments.length;
-  expect(outcome((inputs) => lazily(host, program, inputs))).toEqual(expected);
-  expect(host.segments).toHaveLength(known);
-  return host;
-}
-
-const floats = (...values: number[]): Tensor => tensor(values, { dtype: 'f32' });
-const pair = (): Tensor[] => [floats(1, 2, 3, 4), floats(5, 6, 7, 8)];
-const read = (x: Tensor): number => Number(x.sum().item());
+import { expectLikeEager, floats, Interpreting, lazily, pair, plain, read } from './test-support/interpreting-host.ts';
+import type { Program } from './test-support/interpreting-host.ts';
 
 describe('a function that reads', () => {
   test('branches on a value', () => {
@@ -156,6 +68,19 @@ describe('a function that reads', () => {
       const sums = [read(x), read(part)];
       part.add_(1);
       return [twice, sums, x.add(part.sum())];
+    }, shared);
+  });
+
+  test('what was made of an argument keeps what it was when another argument is written to that shares its memory', () => {
+    const shared = (): Tensor[] => {
+      const base = floats(1, 2, 3, 4);
+      return [base, base.at({ slice: [0, 2, null] }), floats(9, 8, 7, 6)];
+    };
+    expectLikeEager((x, part, y) => {
+      const total = read(x);
+      const twice = part.mul(2);
+      x.copy_(y);
+      return [total, twice, x.add(1)];
     }, shared);
   });
 

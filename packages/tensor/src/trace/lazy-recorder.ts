@@ -2,19 +2,33 @@
 // was recorded so far is a segment: it is run as a whole (by whoever the host has compile it), its results get their
 // memory, and a new segment begins. The program itself runs once, with its own arguments.
 //
+// What was done before is followed rather than recorded (replay): nothing is inferred, and no graph made. With the first
+// operation that is new, everything so far is recorded after all.
+//
 // Invariant: what the program can see is what eager execution would show. Writes to memory that exists are values of
 // the segment until it ends; whoever reads that memory ends it. A segment in which a check fails is carried out again,
 // operator by operator, up to the one that fails.
 import { nestedTrace } from '../errors.ts';
-import type { SizeEnvironment } from '@tsinductor/graph';
-import type { BoundCall } from '../bound-call.ts';
+import type { SourceLocation } from '@tsinductor/base';
+import { SizeEnvironment } from '@tsinductor/graph';
+import { isCheckFailure } from '@tsinductor/ir';
+import type { BoundCall, GivenCall } from '../bound-call.ts';
 import type { HostCall } from '../custom-op/custom-op.ts';
 import { deferredLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorder, Writing } from '../recorder.ts';
-import { placeOf } from '../tensor.ts';
+import { isTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { writeElements } from '../write.ts';
+import type { ElementValue } from '../element-array.ts';
+import { EndedSegment } from './ended-segment.ts';
+import { recordAgain } from './replay/again.ts';
+import type { KnownStep } from './replay/again.ts';
+import { runReplay, signatureOf } from './replay/end.ts';
+import { Replay } from './replay/replay.ts';
+import { Trail } from './replay/trail.ts';
+import type { Before } from './replay/trail.ts';
+import { literalTensor } from './record-literal.ts';
 import { Segment } from './segment.ts';
 import type { SegmentCause, SegmentHost } from './segment.ts';
 import { SegmentInputs } from './segment-inputs.ts';
@@ -28,7 +42,11 @@ export class LazyRecorder implements Recorder {
   readonly #inputs: SegmentInputs;
   /** What ended segments keep of memory that exists. */
   readonly #sources = new SourceIndex();
-  #segment: Segment | undefined;
+  /** The segment under way: followed, or recorded. */
+  #replay: Replay | undefined;
+  #recorded: RecordedSegment | undefined;
+  /** The user's line, of the operation that is recorded. */
+  #line: { readonly location: SourceLocation | undefined } | undefined;
 
   constructor(host: SegmentHost) {
     this.#host = host;
@@ -36,7 +54,7 @@ export class LazyRecorder implements Recorder {
   }
 
   get sizes(): SizeEnvironment {
-    return this.#current().session.sizes;
+    return this.#recorded?.segment.session.sizes ?? this.#following().sizes;
   }
 
   /** Runs a program; `escaping` gives the tensors that outlive it. */
@@ -57,16 +75,20 @@ export class LazyRecorder implements Recorder {
     }
   }
 
+  repeat(given: GivenCall): Tensor | Tensor[] | undefined {
+    if (!this.#isFollowing()) return undefined;
+    for (const value of given.positional) if (isTensor(value)) this.#takeOver(value);
+    return this.#isFollowing() ? this.#following().repeat(given) : undefined;
+  }
+
   call(call: BoundCall): readonly Tensor[] {
     this.#admit(call.tensors);
-    const segment = this.#current();
-    this.#inputs.enter(call.operator.name, segment.log.length);
-    const numbers: Tensor[] = [];
-    const lifted = this.#inputs.lift(call, numbers);
-    const operands = lifted.tensors.map(({ backing }) => backing);
-    const results = segment.session.call(lifted);
-    segment.log.call(lifted, operands, results);
-    for (const number of numbers) number.dispose();
+    for (const tensor of call.tensors) this.#takeOver(tensor);
+    const known = this.#recorded === undefined ? this.#following().call(call) : undefined;
+    if (known !== undefined) return known;
+    const { segment, trail, before } = this.#begin(call.tensors);
+    const { lifted, results } = this.#record(segment, call, (made) => made);
+    trail.called(before, { call, lifted, results }, this.#line?.location);
     return results;
   }
 
@@ -85,22 +107,26 @@ export class LazyRecorder implements Recorder {
     }, reason);
   }
 
-  literal(bytes: Uint8Array, meta: Parameters<Recorder['literal']>[1]): Tensor {
-    return this.#current().session.literal(bytes, meta);
+  /** An input as any other, for the next call may bring other elements to the same segment. */
+  literal(bytes: Uint8Array, literal: Parameters<Recorder['literal']>[1]): Tensor {
+    return literalTensor(bytes, literal);
   }
 
   write(target: Tensor, value: Tensor, writing: Writing): void {
     this.#admit([value, target]);
-    const segment = this.#current();
+    for (const tensor of [value, target]) this.#takeOver(tensor);
+    if (this.#recorded === undefined && this.#following().write(target, value, writing)) return;
+    const { segment, trail, before } = this.#begin([value, target]);
     const { operation } = writing;
     segment.session.checkWrite(target, writing);
     if (!segment.session.conflicts(target, { ...writing, value })) {
-      this.#inputs.enter(operation, segment.log.length);
-      segment.log.write(target, value, operation);
-      segment.session.write(target, value, writing);
+      const memory = this.#recordWrite(segment, { target, value }, writing);
+      trail.wrote(before, writing, { memory, areTwo: target !== value, location: this.#line?.location });
       return;
     }
-    this.#place([value, target], `${operation} writes into memory that is seen in another place as well`);
+    // What the segment has made of that memory so far is of its elements before the write.
+    for (const tensor of [value, target]) this.#takeOver(tensor);
+    this.#endWhole(`${operation} writes into memory that is seen in another place as well`);
     this.#sources.protect(placeOf(target, operation).storage);
     unrecorded(() => {
       writeElements(target, value, operation);
@@ -108,20 +134,23 @@ export class LazyRecorder implements Recorder {
   }
 
   offsetOf(tensor: Tensor): number {
-    return this.#current().session.offsetOf(tensor);
+    const { segment, trail } = this.#recording();
+    trail.spoil();
+    return segment.session.offsetOf(tensor);
   }
 
   read(tensor: Tensor, operation: string): Placed {
     this.#place([tensor], `${operation} needs the values of a tensor`);
-    const place = placeOf(tensor, operation);
-    this.#inputs.noteRead(tensor, place);
-    return place;
+    return placeOf(tensor, operation);
+  }
+
+  noteRead(value: ElementValue): void {
+    this.#inputs.noteRead(value);
   }
 
   suspend<T>(work: () => T, reason: string): T {
     // The work may read whatever is recorded, and write to whatever the rest is made of.
-    const alive = this.#segment?.session.memories.fresh.filter(({ tensors }) => tensors.some((it) => !it.isDisposed));
-    this.#end(alive ?? [], { reason, location: deferredLocation() });
+    this.#endWhole(reason);
     this.#sources.protectAll();
     return unrecorded(work);
   }
@@ -130,40 +159,141 @@ export class LazyRecorder implements Recorder {
     return work();
   }
 
-  #current(): Segment {
-    return (this.#segment ??= new Segment({
-      sources: this.#sources,
-      newSession: () => this.#newSession(),
-    }));
+  #isFollowing(): boolean {
+    return this.#recorded === undefined;
   }
 
-  #newSession(): TraceSession {
+  /** The segment under way as one that is followed; only while nothing is recorded. */
+  #following(): Replay {
+    return (this.#replay ??= new Replay(this, this.#host.steps.root));
+  }
+
+  /** The segment under way as one that is recorded, with what was followed so far. */
+  #recording(): RecordedSegment {
+    return this.#recorded ?? this.#recordAgain().recorded;
+  }
+
+  /** An operation that is new. */
+  #begin(tensors: readonly Tensor[]): RecordedSegment & { readonly before: Before } {
+    const recorded = this.#recording();
+    this.#line = undefined;
+    return { ...recorded, before: recorded.trail.begin(tensors) };
+  }
+
+  #recordAgain(): { readonly recorded: RecordedSegment; readonly memories: ReadonlyMap<Memory, Memory> } {
+    const replay = this.#following();
+    this.#replay = undefined;
+    const sizes = replay.releaseSizes();
+    const surroundings = { sources: this.#sources, newSession: (of?: SizeEnvironment) => this.#newSession(of) };
+    const segment = new Segment(surroundings, sizes);
+    const { session } = segment;
+    const { memories, views } = recordAgain(replay, {
+      session,
+      recorder: this,
+      call: (call, results, known) => {
+        this.#again(known, () => this.#record(segment, call, results));
+      },
+      write: ({ target, value, writing }, known) => {
+        this.#again(known, () => {
+          segment.session.conflicts(target, { ...writing, value });
+          return this.#recordWrite(segment, { target, value }, writing);
+        });
+      },
+      carry: (memory, known) => {
+        this.#again(known, () => {
+          segment.carry(memory);
+        });
+      },
+    });
+    const recorded = { segment, trail: new Trail({ session, recorder: this }, { from: replay.node, known: views }) };
+    this.#recorded = recorded;
+    return { recorded, memories };
+  }
+
+  /** Records something with what was decided of it, and with its line. */
+  #again({ location, ...decided }: KnownStep, work: () => unknown): void {
+    this.#line = { location };
+    this.#inputs.decided(decided, work);
+    this.#line = undefined;
+  }
+
+  #record(
+    segment: Segment,
+    call: BoundCall,
+    resultsOf: (made: readonly Tensor[]) => readonly Tensor[],
+  ): { readonly lifted: BoundCall; readonly results: readonly Tensor[] } {
+    this.#inputs.enter(call.operator.name, segment.log.length);
+    const numbers: Tensor[] = [];
+    const lifted = this.#inputs.lift(call, numbers);
+    const operands = lifted.tensors.map(({ backing }) => backing);
+    const results = resultsOf(segment.session.call(lifted));
+    segment.log.call(lifted, operands, results);
+    for (const number of numbers) number.dispose();
+    return { lifted, results };
+  }
+
+  /** The memory that has other elements then, if there are any. */
+  #recordWrite(
+    segment: Segment,
+    { target, value }: { readonly target: Tensor; readonly value: Tensor },
+    writing: Writing,
+  ): Memory | undefined {
+    const { operation } = writing;
+    this.#inputs.enter(operation, segment.log.length);
+    segment.log.write(target, value, operation);
+    return segment.session.write(target, value, writing);
+  }
+
+  #newSession(sizes = new SizeEnvironment()): TraceSession {
     return new TraceSession({
       owner: {
         recorder: this,
+        sizes,
+        locate: () => (this.#line ??= { location: deferredLocation() }).location,
         axesOf: (tensor) => this.#inputs.axesOf(tensor),
         carry: (memory) => {
-          this.#current().carry(memory);
+          const { segment, trail } = this.#recording();
+          trail.spoil();
+          segment.carry(memory);
         },
       },
     });
   }
 
+  /** Makes a tensor that an earlier segment left out a value of this one. */
+  #takeOver({ backing }: Tensor): void {
+    if (backing.kind !== 'recorded' || backing.recorder !== this) return;
+    const { memory } = backing.handle as TracedView;
+    if (memory.home === (this.#recorded?.segment.session ?? this.#following())) return;
+    if (this.#recorded === undefined && this.#following().carry(memory)) return;
+    const { segment, trail, before } = this.#begin([]);
+    const ended = memory.home;
+    segment.carry(memory);
+    if (ended instanceof EndedSegment) trail.carried(before, { memory, ended }, this.#line?.location);
+  }
+
   /** Ends the segment where an operand is memory that it has written to under another name. */
   #admit(tensors: readonly Tensor[]): void {
-    const session = this.#segment?.session;
+    const session = this.#recorded?.segment.session ?? this.#replay;
     if (session === undefined || !tensors.some((tensor) => session.conflicts(tensor))) return;
-    this.#end([], { reason: 'it uses memory that was written to under another name', location: deferredLocation() });
+    this.#end([], because('it uses memory that was written to under another name'));
   }
 
   /** Gives tensors their memory, with everything in it that was written. */
   #place(tensors: readonly Tensor[], reason: string): void {
     const wanted = this.#wanted(tensors);
-    const isWaiting = wanted.length > 0 || tensors.some((tensor) => this.#segment?.session.isWritten(tensor) ?? false);
+    const session = this.#recorded?.segment.session ?? this.#replay;
+    if (session === undefined || this.#replay?.isEmpty === true) return;
     // A segment of views alone is over as well: so a loop that reads element by element stays linear.
-    if (isWaiting) this.#end(wanted, { reason, location: deferredLocation() });
-    else if (this.#segment?.leave() === true) this.#segment = undefined;
-    else this.#segment?.settleViews(tensors);
+    if (wanted.length > 0 || tensors.some((tensor) => session.isWritten(tensor))) this.#end(wanted, because(reason));
+    else if (this.#replay?.isIdle === false) this.#replay.settleViews(tensors);
+    else this.#leave(tensors);
+  }
+
+  #leave(tensors: readonly Tensor[]): void {
+    const { segment } = this.#recording();
+    if (segment.leave()) this.#recorded = undefined;
+    else segment.settleViews(tensors);
   }
 
   #finish(escaping: readonly Tensor[]): void {
@@ -172,17 +302,63 @@ export class LazyRecorder implements Recorder {
 
   /** The memories behind tensors that have yet to be computed, all of them in this segment. */
   #wanted(tensors: readonly Tensor[]): readonly Memory[] {
-    return tensors.flatMap(({ backing }) => {
-      if (backing.kind !== 'recorded' || backing.recorder !== this) return [];
+    const memories: Memory[] = [];
+    for (const tensor of tensors) {
+      this.#takeOver(tensor);
+      const { backing } = tensor;
+      if (backing.kind !== 'recorded' || backing.recorder !== this) continue;
       const { memory } = backing.handle as TracedView;
-      if (memory.home !== this.#segment?.session) this.#current().carry(memory);
-      return memory.placeholder === undefined ? [memory] : [];
-    });
+      if (memory.placeholder === undefined) memories.push(memory);
+    }
+    return memories;
   }
 
-  #end(wanted: readonly Memory[], cause: SegmentCause | undefined): void {
-    const segment = this.#segment;
-    this.#segment = undefined;
-    segment?.end(this.#host, { wanted, cause });
+  #end(wanted: readonly Memory[], cause: (() => SegmentCause) | undefined): void {
+    const replay = this.#replay;
+    if (replay?.isEmpty === false) this.#endReplay(replay, wanted, cause);
+    else this.#endRecorded(wanted, cause);
   }
+
+  /** Ends it with everything that somebody may still ask for. */
+  #endWhole(reason: string): void {
+    const fresh = this.#recorded?.segment.session.memories.fresh ?? this.#replay?.fresh ?? [];
+    const alive = fresh.filter(({ tensors }) => tensors.some((it) => !it.isDisposed));
+    this.#end(alive, because(reason));
+  }
+
+  #endRecorded(wanted: readonly Memory[], cause: (() => SegmentCause) | undefined): void {
+    const recorded = this.#recorded;
+    this.#recorded = undefined;
+    recorded?.segment.end(this.#host, { wanted, cause, trail: recorded.trail });
+  }
+
+  #endReplay(replay: Replay, wanted: readonly Memory[], cause: (() => SegmentCause) | undefined): void {
+    const isLast = cause === undefined;
+    const known = replay.end(signatureOf(replay.fresh, { wanted, isLast, shared: replay.shared }));
+    if (known === undefined) {
+      const { memories } = this.#recordAgain();
+      const recorded = wanted.map((memory) => memories.get(memory) ?? memory);
+      this.#endRecorded(recorded, cause);
+      return;
+    }
+    try {
+      this.#replay = undefined;
+      runReplay(replay, known, { sources: this.#sources, isLast });
+    } catch (error) {
+      if (!isCheckFailure(error)) throw error;
+      this.#replay = replay;
+      const { segment } = this.#recordAgain().recorded;
+      this.#recorded = undefined;
+      segment.failed(error);
+    }
+  }
+}
+
+/** Why a segment ends, and where; the line is looked for where somebody asks. */
+const because = (reason: string) => (): SegmentCause => ({ reason, location: deferredLocation() });
+
+/** A segment that is recorded, and what is noted of it for the next time. */
+interface RecordedSegment {
+  readonly segment: Segment;
+  readonly trail: Trail;
 }

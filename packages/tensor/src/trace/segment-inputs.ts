@@ -3,15 +3,14 @@
 // a host that remembers what was seen at each place of a program. Out: the call with its numbers lifted.
 import type { DType } from '@tsinductor/base';
 import { dtypeInfo, isFloat } from '@tsinductor/base';
-import { isScalar, scalarNumber } from '@tsinductor/graph';
-import type { Arg, ScalarRef } from '@tsinductor/graph';
+import { isScalar } from '@tsinductor/graph';
+import type { Arg, Meta, Operator, ScalarRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
 import { onDevice } from '../device.ts';
-import { convertElement, elementReader, makeElements } from '../element-array.ts';
-import { elementsOf } from '../layout.ts';
+import { convertElement, makeElements } from '../element-array.ts';
+import type { ElementValue } from '../element-array.ts';
 import { unrecorded } from '../process-state.ts';
-import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
@@ -25,12 +24,21 @@ export interface InputMemory {
   isVariable(slot: string, value: number, isRead: boolean): boolean;
 }
 
+/** What was decided before of the inputs of an operation, which is recorded once more. */
+export interface Decided {
+  /** Metas of the inputs that are first met in it, in order, but for numbers. */
+  readonly metas: readonly Meta[];
+  /** Arguments whose numbers are inputs. */
+  readonly lifted: ReadonlySet<number>;
+}
+
 export class SegmentInputs {
   readonly #memory: InputMemory;
   /** Numbers that the program has read from tensors. */
   readonly #read = new Set<number>();
   #place = '';
   #met = 0;
+  #decided: { readonly metas: Meta[]; readonly lifted: ReadonlySet<number> } | undefined;
 
   constructor(memory: InputMemory) {
     this.#memory = memory;
@@ -42,14 +50,23 @@ export class SegmentInputs {
     this.#met = 0;
   }
 
+  /** What is met by `work` is decided already. */
+  decided<T>({ metas, lifted }: Decided, work: () => T): T {
+    this.#decided = { metas: metas.filter(({ shape }) => shape.length > 0), lifted };
+    try {
+      return work();
+    } finally {
+      this.#decided = undefined;
+    }
+  }
+
   axesOf(tensor: Tensor): readonly DynamicAxis[] {
     this.#met += 1;
+    if (this.#decided !== undefined) return tensor.ndim === 0 ? [] : symbolicAxes(this.#decided.metas.shift());
     return this.#memory.axesOf(`${this.#place} ${this.#met} ${tensor.dtype} ${tensor.ndim}`, tensor);
   }
 
-  noteRead({ dtype }: Tensor, { storage, layout }: Placed): void {
-    if (elementsOf(layout.shape) !== 1) return;
-    const value = elementReader(dtype, storage.read(dtype, layout.offset, layout.offset + 1))(0);
+  noteRead(value: ElementValue): void {
     if (typeof value === 'number') this.#read.add(value);
   }
 
@@ -58,8 +75,7 @@ export class SegmentInputs {
     if (call.operator.kind !== 'pointwise' || !call.args.some(isScalar)) return call;
     const tensors = [...call.tensors];
     const args = call.args.map((arg, position): Arg => {
-      const isOwn = isScalar(arg) && call.operator.scalarStandIns?.has(scalarNumber(arg)) !== true;
-      const lifted = isOwn ? this.#lifted(arg, call.tensors, position) : undefined;
+      const lifted = isScalar(arg) ? this.#lifted(call, arg, position) : undefined;
       if (lifted === undefined) return arg;
       made.push(lifted);
       return { kind: 'value', node: tensors.push(lifted) - 1, result: 0 };
@@ -67,18 +83,39 @@ export class SegmentInputs {
     return made.length === 0 ? call : { ...call, args, tensors };
   }
 
-  #lifted({ category, value }: ScalarRef, tensors: readonly Tensor[], position: number): Tensor | undefined {
+  #lifted({ operator, tensors }: BoundCall, { category, value }: ScalarRef, position: number): Tensor | undefined {
     if (typeof value !== 'number') return undefined;
     const dtype = numberDType(category, tensors) ?? fractionDType(category, tensors);
-    if (dtype === undefined || !fits(value, dtype)) return undefined;
-    if (!this.#memory.isVariable(`${this.#place} ${position}`, value, this.#read.has(value))) return undefined;
-    const elements = makeElements(dtype, 1);
-    elements[0] =
-      dtypeInfo[dtype].category === 'float'
-        ? convertElement(value, 'f64', dtype)
-        : convertElement(BigInt(value), 'i64', dtype);
-    return unrecorded(() => outsideScopes(() => onDevice('cpu', () => tensorOfElements(elements, dtype, []))));
+    if (dtype === undefined || !mayBeLifted(operator, value, dtype) || !this.#isVariable(value, position))
+      return undefined;
+    return numberTensor(value, dtype);
   }
+
+  #isVariable(value: number, position: number): boolean {
+    if (this.#decided !== undefined) return this.#decided.lifted.has(position);
+    return this.#memory.isVariable(`${this.#place} ${position}`, value, this.#read.has(value));
+  }
+}
+
+/** Axes of a placeholder that have names. */
+const symbolicAxes = (meta: Meta | undefined): readonly DynamicAxis[] =>
+  (meta?.shape ?? []).flatMap((size, axis) => (size.kind === 'size' ? [{ axis, min: size.min, max: size.max }] : []));
+
+/** Whether a number of a call can be a 0-d tensor of that dtype instead. */
+export const mayBeLifted = (operator: Operator, value: number, dtype: DType): boolean =>
+  operator.scalarStandIns?.has(value) !== true && fits(value, dtype);
+
+/** A number as it lies in a 0-d tensor. */
+export const elementOfNumber = (value: number, dtype: DType): number | bigint =>
+  dtypeInfo[dtype].category === 'float'
+    ? convertElement(value, 'f64', dtype)
+    : convertElement(BigInt(value), 'i64', dtype);
+
+/** A number as a 0-d tensor. */
+export function numberTensor(value: number, dtype: DType): Tensor {
+  const elements = makeElements(dtype, 1);
+  elements[0] = elementOfNumber(value, dtype);
+  return unrecorded(() => outsideScopes(() => onDevice('cpu', () => tensorOfElements(elements, dtype, []))));
 }
 
 /** A fraction beside whole numbers makes floats of them, as a 0-d tensor of floats does; whether it is one is part of the segment. */

@@ -8,6 +8,7 @@ import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from '../bound-call.ts';
 import { GraphProgram } from '../eager/graph-program.ts';
 import type { EagerExecutor } from '../eager/executor.ts';
+import type { Layout } from '../layout.ts';
 import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import { fulfil, placedTensor } from '../tensor.ts';
@@ -146,7 +147,11 @@ export function settle(
 ): void {
   for (const tensor of tensors) {
     if (tensor.backing.kind !== 'recorded') continue;
-    const { layout } = tensor.backing.handle as TracedView;
+    const { layout, fixed } = tensor.backing.handle as TracedView;
+    if (fixed !== undefined) {
+      fulfil(tensor, { kind: 'placed', storage, layout: offset === 0 ? fixed : movedBy(fixed, offset) });
+      continue;
+    }
     fulfil(tensor, {
       kind: 'placed',
       storage,
@@ -158,3 +163,5 @@ export function settle(
     });
   }
 }
+
+const movedBy = ({ shape, strides, offset }: Layout, by: number): Layout => ({ shape, strides, offset: offset + by });

@@ -3,8 +3,9 @@
 // exists, has its place; the others wait in an EndedSegment.
 import { at } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
-import type { Graph, SizeEnvironment } from '@tsinductor/graph';
+import type { Graph, SizeEnvironment, SizeGuard } from '@tsinductor/graph';
 import { isCheckFailure } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
 import { defaultExecutor } from '../perform.ts';
 import { leftBehind } from '../errors.ts';
 import { unrecorded } from '../process-state.ts';
@@ -16,10 +17,13 @@ import { segmentKey } from './segment-key.ts';
 import { placementOf } from './placement.ts';
 import type { Placement } from './placement.ts';
 import { SegmentLog, settle } from './segment-log.ts';
+import { signatureOf, withoutOrigins } from './replay/end.ts';
+import type { StepTrie } from './replay/step.ts';
+import type { Trail } from './replay/trail.ts';
 import { chooseOutputs } from './segment-plan.ts';
 import type { SegmentChoice, SegmentParts } from './segment-plan.ts';
 import type { TraceSession } from './session.ts';
-import { Source } from './source.ts';
+import { handOut, keepInputs } from './segment-results.ts';
 import type { SourceIndex } from './source.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 
@@ -45,24 +49,31 @@ export interface NewSegment {
 /** How a known segment runs. */
 export interface SegmentPlan {
   readonly choice: SegmentChoice;
+  /** What it assumes of symbolic sizes. */
+  readonly guards: readonly SizeGuard[];
   /** Gives the outputs, having written the new values of inputs; undefined: it runs operator by operator. */
   readonly run: ((inputs: readonly Tensor[]) => readonly Tensor[]) | undefined;
 }
 
 /** Who keeps the segments of a function, and runs them. */
 export interface SegmentHost extends InputMemory {
+  /** What was done before in these segments. */
+  readonly steps: StepTrie;
   find(key: string, sizes: SizeEnvironment): SegmentPlan | undefined;
   add(segment: NewSegment): SegmentPlan;
 }
 
 interface SegmentSurroundings {
   readonly sources: SourceIndex;
-  readonly newSession: () => TraceSession;
+  /** With the sizes of what was followed so far, if there are any. */
+  readonly newSession: (sizes?: SizeEnvironment) => TraceSession;
 }
 
 interface Ending {
   readonly wanted: readonly Memory[];
-  readonly cause: SegmentCause | undefined;
+  /** Asked where the segment is new; undefined where the function has returned. */
+  readonly cause: (() => SegmentCause) | undefined;
+  readonly trail: Trail;
 }
 
 export class Segment {
@@ -71,9 +82,9 @@ export class Segment {
   readonly #surroundings: SegmentSurroundings;
   readonly #carried = new Set<Memory>();
 
-  constructor(surroundings: SegmentSurroundings) {
+  constructor(surroundings: SegmentSurroundings, sizes?: SizeEnvironment) {
     this.#surroundings = surroundings;
-    this.session = surroundings.newSession();
+    this.session = surroundings.newSession(sizes);
   }
 
   /** A memory of an ended segment becomes part of this one. */
@@ -106,27 +117,54 @@ export class Segment {
   }
 
   /** Runs what was recorded. Throws what an operator in it throws, having done all that came before. */
-  end(host: SegmentHost, { wanted, cause }: Ending): void {
+  end(host: SegmentHost, { wanted, cause, trail }: Ending): void {
     const { session } = this;
+    const isLast = cause === undefined;
+    trail.finish();
     const written = session.memories.inputs.filter(({ version }) => version > 0);
-    const parts = this.#parts(wanted, written, cause === undefined);
-    const isIdle = wanted.length === 0 && written.length === 0;
-    const plan = isIdle ? { choice: chooseOutputs(parts), run: () => [] } : this.#plan(host, parts, { written, cause });
-    const kept = new Map(
-      plan.choice.keptInputs.map((input) => [input, new Source(at(session.placeholders, input).tensor)]),
-    );
-    for (const memory of written)
-      this.#surroundings.sources.protect(placeOf(inputOf(session, memory), 'a write').storage);
-    const results = this.#run(plan);
-    if (results === undefined) return;
-    this.#distribute(parts, { plan, results, kept });
-  }
-
-  #parts(wanted: readonly Memory[], written: readonly Memory[], isLast: boolean): SegmentParts {
-    const { session } = this;
-    const changing = session.placeholders.flatMap(({ tensor }, position) =>
+    const shared = session.placeholders.flatMap(({ tensor }, position) =>
       placeOf(tensor, 'a segment').storage.isShared ? [position] : [],
     );
+    const parts = this.#parts(wanted, [...shared, ...written.map(({ placeholder = 0 }) => placeholder)], isLast);
+    const isIdle = wanted.length === 0 && written.length === 0;
+    const plan = isIdle
+      ? { choice: chooseOutputs(parts), guards: [], run: () => [] }
+      : this.#plan(host, parts, { written, cause });
+    const refs = parts.values.map(({ ref }) => ref);
+    // How an idle one is run has no key, by which others would know what waits in it.
+    if (plan.run !== undefined && (isLast || !isIdle))
+      trail.store(host.steps, signatureOf(session.memories.fresh, { wanted, isLast, shared }), {
+        plan,
+        graph: withoutOrigins(parts.graph),
+        refs,
+        written: written.map(({ placeholder = 0 }) => placeholder),
+      });
+    const inputs = session.placeholders.map(({ tensor }) => tensor);
+    const kept = keepInputs(plan, inputs);
+    const { sources } = this.#surroundings;
+    const storages = written.map((memory) => placeOf(inputOf(session, memory), 'a write').storage);
+    for (const storage of storages) sources.protectNeeded(storage);
+    const results = this.#run(plan);
+    if (results === undefined) return;
+    for (const storage of storages) sources.written(storage);
+    const { inputs: existing, fresh } = session.memories;
+    for (const memory of existing) this.#settle(memory, inputOf(session, memory));
+    const sizeOf = (index: Index): number => session.sizes.hint(index);
+    for (const input of inputs) input.dispose();
+    handOut({ plan, graph: parts.graph, refs, results, fresh, kept, isLast, sizeOf }, sources);
+  }
+
+  /** A check failed in it: what came before the operator that failed still happens. */
+  failed(error: Error): void {
+    try {
+      this.#replay();
+    } catch {
+      throw error;
+    }
+  }
+
+  #parts(wanted: readonly Memory[], unsteady: readonly number[], isLast: boolean): SegmentParts {
+    const { session } = this;
     return {
       graph: session.graph(),
       sizes: session.sizes,
@@ -136,7 +174,7 @@ export class Segment {
         isWanted: wanted.includes(memory),
         isCarried: this.#carried.has(memory),
       })),
-      unsteady: new Set([...changing, ...written.map(({ placeholder = 0 }) => placeholder)]),
+      unsteady: new Set(unsteady),
       isLast,
     };
   }
@@ -144,7 +182,7 @@ export class Segment {
   #plan(
     host: SegmentHost,
     parts: SegmentParts,
-    { written, cause }: { written: readonly Memory[]; cause: SegmentCause | undefined },
+    { written, cause }: { written: readonly Memory[]; cause: Ending['cause'] },
   ): SegmentPlan {
     const { session } = this;
     const writes = written.map(({ placeholder, current: { node, result } }) => `${placeholder}=${node}.${result}`);
@@ -159,7 +197,7 @@ export class Segment {
       session.builder.mutate(placeholder, session.builder.output(current));
     const inputs = session.placeholders.map(({ tensor }) => tensor);
     const placement = placementOf(memories, [...choice.outputs.map((position) => at(fresh, position)), ...written]);
-    return host.add({ key, graph: session.graph(), sizes: session.sizes, inputs, choice, placement, cause });
+    return host.add({ key, graph: session.graph(), sizes: session.sizes, inputs, choice, placement, cause: cause?.() });
   }
 
   /** The results; undefined where everything was done operator by operator. */
@@ -170,19 +208,10 @@ export class Segment {
       this.#replay();
     } catch (error) {
       if (run === undefined || !isCheckFailure(error)) throw error;
-      this.#failed(error);
+      this.failed(error);
     }
     for (const input of inputs) input.dispose();
     return undefined;
-  }
-
-  /** A check failed: what came before the operator that failed still happens. */
-  #failed(error: Error): void {
-    try {
-      this.#replay();
-    } catch {
-      throw error;
-    }
   }
 
   #replay(): void {
@@ -199,33 +228,6 @@ export class Segment {
       });
     });
     for (const memory of session.memories.inputs) this.#settle(memory, inputOf(session, memory));
-  }
-
-  #distribute(
-    { graph, values, isLast }: SegmentParts,
-    { plan: { choice }, results, kept }: { plan: SegmentPlan; results: readonly Tensor[]; kept: Map<number, Source> },
-  ): void {
-    const { session } = this;
-    const { inputs, fresh } = session.memories;
-    const computed = choice.outputs.flatMap((position, output) => {
-      const root = at(results, output);
-      this.#settle(at(fresh, position), root);
-      if (choice.keptOutputs.includes(position)) return [{ ref: at(values, position).ref, source: new Source(root) }];
-      root.dispose();
-      return [];
-    });
-    for (const result of results.slice(choice.outputs.length)) result.dispose();
-    for (const memory of inputs) this.#settle(memory, inputOf(session, memory));
-    session.placeholders.forEach(({ tensor }, position) => {
-      if (!kept.has(position)) tensor.dispose();
-    });
-    if (choice.waiting.length === 0) return;
-    const waiting = choice.waiting.map((position) => at(fresh, position));
-    const ended = new EndedSegment(graph, { inputs: kept, computed }, waiting);
-    for (const source of ended.sources) {
-      if (isLast) source.release();
-      else this.#surroundings.sources.add(source);
-    }
   }
 
   #settle(memory: Memory, root: Tensor): void {

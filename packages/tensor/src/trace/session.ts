@@ -9,16 +9,13 @@ import { at } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
 import { contiguousStrides, GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
-import { add, int } from '@tsinductor/ir';
-import { expandCall, findAliases, mayAlias } from '../alias.ts';
+import { int } from '@tsinductor/ir';
 import type { Alias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
-import { tensorOfElements } from '../create.ts';
 import type { HostCall } from '../custom-op/custom-op.ts';
 import { ambientDevice } from '../device.ts';
 import type { Device } from '../device.ts';
 import { metaOf } from '../eager/executor.ts';
-import { viewElements } from '../element-array.ts';
 import {
   aliasedMutation,
   dataDependent,
@@ -29,8 +26,7 @@ import {
   repeatedMutation,
   writeOverlap,
 } from '../errors.ts';
-import { elementsOf } from '../layout.ts';
-import { deferredLocation, userLocation } from '../location.ts';
+import { userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
@@ -43,22 +39,23 @@ import { aliasesOf } from './output-aliases.ts';
 import { recordCall } from './record-call.ts';
 import { recordHost } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
-import { recordLiteral } from './record-literal.ts';
+import { literalTensor, recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
 import type { AdaptedCall, TraceOptions } from './trace-options.ts';
-import { valueOf, writeThrough } from './traced-memory.ts';
+import { aliasesOfCall, valueOf, viewThrough, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
 import { twinOf } from './twin.ts';
 import { isUndone, repeatsElements } from './undo-view.ts';
 
 export class TraceSession implements Recorder {
   readonly isLazy = false;
-  readonly sizes: SizeEnvironment = new SizeEnvironment();
+  readonly sizes: SizeEnvironment;
   readonly #builder: GraphBuilder;
   readonly #options: TraceOptions;
   readonly #recorder: Recorder;
   readonly #locate: () => SourceLocation | undefined;
   readonly #placeholders: TracedInput[] = [];
+  readonly #placeholderRefs: ValueRef[] = [];
   readonly #captured = new Map<Tensor, TracedView>();
   readonly #inputs: Memory[] = [];
   readonly #fresh: Memory[] = [];
@@ -76,7 +73,8 @@ export class TraceSession implements Recorder {
     if (owner === undefined && processState.recorder !== undefined) throw nestedTrace();
     this.#options = options;
     this.#recorder = owner?.recorder ?? this;
-    this.#locate = owner === undefined ? userLocation : deferredLocation;
+    this.sizes = owner?.sizes ?? new SizeEnvironment();
+    this.#locate = owner === undefined ? userLocation : () => owner.locate();
     this.#builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
   }
 
@@ -132,6 +130,18 @@ export class TraceSession implements Recorder {
     return this.#placeholders;
   }
 
+  /** The value of a placeholder, by its position. */
+  placeholderRef(position: number): ValueRef {
+    return at(this.#placeholderRefs, position);
+  }
+
+  /** The placeholder that stands for a tensor that exists, or for what an ended segment kept. */
+  placeholderOf(met: Tensor | { readonly tensor: Tensor }): number | undefined {
+    if (met instanceof Tensor) return this.#captured.get(met)?.memory.placeholder;
+    const ref = this.#snapshots.get(met);
+    return ref === undefined ? undefined : this.#placeholderRefs.findIndex(({ node }) => node === ref.node);
+  }
+
   /** Memory of inputs, and of what the function made, in the order in which they were met. */
   get memories(): { readonly inputs: readonly Memory[]; readonly fresh: readonly Memory[] } {
     return { inputs: this.#inputs, fresh: this.#fresh };
@@ -145,16 +155,16 @@ export class TraceSession implements Recorder {
     this.#fresh.push(memory);
   }
 
-  /** The value of a tensor that exists, as it was when the segment began: later writes are not seen. */
-  #snapshot(tensor: Tensor): ValueRef {
-    return this.#announce(tensor, 'capture', this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []));
-  }
-
-  /** The same for what an ended segment kept, once. */
+  /** The value of what an ended segment kept, as it was when this one began: later writes are not seen. */
   snapshotOf(source: { readonly tensor: Tensor }): ValueRef {
-    const known = this.#snapshots.get(source) ?? this.#snapshot(source.tensor);
-    this.#snapshots.set(source, known);
-    return known;
+    const known = this.#snapshots.get(source);
+    if (known !== undefined) return known;
+    const { tensor } = source;
+    const meta = this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []);
+    const made = this.#announce(tensor, 'capture', meta);
+    this.#snapshots.set(source, made);
+    tensor.dispose();
+    return made;
   }
 
   /** Whether a graph cannot say what follows from a use of `tensor`, or a write of `value` to it, as memory is seen in other places. */
@@ -183,7 +193,7 @@ export class TraceSession implements Recorder {
     const refs = views.map((view) => valueOf(this.#builder, view));
     const refOf = (tensor: Tensor): ValueRef => this.#viewOf(tensor).ref;
     const results = recordCall(this.#builder, call, { refs, refOf, locate: this.#locate });
-    const aliases = this.#aliases(call, views);
+    const aliases = aliasesOfCall(call, views, this.#builder);
     return results.map((ref, position) => this.#result({ ref, device: call.device }, aliases[position], views));
   }
 
@@ -208,12 +218,8 @@ export class TraceSession implements Recorder {
   }
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
-    const { dtype, shape } = meta;
-    const elements = viewElements(dtype, Uint8Array.from(bytes).buffer, { byteOffset: 0, length: elementsOf(shape) });
-    const ref = recordLiteral(this.#builder, { ...meta, elements, bytes }, this.#options);
-    return ref === undefined
-      ? unrecorded(() => tensorOfElements(elements, dtype, shape))
-      : this.#made(ref, ambientDevice());
+    const ref = recordLiteral(this.#builder, { ...meta, bytes }, this.#options);
+    return ref === undefined ? literalTensor(bytes, meta) : this.#made(ref, ambientDevice());
   }
 
   /** Throws UserError WRITE_OVERLAP, as eager execution does. */
@@ -222,19 +228,21 @@ export class TraceSession implements Recorder {
     if (isUniform !== true && repeatsElements(layout, this.sizes)) throw writeOverlap(operation);
   }
 
-  write(target: Tensor, value: Tensor, writing: Writing): void {
+  /** The memory that has other elements then; undefined where there are none to write to. */
+  write(target: Tensor, value: Tensor, writing: Writing): Memory | undefined {
     const { operation } = writing;
     this.checkWrite(target, writing);
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
     // Nothing is written to no elements, whatever memory they would be in.
-    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return;
+    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return undefined;
     this.requireOwn(view.memory, operation);
     if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();
     this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
       writeThrough(this.#builder, view, written);
     });
+    return view.memory;
   }
 
   /** Throws UserError ALIASED_MUTATION where a write to the memory would be seen in another input. */
@@ -302,7 +310,9 @@ export class TraceSession implements Recorder {
     const isSegment = this.#options.owner !== undefined;
     // A user may dispose a tensor before the segment runs that was recorded with it.
     const placeholder = this.#placeholders.push({ tensor: isSegment ? twinOf(tensor) : tensor, kind }) - 1;
-    return this.#builder.placeholder(`${kind}${placeholder}`, meta);
+    const ref = this.#builder.placeholder(`${kind}${placeholder}`, meta);
+    this.#placeholderRefs.push(ref);
+    return ref;
   }
 
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
@@ -340,31 +350,13 @@ export class TraceSession implements Recorder {
     );
   }
 
-  #aliases(call: BoundCall, views: readonly TracedView[]): readonly (Alias | undefined)[] {
-    if (!mayAlias(call.operator)) return [];
-    const metas = views.map(({ layout, ref }): Meta => ({
-      shape: layout.shape,
-      strides: layout.strides,
-      dtype: this.#builder.meta(ref).dtype,
-    }));
-    return findAliases(expandCall(call, metas, this.sizes), this.sizes);
-  }
-
   #result(
     { ref, device }: Pick<Memory, 'device'> & Pick<TracedView, 'ref'>,
     alias: Alias | undefined,
     views: readonly TracedView[],
   ): Tensor {
     if (alias === undefined) return this.#made(ref, device);
-    const { memory, steps, layout } = at(views, alias.input);
-    const offset = { ...alias.layout, offset: add(layout.offset, alias.layout.offset) };
-    const view: TracedView = {
-      memory,
-      steps: [...steps, ...alias.steps],
-      layout: offset,
-      ref,
-      version: memory.version,
-    };
+    const view = viewThrough(at(views, alias.input), alias, ref);
     return this.#tensor(this.#builder.meta(ref).dtype, alias.layout, view);
   }
 

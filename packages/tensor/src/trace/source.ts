@@ -9,23 +9,29 @@ import type { Placed } from '../recorder.ts';
 import { outsideScopes } from '../scope.ts';
 import { allocate } from '../storage.ts';
 import type { Storage } from '../storage.ts';
-import { placedTensor, placeOf } from '../tensor.ts';
+import { placedTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { storageOn } from '../transfer.ts';
 
+/** What values are made of, as long as somebody may ask for them. */
+interface Keeper {
+  readonly isNeeded: boolean;
+}
+
 export class Source {
-  readonly #dtype: Tensor['dtype'];
+  /** Whose values are made of it. */
+  keeper: Keeper | undefined;
+  readonly dtype: Tensor['dtype'];
   #place: Placed;
-  #holder: Tensor | undefined;
+  #isHolding = true;
   /** Writes to the storage so far; undefined for a copy of its own. */
   #writes: number | undefined;
 
-  /** Owns `tensor`. */
-  constructor(tensor: Tensor) {
-    this.#dtype = tensor.dtype;
-    this.#holder = tensor;
-    this.#place = placeOf(tensor, 'a segment');
-    this.#writes = this.#place.storage.writes;
+  constructor(dtype: Tensor['dtype'], place: Placed) {
+    this.dtype = dtype;
+    this.#place = place;
+    this.#writes = place.storage.writes;
+    place.storage.retain();
   }
 
   get storage(): Storage {
@@ -35,38 +41,68 @@ export class Source {
   /** The elements are about to change: keeps them as they are. */
   detach(): void {
     if (this.#writes === undefined) return;
-    this.#place = this.#copy();
-    this.#holder?.dispose();
-    this.#holder = undefined;
+    const copy = this.#copy();
+    this.#letGo();
+    this.#place = copy;
     this.#writes = undefined;
+  }
+
+  #letGo(): void {
+    if (this.#isHolding) this.#place.storage.release();
+    this.#isHolding = false;
   }
 
   #copy(): Placed {
     const { storage, layout } = this.#place;
     if (storage.device !== 'cpu')
-      return copyOnDevice(openDevice(storage.device), { dtype: this.#dtype, storage, layout });
-    const elements = makeElements(this.#dtype, elementsOf(layout.shape));
+      return copyOnDevice(openDevice(storage.device), { dtype: this.dtype, storage, layout });
+    const elements = makeElements(this.dtype, elementsOf(layout.shape));
     const own = rowMajorLayout(layout.shape);
-    copyElements(storage.elements(this.#dtype), layout, { elements, layout: own });
-    const copy = allocate(byteSize(this.#dtype, elements.length), 'intermediate');
-    copy.elements(this.#dtype).set(elements as never);
+    copyElements(storage.elements(this.dtype), layout, { elements, layout: own });
+    const copy = allocate(byteSize(this.dtype, elements.length), 'intermediate');
+    copy.elements(this.dtype).set(elements as never);
     return { kind: 'placed', storage: copy, layout: own };
+  }
+
+  get device(): Tensor['device'] {
+    return this.#place.storage.device;
+  }
+
+  get shape(): readonly number[] {
+    return this.#place.layout.shape;
+  }
+
+  get strides(): readonly number[] {
+    return this.#place.layout.strides;
+  }
+
+  /** Where it lies, while it is intact. */
+  get place(): Placed {
+    return this.#place;
+  }
+
+  /** Whether it holds what it held. */
+  get isIntact(): boolean {
+    if (this.#isHolding || this.#writes === undefined) return true;
+    const { storage } = this.#place;
+    return !storage.isReturned && !storage.isShared && storage.writes === this.#writes;
   }
 
   /** The tensor. Throws UserError TRACED_ESCAPED if it no longer holds what it held. */
   get tensor(): Tensor {
-    if (this.#holder !== undefined) return this.#holder;
+    if (!this.isIntact) throw leftBehind();
     const { storage, layout } = this.#place;
-    const isGone = storage.isReturned || storage.isShared;
-    if (this.#writes !== undefined && (isGone || storage.writes !== this.#writes)) throw leftBehind();
-    return outsideScopes(() => placedTensor(this.#dtype, storage, layout));
+    return outsideScopes(() => placedTensor(this.dtype, storage, layout));
   }
 
-  /** Gives up the memory where somebody else has it too: from now on it only looks. */
+  /** Gives up the memory where somebody else has it too, or nobody needs it: from now on it only looks. */
   release(): void {
-    if (this.#place.storage.hasOneOwner) return;
-    this.#holder?.dispose();
-    this.#holder = undefined;
+    if (!this.#place.storage.hasOneOwner || !this.isNeeded) this.#letGo();
+  }
+
+  /** Whether a value that is made of it may still be asked for. */
+  get isNeeded(): boolean {
+    return this.keeper?.isNeeded !== false;
   }
 }
 
@@ -94,6 +130,17 @@ export class SourceIndex {
   /** The storage is about to be written to. */
   protect(storage: Storage): void {
     for (const source of this.#sources.get(storage) ?? []) source.detach();
+    this.#sources.delete(storage);
+  }
+
+  /** A segment is about to write to the storage: what it has taken over of earlier ones is needed again only if it fails. */
+  protectNeeded(storage: Storage): void {
+    for (const source of this.#sources.get(storage) ?? []) if (source.isNeeded) source.detach();
+  }
+
+  /** The segment has written to it. */
+  written(storage: Storage): void {
+    for (const source of this.#sources.get(storage) ?? []) source.release();
     this.#sources.delete(storage);
   }
 

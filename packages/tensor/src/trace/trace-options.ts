@@ -1,5 +1,6 @@
 // What a trace session is told: who it records for, and what becomes of literals.
-import type { Meta } from '@tsinductor/graph';
+import type { SourceLocation } from '@tsinductor/base';
+import type { Meta, SizeEnvironment } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Reader } from '../symbolic-shape.ts';
@@ -11,6 +12,10 @@ import type { Memory } from './traced-memory.ts';
 /** Who a session records for, where it is one of the segments that a function is run in. */
 interface SegmentOwner {
   readonly recorder: Recorder;
+  /** The sizes to record with. */
+  readonly sizes: SizeEnvironment;
+  /** The user's line, of which a text is made when it is needed. */
+  locate(): SourceLocation | undefined;
   /** Axes of an input met on the way that get symbolic sizes. */
   axesOf(tensor: Tensor): readonly DynamicAxis[];
   /** The memory is of an earlier segment: makes its value one of this session. */

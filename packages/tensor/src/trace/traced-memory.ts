@@ -3,9 +3,13 @@
 // chain of primitive views. Reading replays the chain if the memory was written since; writing runs it backwards.
 //
 // Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
-import type { Builder, Meta, ValueRef, ViewLayout } from '@tsinductor/graph';
-import type { ViewStep } from '../alias.ts';
+import type { Builder, GraphBuilder, Meta, ValueRef, ViewLayout } from '@tsinductor/graph';
+import { add } from '@tsinductor/ir';
+import { expandCall, findAliases, mayAlias } from '../alias.ts';
+import type { Alias, ViewStep } from '../alias.ts';
+import type { BoundCall } from '../bound-call.ts';
 import type { Device } from '../device.ts';
+import type { Layout } from '../layout.ts';
 import type { Tensor } from '../tensor.ts';
 import { undoView } from './undo-view.ts';
 
@@ -32,6 +36,8 @@ export interface TracedView {
   steps: readonly ViewStep[];
   /** Over the storage that eager execution would have: decides which further views share it. */
   layout: ViewLayout;
+  /** The same in numbers, where that is known: of a tensor whose form was met before. */
+  readonly fixed?: Layout | undefined;
   ref: ValueRef;
   version: number;
 }
@@ -46,6 +52,32 @@ export function valueOf(builder: Builder, view: TracedView): ValueRef {
     view.version = view.memory.version;
   }
   return view.ref;
+}
+
+/** For each result of a call what it is a view of, if it is one. */
+export function aliasesOfCall(
+  call: BoundCall,
+  views: readonly TracedView[],
+  builder: GraphBuilder,
+): readonly (Alias | undefined)[] {
+  if (!mayAlias(call.operator)) return [];
+  const metas = views.map(({ layout: { shape, strides }, ref }) => ({
+    shape,
+    strides,
+    dtype: builder.meta(ref).dtype,
+  }));
+  return findAliases(expandCall(call, metas, builder.sizes), builder.sizes);
+}
+
+/** A view through `alias` of what another view shows, whose value is `ref`. */
+export function viewThrough({ memory, steps, layout }: TracedView, alias: Alias, ref: ValueRef): TracedView {
+  return {
+    memory,
+    steps: [...steps, ...alias.steps],
+    layout: { ...alias.layout, offset: add(layout.offset, alias.layout.offset) },
+    ref,
+    version: memory.version,
+  };
 }
 
 /** The memory's value becomes the one in which `view` has the value `written`. */
