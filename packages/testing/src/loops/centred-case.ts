@@ -4,13 +4,14 @@ import type { Axis, BodyBuilder } from '@tsinductor/ir';
 import type { Case } from './cases.ts';
 import { axis, fold, loops, ProgramMaker, scalarLocal } from './programs.ts';
 
+interface Centred {
+  readonly arrays: number;
+  /** What is summed; exponentials are much to compute for an element. */
+  readonly of?: 'elements' | 'exponentials';
+}
+
 /** The sum of some matrices, less its rows' sums. */
-export function centred(
-  rows: number,
-  columns: number,
-  arrays: number,
-  of: 'elements' | 'exponentials' = 'elements',
-): Case {
+export function centred(rows: number, columns: number, { arrays, of = 'elements' }: Centred): Case {
   const maker = new ProgramMaker();
   const [i, j, k] = [axis('i', rows), axis('j', columns), axis('k', columns)];
   const shape = [i.extent, j.extent];
