@@ -3,7 +3,7 @@
 // compiled together, and the cases begin again, with fresh inputs. Nothing here falls back to the interpreter.
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import { isTensor } from '@tsinductor/tensor';
-import { LazyRecorder } from '@tsinductor/tensor/internal';
+import { LazyRecorder, StepTrie } from '@tsinductor/tensor/internal';
 
 /** Thrown where a case needs a segment that is still to be compiled. */
 class Missing {
@@ -17,6 +17,8 @@ export class SegmentRounds {
   #plans = new Map();
   #failures = new Map();
   #isDynamic;
+  /** What was done in segments that are compiled: a case follows it where it does the same. */
+  steps = new StepTrie();
   count = 0;
 
   constructor({ dynamic }) {
