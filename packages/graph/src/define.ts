@@ -30,6 +30,7 @@ export interface Description extends Performances {
   readonly inPlace?: boolean;
   readonly isUniform?: boolean;
   readonly scalarStandIns?: Operator['scalarStandIns'];
+  readonly refusesNegative?: boolean;
   readonly isAnswer?: boolean;
   readonly mayAlias?: boolean;
   readonly results?: number | 'list';
@@ -47,7 +48,8 @@ type Base = Omit<Entry, 'kind' | 'levels'>;
 
 /** What a description says of an operator in the operator's own words. */
 const facts = [
-  'inPlace', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'results', 'overloads', 'accepts', 'accuracy',
+  'inPlace', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'refusesNegative', 'results', 'overloads', 'accepts',
+  'accuracy',
 ] as const; // prettier-ignore
 
 function base(name: string, description: Description): Base {

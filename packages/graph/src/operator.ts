@@ -100,6 +100,8 @@ export interface Operator {
   readonly results?: number | 'list';
   /** Scalars beside which another operator stands for it: no tensor of the same value may stand in for them. */
   readonly scalarStandIns?: ReadonlyMap<number, string>;
+  /** Beside whole numbers it refuses a scalar below zero, which it would not see in a tensor. */
+  readonly refusesNegative?: boolean;
   /** Users get its one element, a boolean, and not the tensor. */
   readonly isAnswer?: boolean;
   /** Its result may be its first argument itself, or a view of it, where nothing has to be computed. */

@@ -42,11 +42,12 @@ function canHost({ decl, written, guests }: Host, slot: Slot, groups: readonly G
   if (!isAtMost(slot.bytes, bytesOf(decl))) return false;
   if (guests.some((guest) => guest.first <= slot.last && slot.first <= guest.last)) return false;
   if (slot.last < written) return true;
-  const { decl: last } = at(slot.owners, slot.owners.length - 1);
+  const { decl: last, first } = at(slot.owners, slot.owners.length - 1);
   const isSameWidth = dtypeInfo[last.dtype].bytes === dtypeInfo[decl.dtype].bytes;
+  // What the writing group makes itself is not known to be read before the result's elements are written.
   return (
     slot.last === written &&
-    slot.first < written &&
+    first < written &&
     isSameWidth &&
     cannotOverwrite(at(groups, written), last.id, decl.id) === undefined
   );

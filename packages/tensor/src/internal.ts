@@ -42,7 +42,7 @@ export type { NewSegment, SegmentCause, SegmentHost, SegmentPlan } from './trace
 export { TraceSession } from './trace/session.ts';
 export { twinOf } from './trace/twin.ts';
 export type { DynamicAxis } from './trace/input-meta.ts';
-export { numberDType } from './trace/number-operand.ts';
+export { elementOfNumber, mayBeLifted, numberDType, numberFits } from './trace/number-operand.ts';
 export { openCall, structureOf } from './trace/opened-call.ts';
 export type { OpenedCall, OpenNumber } from './trace/opened-call.ts';
 export type { AdaptedCall, TraceOptions } from './trace/trace-options.ts';

@@ -4,7 +4,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { tensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { convertElement, outsideScopes, placeOf, unrecorded } from '@tsinductor/tensor/internal';
+import { elementOfNumber, numberFits, outsideScopes, placeOf, unrecorded } from '@tsinductor/tensor/internal';
 import type { Formula, Point } from './explain-number.ts';
 
 export interface NumberInput {
@@ -23,24 +23,10 @@ export function numberInput(dtype: DType, formula: Formula, point: Point): Numbe
 export function setNumbers(inputs: readonly NumberInput[], point: Point): boolean {
   for (const { tensor: input, dtype, formula } of inputs) {
     const value = formula(point);
-    if (value === undefined || !fits(value, dtype)) return false;
+    if (value === undefined || !numberFits(value, dtype)) return false;
     const { storage, layout } = placeOf(input, 'a number of a call');
     const elements = storage.elements(dtype) as Record<number, number | bigint>;
-    elements[layout.offset] = elementOf(value, dtype);
+    elements[layout.offset] = elementOfNumber(value, dtype);
   }
   return true;
-}
-
-/** A number as memory of the dtype holds it. */
-const elementOf = (value: number, dtype: DType): number | bigint =>
-  dtypeInfo[dtype].category === 'float'
-    ? convertElement(value, 'f64', dtype)
-    : convertElement(BigInt(value), 'i64', dtype);
-
-/** Whether an element of the dtype can be the number. */
-export function fits(value: number, dtype: DType): boolean {
-  const { category, bytes, signed } = dtypeInfo[dtype];
-  if (category === 'float') return true;
-  const bits = bytes * 8;
-  return Number.isSafeInteger(value) && (signed ? Math.abs(value) < 2 ** (bits - 1) : value >= 0 && value < 2 ** bits);
 }

@@ -4,9 +4,10 @@
 //
 // In: a call as three traces have it, and formulas for its numbers. Out: the call as primitives, with inputs among them.
 import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { isScalar, scalar } from '@tsinductor/graph';
 import type { Attr } from '@tsinductor/graph';
-import { openCall, structureOf } from '@tsinductor/tensor/internal';
+import { numberFits, openCall, structureOf } from '@tsinductor/tensor/internal';
 import type { OpenedCall } from '@tsinductor/tensor/internal';
 import type { Formula, Point } from './explain-number.ts';
 import { numberInput } from './number-inputs.ts';
@@ -35,11 +36,14 @@ export function openNumbers(
   const open = new Set([...first.numbers.keys()].filter(differs));
   const structure = structureOf(first, (place) => open.has(place));
   if (opened.some((other) => structureOf(other, (place) => open.has(place)) !== structure)) return undefined;
+  const dtypeOf = (place: string): DType => first.numbers.get(place)?.dtype ?? 'f32';
+  const isHeld = ({ numbers }: OpenedCall): boolean =>
+    [...open].every((place) => numberFits(numbers.get(place)?.value ?? Number.NaN, dtypeOf(place)));
+  if (!opened.every(isHeld)) return undefined;
   const { name } = at(calls, 0).made.operator;
   const asked = new AskedAgain(at(calls, 0), { formulas, open, structure });
   const inputs = [...open].map((place) => {
-    const dtype = first.numbers.get(place)?.dtype ?? 'f32';
-    return [place, numberInput(dtype, (other) => asked.numbers(other)?.get(place), point)] as const;
+    return [place, numberInput(dtypeOf(place), (other) => asked.numbers(other)?.get(place), point)] as const;
   });
   const holds = {
     text: `${name} comes to the same for ${[...formulas.keys()].join(', ')}`,

@@ -1,11 +1,11 @@
 // What a traced call handed to operators, written down so that traces for other numbers can be compared with it. In: calls as they
 // are recorded. Out: their structure as text, and the numbers that stand in it, each with its place.
-import { numberDType } from '@tsinductor/tensor/internal';
+import { numberDType, numberFits } from '@tsinductor/tensor/internal';
 import type { BoundCall } from '@tsinductor/tensor/internal';
+import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { isScalar, scalarNumber } from '@tsinductor/graph';
 import type { Arg, Attr, Meta, SizeEnvironment } from '@tsinductor/graph';
-import { fits } from './number-inputs.ts';
 
 /** A number in a call: `argument 1`, or `sizes 0 2` for an item of an attribute. */
 export interface NumberPlace {
@@ -35,8 +35,10 @@ export class CallLog {
   note(call: LoggedCall, position: number): void {
     const { made } = call;
     const special = new Set(made.operator.scalarStandIns?.keys());
+    const mayBeOpen = (value: number, dtype: DType): boolean =>
+      numberFits(value, dtype) && (made.operator.refusesNegative !== true || isFloat(dtype));
     const place = (where: string, value: number, wanted?: DType): string => {
-      const dtype = wanted !== undefined && fits(value, wanted) ? wanted : undefined;
+      const dtype = wanted !== undefined && mayBeOpen(value, wanted) ? wanted : undefined;
       this.places.push({ call: position, where, value, dtype, special: dtype === undefined ? none : special });
       return '#';
     };

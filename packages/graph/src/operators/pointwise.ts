@@ -105,6 +105,7 @@ function operator(op: PointwiseOp): Entry {
     kind: 'pointwise',
     ...publicName(op),
     ...(op.scalarStandIns !== undefined && { scalarStandIns: op.scalarStandIns }),
+    ...(op.refusesNegative === true && { refusesNegative: true }),
   };
   // Where PyTorch's form has attributes, that one is the public operator of the name.
   const forms = [...pointwiseForms, ...activationEntries];

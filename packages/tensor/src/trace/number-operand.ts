@@ -2,8 +2,9 @@
 // tensors of the call. Out: a dtype; nothing where such a tensor would change the dtype of the result, which a number does not.
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import type { ScalarRef } from '@tsinductor/graph';
+import type { Operator, ScalarRef } from '@tsinductor/graph';
 import { resultType } from '@tsinductor/ops';
+import { convertElement } from '../element-array.ts';
 
 interface Operand {
   readonly dtype: DType;
@@ -26,3 +27,22 @@ export function numberDType(category: ScalarRef['category'], tensors: readonly O
   const isSame = resultType([...operands, { dtype: compute, rank: 'zeroDim' }]) === together;
   return isSame ? compute : undefined;
 }
+
+/** Whether a number of a call can be a 0-d tensor of that dtype instead: the operator sees no value of a tensor. */
+export const mayBeLifted = (operator: Operator, value: number, dtype: DType): boolean =>
+  operator.scalarStandIns?.has(value) !== true &&
+  (operator.refusesNegative !== true || isFloat(dtype)) &&
+  numberFits(value, dtype);
+
+/** Whether an element of the dtype can be the number; the zero below zero is a fraction. */
+export function numberFits(value: number, dtype: DType): boolean {
+  if (isFloat(dtype)) return true;
+  const { bytes, signed } = dtypeInfo[dtype];
+  const bits = bytes * 8;
+  const isWhole = Number.isSafeInteger(value) && !Object.is(value, -0);
+  return isWhole && (signed ? Math.abs(value) < 2 ** (bits - 1) : value >= 0 && value < 2 ** bits);
+}
+
+/** A number as it lies in a 0-d tensor. */
+export const elementOfNumber = (value: number, dtype: DType): number | bigint =>
+  isFloat(dtype) ? convertElement(value, 'f64', dtype) : convertElement(BigInt(value), 'i64', dtype);

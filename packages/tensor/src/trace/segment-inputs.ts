@@ -4,17 +4,17 @@
 import type { DType } from '@tsinductor/base';
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import { isScalar } from '@tsinductor/graph';
-import type { Arg, Meta, Operator, ScalarRef } from '@tsinductor/graph';
+import type { Arg, Meta, ScalarRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { tensorOfElements } from '../create.ts';
 import { onDevice } from '../device.ts';
-import { convertElement, makeElements } from '../element-array.ts';
+import { makeElements } from '../element-array.ts';
 import type { ElementValue } from '../element-array.ts';
 import { unrecorded } from '../process-state.ts';
 import { outsideScopes } from '../scope.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
-import { numberDType } from './number-operand.ts';
+import { elementOfNumber, mayBeLifted, numberDType } from './number-operand.ts';
 
 /** Remembers what was seen where. */
 export interface InputMemory {
@@ -101,16 +101,6 @@ export class SegmentInputs {
 const symbolicAxes = (meta: Meta | undefined): readonly DynamicAxis[] =>
   (meta?.shape ?? []).flatMap((size, axis) => (size.kind === 'size' ? [{ axis, min: size.min, max: size.max }] : []));
 
-/** Whether a number of a call can be a 0-d tensor of that dtype instead. */
-export const mayBeLifted = (operator: Operator, value: number, dtype: DType): boolean =>
-  operator.scalarStandIns?.has(value) !== true && fits(value, dtype);
-
-/** A number as it lies in a 0-d tensor. */
-export const elementOfNumber = (value: number, dtype: DType): number | bigint =>
-  dtypeInfo[dtype].category === 'float'
-    ? convertElement(value, 'f64', dtype)
-    : convertElement(BigInt(value), 'i64', dtype);
-
 /** A number as a 0-d tensor. */
 export function numberTensor(value: number, dtype: DType): Tensor {
   const elements = makeElements(dtype, 1);
@@ -125,11 +115,3 @@ const fractionDType = (category: ScalarRef['category'], tensors: readonly Tensor
   !tensors.some(({ dtype }) => isFloat(dtype))
     ? 'f32'
     : undefined;
-
-function fits(value: number, dtype: DType): boolean {
-  if (isFloat(dtype)) return true;
-  const { bits } = { bits: dtypeInfo[dtype].bytes * 8 };
-  return (
-    Number.isSafeInteger(value) && (dtype === 'u8' ? value >= 0 && value < 256 : Math.abs(value) < 2 ** (bits - 1))
-  );
-}

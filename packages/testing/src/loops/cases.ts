@@ -381,7 +381,7 @@ export const symbolic = (
   sizes: new Map([[name, value]]),
 });
 
-export { centred } from './centred-case.ts';
+export { centred, centredOf } from './centred-case.ts';
 export { dealt } from './dealt-case.ts';
 export { divided, roots } from './divided-case.ts';
 export { filled } from './filled-case.ts';

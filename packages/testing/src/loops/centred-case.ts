@@ -11,7 +11,7 @@ interface Centred {
 }
 
 /** The sum of some matrices, less its rows' sums. */
-export function centred(rows: number, columns: number, { arrays, of = 'elements' }: Centred): Case {
+export function centredOf(rows: number, columns: number, { arrays, of = 'elements' }: Centred): Case {
   const maker = new ProgramMaker();
   const [i, j, k] = [axis('i', rows), axis('j', columns), axis('k', columns)];
   const shape = [i.extent, j.extent];
@@ -33,3 +33,5 @@ export function centred(rows: number, columns: number, { arrays, of = 'elements'
   const name = `centred, of ${String(arrays)}${of === 'elements' ? '' : `, ${of}`}`;
   return { name, schedule, sizes: new Map(), tolerance: 1e-4 };
 }
+
+export const centred = (rows: number, columns: number, arrays: number): Case => centredOf(rows, columns, { arrays });

@@ -85,14 +85,14 @@ describe('what is prefetched on a Zen', () => {
 
   test('the next rows of two arrays that several passes read, but not of three', () => {
     const prefetched = (arrays: number, on: CpuTarget): number =>
-      new Set(textOf(cases.centred(4096, 1024, { arrays, of: 'exponentials' }), on).match(/prefetch\(in\d/g)).size;
+      new Set(textOf(cases.centredOf(4096, 1024, { arrays, of: 'exponentials' }), on).match(/prefetch\(in\d/g)).size;
     expect([1, 2, 3].map((arrays) => prefetched(arrays, target))).toEqual([1, 2, 3]);
     expect([1, 2, 3].map((arrays) => prefetched(arrays, zen))).toEqual([1, 2, 0]);
   });
 
   test('no next rows of memory with which little is computed; those that caches hold', () => {
     const prefetches = (rows: number, on: CpuTarget): boolean =>
-      textOf(cases.centred(rows, 1024, { arrays: 1 }), on).includes('prefetch(in0');
+      textOf(cases.centred(rows, 1024, 1), on).includes('prefetch(in0');
     expect([512, 16384].map((rows) => prefetches(rows, target))).toEqual([true, true]);
     expect([512, 16384].map((rows) => prefetches(rows, zen))).toEqual([true, false]);
   });
@@ -190,7 +190,7 @@ ring('prefetches change no result', () => {
   });
 
   test('the same bits for every family of processors, halves of lines by non-temporal stores among them', () => {
-    const [half, whole] = [cases.converted(13 * 2 ** 20 + 5, 'bf16'), cases.centred(8192, 1040, { arrays: 2 })];
+    const [half, whole] = [cases.converted(13 * 2 ** 20 + 5, 'bf16'), cases.centred(8192, 1040, 2)];
     for (const one of [half, whole]) {
       expect(textOf(one, { ...target, family: 'zen' })).toContain('non_temporal_store_');
       expectSame(one);

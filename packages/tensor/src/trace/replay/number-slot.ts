@@ -4,7 +4,8 @@ import type { DType } from '@tsinductor/base';
 import type { ElementArray } from '../../element-array.ts';
 import { placeOf } from '../../tensor.ts';
 import type { Tensor } from '../../tensor.ts';
-import { elementOfNumber, numberTensor } from '../segment-inputs.ts';
+import { elementOfNumber } from '../number-operand.ts';
+import { numberTensor } from '../segment-inputs.ts';
 
 interface Spare {
   readonly tensor: Tensor;

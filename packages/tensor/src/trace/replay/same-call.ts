@@ -2,7 +2,7 @@
 import { isList, isScalar, isValue } from '@tsinductor/graph';
 import type { Arg } from '@tsinductor/graph';
 import type { BoundCall } from '../../bound-call.ts';
-import { mayBeLifted } from '../segment-inputs.ts';
+import { mayBeLifted } from '../number-operand.ts';
 import type { CallStep } from './step.ts';
 
 /** Puts the numbers that are inputs into `numbers`. */
