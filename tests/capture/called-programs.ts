@@ -102,6 +102,14 @@ export const calledPrograms: Programs = {
     calls: (f) => lengths.map((count) => f(rows(count))),
     ...twice,
   }),
+  'a function written in place that calls itself': program({
+    make: () => (x: Tensor) => {
+      const halved = (value: Tensor, times: number): Tensor => (times === 0 ? value : halved(value.div(2), times - 1));
+      return halved(x, 3).mul(x.shape[0] ?? 1);
+    },
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
   'methods of layers, and of their bases': program({
     make: () => {
       const model = new Model();

@@ -18,6 +18,8 @@ export interface FollowedFunction {
 }
 
 export function followedFunction(fn: object): FollowedFunction | undefined {
+  // What is called may be an object with a call of its own, as a kernel is.
+  if (typeof fn !== 'function') return undefined;
   const source = sourceOf(fn);
   const parsed = parsedFunction(source);
   if (parsed === undefined || parsed.node.async || parsed.node.generator) return undefined;

@@ -6,6 +6,7 @@ import type { AnyNode, Pattern } from 'acorn';
 import { plainFunction } from './followed-function.ts';
 import { accessorOf, findDescriptor, prototypeOf } from './readers.ts';
 import type { Given } from './flow-program.ts';
+import { union } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
 import { writtenKey } from './syntax.ts';
 
@@ -29,11 +30,25 @@ interface Origins {
 
 /** A function that is written inside another: there is no such object before that runs. */
 export class InPlace {
-  /** What it gives, called with these. */
-  readonly apply: (given: readonly Given[]) => Labels;
+  /** What it is known to give. */
+  result: Labels = new Set();
+  #isEntered = false;
+  readonly #bind: (given: readonly Given[]) => void;
+  readonly #walk: () => Labels;
 
-  constructor(apply: InPlace['apply']) {
-    this.apply = apply;
+  constructor(bind: (given: readonly Given[]) => void, walk: () => Labels) {
+    this.#bind = bind;
+    this.#walk = walk;
+  }
+
+  /** What it gives, called with these. Where it calls itself, what is known so far: all is walked through until no more is found. */
+  apply(given: readonly Given[]): Labels {
+    this.#bind(given);
+    if (this.#isEntered) return this.result;
+    this.#isEntered = true;
+    this.result = union(this.result, this.#walk());
+    this.#isEntered = false;
+    return this.result;
   }
 }
 

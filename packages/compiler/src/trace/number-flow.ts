@@ -96,7 +96,8 @@ export class NumberFlow implements Expressions {
       0,
     );
     const conditions = [...this.conditions.values()].reduce((sum, { size }) => sum + size, 0);
-    return this.#held.count() + this.#objects.count() + conditions + this.#result.size + given;
+    const results = [this, ...this.#inPlaces.values()].reduce((sum, { result }) => sum + result.size, 0);
+    return this.#held.count() + this.#objects.count() + conditions + results + given;
   }
 
   /** It is called once more: as a method of what, with what. Gives what its result is known to carry. */
@@ -159,20 +160,19 @@ export class NumberFlow implements Expressions {
   #inPlace(node: AnyNode): InPlace | undefined {
     const fn = node.type === 'Identifier' ? this.#functions.get(node.name) : isInlineFunction(node) ? node : undefined;
     if (fn === undefined) return undefined;
-    const known = this.#inPlaces.get(fn) ?? new InPlace((given) => this.#apply(fn, given));
+    const walk = (): Labels => ('params' in fn ? this.#nested({ body: fn.body }) : none);
+    const known = this.#inPlaces.get(fn) ?? new InPlace((given) => this.#bind(fn, given), walk);
     this.#inPlaces.set(fn, known);
     return known;
   }
 
-  /** A function written in place is called. */
-  #apply(fn: AnyNode, given: readonly Given[]): Labels {
-    if (!('params' in fn)) return none;
+  #bind(fn: AnyNode, given: readonly Given[]): void {
+    if (!('params' in fn)) return;
     fn.params.forEach((pattern, index) => {
       const { labels, path, objects } = given[index] ?? nothingKnown;
       this.#held.bind(pattern, labels, path);
       this.#objects.bind(pattern, objects);
     });
-    return this.#nested({ body: fn.body });
   }
 
   decide(labels: Labels, node: Node): void {
