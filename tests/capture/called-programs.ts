@@ -102,6 +102,45 @@ export const calledPrograms: Programs = {
     calls: (f) => lengths.map((count) => f(rows(count))),
     ...twice,
   }),
+  'functions written in place, each of which calls the one before twice': program({
+    make: () => (x: Tensor, rate: number) => {
+      const f0 = (y: Tensor, isLast: boolean): Tensor => (isLast ? y.mul(rate) : y);
+      const f1 = (y: Tensor, is: boolean): Tensor => (is ? f0(y, true) : f0(y, false));
+      const f2 = (y: Tensor, is: boolean): Tensor => (is ? f1(y, true) : f1(y, false));
+      const f3 = (y: Tensor, is: boolean): Tensor => (is ? f2(y, true) : f2(y, false));
+      const f4 = (y: Tensor, is: boolean): Tensor => (is ? f3(y, true) : f3(y, false));
+      const f5 = (y: Tensor, is: boolean): Tensor => (is ? f4(y, true) : f4(y, false));
+      const f6 = (y: Tensor, is: boolean): Tensor => (is ? f5(y, true) : f5(y, false));
+      const f7 = (y: Tensor, is: boolean): Tensor => (is ? f6(y, true) : f6(y, false));
+      const f8 = (y: Tensor, is: boolean): Tensor => (is ? f7(y, true) : f7(y, false));
+      const f9 = (y: Tensor, is: boolean): Tensor => (is ? f8(y, true) : f8(y, false));
+      const f10 = (y: Tensor, is: boolean): Tensor => (is ? f9(y, true) : f9(y, false));
+      const f11 = (y: Tensor, is: boolean): Tensor => (is ? f10(y, true) : f10(y, false));
+      const f12 = (y: Tensor, is: boolean): Tensor => (is ? f11(y, true) : f11(y, false));
+      const f13 = (y: Tensor, is: boolean): Tensor => (is ? f12(y, true) : f12(y, false));
+      const f14 = (y: Tensor, is: boolean): Tensor => (is ? f13(y, true) : f13(y, false));
+      const f15 = (y: Tensor, is: boolean): Tensor => (is ? f14(y, true) : f14(y, false));
+      const f16 = (y: Tensor, is: boolean): Tensor => (is ? f15(y, true) : f15(y, false));
+      const f17 = (y: Tensor, is: boolean): Tensor => (is ? f16(y, true) : f16(y, false));
+      const f18 = (y: Tensor, is: boolean): Tensor => (is ? f17(y, true) : f17(y, false));
+      const f19 = (y: Tensor, is: boolean): Tensor => (is ? f18(y, true) : f18(y, false));
+      const f20 = (y: Tensor, is: boolean): Tensor => (is ? f19(y, true) : f19(y, false));
+      const f21 = (y: Tensor, is: boolean): Tensor => (is ? f20(y, true) : f20(y, false));
+      const f22 = (y: Tensor, is: boolean): Tensor => (is ? f21(y, true) : f21(y, false));
+      const f23 = (y: Tensor, is: boolean): Tensor => (is ? f22(y, true) : f22(y, false));
+      const f24 = (y: Tensor, is: boolean): Tensor => (is ? f23(y, true) : f23(y, false));
+      const f25 = (y: Tensor, is: boolean): Tensor => (is ? f24(y, true) : f24(y, false));
+      const f26 = (y: Tensor, is: boolean): Tensor => (is ? f25(y, true) : f25(y, false));
+      const f27 = (y: Tensor, is: boolean): Tensor => (is ? f26(y, true) : f26(y, false));
+      const f28 = (y: Tensor, is: boolean): Tensor => (is ? f27(y, true) : f27(y, false));
+      const f29 = (y: Tensor, is: boolean): Tensor => (is ? f28(y, true) : f28(y, false));
+      const f30 = (y: Tensor, is: boolean): Tensor => (is ? f29(y, true) : f29(y, false));
+      return f30(x, true);
+    },
+    calls: (f) => [0.5, 0.25, 0.125].map((rate) => f(rows(2), rate)),
+    graphs: 2,
+    recompiles: 1,
+  }),
   'a function written in place that calls itself': program({
     make: () => (x: Tensor) => {
       const halved = (value: Tensor, times: number): Tensor => (times === 0 ? value : halved(value.div(2), times - 1));

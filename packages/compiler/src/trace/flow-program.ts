@@ -51,6 +51,8 @@ export interface FollowedCall {
 export interface Program {
   readonly context: FlowContext;
   readonly properties: HeldProperties;
+  /** All functions are walked through in rounds, once in each, until nothing more is found. */
+  readonly round: number;
   /** Labels that decide something, each with the text of what it decides. */
   decide(labels: Labels, text: string): void;
   /** Follows a function that is called, and gives what its result carries; undefined where its text is not to be had. */

@@ -6,7 +6,7 @@ import type { AnyNode, Pattern } from 'acorn';
 import { plainFunction } from './followed-function.ts';
 import { accessorOf, findDescriptor, prototypeOf } from './readers.ts';
 import type { Given } from './flow-program.ts';
-import { union } from './held-numbers.ts';
+import { none, union } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
 import { writtenKey } from './syntax.ts';
 
@@ -31,25 +31,34 @@ interface Origins {
 /** A function that is written inside another: there is no such object before that runs. */
 export class InPlace {
   /** What it is known to give. */
-  result: Labels = new Set();
-  #isEntered = false;
-  readonly #bind: (given: readonly Given[]) => void;
-  readonly #walk: () => Labels;
+  result: Labels = none;
+  #walked = -1;
+  readonly #parts: InPlaceParts;
 
-  constructor(bind: (given: readonly Given[]) => void, walk: () => Labels) {
-    this.#bind = bind;
-    this.#walk = walk;
+  constructor(parts: InPlaceParts) {
+    this.#parts = parts;
   }
 
-  /** What it gives, called with these. Where it calls itself, what is known so far: all is walked through until no more is found. */
-  apply(given: readonly Given[]): Labels {
-    this.#bind(given);
-    if (this.#isEntered) return this.result;
-    this.#isEntered = true;
-    this.result = union(this.result, this.#walk());
-    this.#isEntered = false;
+  /** It is called with these once more. Gives what its result is known to carry. */
+  called(given: readonly Given[]): Labels {
+    this.#parts.bind(given);
+    this.walk();
     return this.result;
   }
+
+  /** Walks through it, once in each round: so a function that is called twice by one that is called twice costs no more, nor one by itself. */
+  walk(): void {
+    const round = this.#parts.round();
+    if (this.#walked === round) return;
+    this.#walked = round;
+    this.result = union(this.result, this.#parts.walk());
+  }
+}
+
+interface InPlaceParts {
+  readonly bind: (given: readonly Given[]) => void;
+  readonly walk: () => Labels;
+  readonly round: () => number;
 }
 
 const isObject = (value: unknown): value is object =>

@@ -26,6 +26,8 @@ export class NumberFlow implements Expressions {
   /** What constants of it are said to be. */
   readonly constants: Map<string, AnyNode> = new Map<string, AnyNode>();
   readonly fn: FollowedFunction;
+  /** What its result is known to carry. */
+  result: Labels = none;
   readonly #program: Program;
   readonly #passed = new Set<AnyNode>();
   readonly #held: HeldNumbers;
@@ -37,7 +39,6 @@ export class NumberFlow implements Expressions {
   readonly #returned: Set<Label>[] = [];
   readonly #given: Given[] = [];
   #owner: Given | undefined;
-  #result: Labels = none;
 
   /** `self` is the function, whose text `fn` is. */
   constructor(self: object, fn: FollowedFunction, program: Program) {
@@ -75,11 +76,6 @@ export class NumberFlow implements Expressions {
     return [...this.#passed];
   }
 
-  /** What its result is known to carry. */
-  get result(): Labels {
-    return this.#result;
-  }
-
   /** The function that a call in it is of, where that is one. */
   functionAt(call: AnyNode): object | undefined {
     return this.#calls.followed.get(call);
@@ -108,7 +104,7 @@ export class NumberFlow implements Expressions {
       const before = this.#given[index];
       this.#given[index] = before === undefined ? each : bothGiven(before, each, properties);
     });
-    return this.#result;
+    return this.result;
   }
 
   /** Walks through the function. */
@@ -123,7 +119,9 @@ export class NumberFlow implements Expressions {
       this.#held.bind(pattern, labels, path);
       this.#objects.bind(pattern, objects);
     });
-    this.#result = union(this.#result, this.#nested({ body }));
+    this.result = union(this.result, this.#nested({ body }));
+    // Those that nothing here calls; a map goes on to what is added to it meanwhile.
+    for (const fn of this.#inPlaces.values()) fn.walk();
   }
 
   objects(node: AnyNode): Objects | undefined {
@@ -159,9 +157,14 @@ export class NumberFlow implements Expressions {
 
   #inPlace(node: AnyNode): InPlace | undefined {
     const fn = node.type === 'Identifier' ? this.#functions.get(node.name) : isInlineFunction(node) ? node : undefined;
-    if (fn === undefined) return undefined;
+    return fn === undefined ? undefined : this.#written(fn);
+  }
+
+  /** A function that stands in it. */
+  #written(fn: AnyNode): InPlace {
+    const bind = (given: readonly Given[]): void => this.#bind(fn, given);
     const walk = (): Labels => ('params' in fn ? this.#nested({ body: fn.body }) : none);
-    const known = this.#inPlaces.get(fn) ?? new InPlace((given) => this.#bind(fn, given), walk);
+    const known = this.#inPlaces.get(fn) ?? new InPlace({ bind, walk, round: () => this.#program.round });
     this.#inPlaces.set(fn, known);
     return known;
   }
@@ -295,11 +298,11 @@ export class NumberFlow implements Expressions {
       if (key.type === 'Identifier') this.#program.properties.hold(key.name, labels);
       return labels;
     },
-    ArrowFunctionExpression: (node) => this.#nested(node),
-    FunctionExpression: (node) => this.#nested(node),
+    ArrowFunctionExpression: (node) => this.#written(node).result,
+    FunctionExpression: (node) => this.#written(node).result,
     FunctionDeclaration: (node) => {
       this.#functions.set((node.id as { readonly name: string } | null)?.name ?? '', node);
-      return this.#nested(node);
+      return this.#written(node).result;
     },
     BlockStatement: ({ body }) => this.#each(body),
     EmptyStatement: () => none,

@@ -66,6 +66,7 @@ class ProgramFlow implements Program, Flow {
   readonly context: FlowContext;
   readonly properties: HeldProperties;
   left: string | undefined;
+  round = 0;
   /** By function; null for one that cannot be followed. */
   readonly #flows = new Map<object, NumberFlow | null>();
 
@@ -111,6 +112,7 @@ class ProgramFlow implements Program, Flow {
   }
 
   enter(): void {
+    this.round += 1;
     for (const flow of this.#flows.values()) flow?.enter();
   }
 
@@ -127,7 +129,7 @@ class ProgramFlow implements Program, Flow {
   }
 
   follow({ fn, owner, given }: FollowedCall): Labels | undefined {
-    if (fn instanceof InPlace) return fn.apply(given);
+    if (fn instanceof InPlace) return fn.called(given);
     return this.#flowOf(plainFunction(fn))?.called(owner, given);
   }
 
