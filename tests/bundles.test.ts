@@ -26,3 +26,15 @@ ifBuilt('every text is strict, as modules are', () => {
   const loose = texts.filter((text) => existsSync(text) && !/^(['"])use strict\1/.test(readFileSync(text, 'utf8')));
   expect(loose).toEqual([]);
 });
+
+ifBuilt('where Node makes no code from strings, eager loops are interpreted, with the same bits', () => {
+  const lines = [
+    `const { tensor } = require(${JSON.stringify(built)});`,
+    'const x = tensor(Float32Array.from({ length: 1000 }, (_, k) => k / 7 - 50));',
+    'const results = [x.mul(3).exp(), x.sum(), x.cumsum(0)];',
+    'console.log(JSON.stringify(results.map((result) => result.toArray())));',
+  ];
+  const refused = [...lines, `try { new Function('return 1'); } catch { console.log('refused'); }`];
+  const args = ['--disallow-code-generation-from-strings', '-e', refused.join('\n')];
+  expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe(`${run(lines)}refused\n`);
+});

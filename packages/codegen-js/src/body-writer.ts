@@ -44,6 +44,17 @@ export function writeBody(body: Body, scope: BodyScope): Written {
   return { results: body.results.map((id) => writer.value(id)), place: (index) => placedIndex(index, writer.indexes) };
 }
 
+type Surroundings = Pick<BodyScope, 'kernel' | 'nest' | 'place' | 'isGiven'>;
+
+/** A body over states alone, which stands at no point of the node's axes. Gives the values of its results. */
+export const writeOverStates = (
+  body: Body,
+  { kernel, nest, place, isGiven }: Surroundings,
+  carried: BodyScope['carried'],
+): readonly Value[] => writeBody(body, { kernel, nest, place, isGiven, coordinates: noCoordinates, carried }).results;
+
+const noCoordinates: ReadonlyMap<string, Placed> = new Map();
+
 class BodyWriter {
   readonly #body: Body;
   readonly #scope: BodyScope;

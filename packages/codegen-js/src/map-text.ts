@@ -4,14 +4,13 @@ import type { DType } from '@tsinductor/base';
 import { BodyBuilder } from '@tsinductor/ir';
 import type { BufferId, MapNode, ScatterNode } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
-import { elementValue, writeBody } from './body-writer.ts';
+import { elementValue, writeBody, writeOverStates } from './body-writer.ts';
 import type { Written } from './body-writer.ts';
 import { KernelText } from './kernel-text.ts';
 import type { Helpers } from './kernel-text.ts';
 import { coordinatesOf, indexesOf, loopOver, loopsOf } from './loop-form.ts';
 import type { LoopForm } from './loop-form.ts';
 import { Nest } from './nest.ts';
-import type { Placed } from './nest.ts';
 import type { Value } from './values.ts';
 import { storeLines, storeResults } from './write-values.ts';
 
@@ -100,16 +99,8 @@ function joinedValue(
   const builder = new BodyBuilder({ ops: 'decomposed' });
   const { compute } = dtypeInfo[dtype];
   const joined = builder.apply(combining[mode], [builder.carried(0, compute), builder.carried(1, compute)]);
-  const { place, isGiven } = form;
-  const scope = {
-    kernel,
-    nest,
-    coordinates: noCoordinates,
-    place,
-    isGiven,
-    carried: (slot: number) => at(values, slot),
-  };
-  return at(writeBody(builder.finish([joined]), scope).results, 0);
+  return at(
+    writeOverStates(builder.finish([joined]), { kernel, nest, ...form }, (slot) => at(values, slot)),
+    0,
+  );
 }
-
-const noCoordinates: ReadonlyMap<string, Placed> = new Map();

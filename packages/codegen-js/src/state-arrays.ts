@@ -2,17 +2,14 @@
 // Numbers of every dtype are exact in double precision; an i64 that may not be lies in 64-bit integers.
 import { at } from '@tsinductor/base';
 import type { ReduceNode, ScanNode } from '@tsinductor/ir';
-import { writeBody } from './body-writer.ts';
+import { writeOverStates } from './body-writer.ts';
 import type { KernelText } from './kernel-text.ts';
 import type { LoopForm } from './loop-form.ts';
 import { indented, Nest } from './nest.ts';
-import type { Placed } from './nest.ts';
 import { stateValue } from './state-kinds.ts';
 import type { StateBounds } from './state-kinds.ts';
 import { bigintText } from './values.ts';
 import type { Value } from './values.ts';
-
-const noCoordinates: ReadonlyMap<string, Placed> = new Map();
 
 /** One set of arrays: the names of those of each slot. */
 type Arrays = readonly string[];
@@ -39,16 +36,8 @@ export class StateArrays {
     this.#kernel = kernel;
     this.#form = form;
     this.#bounds = bounds;
-    const { place, isGiven, node } = form;
-    const scope = {
-      kernel,
-      nest,
-      coordinates: noCoordinates,
-      place,
-      isGiven,
-      carried: (slot: number) => this.value(slot, '0'),
-    };
-    this.#starts = writeBody(node.init, scope).results;
+    const { node } = form;
+    this.#starts = writeOverStates(node.init, { kernel, nest, ...form }, (slot) => this.value(slot, '0'));
     this.names = node.state.map(() => kernel.name('s'));
     for (const [slot, name] of this.names.entries()) nest.line(0, `const ${name} = new ${this.#type(slot)}(${count});`);
   }
@@ -76,7 +65,7 @@ export class StateArrays {
 
   /** A loop that merges arrays, element by element. */
   merge({ into, left, right, shift, count }: Merging): readonly string[] {
-    const { node, place, isGiven } = this.#form;
+    const { node } = this.#form;
     const variable = this.#kernel.name('k');
     const nest = new Nest(this.#kernel, [{ variable, count, stepOf: () => 0 }]);
     const slots = node.state.length;
@@ -86,15 +75,8 @@ export class StateArrays {
       const value = this.value(position % slots, text, 1);
       return { ...value, ...nest.define(value) };
     });
-    const scope = {
-      kernel: this.#kernel,
-      nest,
-      coordinates: noCoordinates,
-      place,
-      isGiven,
-      carried: (slot: number) => at(values, slot),
-    };
-    const { results } = writeBody(node.merge, scope);
+    const surroundings = { kernel: this.#kernel, nest, ...this.#form };
+    const results = writeOverStates(node.merge, surroundings, (slot) => at(values, slot));
     results.forEach((value, slot) => {
       nest.line(1, `${at(into, slot)}[${variable}] = ${this.kept(slot, value)};`);
     });

@@ -1,8 +1,9 @@
 // Eager execution: an operator on tensors that exist. The call becomes a graph of one operator, which is expanded,
-// optimised, lowered and interpreted; views only make a new layout. So eager results are what the loop interpreter says,
-// and need no compiler. On another device than the CPU, the graph is compiled for it.
+// optimised and lowered; its loops run as generated JavaScript, small ones by the interpreter, whose bits both have. Views only
+// make a new layout. So eager results are what the loop interpreter says, and need no compiler. On another device than the CPU,
+// the graph is compiled for it.
 //
-// Plans are memoised by operator, attributes and metas of the arguments: a repeated call only interprets.
+// Plans are memoised by operator, attributes and metas of the arguments: a repeated call only runs.
 import { at } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
