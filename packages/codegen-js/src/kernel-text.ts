@@ -43,9 +43,10 @@ export class KernelText {
     return `${prefix}${String(this.#names)}`;
   }
 
-  /** The array of a buffer. */
+  /** The array of a buffer, named by the order in which buffers are met: equal loops over others are one text. */
   buffer(buffer: BufferId, dtype: DType, view: View = 'elements'): string {
-    const name = `${view === 'halves' ? 'halves' : dtype}_${String(buffer)}`;
+    for (const [name, use] of this.#buffers) if (use.buffer === buffer && use.view === view) return name;
+    const name = `${view === 'halves' ? 'halves' : dtype}_${String(this.#buffers.size)}`;
     this.#buffers.set(name, { buffer, dtype, view });
     return name;
   }
