@@ -1,6 +1,7 @@
 // What comparisons of objects see of a tensor. Test runners' `toEqual` iterates, so it meets the elements. Others look at an
 // object's own members and at what `Object.prototype.toString` says of it: node:assert's deepStrictEqual, chai's deep equal.
 import { dtypeInfo, sha256 } from '@tsinductor/base';
+import { processState } from './process-state.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Equal for tensors with equal elements: every NaN is the same one, 0 and -0 are two values. */
@@ -11,12 +12,16 @@ function digestOf(tensor: Tensor): string {
   return sha256(new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength));
 }
 
-/** `Symbol.toStringTag`: names dtype, shape and a digest of the elements, so that tensors that differ are told apart by it. */
+/**
+ * `Symbol.toStringTag`: names dtype, shape and a digest of the elements, so that tensors that differ are told apart by it; that takes
+ * a read of all of them. While a function is traced it names dtype and shape alone: who asks of what kind an object is reads no values.
+ */
 export const toStringTag: PropertyDescriptor = {
   configurable: true,
   get(this: Tensor): string {
     const isPrototype = !Object.hasOwn(this, 'shape');
     if (isPrototype || this.isDisposed) return 'Tensor';
-    return `Tensor ${this.dtype}[${this.shape.join(', ')}] ${digestOf(this)}`;
+    const kind = `Tensor ${this.dtype}[${this.shape.join(', ')}]`;
+    return processState.recorder === undefined ? `${kind} ${digestOf(this)}` : kind;
   },
 };
