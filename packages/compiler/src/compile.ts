@@ -3,7 +3,7 @@ import { uncompiled } from './trace/call-marks.ts';
 import { deferredFunction, notAFunction } from './errors.ts';
 import { CompiledCode } from './trace/compiled-code.ts';
 import type { AnyFunction, CacheInfo } from './trace/compiled-code.ts';
-import { currentStance, defaultSession, useNativeMemory } from './default-compiler.ts';
+import { currentStance, defaultSession, reportOnce, useNativeMemory } from './default-compiler.ts';
 import { checkOptions } from './options.ts';
 import type { CompileOptions } from './options.ts';
 import type { Explanation, GraphReport } from './report.ts';
@@ -77,7 +77,7 @@ export function compile(
     return compileFunction(target, second ?? {});
   }
   if (typeof target !== 'object' || (target as unknown) === null) throw notAFunction(target);
-  checkOptions(target);
+  checkOptions(target, reportOnce);
   return (method: AnyFunction, context: ClassMethodDecoratorContext) => compileMethod(method, target, context);
 }
 
@@ -105,7 +105,7 @@ const deferredKinds: Readonly<Record<string, string>> = {
 };
 
 function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
-  checkOptions(options);
+  checkOptions(options, reportOnce);
   checkSynchronous(fn);
   useNativeMemory();
   const code = new CompiledCode(fn, options, { session: defaultSession, stance: currentStance });

@@ -1,6 +1,6 @@
 // The process's own session: made at the first compiled call, never at import.
 import { resolveConfig } from '@tsinductor/config';
-import type { ConfigPatch } from '@tsinductor/config';
+import type { ConfigPatch, ConfigWarning } from '@tsinductor/config';
 import { createStoragePool, createWatcher } from '@tsinductor/runtime';
 import type { StoragePool, Watcher } from '@tsinductor/runtime';
 import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
@@ -20,6 +20,8 @@ interface DefaultCompiler {
   providesMemory: boolean;
   readonly devices: CudaDevices;
   stance: CurrentStance;
+  /** What was said of the configuration: of each name once in the life of the process. */
+  readonly warned: Set<string>;
 }
 
 // Named exceptions to "no module state": the default compiler, the open devices.
@@ -30,6 +32,7 @@ const defaultCompiler: DefaultCompiler = {
   providesMemory: false,
   devices: new CudaDevices(defaultSession),
   stance: defaultStance,
+  warned: new Set(),
 };
 
 // A tensor may go to a device before anything is compiled. Nothing is opened until then.
@@ -44,14 +47,20 @@ const processVoice: Voice = {
   },
 };
 
+/** Tells of a name of the configuration that changes nothing, once. */
+export function reportOnce({ code, subject, message }: ConfigWarning): void {
+  const { warned } = defaultCompiler;
+  if (warned.has(subject)) return;
+  warned.add(subject);
+  processVoice.warn(code, message);
+}
+
 /** The session that compiled functions use. */
 export function defaultSession(): Session {
   defaultCompiler.session ??= new Session(
     resolveConfig({
       program: defaultCompiler.program,
-      report: ({ message }) => {
-        processVoice.warn('CONFIG', message);
-      },
+      report: reportOnce,
     }),
     processVoice,
   );
@@ -133,7 +142,7 @@ function openMemory(machine: Machine): OpenedMemory {
  */
 export function setConfig(patch: ConfigPatch): void {
   const program = { ...defaultCompiler.program, ...patch };
-  resolveConfig({ program });
+  resolveConfig({ program, report: reportOnce });
   defaultCompiler.program = program;
   reset();
 }

@@ -1,6 +1,6 @@
 // What compile() may be told, checked when it is called.
 import { readPatch } from '@tsinductor/config';
-import type { ConfigPatch } from '@tsinductor/config';
+import type { ConfigPatch, Report } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
 import { badOption, unknownOption } from './errors.ts';
@@ -56,11 +56,11 @@ const checks: Readonly<Record<keyof CompileOptions, Check>> = {
 };
 
 /** Throws UserError OPTION_UNKNOWN or OPTION_VALUE on anything compile() does not understand; settings by their own errors. */
-export function checkOptions(options: CompileOptions): void {
+export function checkOptions(options: CompileOptions, report?: Report): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(checks, name)) throw unknownOption(name, Object.keys(checks));
     const [allowed, accepts] = checks[name as keyof CompileOptions];
     if (value !== undefined && !accepts(value)) throw badOption(name, value, allowed);
   }
-  if (options.options !== undefined) readPatch(options.options);
+  if (options.options !== undefined) readPatch(options.options, report);
 }

@@ -1,4 +1,7 @@
 // A configuration as rows for people: every setting, its value, and where that came from.
+import { reasonOf } from './errors.ts';
+import { absentNames } from './known.ts';
+import type { Absent } from './known.ts';
 import { provenanceOf, valueOf } from './resolve.ts';
 import type { Provenance } from './resolve.ts';
 import type { Affects, SettingValue } from './setting.ts';
@@ -28,6 +31,34 @@ export function explainConfig(config: Config): readonly ExplainedSetting[] {
       env: variablesOf(settingOf(name)),
       doc: settingOf(name).doc,
     }));
+}
+
+/** A name that is known and has no row of its own. */
+export interface ExplainedName {
+  readonly name: string;
+  readonly kind: 'alias' | Absent['kind'];
+  readonly env: readonly string[];
+  /** What setting it does, or why it does nothing. */
+  readonly says: string;
+}
+
+/** Every name beside those of settings: what stands for a setting, and what is answered when it is set. */
+export function explainNames(): readonly ExplainedName[] {
+  const aliases = settingNames.flatMap((setting) => {
+    const { aliases: names = [], aliasEnv = [] } = settingOf(setting);
+    const says = `sets ${setting}`;
+    return [
+      ...names.map((name) => ({ name, kind: 'alias' as const, env: [], says })),
+      ...aliasEnv.map((name) => ({ name, kind: 'alias' as const, env: [name], says })),
+    ];
+  });
+  const absent = absentNames.map((row) => ({
+    name: row.name,
+    kind: row.kind,
+    env: row.env ?? [],
+    says: reasonOf(row),
+  }));
+  return [...aliases, ...absent];
 }
 
 /** A source in words: `default`, `TORCHINDUCTOR_X`, `set by the program`. */

@@ -1,11 +1,15 @@
 // The public API of @tsinductor/config: re-exports only.
 export type { Environment } from './computed.ts';
+export { reasonOf } from './errors.ts';
 export type { ConfigWarning } from './errors.ts';
-export { describeSource, explainConfig } from './explain.ts';
-export type { ExplainedSetting } from './explain.ts';
+export { describeSource, explainConfig, explainNames } from './explain.ts';
+export type { ExplainedName, ExplainedSetting } from './explain.ts';
 export { fingerprint } from './fingerprint.ts';
+export { absentNames, isForeign } from './known.ts';
+export { foreignVariables } from './known/foreign.ts';
+export type { Absent } from './known.ts';
 export { readPatch } from './patch.ts';
-export type { ConfigPatch } from './patch.ts';
+export type { ConfigPatch, Report } from './patch.ts';
 export { provenanceOf, resolveConfig, valueOf, withConfig } from './resolve.ts';
 export type { Hook, Setting, SettingValue } from './setting.ts';
 export { settingNames, settings, torchNameOf, variablesOf } from './settings.ts';

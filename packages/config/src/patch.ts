@@ -1,5 +1,16 @@
 // From what a program gives (nested, dotted, camelCase or torch's snake_case) to checked values by setting.
-import { badSettingValue, notAPatch, settingGivenTwice, unknownSetting } from './errors.ts';
+import {
+  absentSetting,
+  badSettingValue,
+  ignoredSetting,
+  notAPatch,
+  reasonOf,
+  settingGivenTwice,
+  settingNotBuilt,
+  unknownSetting,
+} from './errors.ts';
+import type { ConfigWarning } from './errors.ts';
+import { findAbsent } from './known.ts';
 import { findSetting, isSection, nearestSetting } from './names.ts';
 import type { SettingValue } from './setting.ts';
 import { settingOf } from './settings.ts';
@@ -22,14 +33,24 @@ export type ConfigPatch = {
     | undefined;
 } & Readonly<Record<string, unknown>>;
 
-/** Checks every name and value of `patch`. `undefined` means not given. */
-export function readPatch(patch: ConfigPatch): ReadonlyMap<SettingName, SettingValue> {
+/** Is given each warning; the caller decides how often it is told. */
+export type Report = (warning: ConfigWarning) => void;
+
+/**
+ * Checks every name and value of `patch`. `undefined` means not given. Names that change nothing are reported, where somebody
+ * wants to know.
+ */
+export function readPatch(patch: ConfigPatch, report?: Report): ReadonlyMap<SettingName, SettingValue> {
   if (!isPlain(patch)) throw notAPatch('the configuration', patch);
   const values = new Map<SettingName, SettingValue>();
   const spelled = new Map<SettingName, string>();
   for (const [path, given] of entriesOf(patch)) {
     const name = findSetting(path);
-    if (name === undefined) throw unknownSetting(path, nearestSetting(path));
+    if (name === undefined) {
+      const warning = ignoredName(path);
+      report?.(warning);
+      continue;
+    }
     const checked = checkValue(settingOf(name), given);
     if (checked.kind === 'rejected') throw badSettingValue(path, given, checked.allowed);
     const before = spelled.get(name);
@@ -38,6 +59,15 @@ export function readPatch(patch: ConfigPatch): ReadonlyMap<SettingName, SettingV
     values.set(name, checked.value);
   }
   return values;
+}
+
+/** The warning for a name that is no setting, where it is one to be warned of; any other is an error that says what it is. */
+function ignoredName(path: string): ConfigWarning {
+  const absent = findAbsent(path);
+  if (absent === undefined) throw unknownSetting(path, nearestSetting(path));
+  if (absent.kind === 'waiting') throw settingNotBuilt(path, absent.part);
+  if (absent.kind !== 'ignored') throw absentSetting(path, reasonOf(absent));
+  return ignoredSetting(path, absent.says);
 }
 
 /** The members of a patch under their dotted names, sections opened. */

@@ -45,7 +45,7 @@ const listOf = (items: readonly string[]): { value: readonly string[]; text: str
 });
 
 const illegal: Readonly<Record<Setting['type'], { value: unknown; text: string | undefined }>> = {
-  bool: { value: 'yes', text: 'true' },
+  bool: { value: 'yes', text: 'maybe' },
   int: { value: 1.5, text: '1.5' },
   float: { value: Number.NaN, text: 'one' },
   string: { value: 7, text: undefined },
@@ -224,6 +224,18 @@ test('a variable may say true and false', () => {
   expect(caught(() => preallocate('yes')).message).toContain('0, 1, true or false');
 });
 
+test('a variable of another system may say yes where ours say 1', () => {
+  const cached = (env: Readonly<Record<string, string>>): boolean => resolveConfig({ env }).fxGraphCache;
+  expect(['TRUE', 'yes', '1', 'easy'].map((text) => cached({ EASYDEL_CACHE_COMPILES: text }))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect(['False', 'no', '0'].map((text) => cached({ EASYDEL_CACHE_COMPILES: text }))).toEqual([false, false, false]);
+  expect(caught(() => cached({ TORCHINDUCTOR_FX_GRAPH_CACHE: 'true' }))).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
+});
+
 describe('names that are wrong', () => {
   const base = resolveConfig(empty);
   const message = (patch: unknown): unknown => caught(() => withConfig(base, patch as ConfigPatch)).message;
@@ -232,7 +244,7 @@ describe('names that are wrong', () => {
     expect(message({ maxFusionSise: 1 })).toContain('did you mean maxFusionSize');
     expect(message({ max_fuson_size: 1 })).toContain('did you mean max_fusion_size');
     expect(message({ cpp: { thread: 1 } })).toContain('did you mean cpp.threads');
-    expect(message({ 'triton.cudagraphs': true })).toContain('`tsinductor config` lists all settings');
+    expect(message({ 'triton.nothing.like.it': true })).toContain('`tsinductor config` lists all settings');
   });
 
   test('what is no patch is said to be none', () => {

@@ -4,14 +4,14 @@
 import { nearest } from '@tsinductor/base';
 import { computedDefaults } from './computed.ts';
 import type { Environment } from './computed.ts';
-import { badEnvironmentValue, unknownVariable } from './errors.ts';
-import type { ConfigWarning } from './errors.ts';
+import { absentVariable, badEnvironmentValue, unknownVariable } from './errors.ts';
+import { absentVariables, findAbsentVariable, isForeign } from './known.ts';
 import { readPatch } from './patch.ts';
-import type { ConfigPatch } from './patch.ts';
+import type { ConfigPatch, Report } from './patch.ts';
 import type { Setting, SettingValue } from './setting.ts';
 import { settingNames, settingOf, variablesOf } from './settings.ts';
 import type { Config, SettingName } from './settings.ts';
-import { parseText } from './value.ts';
+import { flagText, parseText } from './value.ts';
 
 /** Where a value came from. `forced` is an environment variable that beats what the program sets. */
 type Layer = 'default' | 'environment' | 'program' | 'patch' | 'options' | 'forced';
@@ -32,7 +32,7 @@ interface ResolveOptions {
   /** What was passed to one `compile` call. */
   readonly options?: ConfigPatch;
   /** Is given each warning, once per resolution. */
-  readonly report?: (warning: ConfigWarning) => void;
+  readonly report?: Report;
 }
 
 interface Resolved {
@@ -49,10 +49,11 @@ interface Traced {
 /** The configuration that holds under these layers. */
 export function resolveConfig(options: ResolveOptions = {}): Config {
   const env = options.env ?? process.env;
-  warnUnknownVariables(env, options.report);
+  if (options.report !== undefined) reportVariables(env, options.report);
   const base = new Map(settingNames.map((name) => [name, fromEnvironment(settingOf(name), env)]));
   const layers = (['program', 'patch', 'options'] as const).map((layer) => ({ layer, patch: options[layer] }));
-  for (const { layer, patch } of layers) if (patch !== undefined) overlay(base, patch, layer);
+  for (const { layer, patch } of layers)
+    if (patch !== undefined) overlay(base, readPatch(patch, options.report), layer);
   return assemble(base);
 }
 
@@ -61,7 +62,7 @@ export function withConfig(base: Config, patch: ConfigPatch, layer: 'program' | 
   const values = new Map(
     settingNames.map((name) => [name, { value: valueOf(base, name), source: provenanceOf(base, name) }]),
   );
-  overlay(values, patch, layer);
+  overlay(values, readPatch(patch), layer);
   return assemble(values);
 }
 
@@ -78,8 +79,12 @@ export function provenanceOf(config: Config, name: SettingName): Provenance {
   return (config as Traced)[provenanceKey]?.get(name) ?? { layer: 'program' };
 }
 
-function overlay(values: Map<SettingName, Resolved>, patch: ConfigPatch, layer: Layer): void {
-  for (const [name, value] of readPatch(patch)) {
+function overlay(
+  values: Map<SettingName, Resolved>,
+  patch: ReadonlyMap<SettingName, SettingValue>,
+  layer: Layer,
+): void {
+  for (const [name, value] of patch) {
     if (values.get(name)?.source.layer !== 'forced') values.set(name, { value, source: { layer } });
   }
 }
@@ -100,16 +105,24 @@ function fromEnvironment(setting: Setting, env: Environment): Resolved {
 
 function readVariable(setting: Setting, variable: string, env: Environment): SettingValue {
   const text = env[variable] ?? '';
-  const checked = parseText(setting, text);
+  const checked = parseText(setting, setting.aliasEnv?.includes(variable) === true ? flagText(text) : text);
   if (checked.kind === 'rejected') throw badEnvironmentValue(variable, text, checked.allowed);
   return checked.value;
 }
 
-function warnUnknownVariables(env: Environment, report: ResolveOptions['report']): void {
-  if (report === undefined) return;
-  const known = settingNames.flatMap((name) => variablesOf(settingOf(name)));
-  const unknown = Object.keys(env).filter((name) => name.startsWith('TORCHINDUCTOR_') && !known.includes(name));
-  for (const name of unknown.sort()) report(unknownVariable(name, nearest(name, known)));
+/** Beginnings of the names of variables that are a compiler's: one that nobody reads is likely a mistake. */
+const ownPrefixes = /^(TORCHINDUCTOR|AOT_INDUCTOR|AIT|EJKERNEL)_/;
+
+/** Tells of variables that are set and change nothing: names that are known, and those that look like ours. */
+function reportVariables(env: Environment, report: Report): void {
+  const read = settingNames.flatMap((name) => variablesOf(settingOf(name)));
+  const given = Object.keys(env).filter((name) => (env[name] ?? '') !== '' && !read.includes(name));
+  for (const name of given.sort()) {
+    const absent = findAbsentVariable(name);
+    if (absent !== undefined) report(absentVariable(name, absent));
+    else if (ownPrefixes.test(name) && !isForeign(name) && !absentVariables.includes(name))
+      report(unknownVariable(name, nearest(name, [...read, ...absentVariables])));
+  }
 }
 
 function assemble(values: ReadonlyMap<SettingName, Resolved>): Config {

@@ -12,11 +12,13 @@ interface Row {
   readonly affects: Affects;
   /** Torch's dotted name where it is not simply the key in snake_case. */
   readonly torchName?: string;
+  /** Names that other systems have for the same, beside torch's. */
+  readonly aliases?: readonly string[];
   /** Ordinary variables, first set one wins: they beat the default and lose to what the program sets. */
   readonly env?: readonly string[];
   /** Variables that beat everything, also what the program sets. */
   readonly forceEnv?: readonly string[];
-  /** Variables that stand in for an ordinary one when none of those is set. */
+  /** Variables of other systems that stand in for an ordinary one when none of those is set. They may say true and yes for 1. */
   readonly aliasEnv?: readonly string[];
   /** Variables that only replace the built-in default, and lose to every other source. */
   readonly defaultEnv?: readonly string[];

@@ -38,6 +38,12 @@ const isNullText = ({ nullable, envText }: Setting, text: string): boolean =>
 /** How some variables write 1 and 0. */
 const flagWords: Readonly<Partial<Record<string, string>>> = { true: '1', false: '0' };
 
+/** Words that variables of other systems have for 1 and 0, in any case; other text stays. */
+export function flagText(text: string): string {
+  if (/^(true|yes|ok|easy)$/i.test(text.trim())) return '1';
+  return /^(false|no)$/i.test(text.trim()) ? '0' : text;
+}
+
 const flagOf = (text: string): boolean | undefined => (text === '1' ? true : text === '0' ? false : undefined);
 
 function parseAs(setting: Setting, text: string): SettingValue | undefined {

@@ -132,6 +132,7 @@ export const scheduling = {
   loopOrderingAfterFusion: {
     type: 'bool',
     default: true,
+    env: ['TORCHINDUCTOR_LOOP_ORDERING_AFTER_FUSION'],
     affects: 'code',
     doc: 'Reorder the loops of a kernel where that lets it share those of another.',
   },
