@@ -10,6 +10,7 @@ import { randn, reset } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { cachingEffects } from './caching-effects.ts';
 import { cppEffects } from './cpp-effects.ts';
+import { cudaEffects } from './cuda-effects.ts';
 import { diagnosticsEffects } from './diagnostics-effects.ts';
 import { copyingCompiler, freshDirectory, reportOf, temporaryTop } from './effect.ts';
 import type { Effect } from './effect.ts';
@@ -22,6 +23,7 @@ import { profilingEffects } from './profiling-effects.ts';
 const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...cachingEffects,
   ...cppEffects,
+  ...cudaEffects,
   ...diagnosticsEffects,
   ...executionEffects,
   ...layoutEffects,
@@ -75,6 +77,9 @@ describe('the cache key', () => {
     cacheDir: freshDirectory(),
     'cpp.cxx': ['/usr/bin/c++'],
     'cuda.cudaCxx': '/opt/nvcc',
+    'cuda.debugLevel': '1',
+    'cuda.hostCompiler': '/opt/c++',
+    'cuda.version': '12.4',
     'cuda.driver': 'libcuda.so',
     'cuda.home': '/opt/cuda',
     'cuda.installed': '/opt',

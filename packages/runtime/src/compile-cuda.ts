@@ -50,15 +50,22 @@ export interface CudaBuild {
 
 const defaultMilliseconds = 120_000;
 
-/** The flags that decide code; they belong in cache keys. */
+const exactArithmetic: readonly string[] = ['--fmad=false', '--ftz=false', '--prec-div=true', '--prec-sqrt=true'];
+const approximateArithmetic: readonly string[] = ['--use_fast_math'];
+
+/** The flags that decide code, where settings change none; they belong in cache keys. */
 export const cudaFlags: readonly string[] = [
   '-std=c++17',
   '-O3',
-  '--fmad=false',
-  '--ftz=false',
-  '--prec-div=true',
-  '--prec-sqrt=true',
+  ...exactArithmetic,
   '--diag-suppress=186', // whether a u8 is below 0 is a question that a program may ask
+];
+
+/** The flags of a toolkit, where source becomes PTX. */
+const flagsOf = ({ flags }: CudaToolkit): readonly string[] => [
+  ...cudaFlags.filter((flag) => flags?.fastMath !== true || !exactArithmetic.includes(flag)),
+  ...(flags?.fastMath === true ? approximateArithmetic : []),
+  ...(flags?.compile ?? []),
 ];
 
 /** Compiles without blocking the caller. */
@@ -72,7 +79,9 @@ export async function compileCuda(
     const run = async (command: readonly string[]): Promise<string> =>
       checkOutcome(command, running, await runCommand(command, { ...settingsOf(running), signal: options.signal }));
     const warnings = await run(running.toPtx);
-    return publish(running, { warnings, facts: await run(running.toCubin) });
+    const facts = await run(running.toCubin);
+    for (const command of running.toLinked) await run(command);
+    return publish(running, { warnings, facts });
   } finally {
     removeQuietly(running.stage);
   }
@@ -85,7 +94,9 @@ export function compileCudaSync(toolkit: CudaToolkit, source: CudaSource, option
     const run = (command: readonly string[]): string =>
       checkOutcome(command, running, runCommandSync(command, settingsOf(running)));
     const warnings = run(running.toPtx);
-    return publish(running, { warnings, facts: run(running.toCubin) });
+    const facts = run(running.toCubin);
+    running.toLinked.forEach(run);
+    return publish(running, { warnings, facts });
   } finally {
     removeQuietly(running.stage);
   }
@@ -99,6 +110,8 @@ interface Running {
   /** The two commands, and what they make in the stage. */
   readonly toPtx: readonly string[];
   readonly toCubin: readonly string[];
+  /** What puts linked code in the place of the machine code, which is made all the same: ptxas says of it what it takes. */
+  readonly toLinked: readonly (readonly string[])[];
   readonly ptx: string;
   readonly cubin: string;
   readonly started: number;
@@ -111,9 +124,18 @@ function start(toolkit: CudaToolkit, { source, architecture }: CudaSource, optio
   writeFileSync(cu, source);
   const arch = `-arch=${architecture}`;
   const strict = options.warnings === 'errors' ? ['-Werror', 'all-warnings'] : [];
-  const toPtx = [toolkit.nvcc, '-ptx', arch, ...cudaFlags, ...strict, '-o', ptx, cu];
-  const toCubin = [toolkit.nvcc, '-cubin', arch, '-Xptxas', '-v', '-o', cubin, ptx];
-  return { toolkit, source, stage, options, toPtx, toCubin, ptx, cubin, started };
+  const { nvcc, flags } = toolkit;
+  const compile = [arch, ...flagsOf(toolkit), ...strict];
+  const assemble = [arch, ...(flags?.assemble ?? [])];
+  const toPtx = [nvcc, '-ptx', ...compile, '-o', ptx, cu];
+  const toCubin = [nvcc, '-cubin', ...assemble, '-Xptxas', '-v', '-o', cubin, ptx];
+  const object = join(stage, 'kernels.o');
+  const linking = [
+    [nvcc, '-dc', '-dlto', ...compile, '-o', object, cu],
+    [nvcc, '-dlink', '-dlto', '-cubin', ...assemble, '-o', cubin, object],
+  ];
+  const toLinked = flags?.linkTime === true ? linking : [];
+  return { toolkit, source, stage, options, toPtx, toCubin, toLinked, ptx, cubin, started };
 }
 
 /** The messages of the two commands. */

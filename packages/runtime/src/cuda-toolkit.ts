@@ -5,6 +5,7 @@
 // newest first; /opt/cuda. The first nvcc that runs and is new enough wins. Nothing is kept on disk: it takes one process.
 import { accessSync, constants, readdirSync, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { stableHash } from '@tsinductor/base';
 import { cudaToolkitNotFound } from './errors.ts';
 import { runCommandSync } from './run-command.ts';
 
@@ -28,6 +29,27 @@ export interface CudaToolkit {
   readonly fingerprint: string;
   /** The environment for its commands: nvcc looks for a C++ preprocessor on PATH. */
   readonly path: string;
+  /** What settings change in its commands. */
+  readonly flags?: CudaFlags;
+}
+
+/** What settings change in the commands of a toolkit. */
+export interface CudaFlags {
+  /** Added where source becomes PTX. */
+  readonly compile: readonly string[];
+  /** Added where PTX becomes machine code. */
+  readonly assemble: readonly string[];
+  /** Whether arithmetic may be approximate, instead of IEEE. */
+  readonly fastMath: boolean;
+  /** Whether machine code is optimised when it is linked. */
+  readonly linkTime: boolean;
+}
+
+/** The toolkit under such flags, whose results are others'. */
+export function withCudaFlags(toolkit: CudaToolkit, flags: CudaFlags): CudaToolkit {
+  const { compile, assemble, fastMath, linkTime } = flags;
+  if (compile.length === 0 && assemble.length === 0 && !fastMath && !linkTime) return toolkit;
+  return { ...toolkit, flags, fingerprint: stableHash([toolkit.fingerprint, flags]) };
 }
 
 type SearchedToolkit = {

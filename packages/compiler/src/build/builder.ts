@@ -4,13 +4,14 @@
 import { delimiter } from 'node:path';
 import { ToolchainError } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { findCudaToolkit, requireCudaToolkit } from '@tsinductor/runtime';
+import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/runtime';
 import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
 import type { Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
+import { cudaFlagsOf, factsText } from './cuda-flags.ts';
 import type { Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
 
@@ -81,12 +82,12 @@ export class Builder implements Disposable {
   /** CUDA source, compiled or found while this thread waits. Throws ToolchainError CUDA_COMPILER_FAILED and its kin. */
   cudaNow(request: CudaCodeRequest, config: Config = this.config): CudaArtifact {
     const { seconds } = limitsOf(config);
-    return this.artifacts(config).buildCudaNow(this.client(config), { ...request, seconds });
+    return this.#told(this.artifacts(config).buildCudaNow(this.client(config), { ...request, seconds }), config);
   }
 
-  cuda(request: CudaCodeRequest, config: Config = this.config): Promise<CudaArtifact> {
+  async cuda(request: CudaCodeRequest, config: Config = this.config): Promise<CudaArtifact> {
     const { seconds } = limitsOf(config);
-    return this.artifacts(config).buildCuda(this.client(config), { ...request, seconds });
+    return this.#told(await this.artifacts(config).buildCuda(this.client(config), { ...request, seconds }), config);
   }
 
   /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */
@@ -98,7 +99,7 @@ export class Builder implements Disposable {
   toolkitReport(config: Config = this.config): CudaToolkitReport {
     const { cudaCxx, home, path, installed } = config.cuda;
     const { searchPath } = config.cpp;
-    return remembered(this.#toolkits, [cudaCxx, home, path, installed, searchPath], () =>
+    const report = remembered(this.#toolkits, [cudaCxx, home, path, installed, searchPath], () =>
       findCudaToolkit({
         configured: cudaCxx ?? undefined,
         cudaHome: home ?? undefined,
@@ -107,6 +108,29 @@ export class Builder implements Disposable {
         installed: installed.split(delimiter),
       }),
     );
+    const { toolkit, searched } = report;
+    if (toolkit === undefined) return report;
+    this.#adviseOn(toolkit, config);
+    return { toolkit: withCudaFlags(toolkit, cudaFlagsOf(config)), searched };
+  }
+
+  #adviseOn({ version, nvcc }: CudaToolkit, { cuda }: Config): void {
+    if (cuda.version !== null && cuda.version !== version)
+      this.announcer.warnOnce('CUDA_VERSION', `cuda.version is ${cuda.version}, and ${nvcc} is of CUDA ${version}`);
+    if (cuda.debugLevel === '2')
+      this.announcer.warnOnce('CUDA_DEBUG', 'cuda.debugLevel is 2, so that CUDA code is not optimised');
+  }
+
+  /** Says what kernels take, where the settings ask for it. */
+  #told(artifact: CudaArtifact, { cuda }: Config): CudaArtifact {
+    if (!cuda.enablePtxasInfo) return artifact;
+    for (const facts of artifact.facts) {
+      this.announcer.tell('ptxas', factsText(facts));
+      if (facts.spillStoreBytes > 0)
+        this.announcer.warnOnce(`CUDA_SPILL ${facts.kernel}`, `registers are spilled: ${factsText(facts)}`);
+    }
+    this.announcer.tell('ptxas', `PTX: ${artifact.ptx}`);
+    return artifact;
   }
 
   [Symbol.dispose](): void {

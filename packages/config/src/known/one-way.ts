@@ -170,4 +170,8 @@ export const oneWay: readonly ExcusedName[] = [
     name: 'debug_index_asserts',
     says: 'Indices are checked as `assertIndirectIndexing` says. Those that operators compute from sizes are proved, and `verify` runs the proofs.',
   },
+  {
+    name: 'cuda.compile_opt_level',
+    says: 'CUDA code has no host code to optimise: kernels are launched through the driver.',
+  },
 ];
