@@ -19,6 +19,7 @@ import { layoutEffects } from './layout-effects.ts';
 import { loweringEffects } from './lowering-effects.ts';
 import { memoryEffects } from './memory-effects.ts';
 import { profilingEffects } from './profiling-effects.ts';
+import { tuningEffects } from './tuning-effects.ts';
 
 const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...cachingEffects,
@@ -30,6 +31,7 @@ const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...loweringEffects,
   ...memoryEffects,
   ...profilingEffects,
+  ...tuningEffects,
 };
 
 afterAll(() => {
@@ -74,6 +76,7 @@ describe('the cache key', () => {
 
   /** Values that still compile natively here, where any other value would not. */
   const others: Partial<Record<SettingName, SettingValue>> = {
+    autotuneCacheDir: freshDirectory(),
     cacheDir: freshDirectory(),
     'cpp.cxx': ['/usr/bin/c++'],
     'cuda.cudaCxx': '/opt/nvcc',

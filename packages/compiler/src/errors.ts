@@ -13,6 +13,18 @@ export const unknownOption = (name: string, known: readonly string[]): UserError
 export const badOption = (name: string, value: unknown, allowed: string): UserError =>
   new UserError('OPTION_VALUE', `compile() option ${name} is ${describe(value)}`, { hint: `give ${allowed}` });
 
+/** A mode that would have no effect, or not its whole effect. */
+export const modeNotBuilt = (mode: string, part: string): UserError =>
+  new UserError('MODE_NOT_BUILT', `the mode ${mode} waits for ${part}, which are not built yet`, {
+    hint: "use 'default', or 'max-autotune-no-cudagraphs'",
+  });
+
+/** The tensors of a call are not where the option `device` says. */
+export const foreignTensors = (name: string, device: string, found: string): UserError =>
+  new UserError('OPTION_DEVICE', `${name} was compiled for ${device}, and its tensors are on ${found} in this call`, {
+    hint: 'send them there with to(), or leave the option device out',
+  });
+
 export const notAFunction = (value: unknown): UserError =>
   new UserError('COMPILE_TARGET', `compile() was given ${describe(value)}`, {
     hint: 'give it a function over tensors, or use it as a method decorator',

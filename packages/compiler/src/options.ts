@@ -3,19 +3,24 @@ import { readPatch } from '@tsinductor/config';
 import type { ConfigPatch, Report } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
-import { badOption, unknownOption } from './errors.ts';
+import { openDevice, parseDevice } from '@tsinductor/tensor/internal';
+import type { Device, DeviceName } from '@tsinductor/tensor/internal';
+import { badOption, foreignTensors, unknownOption } from './errors.ts';
+import { checkMode, modes } from './mode.ts';
+import type { Mode } from './mode.ts';
 
 /** A user's own backend: takes the traced graph and example inputs, gives what runs it. */
 export type CustomBackend = (graph: Graph, exampleInputs: readonly Tensor[]) => (inputs: readonly Tensor[]) => Tensor[];
-
-export type Mode = 'default' | 'reduce-overhead' | 'max-autotune' | 'max-autotune-no-cudagraphs';
-const modes: readonly Mode[] = ['default', 'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'];
 
 /** What runs a traced graph: our compiler, nothing (the function runs as it is), the interpreter, or a user's own. */
 export type Backend = 'inductor' | 'eager' | 'aot_eager' | CustomBackend;
 
 export interface CompileOptions {
-  /** What the compiler may spend: as torch.compile's. On the CPU the modes differ in tuning only. */
+  /**
+   * What the compiler may spend, as torch.compile's. `max-autotune-no-cudagraphs` builds and times what would be fused and what would
+   * share a kernel, and keeps what is no slower; `max-autotune` is the same on the CPU. What CUDA graphs are needed for is
+   * an error until they are built: `reduce-overhead`, and `max-autotune` of tensors on a CUDA device.
+   */
   readonly mode?: Mode;
   /** Require one graph: a data-dependent read is an error rather than the end of a segment. */
   readonly fullgraph?: boolean;
@@ -31,7 +36,8 @@ export interface CompileOptions {
   readonly disable?: boolean;
   /** Values that the function closes over, re-read and guarded at every call. */
   readonly captures?: () => Readonly<Record<string, unknown>>;
-  readonly device?: 'cpu';
+  /** The device whose tensors the function is for: it is opened at once, and a call with tensors elsewhere is an error. */
+  readonly device?: DeviceName;
 }
 
 type Check = readonly [allowed: string, accepts: (value: unknown) => boolean];
@@ -52,10 +58,13 @@ const checks: Readonly<Record<keyof CompileOptions, Check>> = {
   name: ['a string', (value) => typeof value === 'string'],
   disable: isBoolean,
   captures: ['a function that returns an object', isFunction],
-  device: ["'cpu'", (value) => value === 'cpu'],
+  device: ["'cpu', 'cuda' or 'cuda:1'", (value) => typeof value === 'string'],
 };
 
-/** Throws UserError OPTION_UNKNOWN or OPTION_VALUE on anything compile() does not understand; settings by their own errors. */
+/**
+ * Throws UserError OPTION_UNKNOWN or OPTION_VALUE on anything compile() does not understand, MODE_NOT_BUILT for a mode without an
+ * effect, and what opening the device throws; settings by their own errors.
+ */
 export function checkOptions(options: CompileOptions, report?: Report): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(checks, name)) throw unknownOption(name, Object.keys(checks));
@@ -63,4 +72,14 @@ export function checkOptions(options: CompileOptions, report?: Report): void {
     if (value !== undefined && !accepts(value)) throw badOption(name, value, allowed);
   }
   if (options.options !== undefined) readPatch(options.options, report);
+  checkMode(options.mode);
+  const { device } = options;
+  if (device === undefined) return;
+  const name = parseDevice(device);
+  if (name !== 'cpu') openDevice(name);
+}
+
+/** Throws UserError OPTION_DEVICE where a call of the function `name` is for another device than its options say. */
+export function checkDevice(name: string, { device }: CompileOptions, found: Device): void {
+  if (device !== undefined && parseDevice(device) !== found) throw foreignTensors(name, device, found);
 }

@@ -3,7 +3,8 @@ import type { ConfigPatch } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { Backend, Mode } from './options.ts';
+import type { Mode } from './mode.ts';
+import type { Backend } from './options.ts';
 
 /** A graph as traced, and the same in primitives. */
 export interface TracedGraph {

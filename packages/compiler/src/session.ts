@@ -1,7 +1,6 @@
 // A compiler at work: a configuration, what builds under it, and a compiler for each kind of target. In: traced graphs, and how
 // they are to run. Out: executables. One session serves all compiled functions of a process, unless a test makes its own.
 import type { Config } from '@tsinductor/config';
-import { withConfig } from '@tsinductor/config';
 import type { TemporaryStats } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import { Announcer, messageOf } from './build/announcer.ts';
@@ -19,6 +18,7 @@ import { isFutile } from './errors.ts';
 import { hostedExecutable } from './hosted/hosted-executable.ts';
 import { graphParts } from './hosted/hosted-graph.ts';
 import type { TracedProgram } from './hosted/hosted-graph.ts';
+import { configUnder } from './mode.ts';
 import { marked } from './profile/marked-executable.ts';
 import { sumTemporaries } from './report.ts';
 import type { PrepareRequest, TracedGraph } from './request.ts';
@@ -114,8 +114,8 @@ export class Session implements Disposable {
     this.#native.clear();
   }
 
-  #configOf({ patch }: PrepareRequest): Config {
-    return patch === undefined ? this.config : withConfig(this.config, patch, 'options');
+  #configOf(request: PrepareRequest): Config {
+    return configUnder(this.config, request);
   }
 
   #jobOf(traced: TracedGraph, request: PrepareRequest): CompileJob {

@@ -10,6 +10,7 @@ import { lowering } from './settings/lowering.ts';
 import { memory } from './settings/memory.ts';
 import { profiling } from './settings/profiling.ts';
 import { scheduling } from './settings/scheduling.ts';
+import { tuning } from './settings/tuning.ts';
 
 type Settings = typeof caching &
   typeof lowering &
@@ -19,6 +20,7 @@ type Settings = typeof caching &
   typeof cuda &
   typeof execution &
   typeof profiling &
+  typeof tuning &
   typeof diagnostics;
 
 /** A key of the table, such as `maxFusionSize` or `cpp.threads`. */
@@ -33,6 +35,7 @@ export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...cuda,
   ...execution,
   ...profiling,
+  ...tuning,
   ...diagnostics,
 };
 

@@ -3,6 +3,7 @@
 // kernel needs of a session is this.
 import { delimiter } from 'node:path';
 import { ToolchainError } from '@tsinductor/base';
+import type { RecordStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/runtime';
 import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
@@ -14,6 +15,7 @@ import { CompileClients } from './compile-clients.ts';
 import { cudaFlagsOf, factsText } from './cuda-flags.ts';
 import type { Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
+import { TuningRecords } from './tuning-records.ts';
 
 /** Limits are those of the settings. */
 type GraphRequest = Omit<BuildRequest, 'seconds' | 'concurrency'>;
@@ -26,11 +28,13 @@ export class Builder implements Disposable {
   readonly #artifacts = new Map<string, Artifacts>();
   readonly #clients = new CompileClients();
   readonly #machines = new Machines(this.#clients);
+  readonly #tuning: TuningRecords;
   readonly #toolkits = new Map<string, CudaToolkitReport>();
 
   constructor(config: Config, announcer: Announcer) {
     this.config = config;
     this.announcer = announcer;
+    this.#tuning = new TuningRecords(config, announcer);
   }
 
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
@@ -88,6 +92,11 @@ export class Builder implements Disposable {
   async cuda(request: CudaCodeRequest, config: Config = this.config): Promise<CudaArtifact> {
     const { seconds } = limitsOf(config);
     return this.#told(await this.artifacts(config).buildCuda(this.client(config), { ...request, seconds }), config);
+  }
+
+  /** What autotune() measured, on disk as the settings say. */
+  tuningRecords(): RecordStore {
+    return this.#tuning.open();
   }
 
   /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */

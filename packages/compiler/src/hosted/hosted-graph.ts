@@ -2,7 +2,6 @@
 // its nodes, parts that are compiled one by one with these between them. In: the graph, and what its host nodes call. Out:
 // parts in primitives, and a request for each.
 import { at, invariant } from '@tsinductor/base';
-import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { decompose, resolveSizes, splitAtHosts } from '@tsinductor/graph';
 import type { Graph, GraphPart, HostNode, LaunchMemory, SizeEnvironment, ValueRef } from '@tsinductor/graph';
@@ -11,6 +10,7 @@ import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import type { HostCall, KernelLaunch, TraceResult } from '@tsinductor/tensor/internal';
 import { noLowering } from '../errors.ts';
+import { configUnder } from '../mode.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 
 export type TracedPart =
@@ -96,9 +96,9 @@ export function graphParts(
   request: PrepareRequest,
   config: Config,
 ): readonly { readonly traced: TracedGraph; readonly request: PrepareRequest }[] {
-  const { examples, placement, patch = {} } = request;
+  const { examples, placement } = request;
   const [host] = parts.flatMap((part) => (part.kind === 'host' ? [part.node] : []));
-  if (host !== undefined && !withConfig(config, patch, 'options').implicitFallbacks)
+  if (host !== undefined && !configUnder(config, request).implicitFallbacks)
     throw noLowering(host.target, host.origin.location);
   const outputOf = ({ node, result }: ValueRef): number =>
     graph.outputs.findIndex((output) => output.node === node && output.result === result);

@@ -1,11 +1,8 @@
 // Launch constants by measurement. For each combination of key arguments, dtypes and machine every configuration is timed
 // once, in any process: its record lies on disk, so that adding a configuration times only that one. While they are timed
 // kernels write to their tensors; what those held is put back before the launch that was asked for.
-import { tmpdir } from 'node:os';
 import { at, get, stableHash } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { openRecords } from '@tsinductor/cache';
-import type { RecordStore } from '@tsinductor/cache';
 import { isConstexpr } from '@tsinductor/dsl';
 import type { LaunchArguments, MetaArguments, Schema } from '@tsinductor/dsl';
 import type { Tensor } from '@tsinductor/tensor';
@@ -17,6 +14,8 @@ import type { BoundLaunch } from './bind-arguments.ts';
 import { doBench } from '../profile/do-bench.ts';
 import type { BenchOptions } from '../profile/do-bench.ts';
 import { badConfiguration, badKey, noConfigurations } from './kernel-errors.ts';
+import { checkTuning, pruned } from './tuning-options.ts';
+import type { PruneOptions } from './tuning-options.ts';
 import type { Kernel } from './kernel.ts';
 import type { Grid, GridLike, LaunchOptions } from './launch.ts';
 import { recordedLaunch, writtenBy } from './record-launch.ts';
@@ -27,6 +26,10 @@ export interface AutotuneOptions<S extends Schema, Config> {
   /** Arguments on whose values the best configuration depends: sizes. */
   readonly key: readonly (keyof S & string)[];
   readonly bench?: BenchOptions;
+  /** Which configurations are measured at all, for a launch with these arguments. */
+  readonly pruneConfigsBy?: PruneOptions<S, Config>;
+  /** Buffers that are zeros at the beginning of every measured run: those that the kernel adds to. */
+  readonly resetToZero?: readonly (keyof S & string)[];
 }
 
 /** A kernel whose configurations' constants need not be given. */
@@ -58,6 +61,7 @@ export function autotune<S extends Schema, Config extends Partial<MetaArguments<
 ): TunedKernel<S, Config> {
   const { configs, key } = options;
   const { schema } = kernel.definition;
+  checkTuning(kernel, options);
   if (configs.length === 0) throw noConfigurations(kernel.name);
   for (const config of configs as readonly Plain[]) {
     for (const name of Object.keys(config)) {
@@ -101,6 +105,8 @@ interface Launching<Config> {
   /** What the times depend on beside dtypes and the machine. */
   readonly keys: readonly string[];
   readonly options: LaunchOptions;
+  /** The arguments, as they are given. */
+  readonly given: Given;
   readonly of: (choice: Choice<Config>) => { readonly bound: BoundLaunch; readonly size: Grid };
 }
 
@@ -109,12 +115,19 @@ class Tuner<S extends Schema, Config extends object> {
   readonly #choices: readonly Choice<Config>[];
   readonly #key: readonly string[];
   readonly #bench: BenchOptions | undefined;
+  readonly #prune: PruneOptions<S, Config> | undefined;
+  readonly #resetToZero: readonly string[];
   /** What was found in a session, by what differs between the launches of it. */
   readonly #best = new Map<string, Best<Config>>();
   #builder: Builder | undefined;
 
-  constructor(kernel: Kernel<S>, { configs, key, bench }: AutotuneOptions<S, Config>) {
+  constructor(
+    kernel: Kernel<S>,
+    { configs, key, bench, pruneConfigsBy, resetToZero = [] }: AutotuneOptions<S, Config>,
+  ) {
     this.#kernel = kernel;
+    this.#prune = pruneConfigsBy;
+    this.#resetToZero = resetToZero;
     this.#choices = configs.map((config) => {
       const { numWarps, numStages, ...constants } = config as Plain;
       const warps = numWarps === undefined ? {} : { numWarps };
@@ -139,6 +152,7 @@ class Tuner<S extends Schema, Config extends object> {
     return {
       keys: this.#key.map((name) => String(args[name])),
       options,
+      given: args,
       of: ({ constants }) => {
         const bound = this.#kernel.bind({ ...args, ...constants }, options);
         for (const argument of bound.args)
@@ -150,7 +164,7 @@ class Tuner<S extends Schema, Config extends object> {
   }
 
   /** The launch as a node of a graph: whatever a choice writes to is written; grids are known when it is recorded. */
-  #recorded({ keys, options, of }: Launching<Config>): KernelLaunch {
+  #recorded({ keys, options, given, of }: Launching<Config>): KernelLaunch {
     const { name, definition } = this.#kernel;
     const launches = new Map(this.#choices.map((choice) => [choice, of(choice)] as const));
     const known = (choice: Choice<Config>): ReturnType<typeof of> => get(launches, choice);
@@ -166,7 +180,7 @@ class Tuner<S extends Schema, Config extends object> {
           const { bound, size } = known(choice);
           return { bound: { ...bound, args }, size };
         };
-        this.#launchBest({ keys, options, of: withArgs });
+        this.#launchBest({ keys, options, given, of: withArgs });
       },
     });
   }
@@ -214,22 +228,21 @@ class Tuner<S extends Schema, Config extends object> {
 
   #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
     const { builder } = this.#kernel;
-    using records: RecordStore = openRecords({
-      root: builder.config.cacheDir,
-      temporaryDirectory: tmpdir(),
-      report: ({ message }) => {
-        builder.announcer.warnOnce(`AUTOTUNE_CACHE ${message}`, message);
-      },
-    });
+    using records = builder.tuningRecords();
     const stored = records.read(problem);
-    const before = this.#choices.map(({ config }) => millisecondsOf(stored.get(stableHash(config))));
+    const choices = pruned(this.#choices, this.#prune, { kernel: this.#kernel.name, given: launching.given });
+    const before = choices.map(({ config }) => millisecondsOf(stored.get(stableHash(config))));
     const measured = before.filter((milliseconds) => milliseconds === undefined).length;
     const restore = measured === 0 ? undefined : keepContents(first);
-    const times = this.#choices.map((choice, position) => {
+    const summed = first.args.flatMap((argument) =>
+      argument.kind === 'buffer' && this.#resetToZero.includes(argument.name) ? [argument.tensor] : [],
+    );
+    const times = choices.map((choice, position) => {
       const known = before[position];
       if (known !== undefined) return known;
       const silent = { ...launching, options: { ...launching.options, print: () => undefined } };
       const milliseconds = doBench(() => {
+        for (const tensor of summed) tensor.zero_();
         this.#run(choice, silent);
       }, this.#bench);
       records.write(problem, stableHash(choice.config), { milliseconds, config: choice.config });
@@ -237,9 +250,31 @@ class Tuner<S extends Schema, Config extends object> {
     });
     restore?.();
     const best = times.indexOf(Math.min(...times));
-    const choice = at(this.#choices, best);
-    return { choice, result: { config: choice.config, milliseconds: at(times, best), measured, times } };
+    const choice = at(choices, best);
+    const result = { config: choice.config, milliseconds: at(times, best), measured, times };
+    const { name } = this.#kernel;
+    builder.announcer.log('autotuning', tuningText(name, choices, result), builder.config);
+    return { choice, result };
   }
+}
+
+/** A line for each configuration, the best first. */
+function tuningText<Config>(
+  kernel: string,
+  choices: readonly Choice<Config>[],
+  { milliseconds: best, measured, times }: TuningResult<Config>,
+): string {
+  const rows = choices
+    .map(({ config }, position) => ({ config, milliseconds: at(times, position) }))
+    .sort((a, b) => a.milliseconds - b.milliseconds)
+    .map(
+      ({ config, milliseconds }) =>
+        `  ${milliseconds.toFixed(4)} ms ${(100 * (best / milliseconds)).toFixed(1)}% ${JSON.stringify(config)}`,
+    );
+  return [
+    `${kernel}: ${String(choices.length)} configurations, ${String(measured)} of them measured now`,
+    ...rows,
+  ].join('\n');
 }
 
 const millisecondsOf = (record: unknown): number | undefined => {

@@ -36,6 +36,14 @@ export const badConfiguration = (kernel: string, name: string): UserError =>
     hint: 'configurations give launch constants, numWarps and numStages',
   });
 
+export const unknownTuningOption = (kernel: string, name: string, meant: string | undefined): UserError =>
+  new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: autotune has no option ${name}`, {
+    hint: meant === undefined ? 'leave it out' : `did you mean ${meant}?`,
+  });
+
+export const badTuningOption = (kernel: string, what: string, remedy: string): UserError =>
+  new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: ${what}`, { hint: remedy });
+
 export const badKey = (kernel: string, name: string, location?: SourceLocation): UserError =>
   new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: the key ${name} is not an argument of the schema`, {
     location,

@@ -5,7 +5,6 @@
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
-import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
@@ -17,6 +16,8 @@ import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
+import { checkModeOn, configUnder } from '../mode.ts';
+import { checkDevice } from '../options.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
@@ -280,6 +281,8 @@ export class CompiledCode {
 
   #request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
     const { mode, options } = this.#options;
+    checkDevice(this.name, this.#options, placement.device);
+    checkModeOn(mode, placement.device);
     return {
       name: this.name,
       backend,
@@ -323,8 +326,8 @@ export class CompiledCode {
   /** The session's settings, with those of this function's own options. */
   #config(): Config {
     const { config } = this.#session();
-    const { options } = this.#options;
-    return options === undefined ? config : withConfig(config, options, 'options');
+    const { mode, options } = this.#options;
+    return configUnder(config, { mode, patch: options });
   }
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
