@@ -1,10 +1,17 @@
 // The effects of the settings of caching and building.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect } from '@jest/globals';
-import { full, randn } from 'tsinductor';
+import { compileGraphs, Session } from '@tsinductor/compiler';
+import { resolveConfig } from '@tsinductor/config';
+import { GraphBuilder } from '@tsinductor/graph';
+import type { Graph } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
+import { full, randn, reset } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
-import { freshDirectory, reportOf, wrappedCompiler } from './effect.ts';
+import { forGraphs, freshDirectory, reportOf, stderrOf, wrappedCompiler } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 
 const addOne = (x: Tensor): Tensor => x.add(1);
@@ -20,6 +27,34 @@ const leavesAlone = (options: Options): void => {
   expect(origin({ cacheDir })).toBe('built');
   expect(entries(cacheDir)).toHaveLength(1);
 };
+
+/** Holds a lock as another process of ours would: a directory whose time is kept new. */
+const lockKeeper = `
+const { mkdirSync, utimesSync } = require('node:fs');
+const [lock] = process.argv.slice(1);
+mkdirSync(lock, { recursive: true });
+setInterval(() => utimesSync(lock, new Date(), new Date()), 200);
+`;
+
+/** Whether workers are up after a compilation; after a second without one; and, where they ended, after another one. */
+async function workersAfter(options: Options): Promise<readonly boolean[]> {
+  const program = { cacheDir: freshDirectory(), compileThreads: 2, quiesceAsyncCompileTime: 1, ...options };
+  using session = new Session(resolveConfig({ program }), { warn: () => undefined, log: () => undefined });
+  const graphOf = (target: string): Graph => {
+    const builder = new GraphBuilder();
+    const x = builder.placeholder('x', { dtype: 'f32', shape: [int(3)], strides: [int(1)] });
+    builder.output(builder.call(target, [x]));
+    return builder.finish();
+  };
+  await compileGraphs([graphOf('neg')], session);
+  const first = session.builder.hasWorkers;
+  const patience = program.quiesceAsyncCompileTime > 60 || !options['quiesceAsyncCompilePool'] ? 15 : 1000;
+  for (let waits = 0; waits < patience && session.builder.hasWorkers; waits += 1) await setTimeout(100);
+  const second = session.builder.hasWorkers;
+  if (second) return [first, second];
+  await compileGraphs([graphOf('exp')], session);
+  return [first, second, session.builder.hasWorkers];
+}
 
 export const cachingEffects = {
   cacheDir: () => {
@@ -37,6 +72,74 @@ export const cachingEffects = {
       'built',
       'built',
     ]);
+  },
+  compiledFunctionsDir: () => {
+    const [cacheDir, compiledFunctionsDir] = [freshDirectory(), freshDirectory()];
+    expect(origin({ cacheDir, compiledFunctionsDir })).toBe('built');
+    expect([readdirSync(cacheDir), entries(compiledFunctionsDir).length]).toEqual([[], 1]);
+    reset();
+    expect(origin({ cacheDir: freshDirectory(), compiledFunctionsDir })).toBe('disk');
+  },
+  forceRecompile: () => {
+    const cacheDir = freshDirectory();
+    expect(origin({ cacheDir })).toBe('built');
+    const made = (): number => statSync(join(cacheDir, 'fx', entries(cacheDir)[0] ?? '')).mtimeMs;
+    const first = made();
+    reset();
+    expect(origin({ cacheDir, forceRecompile: true })).toBe('built');
+    const second = made();
+    expect(second).toBeGreaterThan(first);
+    reset();
+    expect([origin({ cacheDir }), made()]).toEqual(['disk', second]);
+  },
+  fileLockTimeout: () => {
+    // Another process holds the lock of the entry: it is not waited for longer than the setting says.
+    const cacheDir = freshDirectory();
+    const key = reportOf(addOne, [full([3], 1)], { cacheDir }).cacheKey ?? '';
+    reset();
+    rmSync(join(cacheDir, 'fx', key), { recursive: true });
+    const lock = join(cacheDir, 'fx', '.locks', `${key}.lock`);
+    const keeper = spawn(process.execPath, ['-e', lockKeeper, lock], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      while (!existsSync(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      const started = performance.now();
+      expect(origin({ cacheDir, fileLockTimeout: 1, compileThreads: 1 })).toBe('built');
+      expect(performance.now() - started).toBeGreaterThan(900);
+    } finally {
+      keeper.kill();
+    }
+  },
+  workerLogPath: () => {
+    const path = join(freshDirectory(), 'logs', 'worker-');
+    const logged = (name: 'workerLogPath' | 'worker_log_path', compileThreads: number): string => {
+      reset();
+      origin({ cacheDir: freshDirectory(), compileThreads, [name]: `${path}${name}-` });
+      const [file = ''] = readdirSync(dirname(path)).filter((found) => found.includes(name));
+      return readFileSync(join(dirname(path), file), 'utf8');
+    };
+    expect(logged('workerLogPath', 2)).toMatch(
+      /^addOne \([0-9a-f]{16}\) in \d+ ms\n +\/.*(g\+\+|c\+\+|clang).* -shared/,
+    );
+    expect(logged('worker_log_path', 1)).toMatch(/^addOne /);
+    reset();
+    const cxx = [wrappedCompiler(forGraphs('echo "no such luck" >&2; exit 3'))];
+    expect(() => origin({ cacheDir: freshDirectory(), cpp: { cxx }, workerLogPath: `${path}failed-` })).toThrow();
+    const [failed = ''] = readdirSync(dirname(path)).filter((found) => found.startsWith('worker-failed'));
+    expect(readFileSync(join(dirname(path), failed), 'utf8')).toContain('| no such luck');
+    reset();
+  },
+  workerSuppressLogging: () => {
+    const text = (workerSuppressLogging: boolean): string =>
+      stderrOf(() => origin({ cacheDir: freshDirectory(), compileThreads: 1, workerSuppressLogging }));
+    expect(text(true)).toBe('');
+    expect(text(false)).toMatch(/^\[worker 0\] addOne .*\n\[worker 0\] +\/.*-shared/);
+  },
+  quiesceAsyncCompilePool: async () => {
+    expect(await workersAfter({ quiesceAsyncCompilePool: false })).toEqual([true, true]);
+    expect(await workersAfter({ quiesceAsyncCompilePool: true })).toEqual([true, false, true]);
+  },
+  quiesceAsyncCompileTime: async () => {
+    expect(await workersAfter({ quiesceAsyncCompilePool: true, quiesceAsyncCompileTime: 3600 })).toEqual([true, true]);
   },
   compileThreads: () => {
     // Two sums over different axes are two kernels, so two units where two compilers may run.

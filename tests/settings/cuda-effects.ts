@@ -3,9 +3,13 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { Session } from '@tsinductor/compiler';
+import { openDevices, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
+import { DriverControl, emulatedDriver, emulatedNvcc } from '@tsinductor/testing/emulated-cuda';
+import { compile, full, reset, setConfig } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { f32, kernel, ptr } from 'tsinductor/dsl';
 import { freshDirectory } from './effect.ts';
 import type { Effect } from './effect.ts';
 
@@ -52,7 +56,89 @@ function compiledUnder(cuda: ConfigPatch): Compiled {
 const optionsOf = (cuda: ConfigPatch): readonly (readonly string[])[] =>
   compiledUnder(cuda).commands.map((command) => command.split(' '));
 
+/** What is said where a tensor goes to a device that is not to be there. */
+function refusalUnder(options: ConfigPatch): unknown {
+  setConfig({ cacheDir: freshDirectory(), cuda: { driver: '/nowhere/libcuda.so' }, ...options });
+  try {
+    return full([1], 1).cuda();
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+}
+
+/** Runs on an emulated device under settings; gives the calls of the driver that wait, and those that launch. */
+function callsUnder(triton: ConfigPatch): readonly string[] {
+  const directory = emulated.directory === '' ? (emulated.directory = freshDirectory()) : emulated.directory;
+  if (emulated.driver === '') {
+    emulated.driver = emulatedDriver(directory);
+    emulated.cudaCxx = emulatedNvcc(directory);
+  }
+  const { driver, cudaCxx } = emulated;
+  setConfig({ cacheDir: join(directory, 'cache'), cuda: { driver, cudaCxx }, triton });
+  const control = new DriverControl(openDevices().driver());
+  const x = full([4, 8], 1).cuda();
+  const fn = compile((a: Tensor) => [a.add(1).sum(1), a.exp().sum(0)]);
+  fn(x);
+  control.log();
+  fn(x);
+  const calls = control.log().map((line) => line.split(' ')[0] ?? '');
+  return calls.filter((call) => call === 'cuStreamSynchronize' || call === 'cuLaunchKernel');
+}
+
+const emulated = { directory: '', driver: '', cudaCxx: '' };
+
+const unset = (effect: Effect) => (): void => {
+  try {
+    void effect();
+  } finally {
+    setConfig({ cuda: {}, triton: {}, tritonDisableDeviceDetection: false });
+    reset();
+  }
+};
+
 export const cudaEffects = {
+  'cuda.visibleDevices': unset(() => {
+    const before = process.env['CUDA_VISIBLE_DEVICES'];
+    expect(refusalUnder({ cuda: { driver: '/nowhere/libcuda.so', visibleDevices: '1,0' } })).toBe(
+      'CUDA_DRIVER_NOT_FOUND',
+    );
+    expect(process.env['CUDA_VISIBLE_DEVICES']).toBe('1,0');
+    if (before === undefined) delete process.env['CUDA_VISIBLE_DEVICES'];
+    else process.env['CUDA_VISIBLE_DEVICES'] = before;
+  }),
+  tritonDisableDeviceDetection: unset(() => {
+    expect(refusalUnder({})).toBe('CUDA_DRIVER_NOT_FOUND');
+    expect(refusalUnder({ tritonDisableDeviceDetection: true })).toBe('CUDA_DETECTION_OFF');
+  }),
+  'cuda.dryRun': unset(() => {
+    expect(refusalUnder({ cuda: { dryRun: true } })).toBe('CUDA_DETECTION_OFF');
+    const double = kernel('double', { x: ptr(f32) }, ({ x }, tl) => {
+      tl.store(x, tl.load(x) * 2);
+    });
+    const { cuda } = double.inspect({ x: full([1], 1) });
+    expect(cuda).toMatchObject({ kind: 'source', source: expect.stringContaining('__global__') });
+    expect(cuda.kind === 'source' ? cuda.machine : undefined).toEqual({
+      kind: 'absent',
+      reason: 'there is no CUDA toolkit in nowhere, as cuda.dryRun says',
+    });
+  }),
+  'triton.debugSyncGraph': unset(() => {
+    const [plain, synced] = [callsUnder({}), callsUnder({ debugSyncGraph: true })];
+    expect(plain).not.toContain('cuStreamSynchronize');
+    expect(synced).toEqual(['cuStreamSynchronize', ...plain, 'cuStreamSynchronize']);
+  }),
+  'triton.debugSyncKernel': unset(() => {
+    const [plain, synced] = [callsUnder({}), callsUnder({ debugSyncKernel: true })];
+    expect(synced).toEqual(plain.flatMap((launch) => [launch, 'cuStreamSynchronize']));
+    const control = new DriverControl(openDevices().driver());
+    control.failNext('cuStreamSynchronize', 719);
+    expect(() => compile((a: Tensor) => a.mul(3))(full([4], 1).cuda())).toThrow(
+      expect.objectContaining({
+        code: 'CUDA_KERNEL_FAULT',
+        message: expect.stringMatching(/the kernel \w*mul\w* failed/),
+      }),
+    );
+  }),
   'cuda.version': () => {
     expect(compiledUnder({}).warned).toEqual([]);
     expect(compiledUnder({ version: '12.4' }).warned).toEqual([]);

@@ -1,12 +1,14 @@
 // The effects of the settings of diagnostics.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { cppPipeline } from '@tsinductor/compiler';
-import { randn, reset } from 'tsinductor';
+import { cppPipeline, Session } from '@tsinductor/compiler';
+import { resolveConfig } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
+import { compile, randn, reset } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
-import { freshDirectory, reportOf, stderrOf } from './effect.ts';
+import { freshDirectory, reportOf, stderrOf, warningsOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 
 const rowSums = (x: Tensor): Tensor => x.add(1).sum(-1);
@@ -93,7 +95,103 @@ export const diagnosticsEffects = {
     reset();
   },
   torchLogs: () => {
-    expect(said({ torchLogs: ['output_code'] })).toContain('extern "C"');
-    expect(said({ torchLogs: ['guards'] })).not.toContain('extern "C"');
+    const cacheDir = freshDirectory();
+    const logged = (...torchLogs: readonly string[]): string => {
+      reset();
+      return stderrOf(() => {
+        const compiled = compile(rowSums, { options: { cacheDir, torchLogs } });
+        for (const rows of [4, 5, 6]) compiled(randn([rows, 40]));
+      });
+    };
+    const expected: Readonly<Record<string, RegExp>> = {
+      graph: /^\[graph\] rowSums:\nopcode +name +target +uses\nplaceholder +%0 +input0\ncall +%1 +add +%0\n/m,
+      graph_code: /^\[graph_code\] rowSums:\n[^]*= add\(%0, 1, alpha=1\) +# .*diagnostics-effects\.ts:\d+/m,
+      graph_sizes: /^%0 input0: f32\[4, 40\] with strides \[40, 1\]$/m,
+      guards: /^\[guards\] rowSums:\n +\S/m,
+      recompiles: /^\[recompiles\] rowSums: .*\[5, 40\].*expected.*\[4, 40\]/m,
+      dynamic: /^\[dynamic\] rowSums: \w+ is size 0 of input0$/m,
+      fusion: /^\[fusion\] rowSums: .*inline: inlined add/m,
+      schedule: /^\[schedule\] rowSums:\nschedule\(\)\n[^]*^group 0 /m,
+      output_code: /^\[output_code\] rowSums:\n[^]*extern "C"/m,
+      kernel_code: /^\[kernel_code\] rowSums:\n.*\w*sum\w*\(.*\{\n[^]*^\}$/m,
+      cudagraphs: /^\[cudagraphs\] rowSums: it runs on the CPU/m,
+    };
+    // The second time everything is found in the cache, and told all the same.
+    for (const [topic, said] of Object.entries(expected)) expect(logged(topic)).toMatch(said);
+    expect(logged('guards')).not.toMatch(/\[(?!guards)/);
+    expect(logged()).toBe('');
+    const all = logged('all', '-output_code');
+    for (const [topic, said] of Object.entries(expected))
+      if (topic === 'output_code') expect(all).not.toMatch(said);
+      else expect(all).toMatch(said);
+    const kernels = logged('kernel_code');
+    expect(kernels).not.toContain('extern "C"');
+    reset();
+  },
+  torchLogsOut: () => {
+    const directory = freshDirectory();
+    const [file, missing] = [join(directory, 'made', 'log.txt'), join(directory, 'logs/')];
+    const stderr = said({ torchLogs: ['schedule'], torchLogsOut: file });
+    expect(stderr).toContain('[schedule] rowSums:');
+    expect(readFileSync(file, 'utf8')).toBe(stderr);
+    for (const torchLogsOut of [directory, missing]) {
+      const text = said({ torchLogs: ['schedule'], torchLogsOut });
+      expect(readFileSync(join(torchLogsOut, `tsinductor-${String(process.pid)}.log`), 'utf8')).toBe(text);
+    }
+    expect(said({ torchLogs: ['schedule'], torchLogsOut: join(file, 'below') })).toBe(stderr);
+  },
+  loglevel: () => {
+    expect(said({ loglevel: 'INFO' })).toBe('');
+    expect(said({ loglevel: 'DEBUG' })).toMatch(/: lower: \d+ loop nodes\n/);
+    const warned = (loglevel: Config['loglevel']): readonly string[] => {
+      const codes: string[] = [];
+      const voice = { warn: (code: string) => codes.push(code), log: () => undefined };
+      using session = new Session(resolveConfig({ env: {}, program: { loglevel } }), voice);
+      session.warnOnce('SOMETHING', 'is worth a warning');
+      return codes;
+    };
+    expect((['INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const).map((level) => warned(level).length)).toEqual([
+      1, 1, 0, 0,
+    ]);
+  },
+  runJitPostCompileHook: () => {
+    const seen: unknown[] = [];
+    const run = (compiled: unknown): unknown => seen.push(compiled);
+    const cacheDir = freshDirectory();
+    const compileIt = (runJitPostCompileHook: boolean): string =>
+      said({ cacheDir, runJitPostCompileHook, jitPostCompileHook: { key: 'see', run } });
+    compileIt(false);
+    expect(seen).toEqual([]);
+    reset();
+    rmSync(cacheDir, { recursive: true });
+    compileIt(true);
+    expect(seen).toEqual([{ name: 'rowSums', report: expect.objectContaining({ origin: 'built' }) }]);
+    reset();
+    compileIt(true);
+    expect(seen).toHaveLength(1);
+  },
+  jitPostCompileHook: () => {
+    expect(said({ runJitPostCompileHook: true })).toBe('');
+    const names: string[] = [];
+    const run = ({ name }: { name: string }): unknown => names.push(name);
+    said({ runJitPostCompileHook: true, jitPostCompileHook: { key: 'names', run } });
+    expect(names).toEqual(['rowSums']);
+  },
+  warnMixLayout: () => {
+    const [first, last] = [randn([4, 8]), randn([8, 4]).t()];
+    const warned = (warnMixLayout: boolean, b: Tensor): readonly string[] =>
+      warningsOf(() => {
+        reset();
+        reportOf((x, y) => x.add(y), [first, b], { cacheDir: freshDirectory(), warnMixLayout });
+      });
+    expect(warned(true, randn([4, 8]))).toEqual([]);
+    expect(warned(true, last)).toEqual(['MIXED_LAYOUTS']);
+    expect(warned(false, last)).toEqual([]);
+    reset();
+  },
+  debugFusion: () => {
+    expect(said({ debugFusion: false })).toBe('');
+    const text = said({ debugFusion: true });
+    expect(text).toMatch(/^\[fusion\] rowSums:\n\w*sum\w*: .*\n[^]*inline: inlined add/);
   },
 } satisfies Record<string, Effect>;

@@ -46,6 +46,32 @@ export const executionEffects = {
     const unchecked = await rawArtifact({ sizeAsserts: false });
     expect(unchecked.run([input])[0]?.shape).toEqual([2, 3]);
   },
+  scalarAsserts: () => {
+    const rows = (scalarAsserts: boolean) => {
+      const options = { assume32BitIndexing: true, dynamic: true, scalarAsserts };
+      return compiledWith((x: Tensor) => x.expand([x.shape[0] as number, 1 << 29]).sum(1), options);
+    };
+    expect(() => rows(true).explain(full([8, 1], 1))).toThrow(
+      expect.objectContaining({ code: 'INDEX_BEYOND_32_BITS' }),
+    );
+    expect(() => rows(false).explain(full([8, 1], 1))).not.toThrow();
+  },
+  nanAsserts: () => {
+    const ratio = (x: Tensor): Tensor[] => [x.add(1), x.div(x)];
+    const [zero, infinite] = [full([2], 0), full([2], Infinity)];
+    expect(compiledWith(ratio, {})(zero)[1]?.toArray()).toEqual([NaN, NaN]);
+    const checked = compiledWith(ratio, { nanAsserts: true });
+    expect(checked(one)[1]?.item()).toBe(1);
+    expect(() => checked(zero)).toThrow(
+      expect.objectContaining({
+        code: 'VALUE_NOT_FINITE',
+        message: expect.stringMatching(
+          /result 1 of ratio, made by div, has the element NaN.*execution-effects\.ts:\d+/,
+        ),
+      }),
+    );
+    expect(() => checked(infinite)).toThrow(/input0, which ratio was given, has the element Infinity/);
+  },
   implicitFallbacks: () => {
     using twice = defineOp({
       name: 'test::twice',

@@ -93,7 +93,10 @@ describe('the cache key', () => {
     'cpp.simdlen': 1,
     'cpp.threads': 1,
     'cpp.withoutTrafficRules': ['next row'],
+    'cuda.visibleDevices': '0',
+    compiledFunctionsDir: freshDirectory(),
     dynamic: false,
+    jitPostCompileHook: { key: 'same', run: () => undefined },
     inductorChoicesClass: { key: 'same', run: (choices: unknown) => choices },
     postFusionCustomPass: { key: 'same', run: (groups: unknown) => groups },
     preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },
@@ -101,6 +104,8 @@ describe('the cache key', () => {
     profileBandwidthRegex: 'softmax',
     'trace.debugDir': freshDirectory(),
     torchLogs: ['guards'],
+    torchLogsOut: join(freshDirectory(), 'log'),
+    workerLogPath: join(freshDirectory(), 'worker-'),
   };
 
   test.each(settingNames)('contains %s exactly if it affects code', (name) => {

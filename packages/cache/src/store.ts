@@ -71,6 +71,8 @@ export interface ArtifactStore {
   /** The same while the caller waits. */
   buildNow(key: string, build: (directory: string) => EntryDraft): Artifact;
   list(): readonly EntrySummary[];
+  /** Removes one entry, where there is one. */
+  remove(key: string): void;
   /** Removes all entries; returns how many. */
   clear(): number;
   /** Removes what killed processes and damage left behind, if it is older than an hour; returns how many. */
@@ -180,6 +182,12 @@ class DiskStore implements ArtifactStore {
       }
     }
     return summaries;
+  }
+
+  remove(key: string): void {
+    checkKey(key);
+    this.#memory.delete(key);
+    if (this.#moveAside(key)) this.#trimDamaged(0);
   }
 
   clear(): number {

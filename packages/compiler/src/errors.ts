@@ -209,6 +209,28 @@ export const segmentLimit = (name: string, limit: number): UserError =>
     { hint: 'pass sizes and numbers that change as tensors, or raise recompileLimit' },
   );
 
+/** Under `triton.debugSyncKernel`: which kernel a fault of the device is of. */
+export const kernelFaulted = (kernel: string, cause: unknown): ToolchainError =>
+  new ToolchainError('CUDA_KERNEL_FAULT', `the kernel ${kernel} failed on its device: ${messageOfCause(cause)}`, {
+    cause,
+    hint: 'look at its code in explain(); the device cannot be used any more in this process',
+  });
+
+const messageOfCause = (cause: unknown): string => String((cause as { message?: unknown } | null)?.message ?? cause);
+
+/** Under `tritonDisableDeviceDetection` or `cuda.dryRun`: no driver is loaded. */
+export const detectionOff = (setting: string): UserError =>
+  new UserError('CUDA_DETECTION_OFF', `the setting ${setting} is on, so that no CUDA device is looked for`, {
+    hint: 'turn it off, or keep tensors on the CPU',
+  });
+
+/** Under `nanAsserts`: a value that is no finite number. */
+export const notFinite = (what: string, value: number, location: SourceLocation | undefined): UserError =>
+  new UserError('VALUE_NOT_FINITE', `${what} has the element ${String(value)}`, {
+    location,
+    hint: 'look at what it is computed from, or turn nanAsserts off',
+  });
+
 /** A check that failed in native code: the message names the operator and what is out of range, or wrong with the values. */
 export function checkFailed(site: CheckSite | undefined): UserError {
   if (site?.remedy !== undefined) return badValues(site, site.remedy);

@@ -1,6 +1,6 @@
 // A compiler at work: a configuration, what builds under it, and a compiler for each kind of target. In: traced graphs, and how
 // they are to run. Out: executables. One session serves all compiled functions of a process, unless a test makes its own.
-import type { Config } from '@tsinductor/config';
+import type { Config, LogTopic } from '@tsinductor/config';
 import type { TemporaryStats } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import { Announcer, messageOf } from './build/announcer.ts';
@@ -18,12 +18,14 @@ import { isFutile } from './errors.ts';
 import { hostedExecutable } from './hosted/hosted-executable.ts';
 import { graphParts } from './hosted/hosted-graph.ts';
 import type { TracedProgram } from './hosted/hosted-graph.ts';
+import { logGraph } from './log-graph.ts';
 import { configUnder } from './mode.ts';
 import { marked } from './profile/marked-executable.ts';
 import { sumTemporaries } from './report.ts';
 import type { PrepareRequest, TracedGraph } from './request.ts';
 import { customExecutable } from './run/custom-executable.ts';
 import type { Executable } from './run/executable.ts';
+import { finiteOnly } from './run/finite-check.ts';
 import { interpretedExecutable } from './run/interpreted-executable.ts';
 
 /** Compiled graphs that are remembered beside the functions that use them. */
@@ -40,7 +42,7 @@ export class Session implements Disposable {
 
   constructor(config: Config, voice: Voice, kept: number = keptExecutables) {
     this.config = config;
-    this.#announcer = new Announcer(voice);
+    this.#announcer = new Announcer(voice, config);
     this.builder = new Builder(config, this.#announcer);
     this.#log = new StageLog(this.#announcer);
     this.#native = new NativeCompiler(this.builder, this.#log, kept);
@@ -55,11 +57,11 @@ export class Session implements Disposable {
     }
     const job = this.#jobOf(traced, request);
     const way = this.#wayOf(job, request);
-    if ('run' in way) return this.#mark(way, request);
+    if ('run' in way) return this.#finish(way, traced, request);
     try {
-      return this.#mark(way.now(), request);
+      return this.#finish(way.now(), traced, request);
     } catch (error) {
-      return this.#mark(this.#interpretInstead(job, error), request);
+      return this.#finish(this.#interpretInstead(job, error), traced, request);
     }
   }
 
@@ -72,11 +74,11 @@ export class Session implements Disposable {
     }
     const job = this.#jobOf(traced, request);
     const way = this.#wayOf(job, request);
-    if ('run' in way) return this.#mark(way, request);
+    if ('run' in way) return this.#finish(way, traced, request);
     try {
-      return this.#mark(await way.later(), request);
+      return this.#finish(await way.later(), traced, request);
     } catch (error) {
-      return this.#mark(this.#interpretInstead(job, error), request);
+      return this.#finish(this.#interpretInstead(job, error), traced, request);
     }
   }
 
@@ -105,7 +107,7 @@ export class Session implements Disposable {
     this.#announcer.warnOnce(topic, message);
   }
 
-  log(topic: string, message: string, config: Config = this.config): void {
+  log(topic: LogTopic, message: () => string, config: Config = this.config): void {
     this.#announcer.log(topic, message, config);
   }
 
@@ -121,6 +123,18 @@ export class Session implements Disposable {
   #jobOf(traced: TracedGraph, request: PrepareRequest): CompileJob {
     const { name, examples, placement } = request;
     return { name, traced, examples, placement, config: this.#configOf(request) };
+  }
+
+  /** What a caller gets of an executable of one graph; tells of it what the settings ask for. */
+  #finish(executable: Executable, traced: TracedGraph, request: PrepareRequest): Executable {
+    const config = this.#configOf(request);
+    const { report } = executable;
+    logGraph(this.#announcer, { traced, request, report }, config);
+    if (config.runJitPostCompileHook && report.origin !== 'disk') {
+      const hook = config.jitPostCompileHook as PostCompileHook | null;
+      hook?.run({ name: request.name, report });
+    }
+    return this.#mark(config.nanAsserts ? finiteOnly(executable, traced.graph, request.name) : executable, request);
   }
 
   #mark(executable: Executable, request: PrepareRequest): Executable {
@@ -168,6 +182,11 @@ export class Session implements Disposable {
     this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
     return interpreted(job, `the interpreter: ${message}`, placement);
   }
+}
+
+/** What the setting jitPostCompileHook is. */
+interface PostCompileHook {
+  readonly run: (compiled: { readonly name: string; readonly report: Executable['report'] }) => unknown;
 }
 
 /** Who compiles a job, of whatever target. */

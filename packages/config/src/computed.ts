@@ -12,8 +12,13 @@ export const computedDefaults: Readonly<Record<ComputedDefault, (environment: En
   usableCores: () => Math.min(32, availableParallelism()),
 };
 
-/** Where the platform keeps caches of a user: XDG's rule, and the temporary directory for a user without a home. */
+/**
+ * Where the platform keeps caches of a user: XDG's rule, on Windows the local application data, and the temporary directory for
+ * a user without a home.
+ */
 function userCacheDirectory(environment: Environment): string {
+  const local = environment['LOCALAPPDATA'];
+  if (process.platform === 'win32' && local !== undefined && local !== '') return local;
   const xdg = environment['XDG_CACHE_HOME'];
   if (xdg !== undefined && isAbsolute(xdg)) return xdg;
   const home = environment['HOME'] ?? homedir();

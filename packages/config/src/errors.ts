@@ -4,7 +4,7 @@ import type { Absent } from './known.ts';
 
 /** Something worth telling once: the caller decides where. `code` and `subject` identify it. */
 export interface ConfigWarning {
-  readonly code: 'ENVIRONMENT_UNKNOWN' | 'ENVIRONMENT_ABSENT' | 'SETTING_IGNORED';
+  readonly code: 'ENVIRONMENT_UNKNOWN' | 'ENVIRONMENT_ABSENT' | 'ENVIRONMENT_WORD' | 'SETTING_IGNORED';
   readonly subject: string;
   readonly message: string;
 }
@@ -54,6 +54,13 @@ export const unknownVariable = (variable: string, nearest: string | undefined): 
   message:
     `environment variable ${variable} is not one that tsinductor reads, so it has no effect` +
     (nearest === undefined ? '' : `; did you mean ${nearest}?`),
+});
+
+/** A word that is no value of a variable which is not for this program alone. */
+export const unknownWord = (variable: string, text: string, taken: string): ConfigWarning => ({
+  code: 'ENVIRONMENT_WORD',
+  subject: variable,
+  message: `environment variable ${variable} is ${describe(text)}, which is no value of it here: ${taken} is taken`,
 });
 
 /** A variable of another system that has no effect here, and why. */

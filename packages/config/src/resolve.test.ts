@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   explainConfig,
   fingerprint,
+  isLogged,
   provenanceOf,
   resolveConfig,
   settingNames,
@@ -9,7 +10,7 @@ import {
   valueOf,
   withConfig,
 } from './index.ts';
-import type { ConfigPatch, ConfigWarning, Setting, SettingName, SettingValue } from './index.ts';
+import type { ConfigPatch, ConfigWarning, LogTopic, Setting, SettingName, SettingValue } from './index.ts';
 import { torchNameOf, variablesOf } from './settings.ts';
 
 const empty = { env: {} };
@@ -93,7 +94,13 @@ describe.each(rows)('setting %s', (name, setting) => {
       expect(provenanceOf(config, name)).toMatchObject({ variable });
       expect(valueOf(resolveConfig({ env: { [variable]: '' } }), name)).toEqual(valueOf(base, name));
       const { text } = illegal[setting.type];
-      if (text === undefined || setting.envText === 'anyIsTrue' || setting.envText === 'trueOrFalse') continue;
+      if (
+        text === undefined ||
+        setting.envText === 'anyIsTrue' ||
+        setting.envText === 'trueOrFalse' ||
+        setting.envText === 'wordOrDefault'
+      )
+        continue;
       const error = caught(() => resolveConfig({ env: { [variable]: text } }));
       expect(error).toMatchObject({ code: 'ENVIRONMENT_VALUE' });
       expect(error.message).toContain(variable);
@@ -224,6 +231,38 @@ test('a variable may say true and false', () => {
   expect(caught(() => preallocate('yes')).message).toContain('0, 1, true or false');
 });
 
+test('a variable that others read too may have a word that is none here: a warning, and the default', () => {
+  const warnings: ConfigWarning[] = [];
+  const level = (text: string): string =>
+    resolveConfig({ env: { LOGLEVEL: text }, report: (warning) => warnings.push(warning) }).loglevel;
+  expect(['debug', 'ERROR', 'verbose'].map(level)).toEqual(['DEBUG', 'ERROR', 'INFO']);
+  expect(warnings).toMatchObject([{ code: 'ENVIRONMENT_WORD', subject: 'LOGLEVEL' }]);
+  expect(resolveConfig({ env: { LOGLEVEL: 'DEBUG', LOGGING_LEVEL_ED: 'ERROR' } }).loglevel).toBe('DEBUG');
+  expect(resolveConfig({ env: { LOGGING_LEVEL_ED: 'ERROR' } }).loglevel).toBe('ERROR');
+});
+
+test('logs have torch’s names and signs', () => {
+  const { values } = settings.torchLogs;
+  const topics = values.filter((name) => isLogged(name as LogTopic, ['all']));
+  expect(values.filter((name) => !topics.some((topic) => isLogged(topic as LogTopic, [`+${name}`])))).toEqual([]);
+  expect(topics.join(' ')).toBe(
+    'graph graph_code graph_sizes guards recompiles graph_breaks dynamic fusion schedule output_code kernel_code perf_hints autotuning cudagraphs',
+  );
+  const logged = (text: string): readonly string[] => {
+    const { torchLogs } = resolveConfig({ env: { TORCH_LOGS: text } });
+    return (['graph_breaks', 'guards', 'fusion', 'cudagraphs'] as const).filter((topic) => isLogged(topic, torchLogs));
+  };
+  expect(logged('guards')).toEqual(['guards']);
+  expect(logged('+guards, fusion')).toEqual(['guards', 'fusion']);
+  expect(logged('all,-fusion')).toEqual(['graph_breaks', 'guards', 'cudagraphs']);
+  expect(logged('-fusion,all')).toHaveLength(4);
+  expect([logged('dynamo'), logged('+dynamo')]).toEqual([['graph_breaks'], ['graph_breaks', 'guards']]);
+  expect(caught(() => logged('-guard'))).toMatchObject({
+    code: 'ENVIRONMENT_VALUE',
+    hint: expect.stringContaining('"-guard" is none of them, did you mean "guards"?'),
+  });
+});
+
 test('a variable of another system may say yes where ours say 1', () => {
   const cached = (env: Readonly<Record<string, string>>): boolean => resolveConfig({ env }).fxGraphCache;
   expect(['TRUE', 'yes', '1', 'easy'].map((text) => cached({ EASYDEL_CACHE_COMPILES: text }))).toEqual([
@@ -273,6 +312,18 @@ describe('names that are wrong', () => {
 });
 
 describe('computed defaults', () => {
+  test('on Windows the cache lives in the local application data', () => {
+    const env = { HOME: '/home/a', LOCALAPPDATA: 'C:/Users/a/AppData/Local' };
+    expect(resolveConfig({ env }).cacheDir).toBe('/home/a/.cache/tsinductor');
+    const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
+    Object.defineProperty(process, 'platform', { ...platform, value: 'win32' });
+    try {
+      expect(resolveConfig({ env }).cacheDir).toBe('C:/Users/a/AppData/Local/tsinductor');
+    } finally {
+      Object.defineProperty(process, 'platform', platform);
+    }
+  });
+
   test('the cache lives in the user’s cache directory', () => {
     expect(resolveConfig({ env: { HOME: '/home/a' } }).cacheDir).toBe('/home/a/.cache/tsinductor');
     expect(resolveConfig({ env: { HOME: '/home/a', XDG_CACHE_HOME: '/x' } }).cacheDir).toBe('/x/tsinductor');

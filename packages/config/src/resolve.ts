@@ -4,7 +4,7 @@
 import { nearest } from '@tsinductor/base';
 import { computedDefaults } from './computed.ts';
 import type { Environment } from './computed.ts';
-import { absentVariable, badEnvironmentValue, unknownVariable } from './errors.ts';
+import { absentVariable, badEnvironmentValue, unknownVariable, unknownWord } from './errors.ts';
 import { absentVariables, findAbsentVariable, isForeign } from './known.ts';
 import { readPatch } from './patch.ts';
 import type { ConfigPatch, Report } from './patch.ts';
@@ -50,7 +50,7 @@ interface Traced {
 export function resolveConfig(options: ResolveOptions = {}): Config {
   const env = options.env ?? process.env;
   if (options.report !== undefined) reportVariables(env, options.report);
-  const base = new Map(settingNames.map((name) => [name, fromEnvironment(settingOf(name), env)]));
+  const base = new Map(settingNames.map((name) => [name, fromEnvironment(settingOf(name), env, options.report)]));
   const layers = (['program', 'patch', 'options'] as const).map((layer) => ({ layer, patch: options[layer] }));
   for (const { layer, patch } of layers)
     if (patch !== undefined) overlay(base, readPatch(patch, options.report), layer);
@@ -64,6 +64,11 @@ export function withConfig(base: Config, patch: ConfigPatch, layer: 'program' | 
   );
   overlay(values, readPatch(patch), layer);
   return assemble(values);
+}
+
+/** Puts a variable into the environment of the process, for a library that reads it itself. */
+export function exportVariable(name: string, text: string): void {
+  process.env[name] = text;
 }
 
 /** The value of a setting by its key in the table. */
@@ -89,7 +94,7 @@ function overlay(
   }
 }
 
-function fromEnvironment(setting: Setting, env: Environment): Resolved {
+function fromEnvironment(setting: Setting, env: Environment, report: Report | undefined): Resolved {
   const ranks = [
     { names: setting.forceEnv ?? [], layer: 'forced' },
     { names: [...(setting.env ?? []), ...(setting.aliasEnv ?? [])], layer: 'environment' },
@@ -97,15 +102,20 @@ function fromEnvironment(setting: Setting, env: Environment): Resolved {
   ] as const;
   for (const { names, layer } of ranks) {
     const variable = names.find((name) => (env[name] ?? '') !== '');
-    if (variable !== undefined) return { value: readVariable(setting, variable, env), source: { layer, variable } };
+    if (variable === undefined) continue;
+    const value = readVariable(setting, variable, env);
+    if (value !== undefined) return { value, source: { layer, variable } };
+    report?.(unknownWord(variable, env[variable] ?? '', String(setting.default)));
   }
   const value = setting.computed === undefined ? setting.default : computedDefaults[setting.computed](env);
   return { value, source: { layer: 'default' } };
 }
 
-function readVariable(setting: Setting, variable: string, env: Environment): SettingValue {
+/** The value that the variable says; undefined for a word that a program may mean for somebody else. */
+function readVariable(setting: Setting, variable: string, env: Environment): SettingValue | undefined {
   const text = env[variable] ?? '';
   const checked = parseText(setting, setting.aliasEnv?.includes(variable) === true ? flagText(text) : text);
+  if (checked.kind === 'rejected' && setting.envText === 'wordOrDefault') return undefined;
   if (checked.kind === 'rejected') throw badEnvironmentValue(variable, text, checked.allowed);
   return checked.value;
 }

@@ -24,11 +24,14 @@ interface Row {
   readonly defaultEnv?: readonly string[];
   /**
    * How its variables are read where their text is not simply a value: any text at all is true, or 1 is null and other text
-   * the value; or true and false are values beside 1 and 0. So one variable can say that something is done, and to what.
+   * the value; or true and false are values beside 1 and 0; or a word in any case, and one that is no value is the default,
+   * with a warning. So one variable can say that something is done, and to what.
    */
-  readonly envText?: 'anyIsTrue' | 'oneIsNull' | 'trueOrFalse';
+  readonly envText?: 'anyIsTrue' | 'oneIsNull' | 'trueOrFalse' | 'wordOrDefault';
   /** Whether null is a value (usually: decide automatically). */
   readonly nullable?: true;
+  /** Variables from which a computed default follows: they are no value of the setting themselves. */
+  readonly foundFrom?: readonly string[];
   /** The default is found at load time; `default` is then what documentation shows where it cannot be. */
   readonly computed?: ComputedDefault;
 }
@@ -44,14 +47,15 @@ export type Setting =
   | (NumberRow & { readonly type: 'int' | 'float' })
   | (Row & { readonly type: 'string'; readonly default: string | null; readonly syntax?: 'regularExpression' })
   /**
-   * `pattern` is a regular expression that each item must match, `values` are the items that there are; in an environment variable
-   * items are separated by commas.
+   * `pattern` is a regular expression that each item must match, `values` are the items that there are, before which a sign may
+   * stand where they are signed; in an environment variable items are separated by commas.
    */
   | (Row & {
       readonly type: 'stringList';
       readonly default: readonly string[];
       readonly pattern?: string;
       readonly values?: readonly string[];
+      readonly isSigned?: true;
     })
   | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] })
   /** Code of the program; only a program can set it. */

@@ -56,8 +56,9 @@ function parseAs(setting: Setting, text: string): SettingValue | undefined {
     case 'float':
       return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
     case 'string':
-    case 'choice':
       return text;
+    case 'choice':
+      return setting.envText === 'wordOrDefault' ? text.toUpperCase() : text;
     case 'stringList':
       return text
         .split(',')
@@ -103,18 +104,22 @@ const isHook = (value: unknown): boolean => {
   return typeof key === 'string' && key !== '' && typeof run === 'function';
 };
 
-const isListItem = (item: unknown, { pattern, values }: ListRow): boolean =>
+const isListItem = (item: unknown, row: ListRow): boolean =>
   isText(item) &&
-  (pattern === undefined || new RegExp(pattern).test(item)) &&
-  (values === undefined || values.includes(item));
+  (row.pattern === undefined || new RegExp(row.pattern).test(item)) &&
+  (row.values === undefined || row.values.includes(unsigned(item, row)));
+
+/** An item without its sign. */
+const unsigned = (item: string, { isSigned }: Pick<ListRow, 'isSigned'>): string =>
+  isSigned === true ? item.replace(/^[+-]/, '') : item;
 
 /** The first item of a list that is none of those that there are, and which may have been meant. */
 function unknownItem(setting: Setting, value: unknown): string {
   if (setting.type !== 'stringList' || !Array.isArray(value)) return '';
   const { values } = setting;
-  const unknown = value.find((item): item is string => isText(item) && values?.includes(item) === false);
+  const unknown = value.find((item): item is string => isText(item) && !isListItem(item, setting));
   if (unknown === undefined || values === undefined) return '';
-  const meant = nearest(unknown, values);
+  const meant = nearest(unsigned(unknown, setting), values);
   return `; ${JSON.stringify(unknown.slice(0, 80))} is none of them${meant === undefined ? '' : `, did you mean ${JSON.stringify(meant)}?`}`;
 }
 

@@ -45,6 +45,8 @@ export interface CudaBuild {
   /** What nvcc warned of, as it printed it; mostly nothing. */
   readonly warnings: string;
   readonly facts: readonly KernelFacts[];
+  /** The commands that ran, in order. */
+  readonly commands: readonly (readonly string[])[];
   readonly milliseconds: number;
 }
 
@@ -144,11 +146,14 @@ interface Messages {
   readonly facts: string;
 }
 
-function publish({ ptx, cubin, options, started }: Running, { warnings, facts }: Messages): CudaBuild {
+function publish(running: Running, { warnings, facts }: Messages): CudaBuild {
+  const { ptx, cubin, options, started, toPtx, toCubin, toLinked } = running;
   const { ptxPath, cubinPath } = options;
   renameSync(ptx, ptxPath);
   renameSync(cubin, cubinPath);
-  return { ptxPath, cubinPath, warnings, facts: parsePtxasFacts(facts), milliseconds: performance.now() - started };
+  const commands = [toPtx, toCubin, ...toLinked];
+  const milliseconds = performance.now() - started;
+  return { ptxPath, cubinPath, warnings, facts: parsePtxasFacts(facts), commands, milliseconds };
 }
 
 const settingsOf = ({ toolkit, stage, options }: Running): CommandOptions => ({

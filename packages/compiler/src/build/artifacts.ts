@@ -72,6 +72,14 @@ export interface SavedArtifacts {
 /** The compiler may take this long for one unit, in milliseconds. */
 const compilerPatience = 120_000;
 
+/** What of the settings decides where artifacts are kept, how they are found, and how building them is told of. */
+export function placeOfArtifacts(config: Config): readonly unknown[] {
+  const { cacheDir, compiledFunctionsDir, fxGraphCache, forceDisableCaches, forceRecompile } = config;
+  const { fileLockTimeout, workerLogPath, workerSuppressLogging } = config;
+  const directory = fxGraphCache && !forceDisableCaches ? (compiledFunctionsDir ?? cacheDir) : null;
+  return [directory, forceRecompile, fileLockTimeout, workerLogPath, workerSuppressLogging];
+}
+
 export class Artifacts implements Disposable {
   readonly #store: ArtifactStore;
   readonly #warn: (code: string, message: string) => void;
@@ -86,7 +94,7 @@ export class Artifacts implements Disposable {
     const cached = config.fxGraphCache && !config.forceDisableCaches;
     this.#private = cached ? undefined : mkdtempSync(join(tmpdir(), 'tsinductor-'));
     this.#store = openStore({
-      root: this.#private ?? config.cacheDir,
+      root: this.#private ?? config.compiledFunctionsDir ?? config.cacheDir,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
       report: ({ kind, message }) => {
@@ -167,6 +175,16 @@ export class Artifacts implements Disposable {
       temporaryDirectory: tmpdir(),
       timeoutMs: Math.min(compilerPatience, deadlineMs),
       deadlineMs,
+      ...this.#manners(deadlineMs),
+    };
+  }
+
+  /** How a worker is to wait, and what it is to say. */
+  #manners(deadlineMs: number): Pick<CudaJob, 'lockMs' | 'logging'> {
+    const { fileLockTimeout, workerLogPath, workerSuppressLogging } = this.#config;
+    return {
+      lockMs: Math.min(fileLockTimeout * 1000, deadlineMs),
+      logging: { path: workerLogPath, isSilent: workerSuppressLogging },
     };
   }
 
@@ -190,6 +208,10 @@ export class Artifacts implements Disposable {
   }
 
   #get(key: string): StoredArtifact | undefined {
+    if (this.#config.forceRecompile && !this.#used.has(key)) {
+      this.#used.add(key);
+      this.#store.remove(key);
+    }
     const stored = this.#store.get(key);
     if (stored !== undefined) this.#used.add(key);
     return stored;
@@ -221,6 +243,7 @@ export class Artifacts implements Disposable {
       concurrency,
       timeoutMs: Math.min(compilerPatience, deadlineMs),
       deadlineMs,
+      ...this.#manners(deadlineMs),
     };
   }
 

@@ -8,7 +8,7 @@ import type { Config } from '@tsinductor/config';
 import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/runtime';
 import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
-import { Artifacts } from './artifacts.ts';
+import { Artifacts, placeOfArtifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
 import type { Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
@@ -51,9 +51,7 @@ export class Builder implements Disposable {
 
   /** Where these settings keep what is built. */
   artifacts(config: Config = this.config): Artifacts {
-    const { cacheDir, fxGraphCache, forceDisableCaches } = config;
-    const place = fxGraphCache && !forceDisableCaches ? cacheDir : null;
-    return remembered(this.#artifacts, place, () => {
+    return remembered(this.#artifacts, placeOfArtifacts(config), () => {
       return new Artifacts(config, (code, message) => {
         this.announcer.warnOnce(code, message);
       });
@@ -63,6 +61,11 @@ export class Builder implements Disposable {
   /** Starts what compiles, so that it comes up while code is generated. */
   client(config: Config): Compiling {
     return this.#clients.of(config);
+  }
+
+  /** Whether compile workers are up. */
+  get hasWorkers(): boolean {
+    return this.#clients.hasWorkers;
   }
 
   /** A graph's library with its plan, built while this thread waits. */
@@ -106,7 +109,8 @@ export class Builder implements Disposable {
 
   /** The same with what was searched, looked for once. */
   toolkitReport(config: Config = this.config): CudaToolkitReport {
-    const { cudaCxx, home, path, installed } = config.cuda;
+    const { cudaCxx, home, path, installed, dryRun } = config.cuda;
+    if (dryRun) return { searched: [{ origin: 'cuda.dryRun', place: 'nowhere, as cuda.dryRun says', ...notSearched }] };
     const { searchPath } = config.cpp;
     const report = remembered(this.#toolkits, [cudaCxx, home, path, installed, searchPath], () =>
       findCudaToolkit({
@@ -146,6 +150,8 @@ export class Builder implements Disposable {
     this.#clients[Symbol.dispose]();
   }
 }
+
+const notSearched = { outcome: 'absent', detail: 'no toolkit is looked for' } as const;
 
 const limitsOf = ({ compileTimeout, compileThreads }: Config): { seconds: number; concurrency: number } => ({
   seconds: compileTimeout,

@@ -48,6 +48,10 @@ export class CompileClient implements Compiling, Disposable {
   readonly #answers = new Map<number, Response>();
   readonly #startPatience: number;
   #nextId = 1;
+  /** After how long without a job it ends itself, in milliseconds; undefined for never. */
+  #idleAfter: number | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #running = 0;
   #ended = false;
   /** Why the thread is no more, where it said so. */
   #reason: string | undefined;
@@ -83,6 +87,25 @@ export class CompileClient implements Compiling, Disposable {
     port1.unref();
   }
 
+  /** From now on it ends itself when it had no job for so many milliseconds; undefined for never. */
+  quiesceAfter(milliseconds: number | undefined): void {
+    this.#idleAfter = milliseconds;
+    if (milliseconds === undefined) clearTimeout(this.#idle);
+  }
+
+  #began(): void {
+    this.#running += 1;
+    clearTimeout(this.#idle);
+  }
+
+  #endedJob(): void {
+    this.#running -= 1;
+    if (this.#running > 0 || this.#idleAfter === undefined) return;
+    this.#idle = setTimeout(() => {
+      this[Symbol.dispose]();
+    }, this.#idleAfter).unref();
+  }
+
   /** Whether it takes no more jobs. */
   get ended(): boolean {
     return this.#ended || this.#isState('ended');
@@ -100,8 +123,15 @@ export class CompileClient implements Compiling, Disposable {
   start(job: Job): () => readonly string[] {
     const id = this.#nextId++;
     const started = performance.now();
+    this.#began();
     this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
-    return () => eventsOf(this.#await(id, job, started));
+    return () => {
+      try {
+        return eventsOf(this.#await(id, job, started));
+      } finally {
+        this.#endedJob();
+      }
+    };
   }
 
   #await(id: number, job: Job, started: number): Response {
@@ -125,6 +155,7 @@ export class CompileClient implements Compiling, Disposable {
 
   async submit(job: Job): Promise<readonly string[]> {
     const id = this.#nextId++;
+    this.#began();
     this.#worker.ref();
     const response = await new Promise<Response>((resolve) => {
       const timer = setTimeout(() => {
@@ -137,6 +168,7 @@ export class CompileClient implements Compiling, Disposable {
       });
       this.#worker.postMessage({ id, job, blocking: false } satisfies Request);
     });
+    this.#endedJob();
     return eventsOf(response);
   }
 
@@ -170,6 +202,7 @@ export class CompileClient implements Compiling, Disposable {
   }
 
   [Symbol.dispose](): void {
+    clearTimeout(this.#idle);
     this.#ended = true;
     void this.#worker.terminate();
   }

@@ -12,9 +12,17 @@ export class CompileClients implements Disposable {
   #client: CompileClient | undefined;
 
   /** Where at most `compileThreads` compilers run at once. */
-  of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
+  of(config: Pick<Config, 'compileThreads' | 'quiesceAsyncCompilePool' | 'quiesceAsyncCompileTime'>): Compiling {
+    const { compileThreads, quiesceAsyncCompilePool, quiesceAsyncCompileTime } = config;
     if (compileThreads === 1) return compileHere;
-    return this.#start(compileThreads);
+    const client = this.#start(compileThreads);
+    client.quiesceAfter(quiesceAsyncCompilePool ? quiesceAsyncCompileTime * 1000 : undefined);
+    return client;
+  }
+
+  /** Whether worker threads are up. */
+  get hasWorkers(): boolean {
+    return this.#client?.ended === false;
   }
 
   /**

@@ -73,13 +73,13 @@ export class NativeBatch implements BatchCompiler<GeneratedBatch, string> {
   #entry({ graph, schedule: { program } }: ScheduledGraph, plan: Plan, library: string): Executable {
     const { bridge, threads, isa } = this.#machine;
     const backend = this.#backend;
-    const { sizeAsserts } = this.#builder.config;
+    const { sizeAsserts, scalarAsserts } = this.#builder.config;
     const siteOf = (site: number): ReturnType<BatchBackend['failureOf']> =>
       program.sites[site] ?? backend.failureOf(site, this.#machine, library);
     const entry = bridge.load(library, plan.entry);
     return new NativeExecutable(
       plan,
-      { bridge, threads, entry, siteOf, sizeAsserts },
+      { bridge, threads, entry, siteOf, sizeAsserts, scalarAsserts },
       { ...reportOfPlan(plan, graph), runsOn: `${backend.name} for ${isa}` },
     );
   }

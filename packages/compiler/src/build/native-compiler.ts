@@ -14,13 +14,14 @@ import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
 import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
+import { placeOfArtifacts } from './artifacts.ts';
 import type { Artifact } from './artifacts.ts';
 import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';
 import { graphKey } from './graph-key.ts';
 import type { NativeMachine } from './machine.ts';
 import { cppContextOf } from './measure-schedule.ts';
-import { cppPipeline, showStage, sourceText } from './pipeline.ts';
+import { cppPipeline, showStage } from './pipeline.ts';
 import type { CppContext, Printed } from './pipeline.ts';
 import { watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
@@ -84,7 +85,7 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     this.#builder.client(job.config); // starts, while this thread generates
     const watching = watchingFor(job.config);
     const printed = this.#printed(job, watching);
-    this.#log.tell({ ...toldOf(job, printed), source: sourceText(printed.program.units) }, watching);
+    this.#log.tell(toldOf(job, printed), watching);
     return { job, printed, times: watching.times?.list() };
   }
 
@@ -129,7 +130,8 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     const { bridge, threads } = native;
     const entry = bridge.load(artifact.library, plan.entry);
     const profile = openProfile(plan, config, this.#surroundingsOf(job));
-    const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts: config.sizeAsserts, profile };
+    const { sizeAsserts, scalarAsserts } = config;
+    const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts, scalarAsserts, profile };
     const executable = new NativeExecutable(plan, code, {
       ...reportOfPlan(plan, traced.graph),
       runsOn: `native code for ${native.isa}, ${String(threads)} threads`,
@@ -173,18 +175,19 @@ const toldOf = (
 });
 
 function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph']>[0] {
-  const { name, slot, traced, examples, native } = job;
+  const { name, slot, traced, examples, native, config } = job;
   const { scheduled, program } = printed;
   const plan = makePlan(traced.graph, scheduled, program);
   // Where no call is at hand, the first one asks.
-  if (examples.length > 0) checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
+  if (examples.length > 0 && config.scalarAsserts)
+    checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
   return { key: slot, name, units: program.units, plan, toolchain: native.toolchain };
 }
 
 /** The code, and what of the settings decides where it is kept and how it is called. */
 const memoryKey = ({ slot, config, native }: Pick<NativeJob, 'slot' | 'config' | 'native'>): string => {
-  const { sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches } = config;
+  const { sizeAsserts, scalarAsserts } = config;
   const { profileBandwidthRegex, profileBandwidthOutput } = config;
   const told = [profileBandwidthRegex, profileBandwidthOutput];
-  return JSON.stringify([slot, native.threads, sizeAsserts, cacheDir, fxGraphCache, forceDisableCaches, ...told]);
+  return JSON.stringify([slot, native.threads, sizeAsserts, scalarAsserts, placeOfArtifacts(config), ...told]);
 };

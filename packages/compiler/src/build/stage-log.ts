@@ -1,5 +1,5 @@
 // Who watches the pipeline for the settings, and who is told what was seen: the laws of every stage (`verify`), a line for each
-// stage (`debug`), the source (`torchLogs`), a folder of texts (`trace.enabled`), times (`timeStages`).
+// stage (`debug`), a folder of texts (`trace.enabled`), times (`timeStages`).
 import { StageTexts, StageTimes, verifying, watchedBy } from '@tsinductor/base';
 import type { Watch } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
@@ -11,6 +11,7 @@ import { kernelDecisions } from '../run/plan.ts';
 import { messageOf } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { DebugFolders } from './debug-folders.ts';
+import { mixedLayouts } from './mixed-layouts.ts';
 
 /** The watch of one run, and what it saw. */
 export interface Watching {
@@ -22,13 +23,15 @@ export interface Watching {
 
 /** What these settings watch; without them a run costs nothing beside itself. */
 export function watchingFor(config: Config): Watching {
-  const texts = config.debug || config.trace.enabled ? new StageTexts() : undefined;
+  const texts = isDebugging(config) || config.trace.enabled ? new StageTexts() : undefined;
   const times = config.timeStages ? new StageTimes() : undefined;
   // Times are taken innermost: neither printing nor verifying is in them.
   const all: readonly (Watch | undefined)[] = [texts, isVerified(config) ? verifying : undefined, times];
   const watch = watchedBy(all.filter((one) => one !== undefined));
   return { config, watch, texts, times };
 }
+
+const isDebugging = ({ debug, loglevel }: Config): boolean => debug || loglevel === 'DEBUG';
 
 /** That indices are checked is a law of programs, which the setting `assertIndirectIndexing` breaks on purpose. */
 const isVerified = ({ verify, assertIndirectIndexing }: Config): boolean => verify && assertIndirectIndexing;
@@ -38,8 +41,6 @@ interface Told {
   readonly name: string;
   readonly graph: Graph;
   readonly scheduled: Schedule;
-  /** Of the generated code, where there is any. */
-  readonly source?: string;
   readonly kernels?: readonly {
     readonly name: string;
     readonly notes: readonly string[];
@@ -58,10 +59,18 @@ export class StageLog {
   /** Tells what a run made, as the settings ask. */
   tell(told: Told, watching: Watching): void {
     const { config } = watching;
-    if (config.debug)
+    if (isDebugging(config))
       for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`);
-    if (told.source !== undefined) this.#announcer.log('output_code', told.source, config);
+    if (config.warnMixLayout) this.#warnOfLayouts(told.scheduled);
     this.keep(told, watching);
+  }
+
+  #warnOfLayouts(scheduled: Schedule): void {
+    for (const { kernel, arrays } of mixedLayouts(scheduled))
+      this.#announcer.warnOnce(
+        `MIXED_LAYOUTS ${kernel}`,
+        `${kernel} reads arrays of different layouts: ${arrays.join(', ')}`,
+      );
   }
 
   /** Keeps the stages for reading. A folder that cannot be written costs the reader something, and the program nothing. */

@@ -58,8 +58,8 @@ export class CudaBatch implements BatchCompiler<GeneratedCudaBatch, CudaArtifact
       const placement = { device: device.name, outputs: graph.outputs.map(() => 'cpu' as const) };
       const siteOf = (site: number): (typeof schedule.program.sites)[number] | undefined =>
         schedule.program.sites[site];
-      const { sizeAsserts } = this.#builder.config;
-      const code = { device, module, kernels: program.kernels, placement, siteOf, sizeAsserts };
+      const { sizeAsserts, scalarAsserts } = this.#builder.config;
+      const code = { device, module, kernels: program.kernels, placement, siteOf, sizeAsserts, scalarAsserts };
       const report = { ...reportOfPlan(plan, graph), runsOn: describeCode(this.#choice, device) };
       return { kind: 'compiled', kernels: plan.kernels.length, executable: new CudaExecutable(plan, code, report) };
     });

@@ -61,6 +61,7 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     const key = stableHash({
       graph: { ...traced.graph, nodes: traced.graph.nodes.map((node) => ({ ...node, origin: undefined })) },
       config: fingerprint(config),
+      calls: [config.sizeAsserts, config.scalarAsserts, config.triton.debugSyncGraph, config.triton.debugSyncKernel],
       placement,
       choice,
     });
@@ -76,9 +77,9 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     const watching = watchingFor(config);
     const printed = cudaPipeline().run(traced, contextOf(job), watching.watch);
     const { scheduled, program } = printed;
-    checkIndexLimits(program.indexLimits, sizesOfCall(traced.graph.sizes, examples));
-    const { source, kernels } = program;
-    this.#log.tell({ name, graph: traced.graph, scheduled, source, kernels }, watching);
+    if (config.scalarAsserts) checkIndexLimits(program.indexLimits, sizesOfCall(traced.graph.sizes, examples));
+    const { kernels } = program;
+    this.#log.tell({ name, graph: traced.graph, scheduled, kernels }, watching);
     return { job, printed, times: watching.times?.list() };
   }
 
@@ -96,8 +97,9 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     const module = device.cuda.loadModule(readFileSync(choice.form === 'cubin' ? cubin : ptx));
     const plan = makePlan(traced.graph, scheduled, { ...program, entry: '' });
     const { kernels } = program;
-    const { sizeAsserts } = config;
-    const code = { device, module, kernels, placement, siteOf: siteFinder(traced), sizeAsserts };
+    const { sizeAsserts, scalarAsserts } = config;
+    const waits = { forGraph: config.triton.debugSyncGraph, forKernel: config.triton.debugSyncKernel };
+    const code = { device, module, kernels, placement, siteOf: siteFinder(traced), sizeAsserts, scalarAsserts, waits };
     const executable = new CudaExecutable(plan, code, {
       ...reportOfPlan(plan, traced.graph),
       runsOn: describeCode(choice, device),

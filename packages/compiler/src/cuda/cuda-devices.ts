@@ -2,6 +2,7 @@
 // settings name the driver. Out: the device as tensors see it: memory, copies, and operators as compiled graphs.
 //
 // Devices stay open for the life of the process: tensors lie on them. An attempt that fails leaves nothing behind.
+import { exportVariable } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { buildBridge, CudaDevice, CudaDriver } from '@tsinductor/runtime';
 import type { Block, Bridge } from '@tsinductor/runtime';
@@ -10,7 +11,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { openDevice } from '@tsinductor/tensor/internal';
 import type { Device, DeviceProvider, OtherDevice, TensorDevice } from '@tsinductor/tensor/internal';
 import type { Builder } from '../build/builder.ts';
-import { foreignDevice } from '../errors.ts';
+import { detectionOff, foreignDevice } from '../errors.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
 
@@ -47,9 +48,13 @@ export class CudaDevices implements DeviceProvider {
   /** The driver that the settings name. */
   driver(): CudaDriver {
     const session = this.#session();
-    const { driver: library } = session.config.cuda;
+    const { tritonDisableDeviceDetection, cuda } = session.config;
+    if (tritonDisableDeviceDetection) throw detectionOff('tritonDisableDeviceDetection');
+    if (cuda.dryRun) throw detectionOff('cuda.dryRun');
+    const { driver: library, visibleDevices } = cuda;
     const known = this.#drivers.get(library);
     if (known !== undefined) return known;
+    if (visibleDevices !== null) exportVariable('CUDA_VISIBLE_DEVICES', visibleDevices);
     const { builder } = session;
     const { bridge, toolchain } = builder.requireNative();
     const addon = buildBridge({ toolchain, directory: builder.artifacts().directory });

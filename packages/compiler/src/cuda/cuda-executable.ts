@@ -13,7 +13,7 @@ import { allocateOn, placeOf, reachOf, sendTo } from '@tsinductor/tensor/interna
 import type { Placement, Storage } from '@tsinductor/tensor/internal';
 import { CallFrame } from '../run/call-frame.ts';
 import type { CalledCode, Sizes } from '../run/call-frame.ts';
-import { checkFailed } from '../errors.ts';
+import { checkFailed, kernelFaulted } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
 import { outputMaker } from '../run/output-maker.ts';
 import type { OutputMaker } from '../run/output-maker.ts';
@@ -31,6 +31,8 @@ interface CudaCode extends CalledCode {
   readonly kernels: readonly CudaKernel[];
   readonly placement: Placement;
   readonly siteOf: (site: number) => CheckSite | undefined;
+  /** What is waited for beside, so that faults show where they happen: nothing by default. */
+  readonly waits?: { readonly forGraph: boolean; readonly forKernel: boolean };
 }
 
 type SizeFunction = (sizes: Sizes) => number;
@@ -76,9 +78,12 @@ export class CudaExecutable implements Executable {
 
   run(inputs: readonly Tensor[]): Tensor[] {
     const { placement } = this.#code;
+    const { device, waits } = this.#code;
     const sizes = this.#frame.open(inputs);
+    if (waits?.forGraph === true) device.cuda.synchronize();
     // Taking memory for results may hand on what nobody holds: the inputs are held, since they are written back to below.
     const made = this.#launch(inputs, sizes);
+    if (waits?.forGraph === true) device.cuda.synchronize();
     const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
     this.#frame.close(inputs, outputs);
     return outputs;
@@ -114,6 +119,7 @@ export class CudaExecutable implements Executable {
           geometry,
           parameters.map((argument) => argument(table)),
         );
+        if (this.#code.waits?.forKernel === true) this.#awaitKernel(kernel);
       }
       if (this.#checks) this.#requirePassed(status);
     } catch (error) {
@@ -138,6 +144,15 @@ export class CudaExecutable implements Executable {
     if (isHere) device.copy(input.address, address, reach * size);
     else device.upload(bytesOf(storage.read(input.dtype, layout.offset, layout.offset + reach), reach * size), address);
     return address;
+  }
+
+  /** Waits for the device; the error of a fault names the kernel. */
+  #awaitKernel(kernel: string): void {
+    try {
+      this.#code.device.cuda.synchronize();
+    } catch (error) {
+      throw kernelFaulted(kernel, error);
+    }
   }
 
   /** Waits for the device. Throws UserError INDEX_OUT_OF_RANGE where a check failed. */

@@ -253,7 +253,7 @@ class Tuner<S extends Schema, Config extends object> {
     const choice = at(choices, best);
     const result = { config: choice.config, milliseconds: at(times, best), measured, times };
     const { name } = this.#kernel;
-    builder.announcer.log('autotuning', tuningText(name, choices, result), builder.config);
+    builder.announcer.log('autotuning', () => tuningText(name, choices, result), builder.config);
     return { choice, result };
   }
 }

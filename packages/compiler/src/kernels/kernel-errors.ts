@@ -42,7 +42,9 @@ export const unknownTuningOption = (kernel: string, name: string, meant: string 
   });
 
 export const badTuningOption = (kernel: string, what: string, remedy: string): UserError =>
-  new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: ${what}`, { hint: remedy });
+  new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: an option of autotune is wrong: ${what}`, {
+    hint: `${remedy}, or leave the option out`,
+  });
 
 export const badKey = (kernel: string, name: string, location?: SourceLocation): UserError =>
   new UserError('KERNEL_AUTOTUNE', `kernel ${kernel}: the key ${name} is not an argument of the schema`, {

@@ -5,7 +5,7 @@
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
-import type { Config } from '@tsinductor/config';
+import type { Config, LogTopic } from '@tsinductor/config';
 import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { breaksGraph } from './breaks.ts';
@@ -48,7 +48,7 @@ interface Preparing {
   prepare(traced: TracedProgram, request: PrepareRequest): Executable;
   prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
   warnOnce(topic: string, message: string): void;
-  log(topic: string, message: string, config: Config): void;
+  log(topic: LogTopic, message: () => string, config: Config): void;
 }
 
 /** What it asks of the process that it runs in. */
@@ -120,7 +120,7 @@ export class CompiledCode {
     if (traced === undefined) return;
     const backend = this.#backend();
     const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
-    this.#entries.unshift(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
+    this.#keep(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
   }
 
   reset(): void {
@@ -240,8 +240,13 @@ export class CompiledCode {
     const backend = this.#backend();
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
     const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
-    this.#entries.unshift(entry);
+    this.#keep(entry);
     return entry;
+  }
+
+  #keep(entry: Specialisation): void {
+    this.#entries.unshift(entry);
+    this.#session().log('guards', () => [`${this.name}:`, ...entry.guards()].join('\n  '), this.#config());
   }
 
   /** This call found nothing that fits: counted once, however much is compiled in it. */
@@ -310,7 +315,7 @@ export class CompiledCode {
     const { reason } = mismatch;
     if (this.#dynamic() === undefined) this.#noteChanges(scope);
     this.#recompiles.push(reason);
-    this.#session().log('recompiles', `${this.name}: ${reason}`, config);
+    this.#session().log('recompiles', () => `${this.name}: ${reason}`, config);
     return true;
   }
 
@@ -376,7 +381,7 @@ export class CompiledCode {
     if (this.#breaks.some(isKnown)) return;
     this.#breaks.push({ reason, ...place });
     const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
-    this.#session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#config());
+    this.#session().log('graph_breaks', () => `${this.name}: ${reason}${where}`, this.#config());
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */

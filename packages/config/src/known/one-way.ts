@@ -174,4 +174,13 @@ export const oneWay: readonly ExcusedName[] = [
     name: 'cuda.compile_opt_level',
     says: 'CUDA code has no host code to optimise: kernels are launched through the driver.',
   },
+  {
+    name: 'alignment_asserts',
+    env: ['TORCHINDUCTOR_ALIGNMENT_ASSERTS'],
+    says: 'Code for the CPU relies on no alignment but that of an element, which every tensor has; on CUDA devices what is not aligned is copied for the call.',
+  },
+  {
+    name: 'assume_aligned_inputs',
+    says: 'As `alignment_asserts`: code for CUDA devices relies on aligned inputs always.',
+  },
 ];

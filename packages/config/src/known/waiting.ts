@@ -67,9 +67,6 @@ export const waiting = {
     { name: 'non_blocking_remote_cache_write', env: ['TORCHINDUCTOR_NON_BLOCKING_REMOTE_CACHE_WRITE'] },
     { name: 'autotune_remote_cache', env: ['TORCHINDUCTOR_AUTOTUNE_REMOTE_CACHE'] },
     { name: 'bundled_autotune_remote_cache', env: ['TORCHINDUCTOR_BUNDLED_AUTOTUNE_REMOTE_CACHE'] },
-    { name: 'file_lock_timeout', env: ['TORCHINDUCTOR_FILE_LOCK_TIMEOUT'] },
-    { name: 'EASYDEL_RECOMPILE_FORCE', env: ['EASYDEL_RECOMPILE_FORCE'] },
-    { name: 'COMPILE_FUNC_DIR', env: ['COMPILE_FUNC_DIR'] },
   ],
   'kernel registry': [
     { name: 'triton_kernel_default_layout_constraint' },
@@ -84,10 +81,6 @@ export const waiting = {
   ],
   'lazy tensors': [{ name: 'static_weight_shapes' }, { name: 'WARN_ON_MATTER', env: ['WARN_ON_MATTER'] }],
   interop: [
-    { name: 'nan_asserts', env: ['TORCHINDUCTOR_NAN_ASSERTS'] },
-    { name: 'scalar_asserts', env: ['TORCHINDUCTOR_SCALAR_ASSERTS'] },
-    { name: 'alignment_asserts', env: ['TORCHINDUCTOR_ALIGNMENT_ASSERTS'] },
-    { name: 'assume_aligned_inputs' },
     { name: 'EASY_SAFE_TRANSFER', env: ['EASY_SAFE_TRANSFER'] },
     { name: 'EASYDEL_FORCE_TORCH_USE_CPU', env: ['EASYDEL_FORCE_TORCH_USE_CPU'] },
     { name: 'EASYDEL_PERFRED_HOST_COPY', env: ['EASYDEL_PERFRED_HOST_COPY'] },
@@ -96,7 +89,6 @@ export const waiting = {
   'CUDA code': [
     { name: 'runtime_triton_nan_asserts', env: ['TORCHINDUCTOR_RUNTIME_TRITON_NAN_ASSERTS'] },
     { name: 'use_fast_math', env: ['TORCHINDUCTOR_USE_FAST_MATH'] },
-    { name: 'triton_disable_device_detection', env: ['TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION'] },
     { name: 'triton.max_tiles' },
     { name: 'triton.unique_kernel_names', env: ['TORCHINDUCTOR_UNIQUE_KERNEL_NAMES'] },
     { name: 'triton.descriptive_names' },
@@ -104,9 +96,6 @@ export const waiting = {
     { name: 'triton.cooperative_reductions' },
     { name: 'triton.divisible_by_16' },
     { name: 'triton.min_split_scan_rblock' },
-    { name: 'AIT_BUILD_DOCS', env: ['AIT_BUILD_DOCS'] },
-    { name: 'LOCALAPPDATA', env: ['LOCALAPPDATA'] },
-    { name: 'CUDA_VISIBLE_DEVICES', env: ['CUDA_VISIBLE_DEVICES'] },
   ],
   benchmarks: [
     { name: 'benchmark_harness' },
@@ -186,11 +175,6 @@ export const waiting = {
   debugging: [
     { name: 'reorder_for_peak_memory_debug' },
     { name: 'save_args', env: ['TORCHINDUCTOR_SAVE_ARGS'] },
-    { name: 'run_jit_post_compile_hook', env: ['TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK'] },
-    { name: 'warn_mix_layout', env: ['TORCHINDUCTOR_WARN_MIX_LAYOUT'] },
-    { name: 'debug_fusion', env: ['TORCHINDUCTOR_DEBUG_FUSION'] },
-    { name: 'triton.debug_sync_graph' },
-    { name: 'triton.debug_sync_kernel' },
     { name: 'trace.debug_log' },
     { name: 'trace.info_log' },
     { name: 'trace.fx_graph' },
@@ -202,7 +186,6 @@ export const waiting = {
     { name: 'trace.draw_orig_fx_graph', env: ['INDUCTOR_ORIG_FX_SVG'] },
     { name: 'trace.dot_graph_shape', env: ['INDUCTOR_DOT_GRAPH_SHAPE_SVG'] },
     { name: 'trace.log_autotuning_results' },
-    { name: 'LOGLEVEL', env: ['LOGLEVEL'] },
     { name: 'AIT_PLOT_SHORTEN_TENSOR_NAMES', env: ['AIT_PLOT_SHORTEN_TENSOR_NAMES'] },
     { name: 'JAX_TRACEBACK_FILTERING', env: ['JAX_TRACEBACK_FILTERING'] },
   ],
@@ -216,13 +199,7 @@ export const waiting = {
     { name: 'trace.log_url_for_graph_xform', env: ['INDUCTOR_LOG_URL_FOR_GRAPH_XFORM'] },
     { name: 'trace.upload_tar' },
   ],
-  'compile workers': [
-    { name: 'worker_start_method', env: ['TORCHINDUCTOR_WORKER_START'] },
-    { name: 'worker_suppress_logging', env: ['TORCHINDUCTOR_WORKER_SUPPRESS_LOGGING'] },
-    { name: 'quiesce_async_compile_pool', env: ['TORCHINDUCTOR_QUIESCE_ASYNC_COMPILE_POOL'] },
-    { name: 'quiesce_async_compile_time' },
-    { name: 'torchinductor_worker_logpath', env: ['TORCHINDUCTOR_WORKER_LOGPATH'] },
-  ],
+  'compile workers': [{ name: 'worker_start_method', env: ['TORCHINDUCTOR_WORKER_START'] }],
   'fault injection': [
     { name: 'cpp.inject_relu_bug_TESTING_ONLY' },
     { name: 'cpp.inject_log1p_bug_TESTING_ONLY' },

@@ -8,6 +8,20 @@ export const execution = {
     affects: 'runtime',
     doc: 'Check sizes and strides of the buffers that a compiled graph is given before it runs.',
   },
+  scalarAsserts: {
+    type: 'bool',
+    default: true,
+    env: ['TORCHINDUCTOR_SCALAR_ASSERTS'],
+    affects: 'runtime',
+    doc: 'Check at each call that its sizes are such as the code assumes, as it does under assume32BitIndexing.',
+  },
+  nanAsserts: {
+    type: 'bool',
+    default: false,
+    env: ['TORCHINDUCTOR_NAN_ASSERTS'],
+    affects: 'runtime',
+    doc: 'Look for NaN and infinities in what a compiled graph is given and in what it gives: one is an error that names the value and its operator.',
+  },
   implicitFallbacks: {
     type: 'bool',
     default: true,

@@ -9,10 +9,12 @@ import type { CudaBuild } from '@tsinductor/runtime';
 import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
 import type { BuildJob, CudaJob, EntryJob } from './protocol.ts';
 
-interface BuiltFiles {
+export interface BuiltFiles {
   readonly draft: EntryDraft;
   /** For the user, one text each. */
   readonly warnings: readonly string[];
+  /** The commands that ran, where they are known. */
+  readonly commands: readonly (readonly string[])[];
 }
 
 /** Builds the files of `job` in `directory`; stops its compilers when `signal` says so. */
@@ -21,8 +23,8 @@ export async function buildFiles(job: EntryJob, directory: string, signal: Abort
     const options = { ...cudaOptions(job, directory), signal };
     return cudaFiles(job, directory, await compileCuda(job.toolkit, job.source, options));
   }
-  await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
-  return { draft: libraryDraft(job, directory), warnings: [] };
+  const { commands } = await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
+  return { draft: libraryDraft(job, directory), warnings: [], commands };
 }
 
 /** The same while the caller waits, one compiler at a time. */
@@ -30,8 +32,8 @@ export function buildFilesNow(job: EntryJob, directory: string): BuiltFiles {
   if ('toolkit' in job) {
     return cudaFiles(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
   }
-  compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
-  return { draft: libraryDraft(job, directory), warnings: [] };
+  const { commands } = compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
+  return { draft: libraryDraft(job, directory), warnings: [], commands };
 }
 
 const failedPlace = ({ temporaryDirectory, key }: EntryJob): string =>
@@ -57,11 +59,11 @@ function libraryDraft(job: BuildJob, directory: string): EntryDraft {
   return draftOf(job, [libraryName, planName, sourceName], { compiler: job.toolchain.version });
 }
 
-function cudaFiles(job: CudaJob, directory: string, { facts, warnings }: CudaBuild): BuiltFiles {
+function cudaFiles(job: CudaJob, directory: string, { facts, warnings, commands }: CudaBuild): BuiltFiles {
   writeAll(directory, { [factsName]: JSON.stringify(facts), [cudaSourceName]: job.source.source });
   const draft = draftOf(job, [ptxName, cubinName, factsName, cudaSourceName], { nvcc: job.toolkit.version });
   const text = warnings.trim();
-  return { draft, warnings: text === '' ? [] : [`nvcc warned of ${JSON.stringify(job.name)}:\n${text}`] };
+  return { draft, warnings: text === '' ? [] : [`nvcc warned of ${JSON.stringify(job.name)}:\n${text}`], commands };
 }
 
 function writeAll(directory: string, files: Readonly<Record<string, string>>): void {

@@ -2,12 +2,14 @@
 // once. Runs in a worker thread, or in the caller's own where only one thread may compile; everything it needs comes with the
 // job.
 import { openStore } from '@tsinductor/cache';
-import type { ArtifactStore, StoreOptions } from '@tsinductor/cache';
+import type { ArtifactStore, EntryDraft } from '@tsinductor/cache';
 import { buildBridge } from '@tsinductor/runtime';
 import { buildTimedOut } from '../../errors.ts';
 import { buildFiles, buildFilesNow } from './build-files.ts';
+import type { BuiltFiles } from './build-files.ts';
 import { describeFailure } from './failure.ts';
 import type { EntryJob, Job, Response } from './protocol.ts';
+import { logBuild } from './worker-log.ts';
 
 /**
  * Builds `job` and stores it; events of the cache (damage, a fallback directory) and a compiler's warnings are returned as texts,
@@ -29,11 +31,11 @@ export async function build(job: EntryJob, events: string[]): Promise<void> {
   using store = storeOf(job, events);
   const signal = AbortSignal.timeout(job.deadlineMs);
   await store.withBuildLock(job.key, async (directory) => {
+    const started = performance.now();
     try {
-      const { draft, warnings } = await buildFiles(job, directory, signal);
-      events.push(...warnings);
-      return draft;
+      return noted(job, started, events, await buildFiles(job, directory, signal));
     } catch (error) {
+      logFailure(job, started, error);
       throw signal.aborted ? buildTimedOut(job) : error;
     }
   });
@@ -41,25 +43,38 @@ export async function build(job: EntryJob, events: string[]): Promise<void> {
 
 /** The same while the caller waits. */
 export function buildNow(job: EntryJob, events: string[]): void {
-  // Nobody gives this thread up: it waits for other processes as long as the job may take, and builds beside them then.
-  using store = storeOf(job, events, { waitMilliseconds: job.deadlineMs });
+  // Nobody gives this thread up: it waits for other processes as long as it may, and builds beside them then.
+  using store = storeOf(job, events);
   const started = performance.now();
   store.buildNow(job.key, (directory) => {
     try {
-      const { draft, warnings } = buildFilesNow(job, directory);
-      events.push(...warnings);
-      return draft;
+      return noted(job, started, events, buildFilesNow(job, directory));
     } catch (error) {
+      logFailure(job, started, error);
       throw performance.now() - started >= job.deadlineMs ? buildTimedOut(job) : error;
     }
   });
 }
 
-const storeOf = (job: EntryJob, events: string[], more: Pick<StoreOptions, 'waitMilliseconds'> = {}): ArtifactStore =>
+/** The draft of what was built, when that was told. */
+function noted(job: EntryJob, started: number, events: string[], built: BuiltFiles): EntryDraft {
+  const { draft, warnings, commands } = built;
+  events.push(...warnings);
+  logBuild(job, { commands, said: warnings.join('\n'), milliseconds: performance.now() - started });
+  return draft;
+}
+
+function logFailure(job: EntryJob, started: number, error: unknown): void {
+  const { command, message, stderr } = describeFailure(error);
+  const said = `${message}\n${stderr ?? ''}`;
+  logBuild(job, { commands: command === undefined ? [] : [command], said, milliseconds: performance.now() - started });
+}
+
+const storeOf = (job: EntryJob, events: string[]): ArtifactStore =>
   openStore({
     root: job.cacheRoot,
     namespace: job.namespace,
     temporaryDirectory: job.temporaryDirectory,
     report: ({ message }) => events.push(message),
-    ...more,
+    waitMilliseconds: job.lockMs,
   });

@@ -21,6 +21,17 @@ export interface BuildJob {
   readonly timeoutMs: number;
   /** How long the whole job may take. */
   readonly deadlineMs: number;
+  /** How long it waits for another process that builds the same. */
+  readonly lockMs: number;
+  readonly logging: WorkerLogging;
+}
+
+/** Where a worker says what it builds. */
+export interface WorkerLogging {
+  /** Beginning of the path of its file; null for none. */
+  readonly path: string | null;
+  /** Whether it keeps off stderr. */
+  readonly isSilent: boolean;
 }
 
 /** CUDA source to PTX and machine code. */
