@@ -95,7 +95,7 @@ export const cachingEffects = {
   fileLockTimeout: () => {
     // Another process holds the lock of the entry: it is not waited for longer than the setting says.
     const cacheDir = freshDirectory();
-    const key = reportOf(addOne, [full([3], 1)], { cacheDir }).cacheKey ?? '';
+    const key = reportOf(addOne, [full([3], 1)], { cacheDir, compileThreads: 1 }).cacheKey ?? '';
     reset();
     rmSync(join(cacheDir, 'fx', key), { recursive: true });
     const lock = join(cacheDir, 'fx', '.locks', `${key}.lock`);

@@ -7,7 +7,7 @@ import { openDevices, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { DriverControl, emulatedDriver, emulatedNvcc } from '@tsinductor/testing/emulated-cuda';
-import { compile, full, reset, setConfig } from 'tsinductor';
+import { compile, full, ones, reset, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { f32, kernel, ptr } from 'tsinductor/dsl';
 import { freshDirectory } from './effect.ts';
@@ -115,7 +115,7 @@ export const cudaEffects = {
     const double = kernel('double', { x: ptr(f32) }, ({ x }, tl) => {
       tl.store(x, tl.load(x) * 2);
     });
-    const { cuda } = double.inspect({ x: full([1], 1) });
+    const { cuda } = double.inspect({ x: ones([1]) });
     expect(cuda).toMatchObject({ kind: 'source', source: expect.stringContaining('__global__') });
     expect(cuda.kind === 'source' ? cuda.machine : undefined).toEqual({
       kind: 'absent',

@@ -118,7 +118,7 @@ export const diagnosticsEffects = {
     };
     // The second time everything is found in the cache, and told all the same.
     for (const [topic, said] of Object.entries(expected)) expect(logged(topic)).toMatch(said);
-    expect(logged('guards')).not.toMatch(/\[(?!guards)/);
+    expect(logged('guards')).not.toMatch(/^\[(?!guards)/m);
     expect(logged()).toBe('');
     const all = logged('all', '-output_code');
     for (const [topic, said] of Object.entries(expected))

@@ -209,6 +209,11 @@ export const segmentLimit = (name: string, limit: number): UserError =>
     { hint: 'pass sizes and numbers that change as tensors, or raise recompileLimit' },
   );
 
+export const badSavedGraph = (reason: string): UserError =>
+  new UserError('SAVED_GRAPH', `the file is no saved graph: ${reason}`, {
+    hint: 'give graph.json of a folder that TORCH_COMPILE_DEBUG=1 or TORCHINDUCTOR_SAVE_ARGS=1 left, or the folder',
+  });
+
 /** Under `triton.debugSyncKernel`: which kernel a fault of the device is of. */
 export const kernelFaulted = (kernel: string, cause: unknown): ToolchainError =>
   new ToolchainError('CUDA_KERNEL_FAULT', `the kernel ${kernel} failed on its device: ${messageOfCause(cause)}`, {

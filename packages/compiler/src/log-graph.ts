@@ -109,8 +109,8 @@ function kernelsOf({ kernels, source }: Executable['report']): string {
   const names = new Set(kernels.map(({ name }) => name));
   const texts: string[] = [];
   for (const [start, line] of lines.entries()) {
-    const name = /(\w+)\(/.exec(line.replace(/__launch_bounds__\(\d+\) /, ''))?.[1] ?? '';
-    if (!names.has(name) || line.startsWith(' ') || line.endsWith(';')) continue;
+    const name = /void (?:__launch_bounds__\(\d+\) )?(\w+?)(?:_part)?\(.*\{$/.exec(line)?.[1];
+    if (name === undefined || !names.has(name)) continue;
     const end = lines.indexOf('}', start);
     texts.push(lines.slice(start, end + 1).join('\n'));
   }

@@ -10,7 +10,7 @@ import { Builder } from './build/builder.ts';
 import type { InterpretingMachine, Machine, NativeMachine } from './build/machine.ts';
 import { NativeCompiler } from './build/native-compiler.ts';
 import { planPipeline, showStage } from './build/pipeline.ts';
-import { StageLog, watchingFor } from './build/stage-log.ts';
+import { keepsFolders, StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileNow } from './build/target-compiler.ts';
 import type { CompileJob, TargetCompiler } from './build/target-compiler.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
@@ -158,11 +158,12 @@ export class Session implements Disposable {
   }
 
   /** The folder of a graph for which no code is made. */
-  #keepPlan({ name, traced, config }: CompileJob): void {
-    if (!config.trace.enabled) return;
+  #keepPlan(job: CompileJob): void {
+    const { traced, config } = job;
+    if (!keepsFolders(config)) return;
     const watching = watchingFor(config);
     const scheduled = planPipeline().run(traced, { config }, watching.watch);
-    this.#log.keep({ name, graph: traced.graph, scheduled }, watching);
+    this.#log.keep({ job, scheduled }, watching);
   }
 
   /** On a machine where native code does not run. */

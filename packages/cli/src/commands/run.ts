@@ -1,8 +1,8 @@
-// `tsinductor run FILE [arguments...]`: runs a program, TypeScript through tsx, with the logs of recompilations and graph
+// `tsinductor run FILE [arguments...]`: runs a graph that TORCH_COMPILE_DEBUG kept (its folder, or graph.json in it); or a program, TypeScript through tsx, with the logs of recompilations and graph
 // breaks on, and says what memory it took if asked to. The program is a process of its own; its exit status is ours.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { AddCommand } from '../context.ts';
 import { fileMissing } from '../errors.ts';
 import { memoryReport, resolveHook } from '../import-module.ts';
@@ -22,7 +22,11 @@ export const addRunCommand: AddCommand = (parser, context) =>
     'run a program with the logs of the compiler on',
     (command) =>
       command
-        .positional('file', { type: 'string', demandOption: true, describe: 'a TypeScript or JavaScript module' })
+        .positional('file', {
+          type: 'string',
+          demandOption: true,
+          describe: 'a TypeScript or JavaScript module, or a graph that was kept',
+        })
         .positional('args', { type: 'string', array: true, default: [], describe: 'its arguments' })
         .option('logs', {
           type: 'string',
@@ -35,9 +39,23 @@ export const addRunCommand: AddCommand = (parser, context) =>
           describe: 'say at the end what memory tensors hold, what waits for reuse, and the peak',
         }),
     async ({ file, logs, args, memory }) => {
+      const saved = savedGraphAt(file);
+      if (saved !== undefined) {
+        // The compiler is loaded in this process for a graph alone: a program is a process of its own.
+        const { replayFile } = await import('../replay-file.ts');
+        context.finish(replayFile(saved));
+        return;
+      }
       context.status = await runProgram({ file, args, logs: logs.split(','), reports: memory ? ['memory'] : [] });
     },
   );
+
+/** The file of a saved graph, where the path is one, or a folder with one. */
+function savedGraphAt(path: string): string | undefined {
+  const inFolder = join(path, 'graph.json');
+  if (existsSync(inFolder)) return inFolder;
+  return path.endsWith('.json') && existsSync(path) ? path : undefined;
+}
 
 /** Runs a program to its end; gives its exit status. */
 async function runProgram({ file, args, logs, reports }: RunRequest): Promise<number> {

@@ -1,19 +1,28 @@
 // Folders of what compiling made, for people to read and to compare: one per compiled graph, numbered in the order of
-// compilation, with a file per stage, numbered in the order of the pipeline. In: texts. Out: the folder's path. But for times,
-// names and contents depend on the program alone; a folder that is there already is left alone, and the next number is taken.
+// compilation, with a file per stage, numbered in the order of the pipeline, and the graph as a file that runs by itself. In:
+// texts. Out: the folder's path. But for times and settings, names and contents depend on the program alone; a folder that is
+// there already is left alone, and the next number is taken.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StageText, StageTime } from '@tsinductor/base';
+import { explainConfig } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
+import { printGraph } from '@tsinductor/graph';
+import { saveGraph } from './saved-graph.ts';
 import { timesText } from './stage-times.ts';
+import type { CompileJob } from './target-compiler.ts';
 
 /** What is kept of a graph. */
 interface Kept {
-  /** The graph as it was traced. */
-  readonly traced: string;
+  readonly job: CompileJob;
   readonly stages: readonly StageText[];
   readonly decisions: string;
-  readonly times: readonly StageTime[] | undefined;
+  readonly times: readonly StageTime[];
+  /** What `debug` says: a line for each stage and decision. */
+  readonly log: readonly string[];
+  /** A line about what was made. */
+  readonly summary: string;
 }
 
 /** What a stage prints, where that is no text of ours. */
@@ -29,10 +38,15 @@ export class DebugFolders {
     this.root = directory ?? mkdtempSync(join(tmpdir(), 'tsinductor-debug-'));
   }
 
-  keep(name: string, kept: Kept): string {
-    const folder = this.#make(name.replace(/\W+/g, '_').slice(0, 60));
+  keep(kept: Kept): string {
+    const folder = this.#make(folderName(kept.job));
     for (const [file, text] of filesOf(kept)) writeFileSync(join(folder, file), text, { mode: 0o600, flag: 'wx' });
     return folder;
+  }
+
+  /** Only the graph itself. */
+  keepGraph(job: CompileJob): void {
+    writeFileSync(join(this.#make(folderName(job)), 'graph.json'), saveGraph(job), { mode: 0o600, flag: 'wx' });
   }
 
   #make(name: string): string {
@@ -48,15 +62,40 @@ export class DebugFolders {
   }
 }
 
-function filesOf({ traced, stages, decisions, times }: Kept): readonly (readonly [string, string])[] {
-  const numbered = stages.map(({ name, text, isSame }, position): readonly [string, string] => [
-    `${String(position + 1).padStart(2, '0')}-${name}.${endings[name] ?? 'txt'}`,
-    isSame ? `The stage ${name} changed nothing.\n` : text,
-  ]);
+const folderName = ({ name }: CompileJob): string => name.replace(/\W+/g, '_').slice(0, 60);
+
+type File = readonly [name: string, text: string];
+
+function filesOf({ job, stages, decisions, times, log, summary }: Kept): readonly File[] {
+  const { trace } = job.config;
   return [
-    ['00-traced.txt', traced],
-    ...numbered,
+    ...(trace.fxGraph
+      ? [['graph.json', saveGraph(job)] as const, ['00-traced.txt', printGraph(job.traced.graph)] as const]
+      : []),
+    ...stageFiles(stages, trace),
     ['decisions.txt', decisions],
-    ...(times === undefined ? [] : [['times.txt', `${timesText(times)}\n`] as const]),
+    ['config.json', `${JSON.stringify(explainConfig(job.config), undefined, 1)}\n`],
+    ['times.txt', `${timesText(times)}\n`],
+    ...(trace.debugLog ? [['debug.log', `${log.join('\n')}\n`] as const] : []),
+    ...(trace.infoLog ? [['info.log', `${summary}\n`] as const] : []),
   ];
+}
+
+/** The first stages of parts of the pipeline, after the graph's own, and the settings that keep what they make. */
+const parts = [
+  ['decompose', 'fxGraphTransformed'],
+  ['lower', 'irPreFusion'],
+  ['fuse', 'irPostFusion'],
+  ['bind', 'outputCode'],
+] as const;
+
+/** A file for each stage, numbered by its place in the pipeline; those that the settings leave out keep their numbers. */
+function stageFiles(stages: readonly StageText[], trace: Config['trace']): readonly File[] {
+  const starts = parts.map(([first]) => stages.findIndex(({ name }) => name === first));
+  return stages.flatMap(({ name, text, isSame }, position): readonly File[] => {
+    const part = parts[starts.findLastIndex((start) => start >= 0 && start <= position)];
+    if (part !== undefined && !trace[part[1]]) return [];
+    const file = `${String(position + 1).padStart(2, '0')}-${name}.${endings[name] ?? 'txt'}`;
+    return [[file, isSame ? `The stage ${name} changed nothing.\n` : text]];
+  });
 }

@@ -23,7 +23,7 @@ import type { NativeMachine } from './machine.ts';
 import { cppContextOf } from './measure-schedule.ts';
 import { cppPipeline, showStage } from './pipeline.ts';
 import type { CppContext, Printed } from './pipeline.ts';
-import { watchingFor } from './stage-log.ts';
+import { keepsFolders, watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
 import type { CompileJob, TargetCompiler } from './target-compiler.ts';
 
@@ -77,7 +77,7 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     if (known !== undefined) return known;
     const found = this.#builder.artifacts(job.config).find(job.slot);
     if (found === undefined) return undefined;
-    if (job.config.trace.enabled) this.#keepStages(job);
+    if (keepsFolders(job.config)) this.#keepStages(job);
     return this.#open(job, found, { origin: 'disk' });
   }
 
@@ -164,12 +164,8 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
   }
 }
 
-const toldOf = (
-  { name, traced }: NativeJob,
-  { scheduled, program }: Printed<CppProgram>,
-): Parameters<StageLog['keep']>[0] => ({
-  name,
-  graph: traced.graph,
+const toldOf = (job: NativeJob, { scheduled, program }: Printed<CppProgram>): Parameters<StageLog['keep']>[0] => ({
+  job,
   scheduled,
   kernels: program.kernels,
 });

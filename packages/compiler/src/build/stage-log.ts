@@ -3,8 +3,6 @@
 import { StageTexts, StageTimes, verifying, watchedBy } from '@tsinductor/base';
 import type { Watch } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { printGraph } from '@tsinductor/graph';
-import type { Graph } from '@tsinductor/graph';
 import { printDecision } from '@tsinductor/ir';
 import type { Decision, Schedule } from '@tsinductor/ir';
 import { kernelDecisions } from '../run/plan.ts';
@@ -12,6 +10,7 @@ import { messageOf } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { DebugFolders } from './debug-folders.ts';
 import { mixedLayouts } from './mixed-layouts.ts';
+import type { CompileJob } from './target-compiler.ts';
 
 /** The watch of one run, and what it saw. */
 export interface Watching {
@@ -23,8 +22,8 @@ export interface Watching {
 
 /** What these settings watch; without them a run costs nothing beside itself. */
 export function watchingFor(config: Config): Watching {
-  const texts = isDebugging(config) || config.trace.enabled ? new StageTexts() : undefined;
-  const times = config.timeStages ? new StageTimes() : undefined;
+  const texts = isDebugging(config) || keepsFolders(config) ? new StageTexts() : undefined;
+  const times = config.timeStages || config.trace.enabled ? new StageTimes() : undefined;
   // Times are taken innermost: neither printing nor verifying is in them.
   const all: readonly (Watch | undefined)[] = [texts, isVerified(config) ? verifying : undefined, times];
   const watch = watchedBy(all.filter((one) => one !== undefined));
@@ -38,9 +37,9 @@ const isVerified = ({ verify, assertIndirectIndexing }: Config): boolean => veri
 
 /** What was compiled. */
 interface Told {
-  readonly name: string;
-  readonly graph: Graph;
+  readonly job: CompileJob;
   readonly scheduled: Schedule;
+  /** Of the generated code, where there is any. */
   readonly kernels?: readonly {
     readonly name: string;
     readonly notes: readonly string[];
@@ -60,7 +59,7 @@ export class StageLog {
   tell(told: Told, watching: Watching): void {
     const { config } = watching;
     if (isDebugging(config))
-      for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.name}: ${text}`);
+      for (const text of described(told, watching)) this.#announcer.tell('debug', `${told.job.name}: ${text}`);
     if (config.warnMixLayout) this.#warnOfLayouts(told.scheduled);
     this.keep(told, watching);
   }
@@ -74,24 +73,33 @@ export class StageLog {
   }
 
   /** Keeps the stages for reading. A folder that cannot be written costs the reader something, and the program nothing. */
-  keep({ name, graph, ...told }: Told, { config, texts, times }: Watching): void {
-    if (!config.trace.enabled || texts === undefined) return;
+  keep(told: Told, watching: Watching): void {
+    const { config, texts, times } = watching;
+    if (!keepsFolders(config) || texts === undefined) return;
+    const { job, kernels = [] } = told;
     try {
       if (this.#folders === undefined) {
         this.#folders = new DebugFolders(config.trace.debugDir);
         this.#announcer.tell('trace', `what compiling makes is kept in ${this.#folders.root}`);
       }
-      this.#folders.keep(name, {
-        traced: printGraph(graph),
-        stages: texts.list(),
-        decisions: `${decisionsOf(told).map(printDecision).join('\n')}\n`,
-        times: times?.list(),
-      });
+      if (!config.trace.enabled) this.#folders.keepGraph(job);
+      else
+        this.#folders.keep({
+          job,
+          stages: texts.list(),
+          decisions: `${decisionsOf(told).map(printDecision).join('\n')}\n`,
+          times: times?.list() ?? [],
+          log: described(told, watching),
+          summary: `${job.name}: ${String(told.scheduled.program.nodes.length)} loop nodes became ${String(kernels.length)} kernels`,
+        });
     } catch (error) {
       this.#announcer.warnOnce('TRACE_DIRECTORY', `what compiling makes cannot be kept: ${messageOf(error)}`);
     }
   }
 }
+
+/** Whether something of every graph is kept. */
+export const keepsFolders = ({ trace, saveArgs }: Config): boolean => trace.enabled || saveArgs;
 
 const decisionsOf = ({ scheduled, kernels = [] }: Pick<Told, 'scheduled' | 'kernels'>): readonly Decision[] => [
   ...scheduled.decisions,

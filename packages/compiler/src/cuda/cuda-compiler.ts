@@ -73,13 +73,13 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
   }
 
   generate(job: CudaCompileJob): GeneratedCuda {
-    const { name, traced, examples, config } = job;
+    const { traced, examples, config } = job;
     const watching = watchingFor(config);
     const printed = cudaPipeline().run(traced, contextOf(job), watching.watch);
     const { scheduled, program } = printed;
     if (config.scalarAsserts) checkIndexLimits(program.indexLimits, sizesOfCall(traced.graph.sizes, examples));
     const { kernels } = program;
-    this.#log.tell({ name, graph: traced.graph, scheduled, kernels }, watching);
+    this.#log.tell({ job, scheduled, kernels }, watching);
     return { job, printed, times: watching.times?.list() };
   }
 

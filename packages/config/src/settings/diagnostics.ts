@@ -12,7 +12,7 @@ export const diagnostics = {
     default: false,
     env: ['TORCH_COMPILE_DEBUG'],
     affects: 'diagnostics',
-    doc: 'Keep a folder for each compiled graph with its graphs, loops, schedule, kernels and code.',
+    doc: 'Keep a numbered folder for each compiled graph: the graph as a file that `tsinductor run` runs again, the settings, what each stage made and how long it took, and every decision.',
   },
   'trace.debugDir': {
     type: 'string',
@@ -20,6 +20,55 @@ export const diagnostics = {
     nullable: true,
     affects: 'diagnostics',
     doc: 'Where the folders of trace.enabled are made; null means a new directory among the temporary ones.',
+  },
+  'trace.fxGraph': {
+    type: 'bool',
+    default: true,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled the graph as it was traced: as text, and as a file that `tsinductor run` compiles and runs again.',
+  },
+  'trace.fxGraphTransformed': {
+    type: 'bool',
+    default: true,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled the graph after each of its passes.',
+  },
+  'trace.irPreFusion': {
+    type: 'bool',
+    default: true,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled loops, from lowering until they are fused.',
+  },
+  'trace.irPostFusion': {
+    type: 'bool',
+    default: true,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled groups of loops, from fusing until memory is planned.',
+  },
+  'trace.outputCode': {
+    type: 'bool',
+    default: true,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled kernels and generated code.',
+  },
+  'trace.debugLog': {
+    type: 'bool',
+    default: false,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled a line for each stage and each decision.',
+  },
+  'trace.infoLog': {
+    type: 'bool',
+    default: false,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled a line about what was made.',
+  },
+  saveArgs: {
+    type: 'bool',
+    default: false,
+    env: ['TORCHINDUCTOR_SAVE_ARGS'],
+    affects: 'diagnostics',
+    doc: 'Keep each compiled graph as a file that `tsinductor run` compiles and runs again, among the folders of trace.enabled.',
   },
   verify: {
     type: 'bool',
@@ -33,7 +82,7 @@ export const diagnostics = {
     default: false,
     env: ['TSINDUCTOR_TIME_STAGES'],
     affects: 'diagnostics',
-    doc: 'Say in explain(), and in the folders of trace.enabled, how long each stage of the compiler took.',
+    doc: 'Say in explain() how long each stage of the compiler took; the folders of trace.enabled always do.',
   },
   torchLogs: {
     type: 'stringList',
