@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { cppPipeline, Session } from '@tsinductor/compiler';
+import { cppPipeline, replayGraph, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { compile, randn, reset } from 'tsinductor';
@@ -17,6 +17,42 @@ const said = (options: Options): string =>
   stderrOf(() => {
     reportOf(rowSums, [randn([4, 40])], { cacheDir: freshDirectory(), ...options });
   });
+
+const silent = { warn: () => undefined, log: () => undefined };
+
+/** The folder of a graph that was compiled, and its key. */
+function keptFolder({ trace = {}, ...options }: Options & { readonly trace?: Options }): {
+  readonly folder: string;
+  readonly key: string | undefined;
+} {
+  const debugDir = freshDirectory();
+  reset();
+  let key: string | undefined;
+  stderrOf(() => {
+    key = reportOf(rowSums, [randn([4, 40])], {
+      ...options,
+      trace: { enabled: true, debugDir, ...trace },
+    }).cacheKey;
+  });
+  reset();
+  return { folder: join(debugDir, '000-rowSums'), key };
+}
+
+const keptUnder = (options: Parameters<typeof keptFolder>[0]): readonly string[] =>
+  readdirSync(keptFolder(options).folder);
+
+/** Without the setting the files of these stages are not there, and the others are. */
+const keeps =
+  (flag: string, stages: readonly string[]): Effect =>
+  () => {
+    const [all, less] = [keptUnder({}), keptUnder({ trace: { [flag]: false } })];
+    const isOf = (file: string): boolean => stages.some((stage) => file.includes(`-${stage}.`));
+    expect(all.filter(isOf)).toHaveLength(stages.length);
+    expect(less.filter(isOf)).toEqual([]);
+    expect(all.filter((file) => !less.includes(file)).length).toBeGreaterThanOrEqual(stages.length);
+    expect(less).toContain('graph.json');
+    expect(less.length).toBeGreaterThan(5);
+  };
 
 export const diagnosticsEffects = {
   debug: () => {
@@ -39,10 +75,11 @@ export const diagnosticsEffects = {
     const [first, second] = [1, 2].map(() => said({ trace: { enabled: true, debugDir } }));
     expect([first, second]).toEqual([`[trace] what compiling makes is kept in ${debugDir}\n`, '']);
     expect(readdirSync(debugDir)).toEqual(['000-rowSums', '001-rowSums']);
+    // Times differ from run to run, and settings name directories.
     const read = (folder: string): readonly string[] =>
-      readdirSync(join(debugDir, folder)).map(
-        (file) => `${file}\n${readFileSync(join(debugDir, folder, file), 'utf8')}`,
-      );
+      readdirSync(join(debugDir, folder))
+        .filter((file) => !/^times\.txt$|\.json$/.test(file))
+        .map((file) => `${file}\n${readFileSync(join(debugDir, folder, file), 'utf8')}`);
     expect(read('000-rowSums')).toEqual(read('001-rowSums'));
     expect(read('000-rowSums').map((text) => text.split('\n')[0])).toEqual([
       '00-traced.txt',
@@ -53,6 +90,45 @@ export const diagnosticsEffects = {
       'decisions.txt',
     ]);
     expect(read('000-rowSums').every((text) => text.length > 30)).toBe(true);
+    const textOf = (file: string): string => readFileSync(join(debugDir, '000-rowSums', file), 'utf8');
+    expect(textOf('times.txt')).toMatch(/^fuse +\d+\.\d\d ms$/m);
+    const config = JSON.parse(textOf('config.json')) as readonly { readonly name: string; readonly value: unknown }[];
+    expect(config.find(({ name }) => name === 'trace.debugDir')?.value).toBe(debugDir);
+    reset();
+  },
+  'trace.fxGraph': () => {
+    expect(keptUnder({ trace: { fxGraph: false } })).not.toContain('graph.json');
+    const { folder, key } = keptFolder({});
+    const { report, differences } = replayGraph(readFileSync(join(folder, 'graph.json'), 'utf8'), silent);
+    expect(differences).toEqual([0]);
+    // In another session it has the same key, and is found where it was put.
+    expect([report.cacheKey, report.origin]).toEqual([key, 'disk']);
+    expect(() => replayGraph('{}', silent)).toThrow(expect.objectContaining({ code: 'SAVED_GRAPH' }));
+  },
+  'trace.fxGraphTransformed': keeps('fxGraphTransformed', ['decompose', 'fold-constants', 'remove-dead']),
+  'trace.irPreFusion': keeps('irPreFusion', ['lower', 'inline', 'custom-nodes']),
+  'trace.irPostFusion': keeps('irPostFusion', ['fuse', 'make-groups', 'plan-memory']),
+  'trace.outputCode': keeps('outputCode', ['bind', 'instructions', 'print-cpp']),
+  'trace.debugLog': () => {
+    expect(keptUnder({})).not.toContain('debug.log');
+    const { folder } = keptFolder({ trace: { debugLog: true } });
+    expect(readFileSync(join(folder, 'debug.log'), 'utf8')).toMatch(/^lower: \d+ loop nodes$[^]*^inline: inlined add/m);
+  },
+  'trace.infoLog': () => {
+    expect(keptUnder({})).not.toContain('info.log');
+    const { folder } = keptFolder({ trace: { infoLog: true } });
+    expect(readFileSync(join(folder, 'info.log'), 'utf8')).toBe('rowSums: 2 loop nodes became 1 kernels\n');
+  },
+  saveArgs: () => {
+    const debugDir = freshDirectory();
+    reset();
+    said({ 'trace.debugDir': debugDir });
+    expect(readdirSync(debugDir)).toEqual([]);
+    reset();
+    said({ saveArgs: true, 'trace.debugDir': debugDir });
+    expect(readdirSync(join(debugDir, '000-rowSums'))).toEqual(['graph.json']);
+    const { name, report } = replayGraph(readFileSync(join(debugDir, '000-rowSums', 'graph.json'), 'utf8'), silent);
+    expect([name, report.kernels.length]).toEqual(['rowSums', 1]);
     reset();
   },
   'trace.debugDir': () => {
@@ -88,11 +164,6 @@ export const diagnosticsEffects = {
       );
     expect(stages({})).toEqual([]);
     expect(stages({ timeStages: true })).toEqual(cppPipeline().stages.map(({ name }) => name));
-    const debugDir = freshDirectory();
-    reset();
-    said({ timeStages: true, trace: { enabled: true, debugDir } });
-    expect(readFileSync(join(debugDir, '000-rowSums', 'times.txt'), 'utf8')).toMatch(/^fuse +\d+\.\d\d ms$/m);
-    reset();
   },
   torchLogs: () => {
     const cacheDir = freshDirectory();

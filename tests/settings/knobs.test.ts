@@ -36,7 +36,7 @@ const rowNames = new Set(
   settingNames.flatMap((name) => {
     const row: Setting = settings[name];
     const own = variablesOf(row).filter((variable) => row.aliasEnv?.includes(variable) !== true);
-    return [torchNameOf(name), ...own];
+    return [torchNameOf(name), ...own, ...(row.foundFrom ?? [])];
   }),
 );
 
@@ -76,7 +76,12 @@ describe.each([...new Set(knobs.map(({ area }) => area))])('area %s', (area) => 
   });
 });
 
-const read = new Set([...settingNames.flatMap((name) => variablesOf(settings[name]))]);
+const read = new Set(
+  settingNames.flatMap((name) => {
+    const row: Setting = settings[name];
+    return [...variablesOf(row), ...(row.foundFrom ?? [])];
+  }),
+);
 
 test.each(knobs.filter(({ env }) => env.length > 0))('$system: the variables of $name are answered', (knob) => {
   const answered = (variable: string): number =>

@@ -5,4 +5,4 @@ export { graphNamespace } from './key.ts';
 export { openRecords } from './records.ts';
 export type { RecordStore } from './records.ts';
 export { openStore } from './store.ts';
-export type { ArtifactStore, EntryDraft, EntrySummary, StoreOptions } from './store.ts';
+export type { ArtifactStore, EntryDraft, EntrySummary } from './store.ts';

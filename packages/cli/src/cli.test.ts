@@ -36,10 +36,18 @@ async function run(args: readonly string[], variables: Readonly<Record<string, s
 describe('config', () => {
   test('lists every setting with its value and source', async () => {
     const { status, out } = await run(['config', '--json'], { TORCHINDUCTOR_SIZE_ASSERTS: '0' });
-    const rows = JSON.parse(out) as { name: string; value: unknown; source: unknown }[];
+    const { settings: rows, ...others } = JSON.parse(out) as Readonly<
+      Record<string, readonly { readonly name: string; readonly value?: unknown; readonly source?: unknown }[]>
+    >;
     expect(status).toBe(0);
-    expect(rows.map(({ name }) => name)).toEqual([...settingNames].sort());
-    expect(rows.find(({ name }) => name === 'sizeAsserts')).toMatchObject({
+    const namesOf = (kind: string): readonly string[] => (others[kind] ?? []).map(({ name }) => name);
+    expect(Object.keys(others)).toEqual(['aliases', 'warnings', 'instead', 'waiting']);
+    expect(namesOf('aliases')).toContain('NUM_BUILDERS');
+    expect(namesOf('warnings')).toContain('group_fusion');
+    expect(namesOf('instead')).toContain('cpp_wrapper');
+    expect(namesOf('waiting')).toContain('freezing');
+    expect((rows ?? []).map(({ name }) => name)).toEqual([...settingNames].sort());
+    expect(rows?.find(({ name }) => name === 'sizeAsserts')).toMatchObject({
       value: false,
       source: { layer: 'environment', variable: 'TORCHINDUCTOR_SIZE_ASSERTS' },
     });
@@ -51,6 +59,15 @@ describe('config', () => {
       expect(out).toContain('Largest number of nodes in one fused kernel');
     }
     expect((await run(['config', 'size_asserts'])).out).toContain('TORCHINDUCTOR_SIZE_ASSERTS');
+  });
+
+  test('shows what becomes of every other name that is known', async () => {
+    const said = async (name: string): Promise<string> => (await run(['config', name])).out;
+    expect(await said('NUM_BUILDERS')).toMatch(/NUM_BUILDERS +sets compileThreads/);
+    expect(await said('freezing')).toMatch(/not built yet[^]*TORCHINDUCTOR_FREEZING +it waits for freezing/);
+    expect(await said('group_fusion')).toMatch(/without effect[^]*group_fusion +torch has/);
+    expect(await said('cpp_wrapper')).toMatch(/no setting here[^]*There is no other wrapper/);
+    expect(await said('torchLogs')).not.toContain('not built yet');
   });
 
   test('an unknown name and a bad variable are errors with a code', async () => {
@@ -125,6 +142,30 @@ describe('run', () => {
     const body = `const [a]: string[] = process.argv.slice(2);\nprocess.exit(a === 'seven' && process.env['TORCH_LOGS'] !== undefined ? 7 : 1);\n`;
     writeFileSync(file, body);
     expect(await runCli(['run', file, 'seven'], { streams: { out: () => 0, error: () => 0, color: false } })).toBe(7);
+  });
+
+  test('a graph that was kept is compiled again and compared with the interpreter', () => {
+    const file = join(directory, 'kept.mjs');
+    const kept = join(directory, 'kept');
+    writeFileSync(
+      file,
+      `import { compile, randn } from 'tsinductor';\ncompile((x) => x.mul(2).sum(0), { name: 'twice' })(randn([4, 8]));\n`,
+    );
+    const variables = { TORCHINDUCTOR_CACHE_DIR: join(directory, 'kept-cache'), TORCH_COMPILE_DEBUG: '1' };
+    const env = { ...process.env, ...variables };
+    const body = `import { setConfig } from 'tsinductor';\nsetConfig({ 'trace.debugDir': ${JSON.stringify(kept)} });\nawait import(${JSON.stringify(file)});\n`;
+    const entry = join(directory, 'keep.mjs');
+    writeFileSync(entry, body);
+    expect(spawnSync(process.execPath, [bin, 'run', entry], { encoding: 'utf8', env }).status).toBe(0);
+    const replay = (path: string): string => {
+      const { status, stdout } = spawnSync(process.execPath, [bin, 'run', path], { encoding: 'utf8' });
+      expect(status).toBe(0);
+      return stdout;
+    };
+    const text = replay(join(kept, '000-twice'));
+    expect(text).toMatch(/^twice: native code .*, disk, \d+\.\d+ ms a call\nkey [0-9a-f]+\n/);
+    expect(text).toMatch(/result +largest difference.*\n *0 +\d/);
+    expect(replay(join(kept, '000-twice', 'graph.json'))).toContain('twice: native code');
   });
 
   test('with --memory it says at the end what the program held, its peak, and what waits', () => {

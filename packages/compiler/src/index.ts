@@ -21,7 +21,6 @@ export type { Mode } from './mode.ts';
 export type { Backend, CompileOptions, CustomBackend } from './options.ts';
 export type { Break, Explanation, GraphReport, KernelReport } from './report.ts';
 export { replayGraph } from './replay-graph.ts';
-export type { Replay } from './replay-graph.ts';
 export { Session } from './session.ts';
 export type { Stance, StanceOptions } from './trace/stance.ts';
 export type { AutotuneOptions, TunedKernel, TuningResult } from './kernels/autotune.ts';

@@ -6,7 +6,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { openDevice, parseDevice } from '@tsinductor/tensor/internal';
 import type { Device, DeviceName } from '@tsinductor/tensor/internal';
 import { badOption, foreignTensors, unknownOption } from './errors.ts';
-import { checkMode, modes } from './mode.ts';
+import { checkMode, checkModeOn, modes } from './mode.ts';
 import type { Mode } from './mode.ts';
 
 /** A user's own backend: takes the traced graph and example inputs, gives what runs it. */
@@ -79,7 +79,8 @@ export function checkOptions(options: CompileOptions, report?: Report): void {
   if (name !== 'cpu') openDevice(name);
 }
 
-/** Throws UserError OPTION_DEVICE where a call of the function `name` is for another device than its options say. */
-export function checkDevice(name: string, { device }: CompileOptions, found: Device): void {
+/** Throws UserError OPTION_DEVICE where a call of the function `name` is for another device than its options say, MODE_NOT_BUILT. */
+export function checkPlacement(name: string, { device, mode }: CompileOptions, found: Device): void {
   if (device !== undefined && parseDevice(device) !== found) throw foreignTensors(name, device, found);
+  checkModeOn(mode, found);
 }

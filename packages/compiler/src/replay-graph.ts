@@ -11,7 +11,7 @@ import { interpretedExecutable } from './run/interpreted-executable.ts';
 import { Session } from './session.ts';
 
 /** What became of a graph that was compiled again. */
-export interface Replay {
+interface Replay {
   readonly name: string;
   readonly report: Executable['report'];
   /** Of one call, when everything was there. */

@@ -1,14 +1,12 @@
 // The public API of @tsinductor/config: re-exports only.
 export type { Environment } from './computed.ts';
-export { reasonOf } from './errors.ts';
 export type { ConfigWarning } from './errors.ts';
 export { describeSource, explainConfig, explainNames } from './explain.ts';
 export type { ExplainedName, ExplainedSetting } from './explain.ts';
 export { fingerprint } from './fingerprint.ts';
 export { absentNames, isForeign } from './known.ts';
 export { foreignVariables } from './known/foreign.ts';
-export type { Absent } from './known.ts';
-export { isLogged } from './log-topics.ts';
+export { isLogged, logTopics } from './log-topics.ts';
 export type { LogTopic } from './log-topics.ts';
 export { readPatch } from './patch.ts';
 export type { ConfigPatch, Report } from './patch.ts';

@@ -1,7 +1,7 @@
 // The topics of TORCH_LOGS, by torch's names, and what each says here. A component stands for several of them.
 
 /** What each topic says; `cudagraphs` has its say although none is recorded yet. */
-const logTopics = {
+export const logTopics = {
   graph: 'every graph as it was traced, as a table',
   graph_code: 'the same as text, a line for each call, with the lines of the program',
   graph_sizes: 'dtype, shape and strides of every value of a graph',
@@ -18,6 +18,7 @@ const logTopics = {
   cudagraphs: 'why launches are not recorded',
 } as const;
 
+/** A topic by torch's name. */
 export type LogTopic = keyof typeof logTopics;
 
 /** Parts of torch, and their topics: by name, and with a plus. */

@@ -76,7 +76,7 @@ const refuseFutile: Stage<LoopProgram, LoopProgram, PlanContext> = {
 };
 
 /** The generated C++, all units in order. */
-export const sourceText = (units: CppProgram['units']): string =>
+const sourceText = (units: CppProgram['units']): string =>
   units.map(({ name, source }) => `// ${name}\n${source}`).join('\n');
 
 /** Source text, and the schedule that it is of. */

@@ -16,8 +16,8 @@ import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
-import { checkModeOn, configUnder } from '../mode.ts';
-import { checkDevice } from '../options.ts';
+import { configUnder } from '../mode.ts';
+import { checkPlacement } from '../options.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
@@ -239,14 +239,13 @@ export class CompiledCode {
     if (traced === undefined) return undefined;
     const backend = this.#backend();
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
-    const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
-    this.#keep(entry);
-    return entry;
+    return this.#keep(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
   }
 
-  #keep(entry: Specialisation): void {
+  #keep(entry: Specialisation): Specialisation {
     this.#entries.unshift(entry);
     this.#session().log('guards', () => [`${this.name}:`, ...entry.guards()].join('\n  '), this.#config());
+    return entry;
   }
 
   /** This call found nothing that fits: counted once, however much is compiled in it. */
@@ -286,8 +285,7 @@ export class CompiledCode {
 
   #request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
     const { mode, options } = this.#options;
-    checkDevice(this.name, this.#options, placement.device);
-    checkModeOn(mode, placement.device);
+    checkPlacement(this.name, this.#options, placement.device);
     return {
       name: this.name,
       backend,
@@ -330,9 +328,8 @@ export class CompiledCode {
 
   /** The session's settings, with those of this function's own options. */
   #config(): Config {
-    const { config } = this.#session();
     const { mode, options } = this.#options;
-    return configUnder(config, { mode, patch: options });
+    return configUnder(this.#session().config, { mode, patch: options });
   }
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */

@@ -27,7 +27,7 @@ export interface BuildJob {
 }
 
 /** Where a worker says what it builds. */
-export interface WorkerLogging {
+interface WorkerLogging {
   /** Beginning of the path of its file; null for none. */
   readonly path: string | null;
   /** Whether it keeps off stderr. */

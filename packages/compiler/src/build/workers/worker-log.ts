@@ -6,7 +6,7 @@ import { isMainThread, threadId } from 'node:worker_threads';
 import type { EntryJob } from './protocol.ts';
 
 /** What is known of a build when it has ended. */
-export interface BuildNews {
+interface BuildNews {
   readonly commands: readonly (readonly string[])[];
   /** What compilers said, or why there is nothing. */
   readonly said: string;
