@@ -34,7 +34,15 @@ const jobOf = (command: readonly string[], more: Partial<BuildJob> = {}): BuildJ
   concurrency: 1,
   timeoutMs: 60_000,
   deadlineMs: 60_000,
+  lockMs: 120_000,
+  logging: { path: null, isSilent: true },
   ...more,
+});
+
+const threads = (compileThreads: number): Parameters<CompileClients['of']>[0] => ({
+  compileThreads,
+  quiesceAsyncCompilePool: false,
+  quiesceAsyncCompileTime: 60,
 });
 
 const sleeper = ['/bin/sh', '-c', 'sleep 60'];
@@ -144,7 +152,7 @@ describe('what a worker throws', () => {
 describe('with one thread', () => {
   test('a job is built in the thread that asks, and an error has its stack', async () => {
     using clients = new CompileClients();
-    const here = clients.of({ compileThreads: 1 });
+    const here = clients.of(threads(1));
     expect(here).not.toBeInstanceOf(CompileClient);
     expect(here.run(jobOf(writer, { name: 'here' }))).toEqual([]);
     await expect(here.submit(jobOf(writer, { name: 'here, later' }))).resolves.toEqual([]);
@@ -163,20 +171,20 @@ describe('with one thread', () => {
 
   test('a job is stopped at its deadline, and waits for another process no longer', () => {
     using clients = new CompileClients();
-    const here = clients.of({ compileThreads: 1 });
+    const here = clients.of(threads(1));
     const stopped = jobOf(sleeper, { deadlineMs: 300, timeoutMs: 300, name: 'here, slow' });
     expect(() => here.run(stopped)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
-    const locked = jobOf(writer, { deadlineMs: 300, name: 'here, locked' });
+    const locked = jobOf(writer, { deadlineMs: 300, lockMs: 300, name: 'here, locked' });
     holdLock(locked);
     expect(here.run(locked)).toEqual([expect.stringContaining('without a lock: its lock was held for 300 ms')]);
   });
 
   test('two threads ask a client, and another one after it has ended', () => {
     using clients = new CompileClients();
-    const first = clients.of({ compileThreads: 2 });
+    const first = clients.of(threads(2));
     expect(first).toBeInstanceOf(CompileClient);
-    expect(clients.of({ compileThreads: 2 })).toBe(first);
+    expect(clients.of(threads(2))).toBe(first);
     if (first instanceof CompileClient) first[Symbol.dispose]();
-    expect(clients.of({ compileThreads: 2 })).not.toBe(first);
+    expect(clients.of(threads(2))).not.toBe(first);
   });
 });
