@@ -48,7 +48,7 @@ async function workersAfter(options: Options): Promise<readonly boolean[]> {
   };
   await compileGraphs([graphOf('neg')], session);
   const first = session.builder.hasWorkers;
-  const patience = program.quiesceAsyncCompileTime > 60 || !options['quiesceAsyncCompilePool'] ? 15 : 1000;
+  const patience = program.quiesceAsyncCompileTime > 60 || options['quiesceAsyncCompilePool'] !== true ? 15 : 1000;
   for (let waits = 0; waits < patience && session.builder.hasWorkers; waits += 1) await setTimeout(100);
   const second = session.builder.hasWorkers;
   if (second) return [first, second];

@@ -33,10 +33,9 @@ export const findAbsent = (name: string): Absent | undefined =>
 
 /** What is known of a variable, where saying so is worth a word on this machine. */
 export function findAbsentVariable(variable: string): Absent | undefined {
-  const found = absentNames.find(({ env }) => env?.includes(variable));
-  return found !== undefined && 'unless' in found && found.unless !== undefined && machineFacts[found.unless]()
-    ? undefined
-    : found;
+  const found = absentNames.find(({ env = [] }) => env.includes(variable));
+  const unless = found !== undefined && 'unless' in found ? found.unless : undefined;
+  return unless !== undefined && machineFacts[unless]() ? undefined : found;
 }
 
 export const isForeign = (variable: string): boolean => foreignVariables.includes(variable);

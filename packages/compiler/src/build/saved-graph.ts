@@ -46,7 +46,7 @@ export function readSavedGraph(text: string): SavedGraph {
   try {
     read = JSON.parse(text);
   } catch (error) {
-    throw badSavedGraph(String((error as Error).message));
+    throw badSavedGraph((error as Error).message);
   }
   if ((read as Partial<SavedGraph> | null)?.format !== savedFormat) throw badSavedGraph('it has another format');
   return read as SavedGraph;

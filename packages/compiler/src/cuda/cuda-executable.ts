@@ -91,7 +91,7 @@ export class CudaExecutable implements Executable {
 
   /** Puts the launches into the stream; gives the outputs, which lie on the device. */
   #launch(inputs: readonly Tensor[], sizes: Sizes): readonly Tensor[] {
-    const { device, module } = this.#code;
+    const { device } = this.#code;
     const borrowed: Block[] = [];
     const borrow = (bytes: number): number => {
       const block = device.acquire(bytes);
@@ -111,16 +111,8 @@ export class CudaExecutable implements Executable {
       ];
       const status = this.#checks ? borrow(Int32Array.BYTES_PER_ELEMENT) : 0;
       if (this.#checks) device.cuda.fill({ address: status }, 0, Int32Array.BYTES_PER_ELEMENT);
-      for (const { kernel, blocks, threads, sharedBytes, arguments: parameters } of this.#launches) {
-        const table = { sizes, addresses, status };
-        const geometry = { blocks: blocks(sizes), threads, sharedBytes };
-        module.launch(
-          kernel,
-          geometry,
-          parameters.map((argument) => argument(table)),
-        );
-        if (this.#code.waits?.forKernel === true) this.#awaitKernel(kernel);
-      }
+      const table = { sizes, addresses, status };
+      for (const launch of this.#launches) this.#start(launch, table);
       if (this.#checks) this.#requirePassed(status);
     } catch (error) {
       for (const output of outputs) output.dispose();
@@ -129,6 +121,18 @@ export class CudaExecutable implements Executable {
       for (const block of borrowed) device.release(block);
     }
     return outputs;
+  }
+
+  /** Puts one kernel into the stream. */
+  #start({ kernel, blocks, threads, sharedBytes, arguments: parameters }: Launch, table: Table): void {
+    const { module, waits } = this.#code;
+    const geometry = { blocks: blocks(table.sizes), threads, sharedBytes };
+    module.launch(
+      kernel,
+      geometry,
+      parameters.map((argument) => argument(table)),
+    );
+    if (waits?.forKernel === true) this.#awaitKernel(kernel);
   }
 
   /** Where the code finds an input: in place, or copied for this call, with the same strides. */

@@ -33,7 +33,9 @@ export async function build(job: EntryJob, events: string[]): Promise<void> {
   await store.withBuildLock(job.key, async (directory) => {
     const started = performance.now();
     try {
-      return noted(job, started, events, await buildFiles(job, directory, signal));
+      const built = await buildFiles(job, directory, signal);
+      events.push(...built.warnings);
+      return noted(job, started, built);
     } catch (error) {
       logFailure(job, started, error);
       throw signal.aborted ? buildTimedOut(job) : error;
@@ -48,7 +50,9 @@ export function buildNow(job: EntryJob, events: string[]): void {
   const started = performance.now();
   store.buildNow(job.key, (directory) => {
     try {
-      return noted(job, started, events, buildFilesNow(job, directory));
+      const built = buildFilesNow(job, directory);
+      events.push(...built.warnings);
+      return noted(job, started, built);
     } catch (error) {
       logFailure(job, started, error);
       throw performance.now() - started >= job.deadlineMs ? buildTimedOut(job) : error;
@@ -57,9 +61,7 @@ export function buildNow(job: EntryJob, events: string[]): void {
 }
 
 /** The draft of what was built, when that was told. */
-function noted(job: EntryJob, started: number, events: string[], built: BuiltFiles): EntryDraft {
-  const { draft, warnings, commands } = built;
-  events.push(...warnings);
+function noted(job: EntryJob, started: number, { draft, warnings, commands }: BuiltFiles): EntryDraft {
   logBuild(job, { commands, said: warnings.join('\n'), milliseconds: performance.now() - started });
   return draft;
 }
