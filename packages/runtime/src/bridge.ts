@@ -82,22 +82,33 @@ interface NativeBridge {
   callAsync(entry: number, table: Float64Array, buffers: number, sizes: number): Promise<number>;
   setThreads(threads: number): number;
   readMxcsr(): number;
+  /** Sets the control bits to those of JavaScript; returns whether they were others. */
+  resetMxcsr(): boolean;
   openWatches(count: Float64Array): void;
   watch(target: object, id: number): void;
   takeFound(out: Float64Array): number;
 }
 
 /** Builds the addon if need be, and loads it into this thread. */
-export function openBridge(options: BridgeBuildOptions): Bridge {
-  const path = buildBridge(options);
+export const openBridge = (options: BridgeBuildOptions): Bridge => loadBridge(buildBridge(options));
+
+/** Loads a verified addon into this thread. Numbers are rounded afterwards as before. */
+export function loadBridge(path: string): Bridge {
   const addon = { exports: {} };
+  const wasFlushing = flushesToZero();
   try {
     process.dlopen(addon, path);
   } catch (cause) {
     throw bridgeNotLoaded(path, cause);
   }
-  return wrap(addon.exports as NativeBridge);
+  const native = addon.exports as NativeBridge;
+  // Another addon may have changed it before; that is put right, and nobody's fault here.
+  if (native.resetMxcsr() && !wasFlushing) throw floatEnvironmentChanged(path);
+  return wrap(native);
 }
+
+/** Whether halves of subnormal numbers are zero in this thread, as after loading what was linked with fast-math. */
+const flushesToZero = (): boolean => (Float64Array.of(1e-310)[0] ?? 0) * 0.5 === 0;
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message);

@@ -1,7 +1,7 @@
 // The public API of @tsinductor/runtime: re-exports only.
-export { openBridge } from './bridge.ts';
+export { loadBridge, openBridge } from './bridge.ts';
 export type { Bridge, EntryId } from './bridge.ts';
-export { buildBridge, isBridgeBuilt } from './build-bridge.ts';
+export { bridgeName, buildBridge, buildBridgeAsync, findBridge } from './build-bridge.ts';
 export type { BridgeBuildOptions } from './build-bridge.ts';
 export { compileUnits, compileUnitsSync } from './compile-units.ts';
 export type { CompileUnit } from './compile-units.ts';

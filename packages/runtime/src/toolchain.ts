@@ -1,9 +1,9 @@
 // Finds a C++ compiler that works. In: where to look, and the values of the environment that matter. Out: a report that
 // lists every place and what happened there, and the compiler that was chosen, if any.
 //
-// A candidate is accepted when `--version` ends in time and names a compiler we know, new enough. The report is kept on
-// disk under the identity of every candidate's file, so a warm start reads one small file and starts no process; a
-// report with a time-out in it is not kept, because the machine may just have been busy.
+// A candidate is accepted when `--version` ends in time and names a compiler we know, new enough. A report with a compiler is kept
+// on disk under the identity of every candidate's file, so a warm start reads one small file and starts no process. A candidate
+// that failed is asked again by every process, for the cause may be gone: docs/notes/trust.md.
 import { stableHash } from '@tsinductor/base';
 import { compilerNotFound } from './errors.ts';
 import { readRecord, writeRecord } from './json-record.ts';
@@ -24,6 +24,8 @@ export interface Toolchain {
   /** The first line of `--version`. */
   readonly version: string;
   readonly fingerprint: CompilerFingerprint;
+  /** Flags behind the compiler's name that are not passed on, because they change numerics; none, if absent. */
+  readonly droppedFlags?: readonly string[];
   /** Flags that stand behind all others wherever generated code is compiled; none, if absent. */
   readonly lastFlags?: readonly string[];
   /** The whole environment that compilers are started with. */
@@ -48,11 +50,21 @@ export interface ToolchainReport {
 interface ToolchainOptions extends LocateOptions {
   /** Where the report is kept; nothing is kept without it. */
   readonly directory?: string;
+  /** A directory with reports of others, which is only read. */
+  readonly readable?: string | undefined;
   /** How long one `--version` may take. */
   readonly milliseconds?: number;
+  /** How long all of them may take together; each has half a second in any case. */
+  readonly totalMilliseconds?: number;
   /** Further variables for the compilers, such as those of Nix or Conda wrappers. */
   readonly environment?: Readonly<Record<string, string>>;
 }
+
+/** A `--version` takes some milliseconds; what takes so long hangs. */
+const versionMilliseconds = 3000;
+const searchMilliseconds = 6000;
+/** What a candidate is given when those before it have used up the time. */
+const leastMilliseconds = 500;
 
 const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
 
@@ -60,8 +72,10 @@ const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
 export function findToolchain(options: ToolchainOptions): ToolchainReport {
   const settings = {
     environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
-    milliseconds: options.milliseconds ?? 10_000,
+    milliseconds: options.milliseconds ?? versionMilliseconds,
+    deadline: performance.now() + (options.totalMilliseconds ?? searchMilliseconds),
     directory: options.directory,
+    readable: options.readable,
   };
   const plain = recall('toolchain.json', locateCompilers(options), settings);
   if (plain.toolchain !== undefined) return plain;
@@ -70,14 +84,18 @@ export function findToolchain(options: ToolchainOptions): ToolchainReport {
 }
 
 function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
-  const { directory, environment } = settings;
-  const key = stableHash({ format: 1, candidates, environment, platform: process.platform, arch: process.arch });
-  const known = readRecord({ directory, name }, key, isReport);
+  const { directory, readable, environment } = settings;
+  const key = stableHash({ format: 2, candidates, environment, platform: process.platform, arch: process.arch });
+  const place = { directory, readable, name };
+  const known = readRecord(place, key, isReport);
   if (known !== undefined) return known;
   const report = search(candidates, settings);
-  if (!report.searched.some(({ outcome }) => outcome === 'hangs')) writeRecord({ directory, name }, key, report);
+  if (report.toolchain !== undefined && report.searched.every(isLasting)) writeRecord(place, key, report);
   return report;
 }
+
+/** Whether the outcome follows from the files that the key names: then another process would find the same. */
+const isLasting = ({ outcome }: SearchedPlace): boolean => ['chosen', 'missing', 'too old'].includes(outcome);
 
 /** The chosen compiler; throws COMPILER_NOT_FOUND, with every place that was searched, where there is none. */
 export function requireToolchain(report: ToolchainReport): Toolchain {
@@ -99,7 +117,9 @@ export const describePlace = ({ name, origin, outcome, detail }: SearchedPlace):
 interface ProbeSettings {
   readonly environment: Readonly<Record<string, string>>;
   readonly milliseconds: number;
+  readonly deadline: number;
   readonly directory: string | undefined;
+  readonly readable: string | undefined;
 }
 
 function search(candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
@@ -123,8 +143,12 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
   });
   if (file === undefined) return { place: place('missing', candidate.missing) };
   const command = [file.path, ...parameters];
-  const { end, stdout } = runCommandSync([...command, '--version'], settings);
-  if (end.kind !== 'exited' || end.status !== 0) return { place: place(...failure(end, settings.milliseconds)) };
+  const milliseconds = Math.min(
+    settings.milliseconds,
+    Math.max(leastMilliseconds, settings.deadline - performance.now()),
+  );
+  const { end, stdout } = runCommandSync([...command, '--version'], { ...settings, milliseconds });
+  if (end.kind !== 'exited' || end.status !== 0) return { place: place(...failure(end, milliseconds)) };
   const parsed = parseVersion(stdout);
   if (parsed === undefined) return { place: place('unknown', 'its --version names neither GCC nor clang') };
   const { family, major, version } = parsed;
@@ -134,9 +158,11 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
   const { PATH: _path, ...variables } = settings.environment;
   const identity = [file.realPath, file.size, file.modified];
   const fingerprint = stableHash({ family, version, identity, parameters, variables });
+  const { dropped } = candidate;
   return {
-    place: place('chosen', version),
+    place: place('chosen', dropped.length === 0 ? version : `${version}; without ${dropped.join(' ')}`),
     toolchain: {
+      ...(dropped.length === 0 ? {} : { droppedFlags: dropped }),
       command,
       family,
       version,
@@ -149,7 +175,7 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
 function failure(end: CommandEnd, milliseconds: number): [CandidateOutcome, string] {
   switch (end.kind) {
     case 'timedOut':
-      return ['hangs', `--version was stopped after ${String(milliseconds)} ms`];
+      return ['hangs', `--version was stopped after ${String(Math.round(milliseconds))} ms`];
     case 'signalled':
       return ['crashes', `--version ended with ${end.signal}`];
     case 'exited':
