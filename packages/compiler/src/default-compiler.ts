@@ -2,11 +2,10 @@
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
 import { createStoragePool, createWatcher } from '@tsinductor/runtime';
-import type { StoragePool, Watcher } from '@tsinductor/runtime';
+import type { Bridge, StoragePool, Watcher } from '@tsinductor/runtime';
 import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
 import { CudaDevices } from './cuda/cuda-devices.ts';
 import { stanceInTrace } from './errors.ts';
-import type { Machine } from './build/machine.ts';
 import type { Voice } from './build/announcer.ts';
 import { Session } from './session.ts';
 import { checkStance, defaultStance } from './trace/stance.ts';
@@ -77,7 +76,7 @@ export function useNativeMemory(): void {
 }
 
 function provideMemory(least: number): void {
-  const opened = (): OpenedMemory => (defaultCompiler.memory ??= openMemory(defaultSession().machine()));
+  const opened = openedMemory;
   setStorageProvider({
     get pool() {
       return opened().pool;
@@ -85,6 +84,7 @@ function provideMemory(least: number): void {
     get watcher() {
       return opened().watcher;
     },
+    isProvisional: () => defaultCompiler.memory?.isNative === false,
     isOpen: () => defaultCompiler.memory !== undefined,
     least,
     addressOf: (array) => opened().addressOf(array),
@@ -98,24 +98,47 @@ function provideMemory(least: number): void {
 provideMemory(hugePageBytes);
 
 interface OpenedMemory {
+  /** Plain memory gives way to native memory as soon as there is a bridge. */
+  readonly isNative: boolean;
   readonly pool: StoragePool;
   readonly watcher: Watcher;
   addressOf(array: NodeJS.TypedArray): number;
   preferHugePages(bytes: Uint8Array): void;
 }
 
-function openMemory(machine: Machine): OpenedMemory {
-  if (machine.kind === 'interpreter') {
-    return {
-      pool: createStoragePool(undefined),
-      watcher: createWatcher(undefined),
-      addressOf: () => 0,
-      preferHugePages: () => undefined,
-    };
+/** Memory for tensors. It needs no compiler, no cache and no settings that are valid: without a bridge it is the engine's own. */
+function openedMemory(): OpenedMemory {
+  const { memory } = defaultCompiler;
+  if (memory?.isNative === true) return memory;
+  const bridge = memory === undefined ? bridgeForMemory() : defaultCompiler.session?.builder.bridge;
+  return (defaultCompiler.memory = bridge === undefined ? (memory ?? plainMemory()) : nativeMemory(bridge));
+}
+
+/** The bridge, if it can be had: built only for who compiles. */
+function bridgeForMemory(): Bridge | undefined {
+  try {
+    const session = defaultSession();
+    if (!defaultCompiler.providesMemory) return session.builder.bridge ?? session.builder.builtBridge();
+    const machine = session.machine();
+    return machine.kind === 'native' ? machine.bridge : undefined;
+  } catch {
+    // Who compiles is told.
+    return undefined;
   }
-  const { bridge } = machine;
+}
+
+const plainMemory = (): OpenedMemory => ({
+  isNative: false,
+  pool: createStoragePool(undefined),
+  watcher: createWatcher(undefined),
+  addressOf: () => 0,
+  preferHugePages: () => undefined,
+});
+
+function nativeMemory(bridge: Bridge): OpenedMemory {
   const watcher = createWatcher(bridge);
   return {
+    isNative: true,
     pool: createStoragePool(bridge, { watcher }),
     watcher,
     addressOf: (array) => bridge.addressOf(array),

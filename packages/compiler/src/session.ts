@@ -15,7 +15,7 @@ import { StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileNow } from './build/target-compiler.ts';
 import type { CompileJob, TargetCompiler } from './build/target-compiler.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
-import { isFutile } from './errors.ts';
+import { isFutile, isToolchainFailure } from './errors.ts';
 import { hostedExecutable } from './hosted/hosted-executable.ts';
 import { graphParts } from './hosted/hosted-graph.ts';
 import type { TracedProgram } from './hosted/hosted-graph.ts';
@@ -140,6 +140,9 @@ export class Session implements Disposable {
       this.#keepPlan(job);
       return this.#interpretHere(job, native);
     }
+    const { droppedFlags = [] } = native.toolchain;
+    if (droppedFlags.length > 0)
+      this.warnOnce('COMPILER_FLAGS', `the C++ compiler is called without ${droppedFlags.join(' ')}: ${numericFlags}`);
     return wayThrough(this.#native, () => this.#native.jobFor(job, native));
   }
 
@@ -163,12 +166,18 @@ export class Session implements Disposable {
     const machine = this.machine(config);
     if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#interpretHere(job, machine);
     if (isFutile(error)) return interpreted(job, `the interpreter: ${error.message}`, placement);
-    if (!config.suppressErrors) throw error;
     const message = messageOf(error);
-    this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
+    if (config.suppressErrors === true)
+      this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
+    else if (config.suppressErrors === null && placement.device === 'cpu' && isToolchainFailure(error))
+      this.warnOnce(error.code, `compiled functions run on the interpreter where they cannot be built: ${message}`);
+    else throw error;
     return interpreted(job, `the interpreter: ${message}`, placement);
   }
 }
+
+const numericFlags =
+  'such flags change what code computes, and how the whole process rounds; see cpp.enableUnsafeMathOptFlag';
 
 /** Who compiles a job, of whatever target. */
 interface Way {

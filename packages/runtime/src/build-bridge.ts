@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { processTag, sha256, stableHash } from '@tsinductor/base';
 import {
+  mayPass,
   bridgeUnfit,
   compilerCrashed,
   compilerFailed,
@@ -65,8 +66,16 @@ export function buildBridge(options: BridgeBuildOptions): string {
   const known = findBridge(options);
   if (known !== undefined) return known;
   const build = beginBuild(options);
-  try {
+  const compile = (): void => {
     checkCompiled(build, runCommandSync(build.compile, build.settings));
+  };
+  try {
+    try {
+      compile();
+    } catch (failure) {
+      if (!mayPass(failure)) throw failure;
+      compile();
+    }
     checkLoading(build, runCommandSync(build.load, build.settings));
     return publish(build);
   } finally {
@@ -79,8 +88,14 @@ export async function buildBridgeAsync(options: BridgeBuildOptions): Promise<str
   const known = findBridge(options);
   if (known !== undefined) return known;
   const build = beginBuild(options);
-  try {
+  const compile = async (): Promise<void> => {
     checkCompiled(build, await runCommand(build.compile, build.settings));
+  };
+  try {
+    await compile().catch((failure: unknown) => {
+      if (!mayPass(failure)) throw failure;
+      return compile();
+    });
     checkLoading(build, await runCommand(build.load, build.settings));
     return publish(build);
   } finally {

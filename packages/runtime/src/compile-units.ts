@@ -16,6 +16,7 @@ import {
   compilerTimeout,
   outputDamaged,
   outputMissing,
+  mayPass,
   outputNotWritten,
 } from './errors.ts';
 import type { CommandTrace } from './errors.ts';
@@ -134,10 +135,6 @@ const commandOf = ({ command }: Plan, { unit }: Step): CommandOptions => ({
   ...command,
   ...(unit === undefined ? {} : { input: unit.source }),
 });
-
-/** Whether the same call may succeed a moment later: something killed it, or what it wrote was lost. */
-const mayPass = (failure: unknown): boolean =>
-  ['COMPILER_CRASHED', 'OUTPUT_DAMAGED', 'OUTPUT_MISSING'].includes(String((failure as { code?: unknown }).code));
 
 function makePlan(toolchain: Toolchain, units: readonly CompileUnit[], options: CompileOptions): Plan {
   const { outPath } = options;

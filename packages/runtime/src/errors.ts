@@ -74,6 +74,10 @@ export const outputDamaged = (trace: CommandTrace, fault: string): ToolchainErro
     withTrace(trace, 'check that the compiler is a real one for this machine, and that the disk is not full'),
   );
 
+/** Whether the compiler that failed so may succeed a moment later: something killed it, or what it wrote was lost. */
+export const mayPass = (failure: unknown): boolean =>
+  ['COMPILER_CRASHED', 'OUTPUT_DAMAGED', 'OUTPUT_MISSING'].includes(String((failure as { code?: unknown }).code));
+
 export const outputNotWritten = (path: string, cause: unknown): ToolchainError =>
   new ToolchainError('OUTPUT_NOT_WRITTEN', `cannot write ${path}: ${String(cause)}`, {
     hint: 'check that the directory exists, is writable and has free space',

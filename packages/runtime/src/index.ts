@@ -26,5 +26,5 @@ export type { Block, StoragePool } from './storage-pool.ts';
 export { Reclaimer } from './reclaimer.ts';
 export { createWatcher } from './watcher.ts';
 export type { Watcher, WatchListener } from './watcher.ts';
-export { describePlace, findToolchain, requireToolchain, withFlags } from './toolchain.ts';
+export { describePlace, findToolchain, knownToolchain, requireToolchain, withFlags } from './toolchain.ts';
 export type { Toolchain, ToolchainReport } from './toolchain.ts';

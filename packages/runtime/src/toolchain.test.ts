@@ -163,6 +163,11 @@ describe('findToolchain', () => {
     expect(outcomes(find())).toEqual(['g++ chosen']);
   });
 
+  test('a compiler that fails once is asked once more', () => {
+    fake('g++', `mkdir ${join(bin, 'asked')} 2>/dev/null && kill -KILL $$; ${gcc('12.2.0')}`);
+    expect(outcomes(find())).toEqual(['g++ chosen']);
+  });
+
   test('what is chosen because a better one failed is not remembered either', () => {
     fake('mine', `test -e ${join(bin, 'well')} || exit 1; ${gcc('13.1.0')}`);
     fake('g++', gcc('12.2.0'));

@@ -71,21 +71,39 @@ const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
 /** Looks for a compiler, or recalls what the last look found. */
 export function findToolchain(options: ToolchainOptions): ToolchainReport {
   const settings = {
-    environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
+    environment: environmentOf(options),
     milliseconds: options.milliseconds ?? versionMilliseconds,
     deadline: performance.now() + (options.totalMilliseconds ?? searchMilliseconds),
     directory: options.directory,
     readable: options.readable,
   };
-  const plain = recall('toolchain.json', locateCompilers(options), settings);
+  const plain = recall(plainRecord, locateCompilers(options), settings);
   if (plain.toolchain !== undefined) return plain;
   const versioned = recall('toolchain-versioned.json', locateVersioned(options), settings);
   return { toolchain: versioned.toolchain, searched: [...plain.searched, ...versioned.searched] };
 }
 
+/** What an earlier look found and is known still to hold; nothing is started. */
+export function knownToolchain(options: ToolchainOptions): ToolchainReport | undefined {
+  const { directory, readable } = options;
+  const candidates = locateCompilers(options);
+  return readRecord({ directory, readable, name: plainRecord }, keyOf(candidates, environmentOf(options)), isReport);
+}
+
+const plainRecord = 'toolchain.json';
+
+const environmentOf = ({ path, environment }: ToolchainOptions): ProbeSettings['environment'] => ({
+  LC_ALL: 'C',
+  PATH: path,
+  ...environment,
+});
+
+const keyOf = (candidates: readonly Candidate[], environment: ProbeSettings['environment']): string =>
+  stableHash({ format: 2, candidates, environment, platform: process.platform, arch: process.arch });
+
 function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
   const { directory, readable, environment } = settings;
-  const key = stableHash({ format: 2, candidates, environment, platform: process.platform, arch: process.arch });
+  const key = keyOf(candidates, environment);
   const place = { directory, readable, name };
   const known = readRecord(place, key, isReport);
   if (known !== undefined) return known;
@@ -125,7 +143,10 @@ interface ProbeSettings {
 function search(candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
   const searched: SearchedPlace[] = [];
   for (const candidate of candidates) {
-    const { place, toolchain } = probe(candidate, settings);
+    const first = probe(candidate, settings);
+    // Once more, for what killed it, or kept it from starting, may be over.
+    const isWorthAnother = ['crashes', 'fails', 'unknown'].includes(first.place.outcome);
+    const { place, toolchain } = isWorthAnother ? probe(candidate, settings) : first;
     searched.push(place);
     if (toolchain !== undefined) return { toolchain, searched };
   }

@@ -18,6 +18,8 @@ interface ProcessState {
   storageProvider: StorageProvider | undefined;
   /** The provider's pool, once it was asked for: every call takes memory from it. */
   pool: StoragePool | undefined;
+  /** A pool that may give way to another one. */
+  provisionalPool: StoragePool | undefined;
   storageRegistry: StorageRegistry | undefined;
   /** Who opens devices that are not the CPU. */
   deviceProvider: DeviceProvider | undefined;
@@ -36,6 +38,7 @@ interface ProcessState {
 export const processState: ProcessState = {
   storageProvider: undefined,
   pool: undefined,
+  provisionalPool: undefined,
   storageRegistry: undefined,
   deviceProvider: undefined,
   device: 'cpu',

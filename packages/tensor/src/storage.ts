@@ -26,6 +26,8 @@ export interface StorageProvider {
   readonly watcher?: Watcher;
   /** Whether the pool is there without being opened; it is unless this says no. */
   isOpen?(): boolean;
+  /** Whether the pool may yet give way to another one: then it is asked for anew each time. */
+  isProvisional?(): boolean;
   /** Storage below this many bytes is left to the collector; none is by default. */
   readonly least?: number;
   /** Where an array of the JavaScript heap lies, for native code. */
@@ -239,6 +241,7 @@ export class Storage {
 export function setStorageProvider(provider: StorageProvider | undefined): void {
   processState.storageProvider = provider;
   processState.pool = undefined;
+  processState.provisionalPool = undefined;
   if (provider === undefined) registryOf().watchBy(createWatcher(undefined));
 }
 
@@ -349,7 +352,8 @@ function openPool(): StoragePool {
   const provider = processState.storageProvider;
   invariant(provider !== undefined, 'memory of a pool was asked for without a storage provider');
   const { pool, watcher } = provider;
-  if (watcher !== undefined) registryOf().watchBy(watcher);
+  if (watcher !== undefined && pool !== processState.provisionalPool) registryOf().watchBy(watcher);
+  if (provider.isProvisional?.() === true) return (processState.provisionalPool = pool);
   return (processState.pool = pool);
 }
 

@@ -1,21 +1,24 @@
 // Compiled graphs on disk. In: keys, or what there is to build. Out: verified shared objects with their plans.
 //
 // Without caching (`forceDisableCaches`, `fxGraphCache: false`) the same store lies in a private temporary directory
-// that goes with the process.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
+// somebody clears it again and again.
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { get, invariant, stableHash } from '@tsinductor/base';
+import { get, invariant, isTsInductorError, stableHash } from '@tsinductor/base';
 import { cudaFlags } from '@tsinductor/runtime';
 import { graphNamespace, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
 import type { Artifact as StoredArtifact, ArtifactStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { CompileUnit, CudaSource, CudaToolkit, KernelFacts, Toolchain } from '@tsinductor/runtime';
+import { notKept } from '../errors.ts';
+import { messageOf } from './announcer.ts';
 import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
 import { isPlan } from '../run/plan.ts';
 import type { Plan } from '../run/plan.ts';
 import type { Compiling } from './compile-client.ts';
-import type { BuildJob, CudaJob } from './workers/protocol.ts';
+import type { MachinePlace } from './machine.ts';
+import type { BuildJob, CudaJob, EntryJob } from './workers/protocol.ts';
 
 export interface Artifact {
   /** The path of the shared object, whose bytes were just verified. */
@@ -72,10 +75,17 @@ export interface SavedArtifacts {
 /** The compiler may take this long for one unit, in milliseconds. */
 const compilerPatience = 120_000;
 
+/** How often what was built may be gone before it was found, until it is built where nobody else looks. */
+const mostBuilds = 3;
+
+/** A root that no store can use, so that it makes a private one. */
+const noRoot = '';
+
 export class Artifacts implements Disposable {
   readonly #store: ArtifactStore;
+  /** Where things go that the store does not keep. */
+  #refuge: ArtifactStore | undefined;
   readonly #warn: (code: string, message: string) => void;
-  readonly #private: string | undefined;
   readonly #config: Config;
   /** Keys of everything that was found or built. */
   readonly #used = new Set<string>();
@@ -83,26 +93,30 @@ export class Artifacts implements Disposable {
   constructor(config: Config, warn: (code: string, message: string) => void) {
     this.#warn = warn;
     this.#config = config;
-    const cached = config.fxGraphCache && !config.forceDisableCaches;
-    this.#private = cached ? undefined : mkdtempSync(join(tmpdir(), 'tsinductor-'));
-    this.#store = openStore({
-      root: this.#private ?? config.cacheDir,
+    this.#store =
+      config.fxGraphCache && !config.forceDisableCaches ? this.#open(config.cacheDir, warn) : this.#open(noRoot);
+    process.once('exit', this.#dispose);
+  }
+
+  #open(root: string, warn: (code: string, message: string) => void = () => undefined): ArtifactStore {
+    return openStore({
+      root,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
       report: ({ kind, message }) => {
-        warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
+        if (root !== noRoot || kind !== 'fallback') warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
       },
     });
-    if (this.#private !== undefined) {
-      process.once('exit', () => {
-        this[Symbol.dispose]();
-      });
-    }
   }
 
-  /** The cache root in use, which belongs to the user alone. */
-  get directory(): string {
-    return this.#store.root;
+  readonly #dispose = (): void => {
+    this.#store[Symbol.dispose]();
+    this.#refuge?.[Symbol.dispose]();
+  };
+
+  /** The cache root in use, which belongs to the user alone, and the one that is only read. */
+  get place(): MachinePlace {
+    return { directory: this.#store.root, readable: this.#store.readable };
   }
 
   find(key: string): Artifact | undefined {
@@ -110,46 +124,80 @@ export class Artifacts implements Disposable {
     return stored === undefined ? undefined : readArtifact(stored);
   }
 
+  /** Puts away what turned out not to work: the next one who asks builds it. */
+  discard(key: string, reason: string): void {
+    for (const store of [this.#store, this.#refuge]) if (store?.get(key) !== undefined) store.discard(key, reason);
+  }
+
   build(client: Compiling, request: BuildRequest): Artifact {
-    this.#tell(client.run(this.#job(request)));
-    return this.#built(request.key);
+    return this.#readBuilt(this.#madeNow(client, this.#job(request)));
   }
 
   async buildAsync(client: Compiling, request: BuildRequest): Promise<Artifact> {
-    this.#tell(await client.submit(this.#job(request)));
-    return this.#built(request.key);
+    return this.#readBuilt(await this.#made(client, this.#job(request)));
   }
 
   /** Builds a library, or finds it; gives the path of the verified shared object. */
   async buildLibrary(client: Compiling, request: BatchRequest): Promise<string> {
-    const known = this.#get(request.key);
-    if (known === undefined) this.#tell(await client.submit(this.#job(request)));
-    const stored = known ?? this.#get(request.key);
-    invariant(stored !== undefined, `the library ${request.key} was built and is not in the cache`);
-    return get(new Map(Object.entries(stored.paths)), libraryName);
+    return libraryOf(this.#get(request.key) ?? (await this.#made(client, this.#job(request))));
   }
 
   /** The same, blocking this thread. */
   buildLibraryNow(client: Compiling, request: BatchRequest): string {
-    const known = this.#get(request.key);
-    if (known === undefined) this.#tell(client.run(this.#job(request)));
-    const stored = known ?? this.#get(request.key);
-    invariant(stored !== undefined, `the library ${request.key} was built and is not in the cache`);
-    return get(new Map(Object.entries(stored.paths)), libraryName);
+    return libraryOf(this.#get(request.key) ?? this.#madeNow(client, this.#job(request)));
   }
 
   /** Compiles CUDA, or finds it; `ptx` and `cubin` are the paths of verified files. */
   async buildCuda(client: Compiling, request: CudaRequest): Promise<CudaArtifact> {
     const job = this.#cudaJob(request);
-    if (this.#get(job.key) === undefined) this.#tell(await client.submit(job));
-    return this.#builtCuda(job.key);
+    return readCuda(this.#get(job.key) ?? (await this.#made(client, job)));
   }
 
   /** The same, blocking this thread. */
   buildCudaNow(client: Compiling, request: CudaRequest): CudaArtifact {
     const job = this.#cudaJob(request);
-    if (this.#get(job.key) === undefined) this.#tell(client.run(job));
-    return this.#builtCuda(job.key);
+    return readCuda(this.#get(job.key) ?? this.#madeNow(client, job));
+  }
+
+  /** The entry of a job that was built now. */
+  async #made(client: Compiling, job: EntryJob): Promise<StoredArtifact> {
+    for (let builds = 0; builds <= mostBuilds; builds += 1) {
+      try {
+        this.#tell(await client.submit(this.#placed(job, builds)));
+      } catch (error) {
+        this.#takeRefuge(error);
+      }
+      const stored = this.#get(job.key);
+      if (stored !== undefined) return stored;
+    }
+    throw notKept(job.key);
+  }
+
+  /** The same, blocking this thread. */
+  #madeNow(client: Compiling, job: EntryJob): StoredArtifact {
+    for (let builds = 0; builds <= mostBuilds; builds += 1) {
+      try {
+        this.#tell(client.run(this.#placed(job, builds)));
+      } catch (error) {
+        this.#takeRefuge(error);
+      }
+      const stored = this.#get(job.key);
+      if (stored !== undefined) return stored;
+    }
+    throw notKept(job.key);
+  }
+
+  /** The job, for where its result is to be kept, after so many builds. */
+  #placed<J extends EntryJob>(job: J, builds: number): J {
+    if (builds === mostBuilds) this.#refuge ??= this.#open(noRoot);
+    return { ...job, cacheRoot: (this.#refuge ?? this.#store).root };
+  }
+
+  /** Where the cache could not be written, the rest of this process goes to a private place; any other error is thrown on. */
+  #takeRefuge(error: unknown): void {
+    if (!isTsInductorError(error) || error.code !== 'CACHE_WRITE_FAILED' || this.#refuge !== undefined) throw error;
+    this.#refuge = this.#open(noRoot);
+    this.#warn('CACHE_WRITE_FAILED', `${error.message}; using ${this.#refuge.root} for this process`);
   }
 
   #cudaJob({ name, source, toolkit, seconds }: CudaRequest): CudaJob {
@@ -170,14 +218,6 @@ export class Artifacts implements Disposable {
     };
   }
 
-  #builtCuda(key: string): CudaArtifact {
-    const stored = this.#get(key);
-    invariant(stored !== undefined, `the kernels ${key} were compiled and are not in the cache`);
-    const paths = new Map(Object.entries(stored.paths));
-    const facts = JSON.parse(readFileSync(get(paths, factsName), 'utf8')) as KernelFacts[];
-    return { ptx: get(paths, ptxName), cubin: get(paths, cubinName), facts };
-  }
-
   /** What was found or built here so far, as bytes; undefined where there is nothing that another process could find. */
   save(): SavedArtifacts | undefined {
     const stored = this.#config.forceDisableCaches ? [] : [...this.#used].flatMap((key) => this.#store.get(key) ?? []);
@@ -190,19 +230,19 @@ export class Artifacts implements Disposable {
   }
 
   #get(key: string): StoredArtifact | undefined {
-    const stored = this.#store.get(key);
+    const stored = this.#store.get(key) ?? this.#refuge?.get(key);
     if (stored !== undefined) this.#used.add(key);
     return stored;
   }
 
   [Symbol.dispose](): void {
-    this.#store[Symbol.dispose]();
-    if (this.#private !== undefined) rmSync(this.#private, { recursive: true, force: true });
+    process.removeListener('exit', this.#dispose);
+    this.#dispose();
   }
 
-  #built(key: string): Artifact {
-    const artifact = this.find(key);
-    invariant(artifact !== undefined, `the artifact ${key} was built and is not in the cache`);
+  #readBuilt(stored: StoredArtifact): Artifact {
+    const artifact = readArtifact(stored);
+    invariant(artifact !== undefined, `the artifact ${stored.key} was built and is not what was built`);
     return artifact;
   }
 
@@ -214,6 +254,7 @@ export class Artifacts implements Disposable {
       units,
       toolchain,
       plan: JSON.stringify(plan),
+      functions: functionsOf(plan),
       inputs: { compiler: toolchain.fingerprint },
       cacheRoot: this.#store.root,
       namespace: graphNamespace,
@@ -234,11 +275,49 @@ function describeEntry({ key, manifest, bytes }: StoredArtifact): SavedArtifact 
   return { key, name: typeof name === 'string' ? name : '', bytes };
 }
 
-/** undefined for an entry that another version wrote: it will be built anew under this version's key. */
+/** The functions that a plan names, however many graphs it is of. */
+function functionsOf(plan: unknown): readonly string[] {
+  const {
+    entry,
+    entries = {},
+    plans = [],
+  } = plan as {
+    readonly entry?: string;
+    readonly entries?: Readonly<Record<string, string>>;
+    readonly plans?: readonly unknown[];
+  };
+  return [...(entry === undefined ? [] : [entry]), ...Object.values(entries), ...plans.flatMap(functionsOf)];
+}
+
+const libraryOf = ({ paths }: StoredArtifact): string => get(new Map(Object.entries(paths)), libraryName);
+
+function readCuda({ paths }: StoredArtifact): CudaArtifact {
+  const files = new Map(Object.entries(paths));
+  const facts = JSON.parse(readFileSync(get(files, factsName), 'utf8')) as KernelFacts[];
+  return { ptx: get(files, ptxName), cubin: get(files, cubinName), facts };
+}
+
+/** undefined for an entry that another version wrote, or that is gone: it will be built anew under this version's key. */
 function readArtifact({ paths }: StoredArtifact): Artifact | undefined {
   const files = new Map(Object.entries(paths));
   if (![libraryName, planName, sourceName].every((name) => files.has(name))) return undefined;
-  const plan: unknown = JSON.parse(readFileSync(get(files, planName), 'utf8'));
+  const plan = readPlan(get(files, planName));
   if (!isPlan(plan)) return undefined;
-  return { library: get(files, libraryName), plan, source: () => readFileSync(get(files, sourceName), 'utf8') };
+  return { library: get(files, libraryName), plan, source: () => textOf(get(files, sourceName)) };
+}
+
+function readPlan(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    return `// the cache has it no more: ${messageOf(error)}\n`;
+  }
 }

@@ -5,7 +5,7 @@ import { delimiter } from 'node:path';
 import { ToolchainError } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import { findCudaToolkit, requireCudaToolkit } from '@tsinductor/runtime';
-import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
+import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
@@ -34,7 +34,17 @@ export class Builder implements Disposable {
 
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
   machine(config: Config = this.config): Machine {
-    return this.#machines.of(config, () => this.artifacts(config).directory);
+    return this.#machines.of(config, () => this.artifacts(config).place);
+  }
+
+  /** The bridge, if a machine of these has opened it. */
+  get bridge(): Bridge | undefined {
+    return this.#machines.bridge;
+  }
+
+  /** The bridge that lies in the cache, for the compiler that was found before: nothing is started, and nothing built. */
+  builtBridge(config: Config = this.config): Bridge | undefined {
+    return this.#machines.built(config, this.artifacts(config).place);
   }
 
   /** The machine, where it has a compiler; throws a ToolchainError that says what is missing. */

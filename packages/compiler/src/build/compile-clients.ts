@@ -1,20 +1,26 @@
 // Where a session builds: in this thread, where the setting `compileThreads` is 1, so that no worker is started and the stack of
 // an error goes from the compiler's failure to the call that needed it; else with a client of worker threads, which is made
-// when first needed, and again where it ended. The native bridge is built there too, while a graph is generated.
+// when first needed, and again where it ended. Where threads cannot be had, this one builds. The native bridge is built there too,
+// while a graph is generated.
+import { aloneNow } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
-import { isBridgeBuilt, openBridge } from '@tsinductor/runtime';
+import { bridgeName, buildBridge, findBridge, loadBridge } from '@tsinductor/runtime';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
+import { isWorkerFailure } from '../errors.ts';
 import { CompileClient } from './compile-client.ts';
 import type { Compiling } from './compile-client.ts';
 import { build, buildNow } from './workers/build-task.ts';
+
+/** How long the bridge may take, which needs half a second, in milliseconds. */
+const bridgePatience = 15_000;
 
 export class CompileClients implements Disposable {
   #client: CompileClient | undefined;
 
   /** Where at most `compileThreads` compilers run at once. */
   of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
-    if (compileThreads === 1) return compileHere;
-    return this.#start(compileThreads);
+    const client = compileThreads === 1 ? undefined : this.#start(compileThreads);
+    return client === undefined ? compileHere : orHere(client);
   }
 
   /**
@@ -22,24 +28,36 @@ export class CompileClients implements Disposable {
    * ToolchainError where it cannot be built.
    */
   bridge(options: BridgeBuildOptions, { compileThreads, compileTimeout }: Config): () => Bridge {
-    if (compileThreads === 1 || isBridgeBuilt(options)) {
-      const bridge = openBridge(options);
+    const found = findBridge(options);
+    if (found !== undefined) {
+      const bridge = loadBridge(found);
       return () => bridge;
     }
-    const milliseconds = compileTimeout * 1000;
-    const built = this.#start(compileThreads).start({
-      bridge: { ...options, milliseconds },
+    const milliseconds = Math.min(bridgePatience, compileTimeout * 1000);
+    const building = { ...options, milliseconds };
+    const client = compileThreads === 1 ? undefined : this.#start(compileThreads);
+    if (client === undefined) {
+      const bridge = builtHere(building);
+      return () => bridge;
+    }
+    const built = client.start({
+      bridge: building,
       name: 'the native bridge',
       timeoutMs: milliseconds,
-      deadlineMs: milliseconds,
+      deadlineMs: 2 * milliseconds, // it may wait for another process, and then need as long itself
     });
     let bridge: Bridge | undefined;
-    return () => (bridge ??= openedAfter(built, options));
+    return () => (bridge ??= openedAfter(built, building));
   }
 
-  #start(threads: number): CompileClient {
+  /** A client; undefined where the system gives this process no threads. */
+  #start(threads: number): CompileClient | undefined {
     if (this.#client?.ended === true) this.#client = undefined;
-    return (this.#client ??= new CompileClient(threads));
+    try {
+      return (this.#client ??= new CompileClient(threads));
+    } catch {
+      return undefined;
+    }
   }
 
   [Symbol.dispose](): void {
@@ -51,11 +69,48 @@ export class CompileClients implements Disposable {
 function openedAfter(built: () => unknown, options: BridgeBuildOptions): Bridge {
   try {
     built();
-  } catch {
-    // Then it is built here, or that fails with the reason.
+  } catch (error) {
+    if (!isWorkerFailure(error)) throw error;
   }
-  return openBridge(options);
+  // Found, unless the thread failed, or somebody has removed it since.
+  const found = findBridge(options);
+  return found === undefined ? builtHere(options) : loadBridge(found);
 }
+
+/** Built while this thread waits, by one process of the machine. */
+const builtHere = (options: BridgeBuildOptions): Bridge =>
+  loadBridge(
+    aloneNow(
+      {
+        directory: options.directory,
+        name: bridgeName(options),
+        known: () => findBridge(options),
+        waitMilliseconds: bridgePatience,
+        report: () => undefined,
+      },
+      () => buildBridge(options),
+    ),
+  );
+
+/** With the client's threads; where these fail, in this one. */
+const orHere = (client: CompileClient): Compiling => ({
+  run: (job) => {
+    try {
+      return client.run(job);
+    } catch (error) {
+      if (!isWorkerFailure(error)) throw error;
+      return compileHere.run(job);
+    }
+  },
+  submit: async (job) => {
+    try {
+      return await client.submit(job);
+    } catch (error) {
+      if (!isWorkerFailure(error)) throw error;
+      return compileHere.submit(job);
+    }
+  },
+});
 
 const compileHere: Compiling = {
   run: (job) => {

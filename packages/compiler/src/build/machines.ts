@@ -1,10 +1,11 @@
 // The machines of a session, one for each compiler, width of vectors and number of threads that settings ask for. They share
 // the bridge, which lives in the process. One whose bridge turns out not to build interprets from then on.
 import type { Config } from '@tsinductor/config';
+import { findBridge, knownToolchain, loadBridge } from '@tsinductor/runtime';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
 import type { CompileClients } from './compile-clients.ts';
 import { compilerFlags, interpreting, openMachine } from './machine.ts';
-import type { Machine } from './machine.ts';
+import type { Machine, MachinePlace } from './machine.ts';
 
 export class Machines {
   readonly #clients: CompileClients;
@@ -18,12 +19,24 @@ export class Machines {
     this.#clients = clients;
   }
 
-  /** The machine under these settings. What was found out of it is kept in the directory, which is asked for once. */
-  of(config: Config, directory: () => string): Machine {
+  /** The bridge, if one was opened here. */
+  get bridge(): Bridge | undefined {
+    return this.#bridge;
+  }
+
+  /** The bridge as it lies in `place`, if that is known without starting a compiler. */
+  built(config: Config, place: MachinePlace): Bridge | undefined {
+    const toolchain = knownToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, ...place })?.toolchain;
+    const path = toolchain === undefined ? undefined : findBridge({ toolchain, ...place });
+    return path === undefined ? undefined : (this.#bridge ??= loadBridge(path));
+  }
+
+  /** The machine under these settings. What was found out of it is kept in that place, which is asked for once. */
+  of(config: Config, place: () => MachinePlace): Machine {
     const key = this.#keyOf(config);
     const known = this.#opened.get(key);
     if (known !== undefined) return known;
-    const machine = openMachine(config, directory(), (options) => {
+    const machine = openMachine(config, place, (options) => {
       const open = this.#begin(options, config);
       return () => {
         try {

@@ -6,6 +6,7 @@ import { stableHash } from '@tsinductor/base';
 import type { StageTime } from '@tsinductor/base';
 import type { CppProgram } from '@tsinductor/codegen-cpp';
 import { LRUCache } from 'lru-cache';
+import { isLoadFailure } from '../errors.ts';
 import { openMachineLimits } from '../profile/machine-limits.ts';
 import type { MachineLimits } from '../profile/machine-limits.ts';
 import { openProfile, reported } from '../profile/open-profile.ts';
@@ -74,10 +75,18 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
   find(job: NativeJob): Executable | undefined {
     const known = this.#executables.get(memoryKey(job));
     if (known !== undefined) return known;
-    const found = this.#builder.artifacts(job.config).find(job.slot);
+    const artifacts = this.#builder.artifacts(job.config);
+    const found = artifacts.find(job.slot);
     if (found === undefined) return undefined;
-    if (job.config.trace.enabled) this.#keepStages(job);
-    return this.#open(job, found, { origin: 'disk' });
+    try {
+      const executable = this.#open(job, found, { origin: 'disk' });
+      if (job.config.trace.enabled) this.#keepStages(job);
+      return executable;
+    } catch (error) {
+      if (!isLoadFailure(error)) throw error;
+      artifacts.discard(job.slot, error.message);
+      return undefined;
+    }
   }
 
   generate(job: NativeJob): GeneratedNative {
@@ -96,8 +105,17 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     return this.#builder.graph(requestOf(generated), generated.job.config);
   }
 
-  load({ job, times }: GeneratedNative, artifact: Artifact): Executable {
-    return this.#open(job, artifact, { origin: 'built', times });
+  load(generated: GeneratedNative, artifact: Artifact): Executable {
+    const { job, times } = generated;
+    const origin = { origin: 'built', times } as const;
+    try {
+      return this.#open(job, artifact, origin);
+    } catch (error) {
+      if (!isLoadFailure(error)) throw error;
+      // Somebody has removed it since, or it is not what it should be: it is built once more.
+      this.#builder.artifacts(job.config).discard(job.slot, error.message);
+      return this.#open(job, this.build(generated), origin);
+    }
   }
 
   /** What was loaded and is kept. */

@@ -119,6 +119,8 @@ export class CompiledCode {
     if (traced === undefined) return;
     const backend = this.#backend();
     const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
+    // Another warm-up may have come to the same meanwhile.
+    if (this.#isPrepared(thisArg, args)) return;
     this.#entries.unshift(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
   }
 

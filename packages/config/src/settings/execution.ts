@@ -16,10 +16,11 @@ export const execution = {
   },
   suppressErrors: {
     type: 'bool',
-    default: false,
+    default: null,
+    nullable: true,
     env: ['TORCHDYNAMO_SUPPRESS_ERRORS'],
     affects: 'runtime',
-    doc: 'Run a function eagerly, with a report, where compiling it fails with an internal or toolchain error.',
+    doc: 'What happens where compiling fails: the interpreter runs the graph, with a warning (true), it is an error (false), or the former where the C++ compiler of this machine failed, and the latter otherwise (null).',
   },
   compileTimeout: {
     type: 'int',

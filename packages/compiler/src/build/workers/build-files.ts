@@ -42,6 +42,8 @@ const unitOptions = (job: BuildJob, directory: string): Parameters<typeof compil
   concurrency: job.concurrency,
   milliseconds: job.timeoutMs,
   failedSources: failedPlace(job),
+  functions: job.functions,
+  scratch: directory,
 });
 
 const cudaOptions = (job: CudaJob, directory: string): Parameters<typeof compileCuda>[2] => ({

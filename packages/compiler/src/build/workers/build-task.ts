@@ -1,9 +1,10 @@
 // What a worker of the piscina pool does: builds one job into the cache, under the key's lock, so that many processes build it
 // once. Runs in a worker thread, or in the caller's own where only one thread may compile; everything it needs comes with the
 // job.
-import { openStore } from '@tsinductor/cache';
+import { alone, openStore } from '@tsinductor/cache';
 import type { ArtifactStore, StoreOptions } from '@tsinductor/cache';
-import { buildBridge } from '@tsinductor/runtime';
+import { bridgeName, buildBridgeAsync, findBridge } from '@tsinductor/runtime';
+import type { BridgeBuildOptions } from '@tsinductor/runtime';
 import { buildTimedOut } from '../../errors.ts';
 import { buildFiles, buildFilesNow } from './build-files.ts';
 import { describeFailure } from './failure.ts';
@@ -16,12 +17,24 @@ import type { EntryJob, Job, Response } from './protocol.ts';
 export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
   const events: string[] = [];
   try {
-    if ('bridge' in job) buildBridge(job.bridge);
+    if ('bridge' in job) await buildBridgeAlone(job.bridge, job.deadlineMs, events);
     else await build(job, events);
     return { events };
   } catch (error) {
     return { events, failure: describeFailure(error) };
   }
+}
+
+/** One process of the machine builds the bridge; the others wait for it. */
+async function buildBridgeAlone(options: BridgeBuildOptions, waitMilliseconds: number, events: string[]): Promise<void> {
+  const work = {
+    directory: options.directory,
+    name: bridgeName(options),
+    known: () => findBridge(options),
+    waitMilliseconds,
+    report: ({ message }: { readonly message: string }) => events.push(message),
+  };
+  await alone(work, () => buildBridgeAsync(options));
 }
 
 /** Builds `job` and stores it. Throws what failed. */

@@ -13,6 +13,8 @@ export interface BuildJob {
   readonly units: readonly CompileUnit[];
   /** The plan as JSON. */
   readonly plan: string;
+  /** The functions that the library must have. */
+  readonly functions: readonly string[];
   readonly cacheRoot: string;
   readonly namespace: string;
   readonly temporaryDirectory: string;
@@ -24,7 +26,7 @@ export interface BuildJob {
 }
 
 /** CUDA source to PTX and machine code. */
-export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' | 'concurrency'> {
+export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' | 'functions' | 'concurrency'> {
   readonly toolkit: CudaToolkit;
   readonly source: CudaSource;
 }
