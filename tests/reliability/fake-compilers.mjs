@@ -17,12 +17,12 @@ const work = 'g++ "$@" || exit $?';
 
 /** Ways to fail, as shell; the real compiler's work is done where a way says so. */
 export const ways = {
-  'hangs': 'while :; do sleep 1; done',
+  hangs: 'while :; do sleep 1; done',
   'hangs, deaf to SIGTERM': "trap '' TERM; while :; do sleep 1; done",
   'hangs in a child': 'sleep 1000 & wait',
   'ends with status 1': 'echo "no reason at all" >&2; exit 1',
   'is killed': 'kill -KILL $$',
-  'crashes': 'kill -SEGV $$',
+  crashes: 'kill -SEGV $$',
   'prints garbage': 'head -c 4096 /dev/urandom; exit 0',
   'prints for ever': 'yes; exit 0',
   'leaves nothing': 'exit 0',
@@ -35,6 +35,7 @@ export const ways = {
   'makes code of another machine': 'echo "int other() { return 0; }" | g++ -m32 -c -x c++ - -o "$last"; exit 0',
   'finds no memory': 'ulimit -v 30000; exec g++ "$@"',
   'finds the disk full': 'echo "fatal error: error writing to /tmp/x.s: No space left on device" >&2; exit 1',
+  passes: ':',
   'turns fast-math on': 'exec g++ -ffast-math "$@"',
 };
 

@@ -14,12 +14,16 @@ export function makePlace() {
 
 /**
  * Runs a program of `programs` and gives what it printed as JSON, how it ended and how long it took. `before` is shell that runs
- * in its process first, such as `ulimit -n 25`.
+ * in its process first, such as `ulimit -n 25`; where `unshare`, its mounts are its own.
  */
-export function runProgram(name, { env = {}, args = [], before = '', milliseconds = 60_000, nodeArgs = [] } = {}) {
+export function runProgram(
+  name,
+  { env = {}, args = [], before = '', unshare = false, milliseconds = 60_000, nodeArgs = [] } = {},
+) {
   const started = performance.now();
   const node = [process.execPath, '--no-warnings', ...nodeArgs, join(programs, name), ...args];
-  const command = before === '' ? node : ['/bin/sh', '-c', `${before}\nexec "$@"`, 'sh', ...node];
+  const shell = before === '' ? node : ['/bin/sh', '-c', `${before}\nexec "$@"`, 'sh', ...node];
+  const command = unshare ? ['/usr/bin/unshare', '-m', ...shell] : shell;
   const child = spawn(command[0], command.slice(1), { env: { PATH: '/usr/bin:/bin', ...env }, detached: true });
   let stdout = '';
   let stderr = '';
@@ -75,6 +79,21 @@ export function pathsBelow(directory) {
     return readdirSync(directory, { recursive: true }).map(String);
   } catch {
     return [];
+  }
+}
+
+/** What is not there in the end: stages of all kinds, and directories of probes. */
+const temporary = /(^|\/)\.(stage|bridge|build|record)-|tsinductor-(probe-|@)/;
+
+/** What a program that has ended leaves behind: it is given a moment, for what it started notices its end by itself. */
+export async function leftBehind(directory, milliseconds = 5000) {
+  const started = performance.now();
+  for (;;) {
+    const processes = processesNaming(directory);
+    const paths = pathsBelow(directory).filter((path) => temporary.test(path));
+    if (processes.length + paths.length === 0 || performance.now() - started > milliseconds)
+      return { processes, paths };
+    await sleep(100);
   }
 }
 

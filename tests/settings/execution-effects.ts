@@ -62,14 +62,17 @@ export const executionEffects = {
   suppressErrors: () => {
     const cpp = { cxx: [wrappedCompiler(forGraphs('echo "no such luck" >&2; exit 3'))] };
     const options = { cacheDir: freshDirectory(), cpp };
-    expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILER_FAILED' }));
-    const compiled = compiledWith(addOne, { ...options, suppressErrors: true });
-    expect(compiled(one).item()).toBe(2);
-    expect(compiled.graphs()[0]?.runsOn).toContain('no such luck');
+    const strict = { ...options, suppressErrors: false };
+    expect(() => reportOf(addOne, [one], strict)).toThrow(expect.objectContaining({ code: 'COMPILER_FAILED' }));
+    for (const suppressErrors of [true, null]) {
+      const compiled = compiledWith(addOne, { ...options, suppressErrors });
+      expect(compiled(one).item()).toBe(2);
+      expect(compiled.graphs()[0]?.runsOn).toContain('no such luck');
+    }
   },
   compileTimeout: () => {
     const cpp = { cxx: [wrappedCompiler(forGraphs('sleep 30'))] };
-    const options = { cacheDir: freshDirectory(), compileTimeout: 1, cpp };
+    const options = { cacheDir: freshDirectory(), compileTimeout: 1, suppressErrors: false, cpp };
     const started = performance.now();
     expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
     expect(performance.now() - started).toBeLessThan(20_000);

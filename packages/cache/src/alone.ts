@@ -27,7 +27,7 @@ export const aloneNow = <T>(work: SharedWork<T>, make: () => T): T => withLockNo
 const lockOf = <T>({ directory, name, known, ...more }: SharedWork<T>, staleMilliseconds: number): LockOptions<T> => ({
   ...more,
   key: name,
-  path: join(directory, `.${name}`),
+  path: join(directory, `.lock-${name}`),
   fs: nodeFileSystem(),
   staleMilliseconds,
   ready: known,

@@ -150,15 +150,16 @@ function cpuFacts(): Pick<IsaReport, 'cpu' | 'vendor' | 'features'> {
 
 const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** How long a command may take, now that some time has passed. */
+/** How long a command may take, now that some time has passed; and where what is found is kept. */
 interface ProbeTime {
   readonly milliseconds: number;
   readonly deadline: number;
+  readonly directory: string | undefined;
 }
 
 function probeAll(toolchain: Toolchain, options: ProbeOptions): { isa: Isa; probed: ProbedIsa[] } {
-  const { milliseconds = commandMilliseconds, totalMilliseconds = probeMilliseconds } = options;
-  const time = { milliseconds, deadline: performance.now() + totalMilliseconds };
+  const { milliseconds = commandMilliseconds, totalMilliseconds = probeMilliseconds, directory } = options;
+  const time = { milliseconds, deadline: performance.now() + totalMilliseconds, directory };
   const probed: ProbedIsa[] = [];
   for (const probe of [...(probes[process.arch] ?? []), scalarProbe]) {
     const first = runProbe(toolchain, probe, time);
@@ -169,9 +170,23 @@ function probeAll(toolchain: Toolchain, options: ProbeOptions): { isa: Isa; prob
   throw isaProbeFailed(toolchain.command.join(' '), probed.map(({ isa, detail }) => `${isa}: ${detail}`).join('; '));
 }
 
-function runProbe(toolchain: Toolchain, probe: Probe, { milliseconds, deadline }: ProbeTime): ProbedIsa {
+/** In the system's temporary directory; where programs do not run there, beside what is kept. */
+function runProbe(toolchain: Toolchain, probe: Probe, time: ProbeTime): ProbedIsa {
+  const { directory } = time;
+  const result = runProbeIn(tmpdir(), { toolchain, probe, time });
+  if (result.outcome !== 'not executed' || result.lasting || directory === undefined) return result;
+  return runProbeIn(directory, { toolchain, probe, time });
+}
+
+interface ProbeRun {
+  readonly toolchain: Toolchain;
+  readonly probe: Probe;
+  readonly time: ProbeTime;
+}
+
+function runProbeIn(parent: string, { toolchain, probe, time: { milliseconds, deadline } }: ProbeRun): ProbedIsa {
   const { isa } = probe;
-  const stage = makeStage(tmpdir(), 'tsinductor-probe-');
+  const stage = makeStage(parent, 'tsinductor-probe-');
   try {
     const program = join(stage, 'probe');
     const environment = { ...toolchain.environment, TMPDIR: stage };

@@ -16,11 +16,14 @@ const bridgePatience = 15_000;
 
 export class CompileClients implements Disposable {
   #client: CompileClient | undefined;
+  /** With the client. */
+  #compiling: Compiling | undefined;
 
   /** Where at most `compileThreads` compilers run at once. */
   of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
     const client = compileThreads === 1 ? undefined : this.#start(compileThreads);
-    return client === undefined ? compileHere : orHere(client);
+    if (client === undefined) return compileHere;
+    return (this.#compiling ??= orHere(client));
   }
 
   /**
@@ -52,7 +55,7 @@ export class CompileClients implements Disposable {
 
   /** A client; undefined where the system gives this process no threads. */
   #start(threads: number): CompileClient | undefined {
-    if (this.#client?.ended === true) this.#client = undefined;
+    if (this.#client?.ended === true) this.#forget();
     try {
       return (this.#client ??= new CompileClient(threads));
     } catch {
@@ -62,7 +65,12 @@ export class CompileClients implements Disposable {
 
   [Symbol.dispose](): void {
     this.#client?.[Symbol.dispose]();
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#client = undefined;
+    this.#compiling = undefined;
   }
 }
 

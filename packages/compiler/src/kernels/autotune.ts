@@ -16,6 +16,7 @@ import { requireHost } from './bind-arguments.ts';
 import type { BoundLaunch } from './bind-arguments.ts';
 import { doBench } from '../profile/do-bench.ts';
 import type { BenchOptions } from '../profile/do-bench.ts';
+import { isToolchainFailure } from '../errors.ts';
 import { badConfiguration, badKey, noConfigurations } from './kernel-errors.ts';
 import type { Kernel } from './kernel.ts';
 import type { Grid, GridLike, LaunchOptions } from './launch.ts';
@@ -212,16 +213,39 @@ class Tuner<S extends Schema, Config extends object> {
     });
   }
 
-  #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
+  /** Earlier measurements; undefined where they cannot be kept: then every process measures. */
+  #records(): RecordStore | undefined {
     const { builder } = this.#kernel;
-    using records: RecordStore = openRecords({
-      root: builder.config.cacheDir,
-      temporaryDirectory: tmpdir(),
-      report: ({ message }) => {
-        builder.announcer.warnOnce(`AUTOTUNE_CACHE ${message}`, message);
-      },
-    });
-    const stored = records.read(problem);
+    try {
+      return openRecords({
+        root: builder.config.cacheDir,
+        temporaryDirectory: tmpdir(),
+        report: ({ message }) => {
+          builder.announcer.warnOnce(`AUTOTUNE_CACHE ${message}`, message);
+        },
+      });
+    } catch (error) {
+      this.#warnOf(error);
+      return undefined;
+    }
+  }
+
+  #remember(records: RecordStore | undefined, problem: string, record: { milliseconds: number; config: Config }): void {
+    try {
+      records?.write(problem, stableHash(record.config), record);
+    } catch (error) {
+      this.#warnOf(error);
+    }
+  }
+
+  #warnOf(error: unknown): void {
+    if (!isToolchainFailure(error)) throw error;
+    this.#kernel.builder.announcer.warnOnce(error.code, `measurements are not kept: ${error.message}`);
+  }
+
+  #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
+    using records = this.#records();
+    const stored = records?.read(problem) ?? new Map<string, unknown>();
     const before = this.#choices.map(({ config }) => millisecondsOf(stored.get(stableHash(config))));
     const measured = before.filter((milliseconds) => milliseconds === undefined).length;
     const restore = measured === 0 ? undefined : keepContents(first);
@@ -232,7 +256,7 @@ class Tuner<S extends Schema, Config extends object> {
       const milliseconds = doBench(() => {
         this.#run(choice, silent);
       }, this.#bench);
-      records.write(problem, stableHash(choice.config), { milliseconds, config: choice.config });
+      this.#remember(records, problem, { milliseconds, config: choice.config });
       return milliseconds;
     });
     restore?.();
