@@ -70,8 +70,17 @@ const lengthBytes = 4;
 /** Bundles are ASCII: V8 keeps such a text at a byte a character. What is cut short is as good as not there. */
 function readText(filename: string): { text: string; cachedData?: Buffer } {
   const packed = codeFile(filename);
-  const bytes = existsSync(packed) ? readFileSync(packed) : Buffer.alloc(0);
+  const bytes = existsSync(packed) ? (readQuietly(packed) ?? Buffer.alloc(0)) : Buffer.alloc(0);
   const end = bytes.length > lengthBytes ? lengthBytes + bytes.readUInt32LE() : Infinity;
-  if (end >= bytes.length) return { text: readFileSync(filename, 'latin1') };
+  if (end >= bytes.length) return { text: (readQuietly(filename) ?? readFileSync(filename)).toString('latin1') };
   return { text: bytes.toString('latin1', lengthBytes, end), cachedData: bytes.subarray(end) };
+}
+
+/** Undefined where it cannot be read, which may be over a moment later. */
+function readQuietly(filename: string): Buffer | undefined {
+  try {
+    return readFileSync(filename);
+  } catch {
+    return undefined;
+  }
 }

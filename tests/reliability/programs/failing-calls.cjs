@@ -36,8 +36,11 @@ if (isMainThread && process.env.FAIL_AT !== undefined) {
   let last = '';
   /** Calls that our own packages make: the loader of Node has no answer to a failing system. */
   const isOurs = () => {
-    const stack = new Error().stack.split('\n').slice(3, 7).join('\n');
-    return /packages\/[a-z-]+\/dist\//.test(stack) && !/node:internal\/modules|load-bundle/.test(stack);
+    const caller = new Error().stack
+      .split('\n')
+      .slice(3)
+      .find((frame) => !/\(node:(fs|child_process)/.test(frame));
+    return /packages\/[a-z-]+\/dist\//.test(caller ?? '');
   };
   const wrap = (module, name) => {
     const real = module[name];
