@@ -40,7 +40,7 @@ async function attempt({ ending, call, threads, moment }) {
     };
     const isSignal = ending.startsWith('SIG');
     const args = ['endless', isSignal ? 'signal' : ending];
-    const { child, ended } = runProgram('compiles.mjs', { env, args, milliseconds: 60_000 });
+    const { child, ended } = runProgram('compiles.mjs', { env, args, milliseconds: 120_000 });
     if (isSignal) {
       await sleep(moment);
       process.kill(child.pid, ending);

@@ -18,7 +18,7 @@ export function makePlace() {
  */
 export function runProgram(
   name,
-  { env = {}, args = [], before = '', unshare = false, milliseconds = 60_000, nodeArgs = [] } = {},
+  { env = {}, args = [], before = '', unshare = false, milliseconds = 180_000, nodeArgs = [] } = {},
 ) {
   const started = performance.now();
   const node = [process.execPath, '--no-warnings', ...nodeArgs, join(programs, name), ...args];
@@ -86,7 +86,7 @@ export function pathsBelow(directory) {
 const temporary = /(^|\/)\.(stage|bridge|build|record)-|tsinductor-(probe-|@)/;
 
 /** What a program that has ended leaves behind: it is given a moment, for what it started notices its end by itself. */
-export async function leftBehind(directory, milliseconds = 5000) {
+export async function leftBehind(directory, milliseconds = 20_000) {
   const started = performance.now();
   for (;;) {
     const processes = processesNaming(directory);

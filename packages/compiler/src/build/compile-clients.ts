@@ -12,7 +12,7 @@ import type { Compiling } from './compile-client.ts';
 import { build, buildNow } from './workers/build-task.ts';
 
 /** How long the bridge may take, which needs half a second, in milliseconds. */
-const bridgePatience = 15_000;
+const bridgePatience = 30_000;
 
 export class CompileClients implements Disposable {
   #client: CompileClient | undefined;
