@@ -42,7 +42,7 @@ const unitOptions = (job: BuildJob, directory: string): Parameters<typeof compil
   concurrency: job.concurrency,
   milliseconds: job.timeoutMs,
   failedSources: failedPlace(job),
-  functions: job.functions,
+  ...(job.functions === undefined ? {} : { functions: job.functions }),
   scratch: directory,
 });
 

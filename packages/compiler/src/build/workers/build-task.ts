@@ -26,7 +26,11 @@ export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
 }
 
 /** One process of the machine builds the bridge; the others wait for it. */
-async function buildBridgeAlone(options: BridgeBuildOptions, waitMilliseconds: number, events: string[]): Promise<void> {
+async function buildBridgeAlone(
+  options: BridgeBuildOptions,
+  waitMilliseconds: number,
+  events: string[],
+): Promise<void> {
   const work = {
     directory: options.directory,
     name: bridgeName(options),

@@ -13,8 +13,8 @@ export interface BuildJob {
   readonly units: readonly CompileUnit[];
   /** The plan as JSON. */
   readonly plan: string;
-  /** The functions that the library must have. */
-  readonly functions: readonly string[];
+  /** The functions that the library must have; without them it is not looked into. */
+  readonly functions?: readonly string[];
   readonly cacheRoot: string;
   readonly namespace: string;
   readonly temporaryDirectory: string;
