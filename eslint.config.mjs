@@ -122,6 +122,8 @@ export default tseslint.config(
         URL: 'readonly',
         Buffer: 'readonly',
         setTimeout: 'readonly',
+        clearTimeout: 'readonly',
+        setImmediate: 'readonly',
         performance: 'readonly',
         globalThis: 'readonly',
       },

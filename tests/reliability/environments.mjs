@@ -26,23 +26,23 @@ const surroundings = {
     delete env.HOME;
     delete env.TORCHINDUCTOR_CACHE_DIR;
   },
-  'a HOME that is not there': ({ env }) => {
-    env.HOME = '/nowhere/at/all';
+  'a HOME that is not there': ({ place, env }) => {
+    env.HOME = join(place, 'missing', 'home');
     delete env.TORCHINDUCTOR_CACHE_DIR;
   },
-  'no TMPDIR': ({ env }) => {
-    env.TMPDIR = '/nowhere/at/all';
+  'no TMPDIR': ({ place, env }) => {
+    env.TMPDIR = join(place, 'missing', 'tmp');
   },
-  'no TMPDIR and no cache': ({ env }) => {
-    env.TMPDIR = '/nowhere/at/all';
+  'no TMPDIR and no cache': ({ place, env }) => {
+    env.TMPDIR = join(place, 'missing', 'tmp');
     env.TORCHINDUCTOR_CACHE_DIR = '/proc/nope/cache';
   },
   'caches off': ({ env }) => {
     env.TORCHINDUCTOR_FORCE_DISABLE_CACHES = '1';
   },
-  'caches off and no TMPDIR': ({ env }) => {
+  'caches off and no TMPDIR': ({ place, env }) => {
     env.TORCHINDUCTOR_FORCE_DISABLE_CACHES = '1';
-    env.TMPDIR = '/nowhere/at/all';
+    env.TMPDIR = join(place, 'missing', 'tmp');
   },
   'a cache that is a symbolic link': ({ place, env }) => {
     mkdirSync(join(place, 'elsewhere'));

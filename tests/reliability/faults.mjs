@@ -52,7 +52,7 @@ async function attempt(at, code, { warm }) {
   };
   try {
     if (warm) await runProgram('first.mjs', { env: healthy }).ended;
-    const nodeArgs = ['--require', join(programs, 'failing-calls.cjs')];
+    const nodeArgs = ['--import', join(programs, 'failing-calls.mjs')];
     const env = { ...healthy, FAIL_AT: String(at), FAIL_CODE: code };
     const { answer, stderr, signal, status } = await runProgram('first.mjs', { env, nodeArgs }).ended;
     const [, calls = '0', where = ''] = /calls (\d+) ?(\S*)/.exec(stderr) ?? [];

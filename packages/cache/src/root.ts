@@ -44,7 +44,8 @@ const temporaryPrefix = 'tsinductor-';
 export function openRoot(options: RootOptions): OpenedRoot {
   const { root, report } = options;
   // Twice, for what the system could not do a moment ago.
-  const reason = attempt(() => prepare(options, root)) && attempt(() => prepare(options, root));
+  const first = attempt(() => prepare(options, root));
+  const reason = first === undefined ? undefined : attempt(() => prepare(options, root));
   if (reason === undefined) return { root: resolve(root), temporary: false };
   const readable = attempt(() => whyNotReadable(options, root)) === undefined ? resolve(root) : undefined;
   const fallback = openTemporary(options, reason);

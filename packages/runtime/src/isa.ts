@@ -5,6 +5,7 @@
 // The answer is kept on disk under compiler, CPU model and CPU features; a warm start runs nothing. It is kept only if every better
 // set was refused by the compiler or by the CPU: one that was killed, or ran out of time, memory or disk, is tried once more, and
 // if that fails too, this process alone does with less (docs/notes/trust.md).
+import { existsSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256, stableHash } from '@tsinductor/base';
@@ -100,11 +101,13 @@ const scalarProbe: Probe = {
 const commandMilliseconds = 10_000;
 const probeMilliseconds = 15_000;
 
+const probeAtOnce: NonNullable<ProbeOptions['alone']> = (_name, _known, probe) => probe();
+
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
   const facts = cpuFacts();
   const { cpu } = facts;
-  const { directory, readable, alone = (_name, _known, probe) => probe() } = options;
+  const { directory, readable, alone = probeAtOnce } = options;
   const key = stableHash({ format: 4, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
   const name = `isa-${key.slice(0, 16)}`;
   const place = { directory, readable, name: `${name}.json` };
@@ -170,12 +173,14 @@ function probeAll(toolchain: Toolchain, options: ProbeOptions): { isa: Isa; prob
   throw isaProbeFailed(toolchain.command.join(' '), probed.map(({ isa, detail }) => `${isa}: ${detail}`).join('; '));
 }
 
-/** In the system's temporary directory; where programs do not run there, beside what is kept. */
+/** In the system's temporary directory; where there is none, or programs do not run there, beside what is kept. */
 function runProbe(toolchain: Toolchain, probe: Probe, time: ProbeTime): ProbedIsa {
   const { directory } = time;
-  const result = runProbeIn(tmpdir(), { toolchain, probe, time });
-  if (result.outcome !== 'not executed' || result.lasting || directory === undefined) return result;
-  return runProbeIn(directory, { toolchain, probe, time });
+  const run: ProbeRun = { toolchain, probe, time };
+  if (directory === undefined) return runProbeIn(tmpdir(), run);
+  if (!existsSync(tmpdir())) return runProbeIn(directory, run);
+  const result = runProbeIn(tmpdir(), run);
+  return result.outcome === 'not executed' && !result.lasting ? runProbeIn(directory, run) : result;
 }
 
 interface ProbeRun {

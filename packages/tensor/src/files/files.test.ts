@@ -137,9 +137,9 @@ describe('.npy', () => {
 
   test('what is no file and no tensor is an error of the argument', () => {
     for (const value of [null, undefined, 'file', [1], {}, new Float32Array(3)]) {
-      expect(codeOf(() => decodeNpy(value as unknown as Uint8Array))).toBe('ARGUMENT_VALUE');
-      expect(codeOf(() => decodeSafetensors(value as unknown as Uint8Array))).toBe('ARGUMENT_VALUE');
-      expect(codeOf(() => encodeNpy(value as unknown as Tensor))).toBe('NOT_A_TENSOR');
+      expect(codeOf(() => decodeNpy(value as Uint8Array))).toBe('ARGUMENT_VALUE');
+      expect(codeOf(() => decodeSafetensors(value as Uint8Array))).toBe('ARGUMENT_VALUE');
+      expect(codeOf(() => encodeNpy(value as Tensor))).toBe('NOT_A_TENSOR');
     }
     expect(codeOf(() => encodeSafetensors(null as unknown as Map<string, Tensor>))).toBe('ARGUMENT_VALUE');
     expect(codeOf(() => encodeSafetensors({ x: null as unknown as Tensor }))).toBe('NOT_A_TENSOR');

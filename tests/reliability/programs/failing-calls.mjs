@@ -1,9 +1,9 @@
 // Makes one call of the system fail, counted over those of files and processes in one thread. Loaded before a program, with the number in
 // FAIL_AT, the error's code in FAIL_CODE, and where the program begins in FAIL_FROM; says at the end how many calls there were.
-const fs = require('node:fs');
-const childProcess = require('node:child_process');
-const { syncBuiltinESMExports } = require('node:module');
-const { isMainThread } = require('node:worker_threads');
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread && process.env.FAIL_AT !== undefined) {
   const failAt = Number(process.env.FAIL_AT);
