@@ -12,7 +12,7 @@ const changing: readonly RegExp[] = [
   /^-(Xclang|Xpreprocessor|Xlinker)?=?-menable-unsafe-fp-math$/,
 ];
 
-export interface SortedFlags {
+interface SortedFlags {
   readonly kept: readonly string[];
   /** Not passed on, because they change numerics. */
   readonly dropped: readonly string[];

@@ -10,7 +10,7 @@
 type WatchedBy = 'pipe' | 'parent';
 
 /** The descriptor of the pipe in the command's shell, which the command itself does not get. */
-export const watchedDescriptor = 3;
+const watchedDescriptor = 3;
 
 /** What both forms do when this process is gone. The first parameter is a path to remove, the second this process. */
 const ending = `kill -TERM 0

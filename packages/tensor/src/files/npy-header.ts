@@ -2,7 +2,7 @@
 // are written, or an error of the file. The text is read once from left to right, whatever is in it, and never evaluated.
 import { badFile } from '../errors.ts';
 
-export interface NpyHeader {
+interface NpyHeader {
   readonly descr: string;
   readonly fortran: boolean;
   readonly shape: readonly number[];
