@@ -79,6 +79,8 @@ function sections(file: Buffer): readonly Section[] {
 function sectionsFault(file: Buffer): string | undefined {
   const all = sections(file);
   if (file.readUInt16LE(58) !== sectionBytes || all.length === 0) return 'it has no sections';
+  const end = place(file, 40) + file.readUInt16LE(60) * sectionBytes;
+  if (end > file.length) return `its sections end at byte ${String(end)} of ${String(file.length)}`;
   const beyond = all.find(({ type, start, bytes }) => type !== kinds.noBits && start + bytes > file.length);
   return beyond === undefined ? undefined : `a section ends at byte ${String(beyond.start + beyond.bytes)}`;
 }
