@@ -104,6 +104,15 @@ export const bridgeUnfit = (path: string, how: string): ToolchainError =>
     hint: 'look with `tsinductor doctor` whether the compiler makes libraries for this machine',
   });
 
+export const libraryUnfit = (path: string, how: string): ToolchainError =>
+  new ToolchainError(
+    'LIBRARY_UNFIT',
+    `a process that loaded the compiler's first library ${path} did not end well: ${how}`,
+    {
+      hint: 'look with `tsinductor doctor` whether the compiler makes libraries for this machine',
+    },
+  );
+
 export const bridgeNotLoaded = (path: string, cause: unknown): ToolchainError =>
   new ToolchainError('BRIDGE_NOT_LOADED', `cannot load the native bridge ${path}: ${String(cause)}`, {
     hint: 'remove its directory, so that it is built anew',

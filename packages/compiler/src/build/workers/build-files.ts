@@ -4,7 +4,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EntryDraft } from '@tsinductor/cache';
-import { compileCuda, compileCudaSync, compileUnits, compileUnitsSync } from '@tsinductor/runtime';
+import {
+  checkFirstLibrary,
+  checkFirstLibraryNow,
+  compileCuda,
+  compileCudaSync,
+  compileUnits,
+  compileUnitsSync,
+} from '@tsinductor/runtime';
 import type { CudaBuild } from '@tsinductor/runtime';
 import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
 import type { BuildJob, CudaJob, EntryJob } from './protocol.ts';
@@ -21,7 +28,9 @@ export async function buildFiles(job: EntryJob, directory: string, signal: Abort
     const options = { ...cudaOptions(job, directory), signal };
     return cudaFiles(job, directory, await compileCuda(job.toolkit, job.source, options));
   }
-  await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
+  const { path: library } = await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
+  if (job.functions !== undefined)
+    await checkFirstLibrary({ toolchain: job.toolchain, library, directory: job.cacheRoot });
   return { draft: libraryDraft(job, directory), warnings: [] };
 }
 
@@ -30,7 +39,9 @@ export function buildFilesNow(job: EntryJob, directory: string): BuiltFiles {
   if ('toolkit' in job) {
     return cudaFiles(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
   }
-  compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
+  const { path: library } = compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
+  if (job.functions !== undefined)
+    checkFirstLibraryNow({ toolchain: job.toolchain, library, directory: job.cacheRoot });
   return { draft: libraryDraft(job, directory), warnings: [] };
 }
 
