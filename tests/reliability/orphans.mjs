@@ -49,15 +49,19 @@ async function attempt({ ending, call, threads, moment }) {
     if (isLate) return 'it did not end';
     const { processes, paths } = await leftBehind(place.path);
     for (const pid of processes) killGroup(pid);
-    // A stage that no compiler was working on goes with the next build.
-    const [stages, others] = [
-      paths.filter((path) => /\.stage-/.test(path)),
-      paths.filter((path) => !/\.stage-/.test(path)),
-    ];
     if (processes.length > 0) return `${processes.length} processes are left`;
-    if (others.length > 0 || stages.length > 1) return `left ${paths.join(', ')}`;
+    if (paths.some((path) => !path.includes('.stage-'))) return `left ${paths.join(', ')}`;
+    // A stage that no compiler was working on has no watcher: it goes with the next build.
+    if (paths.length > 0) return whatNextBuildLeaves(place.path, { ...env, PATH: '/usr/bin:/bin' });
     return undefined;
   } finally {
     place.remove();
   }
+}
+
+async function whatNextBuildLeaves(place, env) {
+  const { answer, stderr } = await runProgram('compiles.mjs', { env, args: ['1', 'signal'] }).ended;
+  if (answer?.kind !== 'right') return `the next build failed: ${stderr.slice(0, 200)}`;
+  const { paths } = await leftBehind(place);
+  return paths.length === 0 ? undefined : `left after the next build ${paths.join(', ')}`;
 }
