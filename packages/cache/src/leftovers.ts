@@ -1,8 +1,9 @@
 // What killed processes and damage leave behind in a store, and its removal. In: the store's directory. Out: how much was removed.
 //
 // A stage has the tag of its process: it goes with the next build after the process has died, or after an hour where nobody here can
-// tell (it may be another machine's). Damaged entries are kept for whoever wants to look into them, a few of them.
-import { join } from 'node:path';
+// tell (it may be another machine's). So do the stages of the bridge and of records, which lie beside the stores. Damaged entries are
+// kept for whoever wants to look into them, a few of them.
+import { dirname, join } from 'node:path';
 import { isAbandoned } from '@tsinductor/base';
 import { removeQuietly } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
@@ -10,6 +11,9 @@ import type { FileSystem } from './file-system.ts';
 export const locksName = '.locks';
 export const damagedName = '.damaged';
 export const stagePrefix = '.stage-';
+
+/** What is made beside the stores, while it is made. */
+const besidePattern = /^\.(bridge|record)-/;
 
 /** The names in a directory; none where it cannot be read. */
 export function namesIn(fs: FileSystem, directory: string): string[] {
@@ -34,9 +38,11 @@ export function removeLeftovers(fs: FileSystem, home: string, olderThanMilliseco
       return false;
     }
   };
+  const beside = namesIn(fs, dirname(home)).filter((name) => besidePattern.test(name) && isAbandoned(name));
+  for (const name of beside) removeQuietly(fs, join(dirname(home), name));
   const left = [...stages, ...others].filter((name) => isAbandoned(name) || isOld(name));
   for (const name of left) removeQuietly(fs, join(home, name));
-  return left.length;
+  return left.length + beside.length;
 }
 
 /** Removes all but the newest so many damaged entries. */

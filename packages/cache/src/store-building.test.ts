@@ -1,6 +1,6 @@
 // Building into a store: locks, other processes, file systems that fail at every step.
 import { describe, expect, test } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { processTag } from '@tsinductor/base';
 import { nodeFileSystem } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import type { EntryDraft, StoreOptions } from './store.ts';
@@ -138,6 +139,17 @@ describe('building', () => {
     artifacts.forEach(expectIntact);
     expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', key]);
     expect(readdirSync(join(place.root, 'fx', '.damaged'))).toEqual([]);
+  });
+
+  test('what dead processes of this machine left is removed at once, beside the store too', async () => {
+    const store = open();
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    const tag = processTag().replace(`-${String(process.pid)}-`, `-${String(pid)}-`);
+    const left = [`fx/.stage-${tag}a`, `.bridge-${tag}b`, `.record-${tag}c`].map((name) => join(place.root, name));
+    const living = join(place.root, `.bridge-${processTag()}d`);
+    for (const path of [...left, living]) mkdirSync(path);
+    await store.withBuildLock(key, building());
+    expect([...left, living].map((path) => existsSync(path))).toEqual([false, false, false, true]);
   });
 
   test('what killed processes left is removed after an hour', async () => {
