@@ -1,0 +1,19 @@
+// The gradient rules of all primitives, by name: composites are differentiated as what they decompose into.
+import { isFloat } from '@tsinductor/base';
+import { pointwise } from '@tsinductor/ops';
+import { indexRules } from './index-rules.ts';
+import { pointwiseRule } from './pointwise-rule.ts';
+import { reductionRules } from './reduction-rules.ts';
+import { ofFirst } from './rule.ts';
+import type { GradientRule } from './rule.ts';
+import { viewRules } from './view-rules.ts';
+
+const cast = ofFirst((c, { a }, g) => {
+  const x = a.tensor('input');
+  return isFloat(c.dtype(x)) ? [c.cast(g, c.dtype(x))] : [];
+});
+
+export const gradientRules: ReadonlyMap<string, GradientRule> = new Map<string, GradientRule>([
+  ...Object.values(pointwise).map((op) => [op.name, pointwiseRule(op)] as const),
+  ...Object.entries({ ...viewRules, ...reductionRules, ...indexRules, cast }),
+]);

@@ -1,0 +1,39 @@
+// Golden gradients: the graph of a case becomes the graph of its gradients, which any backend runs as it runs others.
+import { vjpGraph } from '@tsinductor/graph';
+import { zeros } from '@tsinductor/tensor';
+import { difference } from './compare.mjs';
+import { valueAt } from './golden.mjs';
+
+/** The job that computes what the entry lists, for the job that computes the outputs. */
+export function gradientJob({ entry, args, kwargs }, { graph, inputs, count }, golden) {
+  const sources = entry.grads.map(({ arg }) => valueAt({ args, kwargs }, arg));
+  const places = sources.map((tensor) => inputs.indexOf(tensor));
+  const vjp = vjpGraph(graph, [...new Set(places.filter((place) => place !== -1))]);
+  const wanted = [...new Set(places.filter((place) => place !== -1))];
+  const cotangents = golden.decode(entry.cotangents);
+  const given = vjp.seeds.map((position) => {
+    const { dtype, results } = outputOf(graph, position);
+    return cotangents[position] ?? zeros(results, { dtype });
+  });
+  const gradients = places.map((place) => (place === -1 ? undefined : vjp.gradients[wanted.indexOf(place)]));
+  return { graph: vjp.graph, inputs: [...inputs, ...given], count, gradients, sources };
+}
+
+function outputOf(graph, position) {
+  const { node, result } = graph.outputs[position];
+  const { dtype, shape } = graph.nodes[node].results[result];
+  return { dtype, results: shape.map((size) => size.value) };
+}
+
+/** Why the gradients are not those of the entry; undefined if they are. An input that nothing depends on has zeros. */
+export function gradientDifference(entry, { gradients, sources }, outputs, golden) {
+  const { rtol = 0, atol = 0 } = entry;
+  for (const [index, { arg, value }] of entry.grads.entries()) {
+    const { shape, dtype } = sources[index];
+    const position = gradients[index];
+    const gradient = position === undefined ? zeros([...shape], { dtype }) : outputs[position];
+    const why = difference(gradient, golden.decode(value), { rtol, atol });
+    if (why !== undefined) return `gradient of ${arg.join('.')}: ${why}`;
+  }
+  return undefined;
+}
