@@ -5,24 +5,24 @@ import { difference } from './compare.mjs';
 import { valueAt } from './golden.mjs';
 
 /** The job that computes what the entry lists, for the job that computes the outputs. */
-export function gradientJob({ entry, args, kwargs }, { graph, inputs, count }, golden) {
+export function gradientJob({ entry, args, kwargs }, { traced, sizes, inputs, count }, golden) {
   const sources = entry.grads.map(({ arg }) => valueAt({ args, kwargs }, arg));
   const places = sources.map((tensor) => inputs.indexOf(tensor));
-  const vjp = vjpGraph(graph, [...new Set(places.filter((place) => place !== -1))]);
   const wanted = [...new Set(places.filter((place) => place !== -1))];
+  const vjp = vjpGraph(traced, wanted, sizes);
   const cotangents = golden.decode(entry.cotangents);
   const given = vjp.seeds.map((position) => {
-    const { dtype, results } = outputOf(graph, position);
-    return cotangents[position] ?? zeros(results, { dtype });
+    const { dtype, shape } = outputOf(traced, position);
+    return cotangents[position] ?? zeros(shape, { dtype });
   });
   const gradients = places.map((place) => (place === -1 ? undefined : vjp.gradients[wanted.indexOf(place)]));
   return { graph: vjp.graph, inputs: [...inputs, ...given], count, gradients, sources };
 }
 
-function outputOf(graph, position) {
-  const { node, result } = graph.outputs[position];
-  const { dtype, shape } = graph.nodes[node].results[result];
-  return { dtype, results: shape.map((size) => size.value) };
+function outputOf({ outputs, nodes }, position) {
+  const { node, result } = outputs[position];
+  const { dtype, shape } = nodes[node].results[result];
+  return { dtype, shape: shape.map((size) => size.value) };
 }
 
 /** Why the gradients are not those of the entry; undefined if they are. An input that nothing depends on has zeros. */

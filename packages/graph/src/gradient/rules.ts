@@ -1,7 +1,9 @@
-// The gradient rules of all primitives, by name: composites are differentiated as what they decompose into.
+// The gradient rules, by name: of all primitives, and of the operators that say something of a gradient. Other composites are
+// differentiated as what they decompose into.
 import { isFloat } from '@tsinductor/base';
 import { pointwise } from '@tsinductor/ops';
 import { indexRules } from './index-rules.ts';
+import { markRules } from './mark-rules.ts';
 import { pointwiseRule } from './pointwise-rule.ts';
 import { reductionRules } from './reduction-rules.ts';
 import { ofFirst } from './rule.ts';
@@ -13,7 +15,10 @@ const cast = ofFirst((c, { a }, g) => {
   return isFloat(c.dtype(x)) ? [c.cast(g, c.dtype(x))] : [];
 });
 
+/** Composites with a rule of their own: they stand in graphs that are differentiated. */
+export const markNames: ReadonlySet<string> = new Set(Object.keys(markRules));
+
 export const gradientRules: ReadonlyMap<string, GradientRule> = new Map<string, GradientRule>([
   ...Object.values(pointwise).map((op) => [op.name, pointwiseRule(op)] as const),
-  ...Object.entries({ ...viewRules, ...reductionRules, ...indexRules, cast }),
+  ...Object.entries({ ...viewRules, ...reductionRules, ...indexRules, ...markRules, cast }),
 ]);

@@ -1,4 +1,4 @@
-// Reverse-mode differentiation of a graph: Griewank and Walther, "Evaluating Derivatives", chapter 3. In: a graph of primitives.
+// Reverse-mode differentiation of a graph: Griewank and Walther, "Evaluating Derivatives", chapter 3. In: a graph as traced.
 // Out: a graph that takes the same inputs and a cotangent for each differentiable output, and gives the outputs and, for each
 // input that is asked for, the gradient of the sum of outputs times cotangents.
 //
@@ -11,10 +11,11 @@ import { brokenGraph } from '../errors.ts';
 import type { Graph, GraphNode, NodeId, ValueRef } from '../graph.ts';
 import { GraphBuilder } from '../graph-builder.ts';
 import { operatorFor } from '../operator-table.ts';
+import { decomposeBut } from '../passes/decompose.ts';
 import { renameArgs } from '../passes/rebuild.ts';
 import { contiguousMeta } from '../shape.ts';
 import type { SizeEnvironment } from '../size-environment.ts';
-import { gradientRules } from './rules.ts';
+import { gradientRules, markNames } from './rules.ts';
 
 export interface VjpGraph {
   /** Its inputs are those of the graph, then a cotangent for each of `seeds`; its outputs those of the graph, then the gradients. */
@@ -26,29 +27,27 @@ export interface VjpGraph {
 }
 
 /** `wanted` are positions of inputs. */
-export function vjpGraph(graph: Graph, wanted: readonly number[], sizes?: SizeEnvironment): VjpGraph {
+export function vjpGraph(traced: Graph, wanted: readonly number[], sizes?: SizeEnvironment): VjpGraph {
+  const graph = decomposeBut(markNames, traced, sizes);
   const builder = new GraphBuilder({ expand: true, ...(sizes === undefined ? {} : { sizes }) });
   const forward = new Forward(graph, builder);
-  const sources = wanted.map((position) => at(forward.inputs, position));
   const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder');
-  const active = activeNodes(
-    graph,
-    wanted.map((position) => at(placeholders, position).id),
-  );
+  const sources = wanted.map((position) => at(placeholders, position).id);
+  const active = activeNodes(graph, sources);
   const seeds = graph.outputs.flatMap((value, position) =>
     active.has(value.node) && isFloat(at(at(graph.nodes, value.node).results, value.result).dtype) ? [position] : [],
   );
   const cotangents = new Cotangents(new Composer(builder));
   seeds.forEach((position) => {
-    const value = forward.rename(at(graph.outputs, position));
-    const { dtype, shape } = builder.meta(value);
+    const value = at(graph.outputs, position);
+    const { dtype, shape } = builder.meta(forward.rename(value));
     cotangents.add(value, builder.placeholder(`cotangent${String(position)}`, contiguousMeta(shape, dtype)));
   });
   for (const node of [...graph.nodes].reverse())
     if (active.has(node.id) && node.kind === 'call') pullBack(builder, { node, forward, cotangents, active });
   builder.output(...graph.outputs.map((value) => forward.rename(value)));
-  const gradients = sources.map((source) => {
-    const gradient = cotangents.of(source);
+  const gradients = sources.map((node) => {
+    const gradient = cotangents.of({ kind: 'value', node, result: 0 });
     return gradient === undefined ? undefined : builder.output(gradient);
   });
   return { graph: { ...builder.finish(), mutations: graph.mutations, sizes: graph.sizes }, seeds, gradients };
@@ -56,14 +55,12 @@ export function vjpGraph(graph: Graph, wanted: readonly number[], sizes?: SizeEn
 
 /** The graph's own nodes, in the graph that is built. */
 class Forward {
-  readonly inputs: ValueRef[] = [];
   readonly #renamed = new Map<NodeId, readonly ValueRef[]>();
 
   constructor(graph: Graph, builder: GraphBuilder) {
     for (const node of graph.nodes) {
       const made = builder.withOrigin(node.origin, () => this.#copy(node, builder));
       this.#renamed.set(node.id, made);
-      if (node.kind === 'placeholder') this.inputs.push(at(made, 0));
     }
   }
 
@@ -103,7 +100,7 @@ function activeNodes(graph: Graph, sources: readonly NodeId[]): ReadonlySet<Node
   return active;
 }
 
-/** For each value of the graph that is built, the sum of the cotangents that came to it so far. */
+/** For each value of the graph, the sum of the cotangents that came to it so far. */
 class Cotangents {
   readonly #c: Composer;
   readonly #sums = new Map<string, ValueRef>();
@@ -112,16 +109,13 @@ class Cotangents {
     this.#c = c;
   }
 
-  of({ node, result }: ValueRef): ValueRef | undefined {
-    return this.#sums.get(`${String(node)}.${String(result)}`);
+  of(value: ValueRef): ValueRef | undefined {
+    return this.#sums.get(keyOf(value));
   }
 
   add(value: ValueRef, cotangent: ValueRef): void {
     const sum = this.of(value);
-    this.#sums.set(
-      `${String(value.node)}.${String(value.result)}`,
-      sum === undefined ? cotangent : this.#c.op('add', sum, cotangent),
-    );
+    this.#sums.set(keyOf(value), sum === undefined ? cotangent : this.#c.op('add', sum, cotangent));
   }
 }
 
@@ -135,7 +129,7 @@ interface Step {
 /** Cotangents of a call's results become cotangents of its arguments. */
 function pullBack(builder: GraphBuilder, { node, forward, cotangents, active }: Step): void {
   const results = forward.resultsOf(node.id);
-  const given = results.map((value) => cotangents.of(value));
+  const given = results.map((_, result) => cotangents.of({ kind: 'value', node: node.id, result }));
   if (given.every((cotangent) => cotangent === undefined)) return;
   const rule = gradientRules.get(node.target);
   if (rule === undefined) throw brokenGraph(`no gradient rule of ${node.target}`);
@@ -154,12 +148,12 @@ function pullBack(builder: GraphBuilder, { node, forward, cotangents, active }: 
     ),
   );
   builder.withOrigin(node.origin, () => {
-    args.forEach((arg, slot) => {
+    node.args.forEach((arg, slot) => {
       const gradients = found[slot];
       const values = isList(arg) ? arg : isValue(arg) ? [arg] : [];
       values.forEach((value, position) => {
         const gradient = Array.isArray(gradients) ? gradients[position] : gradients;
-        if (gradient !== undefined && wanted.has(keyOf(value))) cotangents.add(value, gradient as ValueRef);
+        if (gradient !== undefined && active.has(value.node)) cotangents.add(value, gradient as ValueRef);
       });
     });
   });
