@@ -2,6 +2,7 @@
 // traced. Every method and function ends here, so here errors get the user's line.
 import { at } from '@tsinductor/base';
 import { isTensorParameter } from '@tsinductor/graph';
+import { isTracking } from './autograd/record.ts';
 import { bindCall, noOptions, operatorNamed } from './bound-call.ts';
 import type { BoundCall, GivenCall, Named } from './bound-call.ts';
 import { besideOperands, onDevice, parseDevice } from './device.ts';
@@ -40,7 +41,7 @@ function deviceFor(name: string, device: unknown): Device {
 }
 
 function callOperator(given: GivenCall): Tensor | Tensor[] {
-  const known = processState.recorder?.repeat?.(given);
+  const known = isTracking() ? undefined : processState.recorder?.repeat?.(given);
   return known ?? besideOperands(given.positional, () => callBeside(given));
 }
 

@@ -10,6 +10,7 @@ import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from './bound-call.ts';
 import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
 import { tensor } from './create.ts';
+import { isTracking, recordGradient } from './autograd/record.ts';
 import { deviceOf } from './device.ts';
 import { EagerExecutor } from './eager/executor.ts';
 import { processState } from './process-state.ts';
@@ -23,7 +24,9 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 
 /** The call as a node of a graph: runs it, or records it. */
 export function run(call: BoundCall): readonly Tensor[] {
-  return processState.recorder?.call(call) ?? defaultExecutor().run(call);
+  const results = processState.recorder?.call(call) ?? defaultExecutor().run(call);
+  if (isTracking()) recordGradient(call, results);
+  return results;
 }
 
 /** The call with everything that its operator does beside. */
@@ -51,12 +54,12 @@ function performWith(performer: TensorPerformer, call: BoundCall): readonly Tens
 }
 
 /** Values are the call's tensors, then those that are made, in order. */
-class TensorPerformer implements Performer {
+export class TensorPerformer implements Performer {
   readonly #name: string;
   readonly #tensors: Tensor[];
   readonly #staticSizes = new SizeEnvironment();
 
-  constructor({ operator, tensors }: BoundCall) {
+  constructor({ operator, tensors }: Pick<BoundCall, 'operator' | 'tensors'>) {
     this.#name = operator.name;
     this.#tensors = [...tensors];
   }
@@ -70,8 +73,7 @@ class TensorPerformer implements Performer {
   }
 
   meta(value: ValueRef): Meta {
-    const { dtype, shape, strides } = this.tensorOf(value);
-    return { dtype, shape: indexes(shape), strides: indexes(strides) };
+    return symbolicMeta(this.tensorOf(value));
   }
 
   call(target: string, args: readonly Arg[], attrs: Attrs = {}): ValueRef {
@@ -130,6 +132,13 @@ class TensorPerformer implements Performer {
     return { kind: 'value', node: this.#tensors.push(made) - 1, result: 0 };
   }
 }
+
+/** What is known of a tensor, with symbolic sizes where it has them. */
+export const symbolicMeta = ({ dtype, shape, strides }: Tensor): Meta => ({
+  dtype,
+  shape: indexes(shape),
+  strides: indexes(strides),
+});
 
 /** Sizes or strides of a tensor, symbolic where they are so in what is being recorded. */
 function indexes(sizes: readonly number[]): readonly Index[] {

@@ -5,6 +5,7 @@
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { StoragePool } from '@tsinductor/runtime';
+import type { GradientMode } from './autograd/gradient-state.ts';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
@@ -31,6 +32,7 @@ interface ProcessState {
   randomState: Tensor | undefined;
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
+  gradients: GradientMode;
 }
 
 export const processState: ProcessState = {
@@ -44,6 +46,7 @@ export const processState: ProcessState = {
   scopes: undefined,
   randomState: undefined,
   customOps: undefined,
+  gradients: { isUsed: false, isEnabled: true, nodes: 0 },
 };
 
 /** Who records what is called now. */
