@@ -1,7 +1,7 @@
 // Making a bound call, with all that its operator does: values that decide a shape are read first, random numbers drawn,
 // what is left is a node of a graph (run at once, or recorded), and then what the operator writes is written. The steps
 // are the entry's own (`reads`, `draws`, `writes`); here is what they are written in, on tensors.
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { fullAttrs, isList, isValue, operatorFor, SizeEnvironment } from '@tsinductor/graph';
 import type { Arg, Attr, Attrs, Meta, Performer, ValueRef } from '@tsinductor/graph';
@@ -9,9 +9,10 @@ import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from './bound-call.ts';
 import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
-import { tensor } from './create.ts';
+import { tensor, tensorOfElements } from './create.ts';
 import { isTracking, recordGradient } from './autograd/record.ts';
 import { deviceOf } from './device.ts';
+import { viewElements } from './element-array.ts';
 import { EagerExecutor } from './eager/executor.ts';
 import { processState } from './process-state.ts';
 import { rand } from './random.ts';
@@ -33,7 +34,7 @@ export function run(call: BoundCall): readonly Tensor[] {
 export function perform(call: BoundCall): readonly Tensor[] {
   const { operator } = call;
   if (operator.reads === undefined && operator.draws === undefined && operator.writes === undefined) return run(call);
-  return performWith(new TensorPerformer(call), withoutGiven(call));
+  return performWith(new TensorPerformer({ name: call.operator.name, tensors: call.tensors }), withoutGiven(call));
 }
 
 /** What the operator does beside is not said by what the program wrote. */
@@ -59,8 +60,8 @@ export class TensorPerformer implements Performer {
   readonly #tensors: Tensor[];
   readonly #staticSizes = new SizeEnvironment();
 
-  constructor({ operator, tensors }: Pick<BoundCall, 'operator' | 'tensors'>) {
-    this.#name = operator.name;
+  constructor({ name, tensors }: { readonly name: string; readonly tensors: readonly Tensor[] }) {
+    this.#name = name;
     this.#tensors = [...tensors];
   }
 
@@ -118,6 +119,17 @@ export class TensorPerformer implements Performer {
 
   vector(values: readonly number[]): ValueRef {
     return this.#add(tensor([...values], { dtype: 'i64' }));
+  }
+
+  /** A tensor constant of a graph: contiguous little-endian bytes in base64. */
+  literal(data: string, { dtype, shape }: Meta): ValueRef {
+    const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
+    const sizes = shape.map((size) => this.sizes.toNumber(size));
+    const elements = viewElements(dtype, bytes.buffer, {
+      byteOffset: 0,
+      length: bytes.byteLength / dtypeInfo[dtype].bytes,
+    });
+    return this.#add(tensorOfElements(elements, dtype, sizes));
   }
 
   uniform(shape: readonly Index[]): ValueRef {

@@ -7,7 +7,8 @@
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
-import { isRecording, userLocation } from '@tsinductor/tensor/internal';
+import type { Tensor } from '@tsinductor/tensor';
+import { isRecording, isTracking, requiresGrad, userLocation, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { breaksGraph } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
@@ -39,6 +40,12 @@ export interface CacheInfo {
   readonly hits: number;
   readonly misses: number;
   readonly recompiles: number;
+}
+
+interface TrackedCall {
+  readonly thisArg: unknown;
+  readonly args: readonly unknown[];
+  readonly inputs: readonly Tensor[];
 }
 
 /** What a compiled function asks of its session. */
@@ -202,9 +209,33 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
+    if (isTracking() && inputs.some(requiresGrad)) return this.#runTracked(entry, { thisArg, args, inputs });
     if (!entry.writesShared(inputs)) return entry.run(inputs);
     this.#breakGraph(sharedWrite());
     return this.#runSegments(thisArg, args);
+  }
+
+  /** As a step that is recorded for gradients; what cannot be one step is recorded operator by operator. */
+  #runTracked(entry: Specialisation, { thisArg, args, inputs }: TrackedCall): unknown {
+    const tracked = entry.runTracked(inputs, {
+      name: this.name,
+      compile: (traced, examples) => {
+        const device = examples.find((tensor) => tensor.device !== 'cpu')?.device ?? 'cpu';
+        const placement = { device, outputs: traced.graph.outputs.map(() => device) };
+        const request = this.#request({ inputs: examples, placement }, this.#backend());
+        return this.#session().prepare(traced, { ...request, name: `${this.name} backward` });
+      },
+      why: (reason) => {
+        this.#noteEager(reason);
+      },
+    });
+    return tracked === undefined ? this.#fn.apply(thisArg, args as unknown[]) : tracked.result;
+  }
+
+  /** Notes, once for each reason, that calls of which gradients are wanted run operator by operator. */
+  #noteEager(reason: string): void {
+    const note = `calls of which gradients are wanted run operator by operator: ${reason}`;
+    if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 
   /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
@@ -255,6 +286,10 @@ export class CompiledCode {
   }
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
+    if (isTracking()) {
+      this.#noteEager('the function is no single graph');
+      return this.#fn.apply(thisArg, args as unknown[]);
+    }
     const segments = (this.#segments ??= new SegmentedCode({
       name: this.name,
       fn: this.#fn,
@@ -344,7 +379,7 @@ export class CompiledCode {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const { traced, notes } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      const { traced, notes } = withoutGradients(() => traceCall(call, { isDynamic, keepScalars, isVariable }));
       for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope);

@@ -8,6 +8,7 @@ import { callKey, metaOf } from '../eager/executor.ts';
 import { defaultExecutor, symbolicMeta, TensorPerformer } from '../perform.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
+import { internalCall } from './errors.ts';
 
 export interface CallGradient {
   /** What tells it from others. */
@@ -69,21 +70,31 @@ export const runGradient = (gradient: CallGradient, inputs: readonly Tensor[]): 
   defaultExecutor().runKept(`gradient ${gradient.key}`, gradient.graph, inputs);
 
 /** Makes its nodes calls, which are recorded as any that a program makes. */
-export function replay({ graph }: CallGradient, inputs: readonly Tensor[], call: BoundCall): readonly Tensor[] {
-  const performer = new TensorPerformer({ operator: call.operator, tensors: inputs });
+export function replayGraph(graph: Graph, inputs: readonly Tensor[], name = 'gradient'): readonly Tensor[] {
+  const performer = new TensorPerformer({ name, tensors: inputs });
   const made: (readonly ValueRef[])[] = [];
   let placeholders = 0;
   const rename = ({ node, result }: ValueRef): ValueRef => at(at(made, node), result);
   for (const node of graph.nodes) {
-    if (node.kind === 'placeholder') made.push([{ kind: 'value', node: placeholders++, result: 0 }]);
-    else if (node.kind === 'call')
-      made.push(
-        performer.callAll(
-          node.target,
-          node.args.map((arg): Arg => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg)),
-          node.attrs,
-        ),
-      );
+    switch (node.kind) {
+      case 'placeholder':
+        made.push([{ kind: 'value', node: placeholders++, result: 0 }]);
+        break;
+      case 'constant':
+        made.push([performer.literal(node.data, at(node.results, 0))]);
+        break;
+      case 'call':
+        made.push(
+          performer.callAll(
+            node.target,
+            node.args.map((arg): Arg => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg)),
+            node.attrs,
+          ),
+        );
+        break;
+      case 'host':
+        throw internalCall(node.target);
+    }
   }
   return graph.outputs.map((value) => performer.tensorOf(rename(value)));
 }

@@ -6,11 +6,12 @@ import type { DType, SourceLocation } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { deferredLocation } from '../location.ts';
-import { gradientOf, replay, runGradient } from './call-gradient.ts';
+import { gradientOf, replayGraph, runGradient } from './call-gradient.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { changedInPlace, freedGraph } from './errors.ts';
 import { withoutGradients } from './grad-mode.ts';
+import { newGradientState } from './gradient-state.ts';
 import type { Edge, GradientNode } from './gradient-state.ts';
 
 interface ResultMeta {
@@ -60,7 +61,7 @@ export class CallNode implements GradientNode {
     const seeds = plan.seeds.map((result) => cotangents[result] ?? this.#zeros(result));
     const inputs = [...call.tensors, ...seeds];
     const isRecorded = createGraph || processState.recorder !== undefined || call.device !== 'cpu';
-    const made = isRecorded ? replay(plan, inputs, call) : runGradient(plan, inputs);
+    const made = isRecorded ? replayGraph(plan.graph, inputs, call.operator.name) : runGradient(plan, inputs);
     return this.inputs.map((_, position) => {
       const found = plan.gradients[wanted.indexOf(position)];
       return found === undefined ? undefined : made[found];
@@ -86,5 +87,19 @@ const versionOf = ({ backing }: Tensor): number => (backing.kind === 'placed' ? 
  */
 function asItIs(call: BoundCall): BoundCall {
   if (processState.recorder === undefined) return call;
-  return { ...call, tensors: withoutGradients(() => call.tensors.map((tensor) => dispatchOne('clone', [tensor]))) };
+  return { ...call, tensors: withoutGradients(() => call.tensors.map(copyOf)) };
+}
+
+/** A copy that has the history of the tensor. */
+function copyOf(tensor: Tensor): Tensor {
+  const copy = dispatchOne('clone', [tensor]);
+  const state = tensor.gradient;
+  if (state?.requiresGrad === true)
+    copy.gradient = {
+      ...newGradientState(),
+      requiresGrad: true,
+      history: state.history,
+      copyOf: state.copyOf ?? tensor,
+    };
+  return copy;
 }

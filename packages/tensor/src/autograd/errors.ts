@@ -1,5 +1,5 @@
 // Errors of gradients. Codes are stable; messages say what to do.
-import { UserError } from '@tsinductor/base';
+import { InternalError, UserError } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 
 export const gradientOfIntegers = (what: string, dtype: DType): UserError =>
@@ -84,3 +84,7 @@ export const resultNotTensor = (transform: string): UserError =>
   new UserError('GRADIENT_RESULT', `${transform}: the function gave no tensor of floats`, {
     hint: 'return the loss itself, and with hasAux a pair [loss, rest]',
   });
+
+/** A graph of gradients has a call that only its maker can make. */
+export const internalCall = (target: string): InternalError =>
+  new InternalError('GRADIENT_HOST_CALL', `${target} runs on the host: it is no part of a graph of gradients`);

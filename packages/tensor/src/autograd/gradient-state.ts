@@ -36,6 +36,8 @@ export interface GradientNode {
 export interface GradientState {
   requiresGrad: boolean;
   history: History | undefined;
+  /** The leaf whose value this one is a copy of, made while a function is traced. */
+  copyOf: Tensor | undefined;
   grad: Tensor | undefined;
   retainsGrad: boolean;
   readonly hooks: GradientHook[];
@@ -46,6 +48,7 @@ export interface GradientState {
 export const newGradientState = (): GradientState => ({
   requiresGrad: false,
   history: undefined,
+  copyOf: undefined,
   grad: undefined,
   retainsGrad: false,
   hooks: [],

@@ -21,7 +21,7 @@ export const requiresGrad = (tensor: Tensor): boolean => tensor.gradient?.requir
 export function edgeOf(tensor: Tensor): Edge | undefined {
   const state = tensor.gradient;
   if (state?.requiresGrad !== true) return undefined;
-  return state.history ?? { kind: 'leaf', tensor };
+  return state.history ?? { kind: 'leaf', tensor: state.copyOf ?? tensor };
 }
 
 /** The number of the next node. */
@@ -29,7 +29,7 @@ export const nextOrder = (): number => (processState.gradients.nodes += 1);
 
 export function recordGradient(call: BoundCall, results: readonly Tensor[]): void {
   const { tensors, operator } = call;
-  if (!tensors.some(requiresGrad) || operator.name === 'detach' || !operator.parameters.some(isTensorParameter)) return;
+  if (!tensors.some(requiresGrad) || isConstant(operator)) return;
   const made = results.filter((result) => isFloat(result.dtype) && !tensors.includes(result));
   if (made.length === 0) return;
   const node = new CallNode(call, tensors.map(edgeOf), { order: nextOrder(), results });
@@ -45,6 +45,10 @@ export function recordGradient(call: BoundCall, results: readonly Tensor[]): voi
     };
   });
 }
+
+/** What gives the same whatever its tensors hold: zerosLike, and what was detached. */
+const isConstant = ({ name, kind, parameters }: BoundCall['operator']): boolean =>
+  name === 'detach' || kind === 'creation' || !parameters.some(isTensorParameter);
 
 /** Before a write: refuses what would make gradients wrong. */
 export function checkWrite(target: Tensor, value: Tensor, operation: string): void {
