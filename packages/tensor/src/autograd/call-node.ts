@@ -87,12 +87,12 @@ const versionOf = ({ backing }: Tensor): number => (backing.kind === 'placed' ? 
  */
 function asItIs(call: BoundCall): BoundCall {
   if (processState.recorder === undefined) return call;
-  return { ...call, tensors: withoutGradients(() => call.tensors.map(copyOf)) };
+  return { ...call, tensors: call.tensors.map(copyWithHistory) };
 }
 
 /** A copy that has the history of the tensor. */
-function copyOf(tensor: Tensor): Tensor {
-  const copy = dispatchOne('clone', [tensor]);
+export function copyWithHistory(tensor: Tensor): Tensor {
+  const copy = withoutGradients(() => dispatchOne('clone', [tensor]));
   const state = tensor.gradient;
   if (state?.requiresGrad === true)
     copy.gradient = {
