@@ -42,6 +42,8 @@ export { enableGrad, isGradEnabled, noGrad } from './autograd/grad-mode.ts';
 export { hessian, jacfwd, jacrev } from './autograd/jacobians.ts';
 export { grad, jvp, linearize, valueAndGrad, vjp } from './autograd/transforms.ts';
 export type { GradOptions } from './autograd/transforms.ts';
+export { checkpoint, customVjp, stopGradient } from './autograd/steps.ts';
+export type { CustomVjp } from './autograd/steps.ts';
 export type { GradientOf } from './autograd/trees.ts';
 export type { GradientHook } from './autograd/gradient-state.ts';
 export type { BackwardOptions, GradientMembers } from './autograd/tensor-methods.ts';

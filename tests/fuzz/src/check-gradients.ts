@@ -156,17 +156,17 @@ function judge(point: Point, { seed, index, label, isWhole }: Judging): Gradient
   if (slope === undefined) return open('the differences do not settle');
   const argnums = at0.map((_, position) => position);
   const gradient = grad(loss, { argnums });
-  const found = dot(gradient(...at0) as readonly Tensor[], along);
+  const found = dot(gradient(...at0), along);
   if (!Number.isFinite(found)) return open('the gradient is not finite');
   if (!isNear(found, slope)) return failed(`gradient ${String(found)}, differences ${String(slope.value)}`);
 
-  const [, forward] = jvp(loss, at0 as Tensor[], along as never);
-  const pushed = Number((forward as unknown as Tensor).item());
+  const [, forward] = jvp(loss, at0, along as never);
+  const pushed = Number((forward).item());
   if (!isNear(pushed, { value: found, error: 1e-9 * (1 + Math.abs(found)) }))
     return failed(`forward mode gives ${String(pushed)}, reverse mode ${String(found)}`);
   if (!isWhole) return { status: 'passed', label };
 
-  const compiled = dot(compile(gradient)(...at0) as readonly Tensor[], along);
+  const compiled = dot(compile(gradient)(...at0), along);
   if (!isNear(compiled, { value: found, error: 1e-8 * (1 + Math.abs(found)) }))
     return failed(`compiled ${String(compiled)}, eager ${String(found)}`);
 
@@ -176,7 +176,7 @@ function judge(point: Point, { seed, index, label, isWhole }: Judging): Gradient
       .reduce((sum, term) => sum.add(term));
   const curvature = slopeOf((by) => Number(slopeAt(...moved(by)).item()));
   if (curvature === undefined) return { status: 'passed', label };
-  const second = dot(grad(slopeAt, { argnums })(...at0) as readonly Tensor[], along);
+  const second = dot(grad(slopeAt, { argnums })(...at0), along);
   if (!isNear(second, curvature))
     return failed(`second derivative ${String(second)}, differences ${String(curvature.value)}`);
   return { status: 'passed', label };

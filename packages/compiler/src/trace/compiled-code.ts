@@ -15,19 +15,18 @@ import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
+import { gradientCompiler } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
+import type { Surroundings, Preparing } from './surroundings.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { PrepareRequest } from '../request.ts';
-import type { TracedProgram } from '../hosted/hosted-graph.ts';
-import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
-import type { CurrentStance } from './stance.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -40,27 +39,6 @@ export interface CacheInfo {
   readonly hits: number;
   readonly misses: number;
   readonly recompiles: number;
-}
-
-interface TrackedCall {
-  readonly thisArg: unknown;
-  readonly args: readonly unknown[];
-  readonly inputs: readonly Tensor[];
-}
-
-/** What a compiled function asks of its session. */
-interface Preparing {
-  readonly config: Config;
-  prepare(traced: TracedProgram, request: PrepareRequest): Executable;
-  prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
-  warnOnce(topic: string, message: string): void;
-  log(topic: string, message: string, config: Config): void;
-}
-
-/** What it asks of the process that it runs in. */
-interface Surroundings {
-  session(): Preparing;
-  stance(): CurrentStance;
 }
 
 export class CompiledCode {
@@ -209,27 +187,18 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
-    if (isTracking() && inputs.some(requiresGrad)) return this.#runTracked(entry, { thisArg, args, inputs });
+    if (isTracking() && inputs.some(requiresGrad))
+      return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
     if (!entry.writesShared(inputs)) return entry.run(inputs);
     this.#breakGraph(sharedWrite());
     return this.#runSegments(thisArg, args);
   }
 
   /** As a step that is recorded for gradients; what cannot be one step is recorded operator by operator. */
-  #runTracked(entry: Specialisation, { thisArg, args, inputs }: TrackedCall): unknown {
-    const tracked = entry.runTracked(inputs, {
-      name: this.name,
-      compile: (traced, examples) => {
-        const device = examples.find((tensor) => tensor.device !== 'cpu')?.device ?? 'cpu';
-        const placement = { device, outputs: traced.graph.outputs.map(() => device) };
-        const request = this.#request({ inputs: examples, placement }, this.#backend());
-        return this.#session().prepare(traced, { ...request, name: `${this.name} backward` });
-      },
-      why: (reason) => {
-        this.#noteEager(reason);
-      },
-    });
-    return tracked === undefined ? this.#fn.apply(thisArg, args as unknown[]) : tracked.result;
+  #runTracked(entry: Specialisation, inputs: readonly Tensor[], asItIs: () => unknown): unknown {
+    const compile = gradientCompiler(this.#session(), (call) => this.#request(call, this.#backend()));
+    const tracked = entry.runTracked(inputs, { name: this.name, compile, why: (reason) => this.#noteEager(reason) });
+    return tracked === undefined ? asItIs() : tracked.result;
   }
 
   /** Notes, once for each reason, that calls of which gradients are wanted run operator by operator. */

@@ -7,7 +7,7 @@ import type { Graph, VjpGraph } from '@tsinductor/graph';
 import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { recordFunction, replayGraph, requiresGrad, withoutGradients } from '@tsinductor/tensor/internal';
-import type { TracedGraph } from '../request.ts';
+import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -20,6 +20,19 @@ interface Backward {
   readonly graph: Graph;
   readonly executable: Executable;
 }
+
+/** What compiles graphs of gradients: the session of the function, asked as it asks for its own graphs. */
+export const gradientCompiler =
+  (
+    session: { prepare(traced: TracedGraph, request: PrepareRequest): Executable },
+    requestFor: (call: Pick<TracedCall, 'inputs' | 'placement'>) => PrepareRequest,
+  ): Compile =>
+  (traced, examples) => {
+    const device = examples.find((tensor) => tensor.device !== 'cpu')?.device ?? 'cpu';
+    const placement = { device, outputs: traced.graph.outputs.map(() => device) };
+    const request = requestFor({ inputs: examples, placement });
+    return session.prepare(traced, { ...request, name: `${request.name} backward` });
+  };
 
 /** Why a traced call is no such step, and has to run as it is; undefined if it is one. */
 export function whyNotDifferentiable({ graph, program, results }: TracedCall): string | undefined {

@@ -2,8 +2,8 @@
 // differentiated as what they decompose into.
 import { isFloat } from '@tsinductor/base';
 import { pointwise } from '@tsinductor/ops';
+import { operators } from '../operator-table.ts';
 import { indexRules } from './index-rules.ts';
-import { markRules } from './mark-rules.ts';
 import { pointwiseRule } from './pointwise-rule.ts';
 import { reductionRules } from './reduction-rules.ts';
 import { ofFirst } from './rule.ts';
@@ -16,9 +16,14 @@ const cast = ofFirst((c, { a }, g) => {
 });
 
 /** Composites with a rule of their own: they stand in graphs that are differentiated. */
-export const markNames: ReadonlySet<string> = new Set(Object.keys(markRules));
+const marks = [...operators.values()].flatMap(({ name, gradient }) =>
+  gradient === undefined ? [] : [[name, gradient] as const],
+);
+
+export const markNames: ReadonlySet<string> = new Set(marks.map(([name]) => name));
 
 export const gradientRules: ReadonlyMap<string, GradientRule> = new Map<string, GradientRule>([
   ...Object.values(pointwise).map((op) => [op.name, pointwiseRule(op)] as const),
-  ...Object.entries({ ...viewRules, ...reductionRules, ...indexRules, ...markRules, cast }),
+  ...marks,
+  ...Object.entries({ ...viewRules, ...reductionRules, ...indexRules, cast }),
 ]);

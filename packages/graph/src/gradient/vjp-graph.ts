@@ -149,11 +149,11 @@ function pullBack(builder: GraphBuilder, { node, forward, cotangents, active }: 
   );
   builder.withOrigin(node.origin, () => {
     node.args.forEach((arg, slot) => {
-      const gradients = found[slot];
       const values = isList(arg) ? arg : isValue(arg) ? [arg] : [];
+      const gradients = [found[slot] ?? []].flat();
       values.forEach((value, position) => {
-        const gradient = Array.isArray(gradients) ? gradients[position] : gradients;
-        if (gradient !== undefined && active.has(value.node)) cotangents.add(value, gradient as ValueRef);
+        const gradient = gradients[position];
+        if (gradient !== undefined && active.has(value.node)) cotangents.add(value, gradient);
       });
     });
   });

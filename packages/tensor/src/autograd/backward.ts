@@ -19,7 +19,7 @@ interface PassOptions {
 }
 
 /** What came together at each leaf, and at each tensor that is watched. */
-export interface Collected {
+interface Collected {
   readonly leaves: ReadonlyMap<Tensor, Tensor>;
   readonly watched: ReadonlyMap<Tensor, Tensor>;
 }
@@ -33,21 +33,17 @@ export function backwardPass(
   { createGraph, retainGraph }: PassOptions,
 ): Collected {
   const pass = new Pass(watched);
-  const run = createGraph ? withGradients : withoutGradients;
-  return run(() => {
-    for (const { tensor, cotangent } of seeds) pass.send(edgeOf(tensor), cotangent);
-    for (const node of nodesBehind(seeds)) {
-      const cotangents = pass.take(node);
-      if (cotangents === undefined) continue;
-      const gradients = node.pull(cotangents, createGraph);
-      node.inputs.forEach((edge, position) => {
-        const gradient = gradients[position];
-        if (gradient !== undefined) pass.send(edge, gradient);
-      });
-      if (!retainGraph) node.release();
-    }
-    return pass.collected();
-  });
+  return pass.run(seeds, { createGraph, retainGraph }, () => pass.collected());
+}
+
+/** The same as far as the nodes go that came after the first `start`: what comes to each of `edges`, which lead out of them. */
+export function partialPass(
+  seeds: readonly Seed[],
+  edges: readonly Edge[],
+  { start, createGraph }: { readonly start: number; readonly createGraph: boolean },
+): readonly (Tensor | undefined)[] {
+  const pass = new Pass([], start);
+  return pass.run(seeds, { createGraph, retainGraph: createGraph }, () => edges.map((edge) => pass.sumAt(edge)));
 }
 
 class Pass {
@@ -56,9 +52,12 @@ class Pass {
   readonly #found = new Map<Tensor, Tensor>();
   readonly #watched: ReadonlyMap<GradientNode, readonly { readonly tensor: Tensor; readonly result: number }[]>;
   readonly #wanted: readonly Tensor[];
+  /** The number of the last node that is left alone. */
+  readonly #start: number;
 
-  constructor(wanted: readonly Tensor[]) {
+  constructor(wanted: readonly Tensor[], start = 0) {
     this.#wanted = wanted;
+    this.#start = start;
     const watched = new Map<GradientNode, { tensor: Tensor; result: number }[]>();
     for (const tensor of wanted) {
       const edge = edgeOf(tensor);
@@ -68,6 +67,30 @@ class Pass {
       watched.set(edge.node, known);
     }
     this.#watched = watched;
+  }
+
+  /** Lets the seeds flow, and gives what `result` makes of it. */
+  run<T>(seeds: readonly Seed[], { createGraph, retainGraph }: PassOptions, result: () => T): T {
+    const inMode = createGraph ? withGradients : withoutGradients;
+    return inMode(() => {
+      for (const { tensor, cotangent } of seeds) this.send(edgeOf(tensor), cotangent);
+      for (const node of nodesBehind(seeds, this.#start)) {
+        const cotangents = this.take(node);
+        if (cotangents === undefined) continue;
+        const gradients = node.pull(cotangents, createGraph);
+        node.inputs.forEach((edge, position) => {
+          const gradient = gradients[position];
+          if (gradient !== undefined) this.send(edge, gradient);
+        });
+        if (!retainGraph) node.release();
+      }
+      return result();
+    });
+  }
+
+  /** What came to an edge that was not followed. */
+  sumAt(edge: Edge): Tensor | undefined {
+    return edge.kind === 'leaf' ? this.#leaves.get(edge.tensor) : this.#results.get(edge.node)?.[edge.result];
   }
 
   send(edge: Edge | undefined, cotangent: Tensor): void {
@@ -120,12 +143,12 @@ export function hookList(tensor: Tensor): GradientHook[] {
 const applyHooks = (hooks: readonly GradientHook[], gradient: Tensor): Tensor =>
   hooks.reduce((passing, hook) => hook(passing) ?? passing, gradient);
 
-/** Every node that the seeds depend on, the latest first. */
-export function nodesBehind(seeds: readonly Pick<Seed, 'tensor'>[]): readonly GradientNode[] {
+/** Every node that the seeds depend on, the latest first; those alone that came after the first `start`. */
+function nodesBehind(seeds: readonly Pick<Seed, 'tensor'>[], start = 0): readonly GradientNode[] {
   const found = new Set<GradientNode>();
   const open: GradientNode[] = [];
   const meet = (edge: Edge | undefined): void => {
-    if (edge?.kind !== 'result' || found.has(edge.node)) return;
+    if (edge?.kind !== 'result' || found.has(edge.node) || edge.node.order <= start) return;
     found.add(edge.node);
     open.push(edge.node);
   };
@@ -139,4 +162,18 @@ export function leavesBehind(tensors: readonly Tensor[]): ReadonlySet<Tensor> {
   const seeds = tensors.map((tensor) => ({ tensor }));
   const edges = [...tensors.map(edgeOf), ...nodesBehind(seeds).flatMap(({ inputs }) => inputs)];
   return new Set(edges.flatMap((edge) => (edge?.kind === 'leaf' ? [edge.tensor] : [])));
+}
+
+/** The edges that lead from what came after the first `start` nodes to what was there before. */
+export function crossingEdges(tensors: readonly Tensor[], start: number): readonly Edge[] {
+  const nodes = nodesBehind(
+    tensors.map((tensor) => ({ tensor })),
+    start,
+  );
+  const found = new Map<string | Tensor, Edge>();
+  for (const edge of [...tensors.map(edgeOf), ...nodes.flatMap(({ inputs }) => inputs)]) {
+    if (edge === undefined || (edge.kind === 'result' && edge.node.order > start)) continue;
+    found.set(edge.kind === 'leaf' ? edge.tensor : `${String(edge.node.order)}.${String(edge.result)}`, edge);
+  }
+  return [...found.values()];
 }

@@ -1,7 +1,6 @@
 // One level of reverse-mode differentiation of a function: what `grad`, `vjp` and the others are made of. The tensors that are
 // differentiated are replaced by tensors of their own, so that levels within each other do not meet: what an outer level asks
 // flows through the inner one's gradients as through any other computation.
-import { isFloat } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
@@ -43,6 +42,4 @@ export function dependsOnMore(seeds: readonly Seed[], inputs: readonly Tensor[])
 export const released = (tensor: Tensor, keepsHistory: boolean): Tensor =>
   keepsHistory || !requiresGrad(tensor) ? tensor : dispatchOne('detach', [tensor]);
 
-export const zerosLike = (tensor: Tensor): Tensor => dispatchOne('zerosLike', [tensor]);
-
-export const isFloatTensor = ({ dtype }: Tensor): boolean => isFloat(dtype);
+export const zeroGradient = (tensor: Tensor): Tensor => dispatchOne('zerosLike', [tensor]);

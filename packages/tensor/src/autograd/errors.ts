@@ -17,11 +17,6 @@ export const noGradientRequired = (what: string): UserError =>
     hint: 'call requiresGrad_() on what is differentiated before it is used, and outside of noGrad()',
   });
 
-export const unusedInput = (position: number): UserError =>
-  new UserError('GRADIENT_UNUSED', `the outputs do not depend on input ${String(position)}`, {
-    hint: 'leave it out, or pass allowUnused: true to get null for it',
-  });
-
 export const freedGraph = (operator: string): UserError =>
   new UserError('GRADIENT_FREED', `what ${operator} saved for its gradient was given back by an earlier backward()`, {
     hint: 'pass retainGraph: true to the earlier call',
@@ -84,6 +79,16 @@ export const resultNotTensor = (transform: string): UserError =>
   new UserError('GRADIENT_RESULT', `${transform}: the function gave no tensor of floats`, {
     hint: 'return the loss itself, and with hasAux a pair [loss, rest]',
   });
+
+/** A custom op without a gradient made its results by other means than operators. */
+export const noOpGradient = (name: string): UserError =>
+  new UserError(
+    'CUSTOM_OP_GRADIENT',
+    `${name} cannot be differentiated: it has no gradient, and its results are not made of operators`,
+    {
+      hint: 'give its definition a gradient or a lowering',
+    },
+  );
 
 /** A graph of gradients has a call that only its maker can make. */
 export const internalCall = (target: string): InternalError =>

@@ -9,10 +9,7 @@ import type { Edge, GradientNode } from './gradient-state.ts';
 import { edgeOf, nextOrder } from './record.ts';
 
 /** Gradients of the inputs, for cotangents of the results; undefined where nothing flows. */
-export type Pull = (
-  cotangents: readonly (Tensor | undefined)[],
-  createGraph: boolean,
-) => readonly (Tensor | undefined)[];
+type Pull = (cotangents: readonly (Tensor | undefined)[], createGraph: boolean) => readonly (Tensor | undefined)[];
 
 class FunctionNode implements GradientNode {
   readonly order: number = nextOrder();
@@ -22,9 +19,9 @@ class FunctionNode implements GradientNode {
   readonly hooks: GradientNode['hooks'] = new Map();
   #pull: Pull | undefined;
 
-  constructor(name: string, inputs: readonly Tensor[], pull: Pull) {
+  constructor(name: string, inputs: readonly (Edge | undefined)[], pull: Pull) {
     this.name = name;
-    this.inputs = inputs.map(edgeOf);
+    this.inputs = inputs;
     this.#pull = pull;
   }
 
@@ -44,7 +41,16 @@ export function recordFunction(
   { inputs, results }: { readonly inputs: readonly Tensor[]; readonly results: readonly Tensor[] },
   pull: Pull,
 ): void {
-  const node = new FunctionNode(name, inputs, pull);
+  recordEdges(name, { edges: inputs.map(edgeOf), results }, pull);
+}
+
+/** The same from where the gradients of the inputs go. */
+export function recordEdges(
+  name: string,
+  { edges, results }: { readonly edges: readonly (Edge | undefined)[]; readonly results: readonly Tensor[] },
+  pull: Pull,
+): void {
+  const node = new FunctionNode(name, edges, pull);
   results.forEach((tensor, result) => {
     if (!isFloat(tensor.dtype)) return;
     tensor.gradient = { ...newGradientState(), requiresGrad: true, history: { kind: 'result', node, result } };

@@ -10,7 +10,7 @@ export type GradientHook = (gradient: Tensor) => Tensor | undefined;
 export type Edge = History | { readonly kind: 'leaf'; readonly tensor: Tensor };
 
 /** Which result of which node a tensor is. */
-export interface History {
+interface History {
   readonly kind: 'result';
   readonly node: GradientNode;
   readonly result: number;

@@ -42,7 +42,7 @@ export function jacfwd<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<
     const [x, ...rest] = args as unknown as [Tensor, ...never[]];
     const [y, push] = linearize((own: Tensor) => fn(own, ...rest), x);
     if (!isTensor(y)) throw resultNotTensor('jacfwd');
-    const columns = units(x).map((unit) => push(...([unit] as never)) as unknown as Tensor);
+    const columns = units(x).map((unit) => push(...([unit] as never)));
     const shape = [...y.shape, ...x.shape];
     if (columns.length === 0) return dispatchOne('zeros', [shape], { dtype: y.dtype });
     return dispatchOne('reshape', [dispatchOne('stack', [columns, -1]), shape]);
@@ -52,5 +52,5 @@ export function jacfwd<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<
 /** The second derivatives of a function to one number: shape of the first argument twice. Forward over reverse. */
 export function hessian<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<Fn>) => Tensor {
   const gradient = grad(fn as unknown as (x: Tensor, ...rest: readonly unknown[]) => Tensor);
-  return jacfwd(gradient as unknown as TensorFunction) as (...args: Parameters<Fn>) => Tensor;
+  return jacfwd(gradient as unknown as TensorFunction);
 }

@@ -53,11 +53,11 @@ const isConstant = ({ name, kind, parameters }: BoundCall['operator']): boolean 
 /** Before a write: refuses what would make gradients wrong. */
 export function checkWrite(target: Tensor, value: Tensor, operation: string): void {
   if (!isTracking()) return;
-  const state = target.gradient;
-  if (state?.requiresGrad === true && state.history === undefined) throw inPlaceLeaf(operation);
-  if (!requiresGrad(value) && state?.requiresGrad !== true) return;
-  if (state?.sharesHistory === true) throw inPlaceView(operation);
-  if (state?.requiresGrad !== true && !isAlone(target)) throw writeIntoUntracked(operation);
+  const { requiresGrad: isTracked, history, sharesHistory } = target.gradient ?? newGradientState();
+  if (isTracked && history === undefined) throw inPlaceLeaf(operation);
+  if (!isTracked && !requiresGrad(value)) return;
+  if (sharesHistory) throw inPlaceView(operation);
+  if (!isTracked && !isAlone(target)) throw writeIntoUntracked(operation);
 }
 
 /** Whether no other tensor shows the memory, as far as that is known. */

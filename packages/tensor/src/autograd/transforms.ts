@@ -16,7 +16,7 @@ import {
   notAFunction,
   resultNotTensor,
 } from './errors.ts';
-import { gradientsOf, ownTensor, released, dependsOnMore, zerosLike } from './differentiate.ts';
+import { gradientsOf, ownTensor, released, dependsOnMore, zeroGradient } from './differentiate.ts';
 import { withGradients, withoutGradients } from './grad-mode.ts';
 import { seedFor } from './tensor-methods.ts';
 import { floatsIn, mapTensors, tensorsIn } from './trees.ts';
@@ -101,7 +101,7 @@ function differentiate(
     const found = gradientsOf(seeds, inputs, { retainGraph: false });
     const gradientOf = (tensor: Tensor): unknown => {
       const own = pairs.get(tensor);
-      return own === undefined ? null : (found[inputs.indexOf(own)] ?? zerosLike(tensor));
+      return own === undefined ? null : (found[inputs.indexOf(own)] ?? zeroGradient(tensor));
     };
     return {
       value: released(output, keepsHistory),
@@ -220,7 +220,7 @@ export function vjp<Args extends readonly unknown[], Result>(
                 primal,
                 (tensor) => {
                   const own = pairs.get(tensor);
-                  return own === undefined ? null : (found[inputs.indexOf(own)] ?? zerosLike(tensor));
+                  return own === undefined ? null : (found[inputs.indexOf(own)] ?? zeroGradient(tensor));
                 },
                 () => null,
               ),
@@ -281,10 +281,10 @@ function linearised<Args extends readonly unknown[], Result>(
   const inputs = [...pairs.values()];
   const outputs = floatsIn(result).filter((tensor) => tensor.requiresGrad);
   const keepsHistory = dependsOnMore(
-    outputs.map((tensor) => ({ tensor, cotangent: zerosLike(tensor) })),
+    outputs.map((tensor) => ({ tensor, cotangent: zeroGradient(tensor) })),
     inputs,
   );
-  const cotangents = outputs.map((tensor) => ownTensor(zerosLike(tensor)));
+  const cotangents = outputs.map((tensor) => ownTensor(zeroGradient(tensor)));
   const seeds = outputs.map((tensor, position) => ({ tensor, cotangent: at(cotangents, position) }));
   const pulled = gradientsOf(seeds, inputs, { retainGraph: true, createGraph: true });
   const push = (tangents: GradientOf<Args>): GradientOf<Result> => {
@@ -302,7 +302,7 @@ function linearised<Args extends readonly unknown[], Result>(
       (tensor) => {
         const place = outputs.indexOf(tensor);
         if (!isFloat(tensor.dtype)) return null;
-        return (place === -1 ? undefined : found[place]) ?? zerosLike(tensor);
+        return (place === -1 ? undefined : found[place]) ?? zeroGradient(tensor);
       },
       () => null,
     ) as GradientOf<Result>;

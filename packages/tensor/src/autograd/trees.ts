@@ -42,3 +42,15 @@ export function tensorsIn(value: unknown): readonly Tensor[] {
 }
 
 export const floatsIn = (value: unknown): readonly Tensor[] => tensorsIn(value).filter(({ dtype }) => isFloat(dtype));
+
+/** For every tensor of a nesting what stands at its place in another nesting, which may lack parts. */
+export function partsOf(
+  value: unknown,
+  other: unknown,
+): readonly { readonly tensor: Tensor; readonly part: unknown }[] {
+  if (isTensor(value)) return [{ tensor: value, part: other }];
+  const names = (other ?? {}) as Readonly<Record<string | number, unknown>>;
+  if (isArray(value)) return value.flatMap((item, position) => partsOf(item, names[position]));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, item]) => partsOf(item, names[name]));
+}

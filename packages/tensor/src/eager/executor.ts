@@ -57,7 +57,7 @@ export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
   readonly #compileNode: CompileNode | undefined;
   /** Gradients of calls that were differentiated, by a key of the call. */
-  readonly gradients: LRUCache<string, CallGradient> = new LRUCache({ max: 1000 });
+  readonly gradients = new LRUCache<string, CallGradient>({ max: 1000 });
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
