@@ -28,11 +28,7 @@ export function gradientOf(call: BoundCall, wanted: readonly number[]): CallGrad
   const key = `${wanted.join()} ${callKey(call)}`;
   // Sizes may be symbolic while a function is traced: what is true of them is for this trace alone.
   if (processState.recorder !== undefined) return makeGradient(call, wanted, key);
-  const known = defaultExecutor().gradients.get(key);
-  if (known !== undefined) return known;
-  const made = makeGradient(call, wanted, key);
-  defaultExecutor().gradients.set(key, made);
-  return made;
+  return defaultExecutor().gradientOf(key, () => makeGradient(call, wanted, key));
 }
 
 function makeGradient(call: BoundCall, wanted: readonly number[], key: string): CallGradient {

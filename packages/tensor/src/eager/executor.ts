@@ -56,8 +56,7 @@ interface EagerOptions {
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
   readonly #compileNode: CompileNode | undefined;
-  /** Gradients of calls that were differentiated, by a key of the call. */
-  readonly gradients = new LRUCache<string, CallGradient>({ max: 1000 });
+  readonly #gradients = new LRUCache<string, CallGradient>({ max: 1000 });
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
@@ -76,6 +75,13 @@ export class EagerExecutor {
     }
     const results = execute(plan, call.tensors);
     return results.map((result) => (result.device === call.device ? result : moved(result, call.device)));
+  }
+
+  /** The gradient of a call that was differentiated before, by a key of the call, or as it is made now. */
+  gradientOf(key: string, make: () => CallGradient): CallGradient {
+    const known = this.#gradients.get(key) ?? make();
+    this.#gradients.set(key, known);
+    return known;
   }
 
   /** Runs a graph of primitives that has a key: what it takes to run is kept. */
