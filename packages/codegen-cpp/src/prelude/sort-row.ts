@@ -9,7 +9,7 @@ import { elementDefinition } from './vector-types.ts';
 const { leastCut, mostChunks } = sortSizes;
 
 /** A row, where its results go, and what is found out about it: the least order of an element, and how many bits the others need. */
-export const rowDefinition: Definition = {
+const rowDefinition: Definition = {
   name: 'sort_row',
   text: `template <class Order>
 struct sort_row {
@@ -38,7 +38,7 @@ struct sort_row {
   needs: [elementDefinition('i64'), runtimeDefinition, sortWords],
 };
 
-export const inChunks: Definition = {
+const inChunks: Definition = {
   name: 'in_chunks',
   text: `template <class Body>
 static inline void in_chunks(const Runtime *runtime, i64 chunks, const Body &body) {
