@@ -1,9 +1,9 @@
 // One specialisation of a compiled function: what it requires of a call, and what runs when that holds. In: a traced call and
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
-import type { Graph } from '@tsinductor/graph';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
+import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { Executable } from '../run/executable.ts';
 import {
   changedInputs,
@@ -20,9 +20,10 @@ import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
 import type { Point } from './explain-number.ts';
 import { setNumbers } from './number-inputs.ts';
 import { OpenValues } from './open-values.ts';
+import { resultMaker } from './result-source.ts';
+import type { RanCall } from './result-source.ts';
 import { putTogether } from './result.ts';
 import type { Backend } from '../options.ts';
-import { aliasedResult } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export interface Mismatch {
@@ -43,6 +44,8 @@ export class Specialisation {
   readonly #open: OpenValues | undefined;
   /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
   readonly #areInputs: boolean;
+  readonly #sizes: CallSizes;
+  readonly #results: readonly ((call: RanCall) => Tensor)[];
   /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
   readonly #areOutputs: boolean;
 
@@ -55,7 +58,10 @@ export class Specialisation {
     const { numbers, conditions, sizeHolds } = traced;
     const isOpen = numbers.length > 0 || conditions.length > 0 || sizeHolds !== undefined;
     this.#open = isOpen ? new OpenValues(traced) : undefined;
-    const { results, graph, positions, captured } = traced;
+    const { results, graph, positions, captured, sizes } = traced;
+    const names = namesOfSizes(sizes);
+    this.#sizes = CallSizes.of(sizes);
+    this.#results = results.map((source) => resultMaker(source, names));
     const isInOrder = captured.length === 0 && positions.every((position, leaf) => position === leaf);
     this.#areInputs = isInOrder && how.executable.borrowsInputs === true;
     const isItsOutput = (source: (typeof results)[number], index: number): boolean =>
@@ -155,17 +161,8 @@ export class Specialisation {
   }
 
   #resultsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): readonly Tensor[] {
-    const { results: sources, sizes } = this.#traced;
-    const results = sources.map((source) => {
-      switch (source.kind) {
-        case 'computed':
-          return at(outputs, source.output);
-        case 'input':
-          return aliasedResult(at(inputs, source.placeholder), source.alias, sizesOf(sizes, inputs));
-        case 'view':
-          return aliasedResult(at(outputs, source.output), source.alias, sizesOf(sizes, inputs));
-      }
-    });
+    const call = { inputs, outputs, sizes: this.#sizes.in(inputs) };
+    const results = this.#results.map((resultOf) => resultOf(call));
     // New values of mutated inputs were written back: their own memory is free again.
     for (const output of outputs) if (!results.includes(output)) output.dispose();
     return results;
@@ -193,7 +190,3 @@ export class Specialisation {
 }
 
 const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;
-
-/** The symbolic sizes of a call. */
-const sizesOf = (sizes: Graph['sizes'], inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
-  new Map(sizes.map(({ name, placeholder, axis }) => [name, inputs[placeholder]?.shape[axis] ?? 0]));

@@ -4,20 +4,22 @@ import { at, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
-import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
-import { callerOf, dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
+import { printIndex, sizeSymbol } from '@tsinductor/ir';
+import { callerOf, dynamicAxesOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { AdaptedCall, BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
+import type { AdaptedCall, BoundCall, TraceResult } from '@tsinductor/tensor/internal';
 import { privateState } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
+import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
 import type { Observation } from './observe.ts';
 import { guardTensor, TracedInputs } from './traced-inputs.ts';
+import type { ResultSource } from './result-source.ts';
 import { takeApart } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 
@@ -30,12 +32,6 @@ interface SizeGuard {
   readonly text: string;
   readonly guard: TracedSizeGuard;
 }
-
-/** Where a tensor of the result comes from: an output, or the memory of an input or of an output, itself or a view of it. */
-type ResultSource =
-  | { readonly kind: 'computed'; readonly output: number }
-  | { readonly kind: 'input'; readonly placeholder: number; readonly alias: OutputAlias }
-  | { readonly kind: 'view'; readonly output: number; readonly alias: OutputAlias };
 
 /** What of a call a trace leaves open, and how it sees it. */
 export interface TracePlan {
@@ -344,28 +340,16 @@ function sizeCheck(
   guards: readonly TracedSizeGuard[],
   positions: readonly number[],
 ): (leaves: readonly Tensor[]) => boolean {
-  const bound = sizes.map(({ name, placeholder, axis }) => ({
-    name,
-    axis,
-    leaf: positions.indexOf(placeholder),
-  }));
+  const bound = sizes.map(({ placeholder, axis }) => ({ axis, position: positions.indexOf(placeholder) }));
+  const shown = new CallSizes(bound);
+  const names = namesOfSizes(sizes);
+  const checks = guards.map((guard) => SizeEnvironment.check(guard, names));
   return (leaves) => {
-    const found = new Map(bound.map(({ name, axis, leaf }) => [name, leaves[leaf]?.shape[axis] ?? 0]));
-    return guards.every((guard) => SizeEnvironment.holds(guard, found));
+    const found = shown.in(leaves);
+    return checks.every((holds) => holds(found));
   };
 }
 
 const printSizeGuard = ({ left, relation, right }: TracedSizeGuard): string =>
   `${printIndex(left)} ${relation} ${printIndex(right)}`;
 
-/** The tensor that a result aliases: the memory's own, or a view over it. */
-export function aliasedResult(whole: Tensor, alias: OutputAlias, sizes: ReadonlyMap<string, number>): Tensor {
-  if (alias.kind === 'input' && alias.isItself) return whole;
-  const { storage, layout } = placeOf(whole, 'a view');
-  const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes });
-  return placedTensor(whole.dtype, storage, {
-    shape: alias.layout.shape.map(evaluate),
-    strides: alias.layout.strides.map(evaluate),
-    offset: layout.offset + evaluate(alias.layout.offset),
-  });
-}
