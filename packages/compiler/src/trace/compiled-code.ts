@@ -4,6 +4,7 @@
 // for these arguments, unless the stance says otherwise. What cannot be one graph (a value is read while tracing, an
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
+import { isTsInductorError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
@@ -77,7 +78,7 @@ export class CompiledCode {
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
   #inspected = false;
-  #watch: CaptureWatch | undefined;
+  #watches: readonly CaptureWatch[] = [];
   readonly #file: string | undefined = userLocation()?.file;
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
@@ -94,7 +95,7 @@ export class CompiledCode {
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
-      this.#watch?.called(this.name);
+      for (const watch of this.#watches) watch.called(this.name);
       return this.#run(entry, thisArg, args);
     }
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
@@ -134,7 +135,7 @@ export class CompiledCode {
     this.#breaks.length = 0;
     this.#notes.length = 0;
     this.#inspected = false;
-    this.#watch = undefined;
+    this.#watches = [];
   }
 
   cacheInfo(): CacheInfo {
@@ -223,11 +224,14 @@ export class CompiledCode {
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
     const { stance } = this.#surroundings.stance();
-    const traced = stance === 'aot_eager_then_compile' ? this.#trace(this.#scopeOf(thisArg, args)) : undefined;
+    const scope = this.#scopeOf(thisArg, args);
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
-    return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
+    const entry = new Specialisation(traced, { executable, backend, owner: undefined });
+    entry.fits(scope);
+    return this.#run(entry, thisArg, args);
   }
 
   #specialise(scope: CallScope): Specialisation | undefined {
@@ -240,6 +244,7 @@ export class CompiledCode {
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
     const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
     this.#entries.unshift(entry);
+    entry.fits(scope);
     return entry;
   }
 
@@ -353,10 +358,17 @@ export class CompiledCode {
       this.#breakGraph(traced.error);
       this.#aliased.add(traced);
     } catch (error) {
+      if (isTsInductorError(error) && error.code === 'THROWN_AFTER_WRITE') return this.#thrown(error);
       if (!breaksGraph(error)) throw error;
       this.#breakGraph(error);
       this.#isBroken = true;
     }
+    return undefined;
+  }
+
+  /** The program threw: this call runs in segments, which does so again, unless no call may. */
+  #thrown({ cause }: TsInductorError): undefined {
+    if (this.#options.fullgraph === true) throw cause;
     return undefined;
   }
 
@@ -377,17 +389,17 @@ export class CompiledCode {
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
-  #inspectSource({ captures }: CallScope): void {
-    this.#watch?.look(this.name);
+  #inspectSource({ captures, arguments: given }: CallScope): void {
+    for (const watch of this.#watches) watch.look(this.name);
     if (this.#inspected) return;
     this.#inspected = true;
     const captured = Object.keys(captures ?? {});
-    const { notes, watch } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured });
+    const { notes, watches } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured, given });
     for (const { topic, text } of notes) {
       this.#notes.push(text);
       this.#session().warnOnce(topic, text);
     }
-    if (this.#config().verifyCaptures) this.#watch = watch;
+    if (this.#config().verifyCaptures) this.#watches = watches;
   }
 }
 

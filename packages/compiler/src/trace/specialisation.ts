@@ -40,6 +40,8 @@ export class Specialisation {
   readonly #owner: WeakRef<object> | undefined;
   readonly #slots: unknown[] = [];
   readonly #leaves: Tensor[];
+  /** What the function closes over, and numbers, at their places among the graph's inputs; the leaves of a call between them. */
+  readonly #inputs: Tensor[];
   /** Undefined where nothing was left open. */
   readonly #open: OpenValues | undefined;
   /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
@@ -63,6 +65,7 @@ export class Specialisation {
     this.#sizes = CallSizes.of(sizes);
     this.#results = results.map((source) => resultMaker(source, names));
     const isInOrder = captured.length === 0 && positions.every((position, leaf) => position === leaf);
+    this.#inputs = [...traced.inputs];
     this.#areInputs = isInOrder && how.executable.borrowsInputs === true;
     const isItsOutput = (source: (typeof results)[number], index: number): boolean =>
       source.kind === 'computed' && source.output === index;
@@ -134,13 +137,12 @@ export class Specialisation {
   /** The graph's inputs in the call that fitted last. */
   inputs(): readonly Tensor[] {
     if (this.#areInputs) return this.#leaves;
-    const inputs: Tensor[] = [];
-    const { positions, captured } = this.#traced;
+    const inputs = this.executable.borrowsInputs === true ? this.#inputs : [...this.#inputs];
+    const { positions } = this.#traced;
     let index = 0;
-    for (const position of positions) {
-      const tensor = this.#leaves[index] ?? captured[index - this.#leaves.length]?.tensor;
-      if (position >= 0 && tensor !== undefined) inputs[position] = tensor;
-      index += 1;
+    for (const leaf of this.#leaves) {
+      const position = positions[index++] ?? -1;
+      if (position >= 0) inputs[position] = leaf;
     }
     return inputs;
   }
@@ -157,7 +159,8 @@ export class Specialisation {
     const { results, template } = this.#traced;
     const outputs = this.executable.run(inputs);
     const areResults = this.#areOutputs && outputs.length === results.length;
-    return putTogether(template, areResults ? outputs : this.#resultsOf(inputs, this.#inRows(outputs)));
+    const given = areResults ? outputs : this.#resultsOf(inputs, this.#inRows(outputs));
+    return putTogether(template, { outputs: given, slots: this.#slots });
   }
 
   #resultsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): readonly Tensor[] {

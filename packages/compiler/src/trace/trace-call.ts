@@ -8,8 +8,9 @@ import { printIndex, sizeSymbol } from '@tsinductor/ir';
 import { callerOf, dynamicAxesOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { AdaptedCall, BoundCall, TraceResult } from '@tsinductor/tensor/internal';
-import { privateState } from '../errors.ts';
+import type { AdaptedCall, BoundCall, TraceOptions, TraceResult } from '@tsinductor/tensor/internal';
+import { breaksGraph } from './breaks.ts';
+import { privateState, thrownAfterWrite } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
@@ -48,6 +49,7 @@ export interface TracePlan {
   /** Numbers of the call that are inputs. */
   readonly numbers: readonly NumberInput[];
   readonly adapt?: (session: TraceSession, call: BoundCall, seen: SeenCall) => AdaptedCall;
+  readonly sawLiteral?: TraceOptions['sawLiteral'];
 }
 
 /** How many calls came before one that is recorded, and what is known of its tensors. */
@@ -131,13 +133,14 @@ export interface Tracing {
 /** Traces `call` by a plan. Runs the function once, on stand-ins. */
 export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): TracedCall | AliasedCall {
   const readSizes = new Set<number>();
-  const { adapt } = plan;
+  const { adapt, sawLiteral } = plan;
   const isReadByFollowed = (reader: () => unknown): boolean => {
     const caller = callerOf(reader);
     return caller === 'traced function' || (plan.isFollowed && caller === 'its program');
   };
   const session: TraceSession = new TraceSession({
     keepScalars: tracing.keepScalars,
+    ...(sawLiteral !== undefined && { sawLiteral }),
     readsFreely: (axis, reader) => {
       readSizes.add(axis);
       return plan.readsFreely(axis) && isReadByFollowed(reader);
@@ -162,7 +165,7 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const { thisArg, args } = observation;
     const result = observation.run(() => session.run(() => call.fn.apply(thisArg, [...args])));
     const outputs: Tensor[] = [];
-    const template = takeApart(result, outputs);
+    const template = takeApart(result, outputs, (value) => observation.slotOf(value));
     const traced = session.finish(outputs);
     const { announced, sizeNames } = inputs;
     const outcome = { announced, traced, sizes: session.sizes, results: outputs.length };
@@ -172,7 +175,10 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
     if (readsPrivateMembers(error)) throw privateState('this.#private');
-    if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
+    if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') {
+      if (session.hasWritten && !breaksGraph(error)) throw thrownAfterWrite(error);
+      throw error;
+    }
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
     return { error, guards: observation.guards(), leaves: observation.leaves, captured };
   } finally {
@@ -184,10 +190,10 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
 const usesThis = (fn: Call['fn']): boolean =>
   /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
 
-/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one. */
+/** What V8 says when a #private member, or what the engine keeps itself, is read through a stand-in whose class did not show that it has one. */
 const readsPrivateMembers = (error: unknown): boolean =>
   Object.prototype.toString.call(error) === '[object Error]' &&
-  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
+  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be|incompatible receiver|requires that 'this' be|called on (?:an object that|non-object)/i.test(String(error));
 
 interface Outcome {
   readonly announced: readonly Tensor[];
