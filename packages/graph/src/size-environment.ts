@@ -4,7 +4,17 @@
 //
 // Invariants: two environments that are asked the same questions in the same order record the same guards; a guard is
 // recorded once; questions about sizes that are known record nothing; what a size resolves to needs no resolving.
-import { compileSize, equal, evaluateIndex, freeSizes, int, printIndex, rangeOf, sizeSymbol, substitute } from '@tsinductor/ir';
+import {
+  compileSize,
+  equal,
+  evaluateIndex,
+  freeSizes,
+  int,
+  printIndex,
+  rangeOf,
+  sizeSymbol,
+  substitute,
+} from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { argumentValue } from './errors.ts';
 

@@ -30,7 +30,7 @@ export function keptSizeFunction(index: Index, names: readonly string[]): SizeFu
 }
 
 /** Where a list of tensors shows its sizes. */
-export interface ShownSize {
+interface ShownSize {
   readonly position: number;
   readonly axis: number;
 }

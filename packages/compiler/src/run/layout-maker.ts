@@ -7,7 +7,7 @@ import { sizeFunction } from './call-sizes.ts';
 import type { Sizes } from './call-sizes.ts';
 
 /** Of memory of its own. */
-export interface MadeLayout {
+interface MadeLayout {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: 0;

@@ -38,7 +38,10 @@ export function reportClosure(inspected: Inspected): ClosureReport {
   return { notes: all.flatMap(({ notes }) => notes), watches: all.flatMap(({ watches }) => watches) };
 }
 
-function reportOne({ name, fn, file, captured }: Inspected, closure: ReadonlyMap<string, unknown> | undefined): ClosureReport {
+function reportOne(
+  { name, fn, file, captured }: Inspected,
+  closure: ReadonlyMap<string, unknown> | undefined,
+): ClosureReport {
   const writes = findOuterWrites(fn).map(({ name: variable, line }) => ({
     topic: `CLOSURE_WRITE ${name} ${variable}`,
     text: `line ${String(line)} of ${name} writes to ${variable}, which is outside the function: this happens once, when it is traced; return the value instead`,
@@ -59,7 +62,10 @@ function reportOne({ name, fn, file, captured }: Inspected, closure: ReadonlyMap
       text: `line ${String(line)} of ${name} reads ${variable}, which ${why}: what is compiled keeps the value of its trace; ${remedy}`,
     };
   });
-  const watched = reads.filter(({ writtenAt }) => writtenAt !== undefined).map(({ name: variable }) => variable);
+  // The engine does not tell what `this` of an arrow function is.
+  const isWatched = ({ name: variable, writtenAt }: (typeof reads)[number]): boolean =>
+    writtenAt !== undefined && !variable.startsWith('this.');
+  const watched = reads.filter(isWatched).map(({ name: variable }) => variable);
   return {
     notes: [...writes, ...notes],
     watches: watched.length === 0 ? [] : [new CaptureWatch(fn, watched, closure)],

@@ -4,13 +4,12 @@
 // for these arguments, unless the stance says otherwise. What cannot be one graph (a value is read while tracing, an
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
-import { isTsInductorError } from '@tsinductor/base';
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
-import { breaksGraph } from './breaks.ts';
+import { breaksGraph, isThrownAfterWrite, programError } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
@@ -358,17 +357,11 @@ export class CompiledCode {
       this.#breakGraph(traced.error);
       this.#aliased.add(traced);
     } catch (error) {
-      if (isTsInductorError(error) && error.code === 'THROWN_AFTER_WRITE') return this.#thrown(error);
-      if (!breaksGraph(error)) throw error;
+      if (isThrownAfterWrite(error) && this.#options.fullgraph !== true) return undefined;
+      if (!breaksGraph(error)) throw programError(error);
       this.#breakGraph(error);
       this.#isBroken = true;
     }
-    return undefined;
-  }
-
-  /** The program threw: this call runs in segments, which does so again, unless no call may. */
-  #thrown({ cause }: TsInductorError): undefined {
-    if (this.#options.fullgraph === true) throw cause;
     return undefined;
   }
 

@@ -119,9 +119,7 @@ function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, l
       return typeof value === 'number';
     case 'array':
       return (
-        Array.isArray(value) &&
-        value.length === expect.length &&
-        Object.getPrototypeOf(value) === expect.prototype
+        Array.isArray(value) && value.length === expect.length && Object.getPrototypeOf(value) === expect.prototype
       );
     case 'object':
       return (
@@ -276,9 +274,9 @@ function printExpectation(expect: Expectation): string {
     case 'number':
       return 'any number';
     case 'array':
-      return `an array of ${String(expect.length)}`;
+      return `${listName(expect.prototype)} of ${String(expect.length)}`;
     case 'object':
-      return `an object with keys ${printNames(expect.keys)}`;
+      return `${objectName(expect.prototype)} with keys ${printNames(expect.keys)}`;
     case 'instance':
       return `an instance of ${className(expect.prototype)}`;
     case 'same':
@@ -330,6 +328,11 @@ function className(prototype: unknown): string {
   return typeof name === 'string' && name !== '' ? name : 'a class without a name';
 }
 
+const listName = (prototype: unknown): string =>
+  className(prototype) === 'Array' ? 'an array' : `a list of ${className(prototype)}`;
+
+const objectName = (prototype: unknown): string => (prototype === null ? 'an object without a prototype' : 'an object');
+
 const describesAlike = (one: unknown, other: unknown): boolean =>
   (typeof one === 'function' || typeof one === 'object') && printFound(one) === printFound(other);
 
@@ -343,8 +346,9 @@ function printFound(value: unknown): string {
   }
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   if (typeof value === 'function') return `function ${value.name}`;
-  if (Array.isArray(value)) return `an array of ${String(value.length)}`;
-  if (typeof value === 'object' && value !== null) return `an object with keys ${printNames(Object.keys(value))}`;
+  if (Array.isArray(value)) return `${listName(Object.getPrototypeOf(value))} of ${String(value.length)}`;
+  if (typeof value === 'object' && value !== null)
+    return `${objectName(Object.getPrototypeOf(value))} with keys ${printNames(Object.keys(value))}`;
   return String(value);
 }
 

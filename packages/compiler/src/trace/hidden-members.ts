@@ -1,43 +1,78 @@
 // Members of plain objects and lists that taking these in whole does not show: those under symbols, and those that are not enumerable or
 // no element of a list. They are looked for when the program asks for one, so that calls of programs which never do pay nothing.
 // In: what the function sees of an object. Out: the same with the member that was asked for, whose guard is written then.
-
 import { types } from 'node:util';
 import { firmness, ownKeys, ownSymbols } from './readers.ts';
 import type { Reader } from './readers.ts';
 
+/** Where guards of one object are written. */
+interface Guards {
+  /** Guards what is under a key, and gives what the function sees of it. */
+  member(key: PropertyKey): unknown;
+  /** Guards what a reader says of the object. */
+  answer(reader: Reader): void;
+  /** Guards the names that a reader gives. */
+  names(reader: Reader): void;
+}
+
 export class HiddenMembers {
   readonly #copy: object;
   readonly #original: object;
-  readonly #read: (key: PropertyKey) => unknown;
+  readonly #guards: Guards;
   readonly #asked = new Set<PropertyKey>();
   #areAllShown = false;
 
-  /** `read` guards what is under a key, and gives what the function sees of it. */
-  constructor(copy: object, original: object, read: (key: PropertyKey) => unknown) {
+  constructor(copy: object, original: object, guards: Guards) {
     this.#copy = copy;
     this.#original = original;
-    this.#read = read;
+    this.#guards = guards;
   }
 
-  show(key: PropertyKey): void {
+  /** Reading, by whatever stands before the copy. */
+  traps(): ProxyHandler<object> {
+    return {
+      get: (target, key, receiver) => {
+        this.#show(key);
+        return Reflect.get(target, key, receiver) as unknown;
+      },
+      has: (target, key) => {
+        this.#show(key);
+        return Reflect.has(target, key);
+      },
+      getOwnPropertyDescriptor: (target, key) => {
+        this.#show(key);
+        return Reflect.getOwnPropertyDescriptor(target, key);
+      },
+      isExtensible: (target) => {
+        this.#guards.answer(firmness);
+        this.#showAll();
+        makeAsFirm(target, this.#original);
+        return Object.isExtensible(target);
+      },
+      ownKeys: (target) => {
+        this.#showAll();
+        return Reflect.ownKeys(target);
+      },
+    };
+  }
+
+  #show(key: PropertyKey): void {
     if (this.#asked.has(key) || Object.hasOwn(this.#copy, key)) return;
     const isThere = Object.hasOwn(this.#original, key);
     // Guards say how long a list is and which names an object has; what is inherited is no member.
     if (!isThere && (key in this.#copy || this.#isKnownToLack(key))) return;
     this.#asked.add(key);
-    const value = this.#read(key);
+    const value = this.#guards.member(key);
     if (!isThere && value === undefined) return;
     const enumerable = Object.prototype.propertyIsEnumerable.call(this.#original, key);
     Object.defineProperty(this.#copy, key, { value, enumerable, writable: true, configurable: true });
   }
 
-  /** All of them. Gives what says which there are, the first time. */
-  showAll(): Reader | undefined {
-    if (this.#areAllShown) return undefined;
+  #showAll(): void {
+    if (this.#areAllShown) return;
     this.#areAllShown = true;
-    for (const key of Reflect.ownKeys(this.#original)) this.show(key);
-    return Array.isArray(this.#original) ? ownKeys : ownSymbols;
+    for (const key of Reflect.ownKeys(this.#original)) this.#show(key);
+    this.#guards.names(Array.isArray(this.#original) ? ownKeys : ownSymbols);
   }
 
   #isKnownToLack(key: PropertyKey): boolean {
@@ -48,7 +83,7 @@ export class HiddenMembers {
 }
 
 /** What the function sees of an object, all of whose members are shown, is frozen or sealed as that is. */
-export function makeAsFirm(copy: object, original: object): void {
+function makeAsFirm(copy: object, original: object): void {
   const how = firmness.of(original);
   if (how === 'frozen') Object.freeze(copy);
   else if (how === 'sealed') Object.seal(copy);

@@ -34,7 +34,7 @@ import {
 } from './readers.ts';
 import type { Reader } from './readers.ts';
 import { inheritedMembers } from './super-methods.ts';
-import { HiddenMembers, makeAsFirm } from './hidden-members.ts';
+import { HiddenMembers } from './hidden-members.ts';
 import { membersOf } from './tensor-members.ts';
 
 export interface Observation {
@@ -213,8 +213,7 @@ class Observer implements GuardWriter {
     const standIn = this.#watched(copy, value, place);
     for (let key = 0; key < length; key += 1) {
       const item = this.#read(place, { key, path: `${found.path}[${String(key)}]`, value: value[key] });
-      if (item === undefined)
-        this.#answer(place, ownPresence(String(key)), { value, answer: key in value });
+      if (item === undefined) this.#answer(place, ownPresence(String(key)), { value, answer: key in value });
       if (key in value) copy[key] = item;
     }
     copy.length = length;
@@ -241,34 +240,20 @@ class Observer implements GuardWriter {
       change(original);
       return change(copy);
     };
-    const hidden = new HiddenMembers(copy, original, (key) => {
-      const path = memberPath(place.path, key);
-      return this.#read(place, { key, path, value: Reflect.get(original, key) as unknown });
+    const hidden = new HiddenMembers(copy, original, {
+      member: (key) => {
+        const path = memberPath(place.path, key);
+        return this.#read(place, { key, path, value: Reflect.get(original, key) as unknown });
+      },
+      answer: (reader) => {
+        this.#answer(place, reader, { value: original, answer: reader.of(original) });
+      },
+      names: (reader) => {
+        this.#names(place, reader, original);
+      },
     });
     const standIn = new Proxy(copy, {
-      get: (target, key, receiver) => {
-        hidden.show(key);
-        return Reflect.get(target, key, receiver) as unknown;
-      },
-      has: (target, key) => {
-        hidden.show(key);
-        return Reflect.has(target, key);
-      },
-      getOwnPropertyDescriptor: (target, key) => {
-        hidden.show(key);
-        return Reflect.getOwnPropertyDescriptor(target, key);
-      },
-      isExtensible: (target) => {
-        this.#answer(place, firmness, { value: original, answer: firmness.of(original) });
-        hidden.showAll();
-        makeAsFirm(target, original);
-        return Object.isExtensible(target);
-      },
-      ownKeys: (target) => {
-        const reader = hidden.showAll();
-        if (reader !== undefined) this.#names(place, reader, original);
-        return Reflect.ownKeys(target);
-      },
+      ...hidden.traps(),
       set: (_, key, value) => changing(key, (target) => Reflect.set(target, key, value)),
       defineProperty: (_, key, descriptor) =>
         changing(key, (target) => Reflect.defineProperty(target, key, descriptor)),

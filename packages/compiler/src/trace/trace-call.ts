@@ -174,7 +174,8 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const { numbers: given } = plan;
     return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
-    if (readsPrivateMembers(error)) throw privateState('this.#private');
+    const hidden = hiddenRead(error);
+    if (hidden !== undefined) throw privateState(hidden);
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') {
       if (session.hasWritten && !breaksGraph(error)) throw thrownAfterWrite(error);
       throw error;
@@ -190,10 +191,19 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
 const usesThis = (fn: Call['fn']): boolean =>
   /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
 
-/** What V8 says when a #private member, or what the engine keeps itself, is read through a stand-in whose class did not show that it has one. */
-const readsPrivateMembers = (error: unknown): boolean =>
-  Object.prototype.toString.call(error) === '[object Error]' &&
-  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be|incompatible receiver|requires that 'this' be|called on (?:an object that|non-object)/i.test(String(error));
+/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one, or what the engine keeps itself. */
+const hiddenReads: readonly { readonly says: RegExp; readonly of: string }[] = [
+  {
+    says: /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i,
+    of: 'this.#private',
+  },
+  { says: /incompatible receiver|requires that 'this' be/i, of: 'what the engine keeps of an object' },
+];
+
+const hiddenRead = (error: unknown): string | undefined =>
+  Object.prototype.toString.call(error) === '[object Error]'
+    ? hiddenReads.find(({ says }) => says.test(String(error)))?.of
+    : undefined;
 
 interface Outcome {
   readonly announced: readonly Tensor[];
@@ -358,4 +368,3 @@ function sizeCheck(
 
 const printSizeGuard = ({ left, relation, right }: TracedSizeGuard): string =>
   `${printIndex(left)} ${relation} ${printIndex(right)}`;
-
