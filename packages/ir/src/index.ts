@@ -13,7 +13,7 @@ export { axesOf, constantValue, divisorsOf, freeAxes, freeIndirects, freeSizes }
 export { hasIndirects, indexOperands, isSubtracted } from './arithmetic/query.ts';
 export * from './arithmetic/linear-form.ts';
 export { substitute } from './arithmetic/substitute.ts';
-export { evaluateIndex } from './arithmetic/evaluate.ts';
+export { compileSize, evaluateIndex } from './arithmetic/evaluate.ts';
 export { printIndex } from './print/print-index.ts';
 export { BodyBuilder } from './body/body-builder.ts';
 export * from './body/constant.ts';

@@ -12,7 +12,7 @@ import { openProfile, reported } from '../profile/open-profile.ts';
 import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
-import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
+import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
 import type { Artifact } from './artifacts.ts';
 import { remembered } from './builder.ts';
@@ -177,7 +177,7 @@ function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph
   const { scheduled, program } = printed;
   const plan = makePlan(traced.graph, scheduled, program);
   // Where no call is at hand, the first one asks.
-  if (examples.length > 0) checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
+  if (examples.length > 0) checkIndexLimits(plan, examples);
   return { key: slot, name, units: program.units, plan, toolchain: native.toolchain };
 }
 

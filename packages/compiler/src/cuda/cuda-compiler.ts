@@ -19,7 +19,7 @@ import { positionsOf } from '../build/stage-options.ts';
 import type { CompileJob, TargetCompiler } from '../build/target-compiler.ts';
 import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
-import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
+import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
 import { openCuda } from './cuda-devices.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
@@ -76,7 +76,7 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     const watching = watchingFor(config);
     const printed = cudaPipeline().run(traced, contextOf(job), watching.watch);
     const { scheduled, program } = printed;
-    checkIndexLimits(program.indexLimits, sizesOfCall(traced.graph.sizes, examples));
+    checkIndexLimits({ indexLimits: program.indexLimits, sizes: traced.graph.sizes }, examples);
     const { source, kernels } = program;
     this.#log.tell({ name, graph: traced.graph, scheduled, source, kernels }, watching);
     return { job, printed, times: watching.times?.list() };

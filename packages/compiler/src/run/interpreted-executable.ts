@@ -10,7 +10,6 @@ import type { Placement } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { TracedGraph } from '../request.ts';
 import { writeBack } from './call-frame.ts';
-import type { Sizes } from './call-frame.ts';
 import type { Executable } from './executable.ts';
 import { sizesOfCall } from './plan.ts';
 
@@ -41,7 +40,7 @@ export function interpretedExecutable(
 function interpret(
   program: LoopProgram,
   outputs: readonly BufferDecl[],
-  { inputs, sizes }: { inputs: readonly Tensor[]; sizes: Sizes },
+  { inputs, sizes }: { inputs: readonly Tensor[]; sizes: ReadonlyMap<string, number> },
 ): Tensor[] {
   const buffers = new Map<BufferId, Elements>();
   program.inputs.forEach((id, position) => {

@@ -10,7 +10,7 @@ import type { Config } from '@tsinductor/config';
 import type { Tensor } from '@tsinductor/tensor';
 import { isRecording, isTracking, requiresGrad, userLocation, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
-import { breaksGraph } from './breaks.ts';
+import { breaksGraph, isThrownAfterWrite, programError } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
@@ -62,7 +62,7 @@ export class CompiledCode {
   readonly #breaks: Break[] = [];
   readonly #notes: string[] = [];
   #inspected = false;
-  #watch: CaptureWatch | undefined;
+  #watches: readonly CaptureWatch[] = [];
   readonly #file: string | undefined = userLocation()?.file;
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
@@ -79,7 +79,7 @@ export class CompiledCode {
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
-      this.#watch?.called(this.name);
+      for (const watch of this.#watches) watch.called(this.name);
       return this.#run(entry, thisArg, args);
     }
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
@@ -119,7 +119,7 @@ export class CompiledCode {
     this.#breaks.length = 0;
     this.#notes.length = 0;
     this.#inspected = false;
-    this.#watch = undefined;
+    this.#watches = [];
   }
 
   cacheInfo(): CacheInfo {
@@ -223,11 +223,14 @@ export class CompiledCode {
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
     const { stance } = this.#surroundings.stance();
-    const traced = stance === 'aot_eager_then_compile' ? this.#trace(this.#scopeOf(thisArg, args)) : undefined;
+    const scope = this.#scopeOf(thisArg, args);
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
-    return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
+    const entry = new Specialisation(traced, { executable, backend, owner: undefined });
+    entry.fits(scope);
+    return this.#run(entry, thisArg, args);
   }
 
   #specialise(scope: CallScope): Specialisation | undefined {
@@ -240,6 +243,7 @@ export class CompiledCode {
     const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
     const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
     this.#entries.unshift(entry);
+    entry.fits(scope);
     return entry;
   }
 
@@ -357,7 +361,8 @@ export class CompiledCode {
       this.#breakGraph(traced.error);
       this.#aliased.add(traced);
     } catch (error) {
-      if (!breaksGraph(error)) throw error;
+      if (isThrownAfterWrite(error) && this.#options.fullgraph !== true) return undefined;
+      if (!breaksGraph(error)) throw programError(error);
       this.#breakGraph(error);
       this.#isBroken = true;
     }
@@ -381,17 +386,17 @@ export class CompiledCode {
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
-  #inspectSource({ captures }: CallScope): void {
-    this.#watch?.look(this.name);
+  #inspectSource({ captures, arguments: given }: CallScope): void {
+    for (const watch of this.#watches) watch.look(this.name);
     if (this.#inspected) return;
     this.#inspected = true;
     const captured = Object.keys(captures ?? {});
-    const { notes, watch } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured });
+    const { notes, watches } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured, given });
     for (const { topic, text } of notes) {
       this.#notes.push(text);
       this.#session().warnOnce(topic, text);
     }
-    if (this.#config().verifyCaptures) this.#watch = watch;
+    if (this.#config().verifyCaptures) this.#watches = watches;
   }
 }
 

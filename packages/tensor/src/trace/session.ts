@@ -126,6 +126,11 @@ export class TraceSession implements Recorder {
     return this.#builder;
   }
 
+  /** Whether inputs hold something else than they did. */
+  get hasWritten(): boolean {
+    return this.#inputs.some(({ version, placeholder }) => version > 0 && placeholder !== undefined);
+  }
+
   get placeholders(): readonly TracedInput[] {
     return this.#placeholders;
   }
@@ -218,6 +223,7 @@ export class TraceSession implements Recorder {
   }
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
+    this.#options.sawLiteral?.(bytes, meta);
     const ref = recordLiteral(this.#builder, { ...meta, bytes }, this.#options);
     return ref === undefined ? literalTensor(bytes, meta) : this.#made(ref, ambientDevice());
   }
