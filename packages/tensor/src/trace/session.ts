@@ -234,8 +234,9 @@ export class TraceSession implements Recorder {
     this.checkWrite(target, writing);
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
-    // Nothing is written to no elements, whatever memory they would be in.
-    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return undefined;
+    // Nothing is written to no elements, whatever memory they would be in. The layout says how many there are: the view's
+    // value may be one of an earlier segment, of which the memory alone has been taken over.
+    if (view.layout.shape.some((size) => this.sizes.isZero(size))) return undefined;
     this.requireOwn(view.memory, operation);
     if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();
