@@ -2,7 +2,7 @@
 // fills, devices. The package's index exports the
 // class from here, so that whoever has a Tensor has its methods.
 import { choiceMethods } from './choice.ts';
-import { toStringTag } from './compared.ts';
+import { copiedByJest, toStringTag } from './compared.ts';
 import { dataDependentMethods } from './data-dependent.ts';
 import { deviceMethods } from './transfer.ts';
 import { installMethods } from './install-methods.ts';
@@ -20,6 +20,7 @@ for (const [name, value] of Object.entries({
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 }
 Object.defineProperty(Tensor.prototype, Symbol.toStringTag, toStringTag);
+Object.defineProperties(Tensor.prototype, copiedByJest);
 installMethods(Tensor.prototype);
 
 export { Tensor };

@@ -3,6 +3,7 @@
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
 import type { DType } from '@tsinductor/base';
 import type { ChoiceMethods } from './choice.ts';
+import { copiedElements } from './compared.ts';
 import type { DataDependentMethods } from './data-dependent.ts';
 import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
@@ -174,7 +175,7 @@ export class Tensor {
 
   /** What JSON.stringify writes: the elements as `toArray` gives them. */
   toJSON(): NestedArray {
-    return this.toArray();
+    return copiedElements(this) ?? this.toArray();
   }
 
   toString(): string {
