@@ -20,13 +20,12 @@ import type { CallScope } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
+import { orAgain, runAgain, withoutRunning } from './run-again.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { PrepareRequest } from '../request.ts';
-import type { TracedProgram } from '../hosted/hosted-graph.ts';
-import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
-import type { CurrentStance } from './stance.ts';
+import type { Preparing, Surroundings } from './surroundings.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -39,21 +38,6 @@ export interface CacheInfo {
   readonly hits: number;
   readonly misses: number;
   readonly recompiles: number;
-}
-
-/** What a compiled function asks of its session. */
-interface Preparing {
-  readonly config: Config;
-  prepare(traced: TracedProgram, request: PrepareRequest): Executable;
-  prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
-  warnOnce(topic: string, message: string): void;
-  log(topic: string, message: string, config: Config): void;
-}
-
-/** What it asks of the process that it runs in. */
-interface Surroundings {
-  session(): Preparing;
-  stance(): CurrentStance;
 }
 
 export class CompiledCode {
@@ -100,6 +84,12 @@ export class CompiledCode {
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
     if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayCompile(() => this.#missReason(scope)))
       return this.#fn.apply(thisArg, args as unknown[]);
+    return orAgain(() => this.#callNew(scope), this.#fn, scope);
+  }
+
+  /** A call that may be compiled, and that nothing fits. */
+  #callNew(scope: CallScope): unknown {
+    const { this: thisArg, arguments: args } = scope;
     if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
     const made = this.#specialise(scope);
     if (made !== undefined) return this.#run(made, thisArg, args);
@@ -109,13 +99,13 @@ export class CompiledCode {
 
   /** Compiles for these arguments, without running. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args));
+    if (!this.#isPrepared(thisArg, args)) withoutRunning(() => this.#specialise(this.#scopeOf(thisArg, args)));
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     if (this.#isPrepared(thisArg, args)) return;
-    const traced = this.#trace(this.#scopeOf(thisArg, args));
+    const traced = withoutRunning(() => this.#trace(this.#scopeOf(thisArg, args)));
     if (traced === undefined) return;
     const backend = this.#backend();
     const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
@@ -202,7 +192,14 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
-    if (!entry.writesShared(inputs)) return entry.run(inputs);
+    if (!entry.writesShared(inputs)) {
+      try {
+        return entry.run(inputs);
+      } catch (error) {
+        if (!entry.hasLeftUndone(error)) throw error;
+        return runAgain(this.#fn, thisArg, args);
+      }
+    }
     this.#breakGraph(sharedWrite());
     return this.#runSegments(thisArg, args);
   }

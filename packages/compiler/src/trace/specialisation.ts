@@ -2,6 +2,7 @@
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
+import { isCheckFailure } from '@tsinductor/ir';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
@@ -145,6 +146,12 @@ export class Specialisation {
     if (mutations.length === 0) return false;
     const written = mutations.map(({ placeholder }) => at(inputs, placeholder));
     return writesAreShared(written, inputs);
+  }
+
+  /** Whether an error of a run says that a check failed, behind writes which eager mode would have done by then. */
+  hasLeftUndone(error: unknown): boolean {
+    const { graph, program } = this.#traced;
+    return isCheckFailure(error) && graph.mutations.length > 0 && !('parts' in program);
   }
 
   run(inputs: readonly Tensor[]): unknown {

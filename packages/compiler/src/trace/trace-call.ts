@@ -9,7 +9,6 @@ import { callerOf, dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@t
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { AdaptedCall, BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
-import { privateState } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
@@ -17,6 +16,7 @@ import type { TracedProgram } from '../hosted/hosted-graph.ts';
 import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
 import type { Observation } from './observe.ts';
+import { tracedRun } from './run-again.ts';
 import { guardTensor, TracedInputs } from './traced-inputs.ts';
 import { takeApart } from './result.ts';
 import type { ResultTemplate } from './result.ts';
@@ -164,7 +164,7 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
   });
   try {
     const { thisArg, args } = observation;
-    const result = observation.run(() => session.run(() => call.fn.apply(thisArg, [...args])));
+    const result = tracedRun(() => observation.run(() => session.run(() => call.fn.apply(thisArg, [...args]))));
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs);
     const traced = session.finish(outputs);
@@ -175,7 +175,6 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const { numbers: given } = plan;
     return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
-    if (readsPrivateMembers(error)) throw privateState('this.#private');
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
     return { error, guards: observation.guards(), leaves: observation.leaves, captured };
@@ -187,11 +186,6 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
 /** Whether the function can see what it is called as a method of, going by its text. */
 const usesThis = (fn: Call['fn']): boolean =>
   /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
-
-/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one. */
-const readsPrivateMembers = (error: unknown): boolean =>
-  Object.prototype.toString.call(error) === '[object Error]' &&
-  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
 
 interface Outcome {
   readonly announced: readonly Tensor[];
