@@ -166,7 +166,7 @@ describe('what comes before an error has happened', () => {
       return x.mul_(2).add(taken);
     },
     'a check that fails behind a read': (x, i) => {
-      x.add_(x.sum().item() as number);
+      x.add_(x.sum().item());
       rand([1]);
       x.gather(0, i);
       x.mul_(2);

@@ -207,12 +207,34 @@ test('broadcastShapes takes sizes alone as shapes of one dim', () => {
 describe('pools that give indices', () => {
   const pooled = (call: (x: Tensor) => unknown, x: Tensor): unknown =>
     (compile(call, { backend: 'aot_eager' })(x) as Tensor[]).map((each) => each.flatten().toArray());
-  const square = tensor([[[[1, NaN, 3], [NaN, 2, 5], [7, 8, 9]]]], { dtype: 'f32' }); // prettier-ignore
+  const square = tensor(
+    [
+      [
+        [
+          [1, NaN, 3],
+          [NaN, 2, 5],
+          [7, 8, 9],
+        ],
+      ],
+    ],
+    { dtype: 'f32' },
+  );
   test('name the last NaN of a window, and else the first of equal maxima', () => {
     const indices = { returnIndices: true } as const;
-    expect(pooled((x) => functional.maxPool1d(x, 3, 1, indices), f32(1, NaN, 3, NaN, 2, 5).reshape([1, 1, 6]))).toEqual([[NaN, NaN, NaN, NaN], [1, 3, 3, 3]]); // prettier-ignore
-    expect(pooled((x) => functional.maxPool2d(x, 2, 1, indices), square)).toEqual([[NaN, NaN, NaN, 9], [3, 1, 3, 8]]); // prettier-ignore
-    expect(pooled((x) => functional.adaptiveMaxPool2d(x, 2, indices), square)).toEqual([[NaN, NaN, NaN, 9], [3, 1, 3, 8]]); // prettier-ignore
+    expect(pooled((x) => functional.maxPool1d(x, 3, 1, indices), f32(1, NaN, 3, NaN, 2, 5).reshape([1, 1, 6]))).toEqual(
+      [
+        [NaN, NaN, NaN, NaN],
+        [1, 3, 3, 3],
+      ],
+    );
+    expect(pooled((x) => functional.maxPool2d(x, 2, 1, indices), square)).toEqual([
+      [NaN, NaN, NaN, 9],
+      [3, 1, 3, 8],
+    ]);
+    expect(pooled((x) => functional.adaptiveMaxPool2d(x, 2, indices), square)).toEqual([
+      [NaN, NaN, NaN, 9],
+      [3, 1, 3, 8],
+    ]);
     expect(pooled((x) => functional.maxPool2d(x, 2, 1, { ...indices, padding: 1 }), square)).toEqual([
       [1, NaN, NaN, 3, NaN, NaN, NaN, 5, NaN, NaN, 9, 9, 7, 8, 9, 9],
       [0, 1, 1, 2, 3, 3, 1, 5, 3, 3, 8, 8, 6, 7, 8, 8],
@@ -221,19 +243,34 @@ describe('pools that give indices', () => {
   test('never name the padding, and find maxima below 0 beside it', () => {
     const indices = { returnIndices: true, padding: 1 } as const;
     const low = full([1, 1, 3], -Infinity);
-    expect(pooled((x) => functional.maxPool1d(x, 2, 1, indices), low)).toEqual([[-Infinity, -Infinity, -Infinity, -Infinity], [0, 0, 1, 2]]); // prettier-ignore
-    expect(pooled((x) => functional.maxPool1d(x, 2, 1, indices), tensor([[[-3, -2, -1]]]))).toEqual([[-3, -2, -1, -1], [0, 1, 2, 2]]); // prettier-ignore
+    expect(pooled((x) => functional.maxPool1d(x, 2, 1, indices), low)).toEqual([
+      [-Infinity, -Infinity, -Infinity, -Infinity],
+      [0, 0, 1, 2],
+    ]);
+    expect(pooled((x) => functional.maxPool1d(x, 2, 1, indices), tensor([[[-3, -2, -1]]]))).toEqual([
+      [-3, -2, -1, -1],
+      [0, 1, 2, 2],
+    ]);
   });
 });
 
 test('where(condition) gives places, as nonzero in a tuple does', () => {
   const places = (call: (x: Tensor) => unknown, x: Tensor): unknown =>
     (compile(call, { backend: 'aot_eager' })(x) as Tensor[]).map((each) => each.toArray());
-  const condition = tensor([[1, 0], [0, 1]]); // prettier-ignore
+  const condition = tensor([
+    [1, 0],
+    [0, 1],
+  ]);
   for (const call of [(x: Tensor) => where(x), (x: Tensor) => x.nonzero({ asTuple: true })])
     expect([condition, condition.gt(0), tensor(5), tensor(0)].map((x) => places(call, x))).toEqual([
-      [[0, 1], [0, 1]], // prettier-ignore
-      [[0, 1], [0, 1]], // prettier-ignore
+      [
+        [0, 1],
+        [0, 1],
+      ],
+      [
+        [0, 1],
+        [0, 1],
+      ],
       [[0]],
       [[]],
     ]);

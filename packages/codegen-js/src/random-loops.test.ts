@@ -8,9 +8,9 @@ test.each(['map', 'reduce', 'scan', 'scatter'] as const)('random loops: %s', (ki
   const compiler = newCompiler();
   const wrong: string[] = [];
   let checked = 0;
-  for (let seed = 0; checked < 15; seed += 1) {
+  for (let seed = 0; checked < 8; seed += 1) {
     const made = randomLoops(seed);
-    if (made?.program.nodes[0]?.kind !== kind) continue;
+    if (made.program.nodes[0]?.kind !== kind) continue;
     checked += 1;
     const found = difference(made.program, { buffers: made.inputs, sizes: new Map() }, compiler);
     if (found !== undefined) wrong.push(`seed ${String(seed)}: ${found}\n${printProgram(made.program)}`);

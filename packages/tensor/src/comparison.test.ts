@@ -90,14 +90,29 @@ function shown(received: unknown, expected: unknown): string {
     expect(received).toEqual(expected);
   } catch (error) {
     // eslint-disable-next-line no-control-regex -- the colours are such characters
-    return String((error as Error).message).replace(/\u001b\[\d+m/g, '');
+    return (error as Error).message.replace(/\u001b\[\d+m/g, '');
   }
   return '';
 }
 
 test('how tensors differ is shown by their elements, else by dtype and shape', () => {
   expect(shown(f32(1, 2), f32(1, 3))).toMatch(/Array \[\n\s+1,\n- +3,\n\+ +2,\n\s+\]/);
-  expect(shown({ a: tensor([[1, 2], [3, 4]]) }, { a: tensor([[1, 2], [3, 5]]) })).toMatch(/3,\n- +5,\n\+ +4,/); // prettier-ignore
+  expect(
+    shown(
+      {
+        a: tensor([
+          [1, 2],
+          [3, 4],
+        ]),
+      },
+      {
+        a: tensor([
+          [1, 2],
+          [3, 5],
+        ]),
+      },
+    ),
+  ).toMatch(/3,\n- +5,\n\+ +4,/);
   expect(shown(tensor(1), tensor(2))).toMatch(/\n- 2\n\+ 1/);
   expect(shown(f32(1), tensor([1]))).toMatch(/- +"dtype": "i64",\n\+ +"dtype": "f32",/);
   expect(shown(zeros([0, 2]), zeros([0, 3]))).toMatch(/- +3,\n\+ +2,/);

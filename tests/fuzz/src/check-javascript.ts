@@ -24,7 +24,10 @@ const config = resolveConfig({ program: {}, report: () => undefined });
 export function checkJavascript(program: FuzzProgram): string | undefined {
   const traced = traceProgram(program);
   const sizes = sizesOf(traced, placeholderTensors(traced, program.inputs));
-  const forms = [lowerGraph(optimize(withAllValues(traced.graph))), schedule(lowerGraph(optimize(traced.graph)), { config }).program]; // prettier-ignore
+  const forms = [
+    lowerGraph(optimize(withAllValues(traced.graph))),
+    schedule(lowerGraph(optimize(traced.graph)), { config }).program,
+  ];
   for (const form of forms) {
     const found = differingNode(form, { traced, program, sizes });
     if (found !== undefined) return found;
@@ -74,7 +77,9 @@ function differingNode(form: LoopProgram, run: Run): string | undefined {
 
 function memoryOf(form: LoopProgram, { traced, program, sizes }: Run): ReadonlyMap<BufferId, ElementArray> {
   const declared = new Map(form.buffers.map((buffer) => [buffer.id, buffer]));
-  const inputs = placeholderTensors(traced, program.inputs).map((tensor, position) => [at(form.inputs, position), elementsOf(tensor)] as const); // prettier-ignore
+  const inputs = placeholderTensors(traced, program.inputs).map(
+    (tensor, position) => [at(form.inputs, position), elementsOf(tensor)] as const,
+  );
   const outputs = form.outputs.map((id) => {
     const { dtype, size } = get(declared, id);
     return [id, allocateElements(dtype, evaluateIndex(size, { sizes }))] as const;

@@ -52,7 +52,13 @@ test.each<ViewProgram>([
     shape: [6],
     inputs: 2,
     isShared: false,
-    steps: steps(['chosen', 0, 0, 10], ['addOther', 23, 5, 7], ['same', 22, 9, 9], ['sameShape', 3, 8, 11], ['copySum', 3, 11, 6]), // prettier-ignore
+    steps: steps(
+      ['chosen', 0, 0, 10],
+      ['addOther', 23, 5, 7],
+      ['same', 22, 9, 9],
+      ['sameShape', 3, 8, 11],
+      ['copySum', 3, 11, 6],
+    ),
     outputs: [22],
   },
   {

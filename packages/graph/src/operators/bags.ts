@@ -73,7 +73,9 @@ function between(c: Composer, { start, end, rows }: { start: ValueRef; end: Valu
 /** Whether offsets along the last axis never go back, from 0 to the number of rows. */
 function ascend(c: Composer, offsets: ValueRef, rows: Index): ValueRef {
   const last = c.rank(offsets) - 1;
-  const shift = range(last + 1).map((axis) => (axis === last ? [int(1), int(-1)] : [int(0), int(0)]) as [Index, Index]);
+  const shift = range(last + 1).map((axis) =>
+    axis === last ? ([int(1), int(-1)] as const) : ([int(0), int(0)] as const),
+  );
   const before = c.pad(offsets, shift, 0);
   return c.op('logicalAnd', c.op('ge', offsets, before), c.op('le', offsets, c.sizeOperand(rows)));
 }
