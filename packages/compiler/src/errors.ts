@@ -79,10 +79,6 @@ export const observedWrite = (path: string): UserError =>
     hint: 'return the new value instead, or update a tensor in place',
   });
 
-/** Thrown while tracing, and never shown: the call runs in segments, so that it has written what it had when it throws. */
-export const thrownAfterWrite = (cause: unknown): UserError =>
-  new UserError('THROWN_AFTER_WRITE', 'the program threw after it had written to an argument', { cause });
-
 /** Thrown while tracing: the function runs segment by segment instead. */
 export const privateState = (path: string): UserError =>
   new UserError('PRIVATE_STATE', `it may read ${path}, which changes where no guard can look`, {

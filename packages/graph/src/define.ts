@@ -29,6 +29,7 @@ export interface Description extends Performances {
   readonly kind?: OperatorKind;
   readonly forms?: Operator['forms'];
   readonly inPlace?: boolean;
+  readonly checks?: boolean;
   readonly isUniform?: boolean;
   readonly scalarStandIns?: Operator['scalarStandIns'];
   readonly refusesNegative?: boolean;
@@ -50,8 +51,8 @@ type Base = Omit<Entry, 'kind' | 'levels'>;
 
 /** What a description says of an operator in the operator's own words. */
 const facts = [
-  'inPlace', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'refusesNegative', 'results', 'overloads', 'accepts',
-  'accuracy', 'gradient',
+  'inPlace', 'checks', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'refusesNegative', 'results', 'overloads',
+  'accepts', 'accuracy', 'gradient',
 ] as const; // prettier-ignore
 
 function base(name: string, description: Description): Base {

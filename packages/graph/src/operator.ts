@@ -89,6 +89,8 @@ export interface Operator {
   readonly forms: readonly ('method' | 'function')[];
   /** Also offered as name_ (writes the result into the first argument). */
   readonly inPlace?: boolean;
+  /** A call may find, when it runs, that its operands are wrong: an index out of range, a condition that does not hold. */
+  readonly checks?: boolean;
   /** Every element of its result is one value: its in-place form, as no other, may write to elements that share memory. */
   readonly isUniform?: boolean;
   /** Result metas. Throws UserError on shapes, dtypes or attributes that the operator rejects. */

@@ -21,7 +21,7 @@ export { badValues, checkFailed, isCheckFailure } from './errors.ts';
 export { type Replay, replayBody, substituteAxes } from './body/replay-body.ts';
 export { expandNode, mapNodeBodies, mapSortPlaces, replaceAxis } from './body/map-node.ts';
 export * from './body/inline-load.ts';
-export { countOperations, liveNodes, type Load, loadsOf, scalarOperands } from './body/traverse-body.ts';
+export { countOperations, hasChecks, liveNodes, type Load, loadsOf, scalarOperands } from './body/traverse-body.ts';
 export { bufferNames, printProgram } from './print/print-program.ts';
 export { printDecision, printGroup, printSchedule } from './print/print-schedule.ts';
 export { decideBounds } from './rules/decide-bounds.ts';

@@ -3,7 +3,7 @@
 // class from here, so that whoever has a Tensor has its methods.
 import { gradientMembers } from './autograd/tensor-methods.ts';
 import { choiceMethods } from './choice.ts';
-import { toStringTag } from './compared.ts';
+import { copiedByJest, toStringTag } from './compared.ts';
 import { dataDependentMethods } from './data-dependent.ts';
 import { deviceMethods } from './transfer.ts';
 import { installMethods } from './install-methods.ts';
@@ -22,6 +22,7 @@ for (const [name, value] of Object.entries({
 }
 Object.defineProperties(Tensor.prototype, gradientMembers);
 Object.defineProperty(Tensor.prototype, Symbol.toStringTag, toStringTag);
+Object.defineProperties(Tensor.prototype, copiedByJest);
 installMethods(Tensor.prototype);
 
 export { Tensor };

@@ -5,6 +5,7 @@ import type { DType } from '@tsinductor/base';
 import type { GradientMembers } from './autograd/tensor-methods.ts';
 import type { GradientState } from './autograd/gradient-state.ts';
 import type { ChoiceMethods } from './choice.ts';
+import { copiedElements } from './compared.ts';
 import type { DataDependentMethods } from './data-dependent.ts';
 import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
@@ -186,7 +187,7 @@ export class Tensor {
 
   /** What JSON.stringify writes: the elements as `toArray` gives them. */
   toJSON(): NestedArray {
-    return this.toArray();
+    return copiedElements(this) ?? this.toArray();
   }
 
   toString(): string {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { checkCalls } from './check-calls.ts';
+import { fuzzJavascript, javascriptFailure } from './check-javascript.ts';
 import type { Settings, Verdict } from './check-programs.ts';
 import { callable } from './generate.ts';
 import { printProgram } from './print-program.ts';
@@ -20,6 +21,7 @@ import type { Checked, Job } from './worker-pool.ts';
 
 interface Options {
   readonly graphs: number;
+  readonly backend: 'cpp' | 'javascript';
   readonly calls: number | undefined;
   readonly views: number | undefined;
   readonly grad: boolean;
@@ -39,6 +41,12 @@ const readOptions = (): Options =>
     .scriptName('npm run fuzz --')
     .usage('$0 [options]: random graphs over the operator table, compiled and interpreted')
     .option('graphs', { type: 'number', default: 2000, describe: 'how many graphs' })
+    .option('backend', {
+      choices: ['cpp', 'javascript'] as const,
+      default: 'cpp' as const,
+      describe:
+        'of graphs: compiled natively, or loops as the JavaScript that eager mode runs, against the interpreter',
+    })
     .option('calls', {
       type: 'number',
       describe: 'sequences of so many calls of compiled functions, instead of graphs',
@@ -311,10 +319,33 @@ function runGradients({ graphs: programs, seed, first, out }: Options): number {
   }
 }
 
+/** Graphs in this process: nothing is built for them. */
+async function runJavascript({ graphs, seed, first, out, shrinkSeconds }: Options): Promise<number> {
+  const progress = (text: string): void => {
+    console.error(text);
+  };
+  const found = fuzzJavascript({ graphs, seed, first, progress });
+  for (const { program } of found.slice(0, 20)) {
+    const small = await shrink(program, {
+      milliseconds: shrinkSeconds * 1000,
+      together: 1,
+      stillFails: (candidates) => Promise.resolve(candidates.map((each) => javascriptFailure(each) !== undefined)),
+    });
+    mkdirSync(out, { recursive: true });
+    const path = join(out, `${program.label.replaceAll(/\W+/g, '-')}-javascript.ts`);
+    const text = printProgram(small, { reason: javascriptFailure(small) ?? '', settings: {} });
+    writeFileSync(path, text);
+    console.log(`\n${path}\n${text}`);
+  }
+  console.log(`fuzz of generated JavaScript: ${String(graphs)} graphs, ${String(found.length)} differ`);
+  return found.length === 0 ? 0 : 1;
+}
+
 function runAll(options: Options): number | Promise<number> {
   if (options.calls !== undefined) return runCalls(options.calls, options);
   if (options.views !== undefined) return runViews(options.views, options);
   if (options.grad) return runGradients(options);
+  if (options.backend === 'javascript') return runJavascript(options);
   return new FuzzRun(options).run();
 }
 

@@ -79,7 +79,9 @@ export class CudaExecutable implements Executable {
     const sizes = this.#frame.open(inputs);
     // Taking memory for results may hand on what nobody holds: the inputs are held, since they are written back to below.
     const made = this.#launch(inputs, sizes);
-    const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
+    const outputs = made.map((output, position) =>
+      this.#placed(output, placement.outputs[position] ?? placement.device),
+    );
     this.#frame.close(inputs, outputs);
     return outputs;
   }

@@ -56,6 +56,7 @@ function runGraph({ part, executable }: CompiledPart, values: HostedValues): voi
   part.outputs.forEach((value, position) => {
     values.own(value, at(results, position));
   });
+  for (const checked of results.slice(part.outputs.length)) checked.dispose();
 }
 
 function runHost({ node, call }: HostPart, values: HostedValues, sizes: Sizes): void {

@@ -6,10 +6,3 @@ const breaking = ['DATA_DEPENDENT', 'GRAPH_LEFT', 'TRACE_WRITE', 'REPEATED_MUTAT
 
 export const breaksGraph = (error: unknown): error is TsInductorError =>
   isTsInductorError(error) && breaking.includes(error.code);
-
-/** Run in segments, such a call throws again, and has written by then. */
-export const isThrownAfterWrite = (error: unknown): error is TsInductorError =>
-  isTsInductorError(error) && error.code === 'THROWN_AFTER_WRITE';
-
-/** What the program itself threw. */
-export const programError = (error: unknown): unknown => (isThrownAfterWrite(error) ? error.cause : error);

@@ -10,7 +10,7 @@ import type { Config } from '@tsinductor/config';
 import type { Tensor } from '@tsinductor/tensor';
 import { isRecording, isTracking, requiresGrad, userLocation, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
-import { breaksGraph, isThrownAfterWrite, programError } from './breaks.ts';
+import { breaksGraph } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
@@ -22,11 +22,12 @@ import type { CallScope } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
-import type { Surroundings, Preparing } from './surroundings.ts';
+import { orAgain, runAgain, withoutRunning } from './run-again.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { PrepareRequest } from '../request.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
+import type { Preparing, Surroundings } from './surroundings.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -85,6 +86,12 @@ export class CompiledCode {
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
     if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayCompile(() => this.#missReason(scope)))
       return this.#fn.apply(thisArg, args as unknown[]);
+    return orAgain(() => this.#callNew(scope), this.#fn, scope);
+  }
+
+  /** A call that may be compiled, and that nothing fits. */
+  #callNew(scope: CallScope): unknown {
+    const { this: thisArg, arguments: args } = scope;
     if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
     const made = this.#specialise(scope);
     if (made !== undefined) return this.#run(made, thisArg, args);
@@ -94,13 +101,13 @@ export class CompiledCode {
 
   /** Compiles for these arguments, without running. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args));
+    if (!this.#isPrepared(thisArg, args)) withoutRunning(() => this.#specialise(this.#scopeOf(thisArg, args)));
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     if (this.#isPrepared(thisArg, args)) return;
-    const traced = this.#trace(this.#scopeOf(thisArg, args));
+    const traced = withoutRunning(() => this.#trace(this.#scopeOf(thisArg, args)));
     if (traced === undefined) return;
     const backend = this.#backend();
     const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
@@ -189,7 +196,14 @@ export class CompiledCode {
     const inputs = entry.inputs();
     if (isTracking() && inputs.some(requiresGrad))
       return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
-    if (!entry.writesShared(inputs)) return entry.run(inputs);
+    if (!entry.writesShared(inputs)) {
+      try {
+        return entry.run(inputs);
+      } catch (error) {
+        if (!entry.hasLeftUndone(error)) throw error;
+        return runAgain(this.#fn, thisArg, args);
+      }
+    }
     this.#breakGraph(sharedWrite());
     return this.#runSegments(thisArg, args);
   }
@@ -361,8 +375,7 @@ export class CompiledCode {
       this.#breakGraph(traced.error);
       this.#aliased.add(traced);
     } catch (error) {
-      if (isThrownAfterWrite(error) && this.#options.fullgraph !== true) return undefined;
-      if (!breaksGraph(error)) throw programError(error);
+      if (!breaksGraph(error)) throw error;
       this.#breakGraph(error);
       this.#isBroken = true;
     }

@@ -1,7 +1,7 @@
 // One specialisation of a compiled function: what it requires of a call, and what runs when that holds. In: a traced call and
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
-import { evaluateIndex } from '@tsinductor/ir';
+import { evaluateIndex, isCheckFailure } from '@tsinductor/ir';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
@@ -158,6 +158,12 @@ export class Specialisation {
     if (mutations.length === 0) return false;
     const written = mutations.map(({ placeholder }) => at(inputs, placeholder));
     return writesAreShared(written, inputs);
+  }
+
+  /** Whether an error of a run says that a check failed, behind writes which eager mode would have done by then. */
+  hasLeftUndone(error: unknown): boolean {
+    const { graph, program } = this.#traced;
+    return isCheckFailure(error) && graph.mutations.length > 0 && !('parts' in program);
   }
 
   run(inputs: readonly Tensor[]): unknown {

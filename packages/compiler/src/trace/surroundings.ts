@@ -1,4 +1,4 @@
-// What a compiled function needs of what is around it.
+// What a compiled function asks of what is around it: the session that compiles, and the process's stance.
 import type { Config } from '@tsinductor/config';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
 import type { PrepareRequest } from '../request.ts';

@@ -9,8 +9,6 @@ import { callerOf, dynamicAxesOf, TraceSession } from '@tsinductor/tensor/intern
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { AdaptedCall, BoundCall, TraceOptions, TraceResult } from '@tsinductor/tensor/internal';
-import { breaksGraph } from './breaks.ts';
-import { privateState, thrownAfterWrite } from '../errors.ts';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
@@ -19,6 +17,7 @@ import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
 import type { Observation } from './observe.ts';
+import { tracedRun } from './run-again.ts';
 import { guardTensor, TracedInputs } from './traced-inputs.ts';
 import type { ResultSource } from './result-source.ts';
 import { takeApart } from './result.ts';
@@ -163,7 +162,7 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
   });
   try {
     const { thisArg, args } = observation;
-    const result = observation.run(() => session.run(() => call.fn.apply(thisArg, [...args])));
+    const result = tracedRun(() => observation.run(() => session.run(() => call.fn.apply(thisArg, [...args]))));
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs, (value) => observation.slotOf(value));
     const traced = session.finish(outputs);
@@ -174,12 +173,7 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const { numbers: given } = plan;
     return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
-    const hidden = hiddenRead(error);
-    if (hidden !== undefined) throw privateState(hidden);
-    if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') {
-      if (session.hasWritten && !breaksGraph(error)) throw thrownAfterWrite(error);
-      throw error;
-    }
+    if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
     return { error, guards: observation.guards(), leaves: observation.leaves, captured };
   } finally {
@@ -190,20 +184,6 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
 /** Whether the function can see what it is called as a method of, going by its text. */
 const usesThis = (fn: Call['fn']): boolean =>
   /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
-
-/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one, or what the engine keeps itself. */
-const hiddenReads: readonly { readonly says: RegExp; readonly of: string }[] = [
-  {
-    says: /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i,
-    of: 'this.#private',
-  },
-  { says: /incompatible receiver|requires that 'this' be/i, of: 'what the engine keeps of an object' },
-];
-
-const hiddenRead = (error: unknown): string | undefined =>
-  Object.prototype.toString.call(error) === '[object Error]'
-    ? hiddenReads.find(({ says }) => says.test(String(error)))?.of
-    : undefined;
 
 interface Outcome {
   readonly announced: readonly Tensor[];

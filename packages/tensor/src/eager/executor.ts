@@ -100,7 +100,11 @@ export class EagerExecutor {
    * Writes to inputs are left to the caller, as its `mutations` say.
    */
   runGraph(graph: Graph, inputs: readonly Tensor[], sizes?: SizeEnvironment): readonly Tensor[] {
-    return new GraphProgram(decompose(graph, sizes), this.#compileNode).run(inputs);
+    const results = new GraphProgram(decompose(graph, sizes), this.#compileNode).run(inputs);
+    const { length } = graph.outputs;
+    // Behind the outputs stand those that were computed for their checks alone.
+    for (const result of results.slice(length)) result.dispose();
+    return results.slice(0, length);
   }
 }
 

@@ -126,11 +126,6 @@ export class TraceSession implements Recorder {
     return this.#builder;
   }
 
-  /** Whether inputs hold something else than they did. */
-  get hasWritten(): boolean {
-    return this.#inputs.some(({ version, placeholder }) => version > 0 && placeholder !== undefined);
-  }
-
   get placeholders(): readonly TracedInput[] {
     return this.#placeholders;
   }
@@ -240,8 +235,9 @@ export class TraceSession implements Recorder {
     this.checkWrite(target, writing);
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
-    // Nothing is written to no elements, whatever memory they would be in.
-    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return undefined;
+    // Nothing is written to no elements, whatever memory they would be in. The layout says how many there are: the view's
+    // value may be one of an earlier segment, of which the memory alone has been taken over.
+    if (view.layout.shape.some((size) => this.sizes.isZero(size))) return undefined;
     this.requireOwn(view.memory, operation);
     if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();
