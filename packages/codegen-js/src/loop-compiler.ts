@@ -8,6 +8,7 @@ import { types } from 'node:util';
 import { at } from '@tsinductor/base';
 import { checkFailed, interpretNode, laneCount } from '@tsinductor/ir';
 import type { ElementArray, Execution, LoopNode, RunNode } from '@tsinductor/ir';
+import { contractForm, printContract } from './contract-text.ts';
 import type { Handed, Helpers } from './kernel-text.ts';
 import { formOf } from './loop-form.ts';
 import { printMap, printScatter } from './map-text.ts';
@@ -94,7 +95,10 @@ export class LoopCompiler {
         if (!this.#isWorth(form.axes)) return undefined;
         return printScan(form, countAll(form.axes.slice(node.axes.length)), printing);
       }
-      case 'contract':
+      case 'contract': {
+        const form = contractForm(node, sizes);
+        return this.#isWorth(form.axes) ? printContract(form, printing) : undefined;
+      }
       case 'sort':
         return undefined;
     }
