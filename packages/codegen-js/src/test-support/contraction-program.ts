@@ -1,5 +1,5 @@
 // For tests: a batched product of matrices, in any layout.
-import { at, dtypeInfo } from '@tsinductor/base';
+import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { add, allocateElements, axisIndex, BodyBuilder, int, multiply } from '@tsinductor/ir';
 import type { Axis, BufferId, ContractNode, ContractOperand, ElementArray, Index, LoopProgram } from '@tsinductor/ir';

@@ -8,7 +8,7 @@ import { at } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
-import type { CompileNode } from '@tsinductor/ir';
+import type { LoopExecutor } from '@tsinductor/ir';
 import { LoopCompiler } from '@tsinductor/codegen-js';
 import type { Generated } from '@tsinductor/codegen-js';
 import { LRUCache } from 'lru-cache';
@@ -21,6 +21,7 @@ import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { transferred } from '../transfer.ts';
 import { GraphProgram } from './graph-program.ts';
+import { TemporaryPool } from './temporary-pool.ts';
 
 /** How one result comes about. */
 type PlannedResult =
@@ -54,21 +55,22 @@ interface EagerOptions {
 
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
-  readonly #compileNode: CompileNode | undefined;
+  /** How loops run; undefined where they are interpreted. */
+  readonly loops: LoopExecutor | undefined;
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
     this.#plans = new LRUCache({ maxSize, sizeCalculation: ({ program }) => Math.min(program?.weight ?? 64, maxSize) });
     if (options.loops === 'interpreted') return;
     const functions = new LRUCache<string, Generated>({ max: mostFunctions });
-    this.#compileNode = new LoopCompiler(functions).compile;
+    this.loops = { compileNode: new LoopCompiler(functions).compile, memory: new TemporaryPool() };
   }
 
   run(call: BoundCall): readonly Tensor[] {
     const key = keyOf(call);
     let plan = this.#plans.get(key);
     if (plan === undefined) {
-      plan = makePlan(call, this.#compileNode);
+      plan = makePlan(call, this.loops);
       this.#plans.set(key, plan);
     }
     const results = execute(plan, call.tensors);
@@ -80,7 +82,7 @@ export class EagerExecutor {
    * Writes to inputs are left to the caller, as its `mutations` say.
    */
   runGraph(graph: Graph, inputs: readonly Tensor[], sizes?: SizeEnvironment): readonly Tensor[] {
-    return new GraphProgram(decompose(graph, sizes), this.#compileNode).run(inputs);
+    return new GraphProgram(decompose(graph, sizes), this.loops).run(inputs);
   }
 }
 
@@ -104,7 +106,7 @@ export const metaOf = ({ dtype, shape, strides }: Tensor): Meta => ({
   strides: strides.map(int),
 });
 
-function makePlan(call: BoundCall, compileNode: CompileNode | undefined): Plan {
+function makePlan(call: BoundCall, loops: LoopExecutor | undefined): Plan {
   const sizes = new SizeEnvironment();
   const graph = expandCall(call, call.tensors.map(metaOf), sizes);
   const aliases = mayAlias(call.operator) ? findAliases(graph, sizes) : [];
@@ -116,13 +118,13 @@ function makePlan(call: BoundCall, compileNode: CompileNode | undefined): Plan {
   });
   if (computed.length === 0) return { results, program: undefined };
   const wanted = { ...graph, outputs: computed.map((position) => at(graph.outputs, position)) };
-  return { results, program: programFor(wanted, call, compileNode) };
+  return { results, program: programFor(wanted, call, loops) };
 }
 
 /** On a device, an operator is a compiled graph of its own. */
-function programFor(graph: Graph, { operator, tensors }: BoundCall, compileNode: CompileNode | undefined): Program {
+function programFor(graph: Graph, { operator, tensors }: BoundCall, loops: LoopExecutor | undefined): Program {
   const device = tensors.length === 0 ? 'cpu' : deviceOf(operator.name, tensors);
-  if (device === 'cpu') return new GraphProgram(graph, compileNode);
+  if (device === 'cpu') return new GraphProgram(graph, loops);
   return { weight: 64, run: openDevice(device).compile(graph, operator.name) };
 }
 

@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { optimize } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { evaluateIndex, ProgramInterpreter } from '@tsinductor/ir';
-import type { BufferId, CompileNode, Index, LoopNode, LoopProgram } from '@tsinductor/ir';
+import type { BufferId, Index, LoopExecutor, LoopNode, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { byteSize } from '../element-array.ts';
 import type { ElementArray } from '../element-array.ts';
@@ -33,7 +33,7 @@ export class GraphProgram {
   readonly #interpreter: ProgramInterpreter;
 
   /** Nodes are interpreted, unless another way to run them is given. */
-  constructor(graph: Graph, compileNode?: CompileNode) {
+  constructor(graph: Graph, executor?: LoopExecutor) {
     const optimized = optimize(graph);
     const program = lowerGraph(optimized);
     this.weight = weightOf(program);
@@ -43,7 +43,7 @@ export class GraphProgram {
       const { dtype, shape } = at(at(optimized.nodes, node).results, result);
       return { buffer: at(program.outputs, position), dtype, shape };
     });
-    this.#interpreter = new ProgramInterpreter(program, compileNode);
+    this.#interpreter = new ProgramInterpreter(program, executor);
   }
 
   run(inputs: readonly Tensor[]): readonly Tensor[] {
