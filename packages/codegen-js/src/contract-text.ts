@@ -72,7 +72,7 @@ function writeProduct(writer: ContractWriter): void {
   const multiply = isNumbers
     ? kernel.helper('multiplyDoubles', () => multiplyDoubles)
     : kernel.helper('multiplyWords', () => multiplyWords);
-  const extent = (axis: number): string => kernel.number(at(form.axes, axis).extent);
+  const extent = (axis: number): string => kernel.integer(at(form.axes, axis).extent);
   const extents = `{ m: ${extent(m)}, n: ${extent(n)}, k: ${extent(k)} }`;
   nest.line(nest.innermost, `${multiply}({ a: ${a}, b: ${b}, out: ${out} }, ${extents});`);
   writeOut(writer, out, [m, n]);

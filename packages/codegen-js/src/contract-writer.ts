@@ -42,7 +42,7 @@ export function denseArray(
   axes: readonly number[],
 ): string {
   const name = kernel.name('d');
-  nest.line(0, `const ${name} = new ${type}(${kernel.number(countOf(form.axes, axes))});`);
+  nest.line(0, `const ${name} = new ${type}(${kernel.integer(countOf(form.axes, axes))});`);
   return name;
 }
 

@@ -118,7 +118,7 @@ export class Nest {
     const key = `${String(linear.base)}: ${steps.join()}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    let placed: Placed = { text: this.#kernel.number(linear.base), level: 0 };
+    let placed: Placed = { text: this.#kernel.integer(linear.base), level: 0 };
     steps.forEach((step, position) => {
       if (step === 0) return;
       const { variable } = at(this.#loops, position);
@@ -131,7 +131,7 @@ export class Nest {
 
   #step({ text: start }: Placed, position: number, step: number): Placed {
     const name = this.#kernel.name('p');
-    at(this.#content.pointers, position).push({ name, start, step: this.#kernel.number(step) });
+    at(this.#content.pointers, position).push({ name, start, step: this.#kernel.integer(step) });
     return { text: name, level: position + 1 };
   }
 

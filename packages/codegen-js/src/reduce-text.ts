@@ -68,7 +68,7 @@ interface Writer {
 /** What each output, or block of outputs, begins with: `held` places of the arrays, for all lanes of all its outputs. */
 function writeStart({ kernel, nest, states, around, lanes }: Writer): void {
   const { kept } = around;
-  const perOutput = kernel.number(lanes);
+  const perOutput = kernel.integer(lanes);
   if (around.isBlocked) nest.line(kept, `const width = ${around.widthText};`);
   nest.line(kept, `const held = ${around.isBlocked ? `${perOutput} * width` : perOutput};`);
   nest.line(kept, 'let lane = 0;');

@@ -53,7 +53,7 @@ const matrixElement = ({ kernel, printing }: ContractWriter, { buffer }: Contrac
 
 /** Multiples of a step, as text to add. */
 function multiples(writer: ContractWriter, step: number): readonly string[] {
-  return [0, 1, 2, 3, 4].map((count) => writer.kernel.number(count * step));
+  return [0, 1, 2, 3, 4].map((count) => writer.kernel.integer(count * step));
 }
 
 /** The matrix without its step along k. */
@@ -75,7 +75,7 @@ function writeAlong(writer: ContractWriter, thin: Thin, vectors: string): void {
   const { linear, step } = withoutK(writer, thin);
   const [first, vector] = [inner.pointer(linear).text, inner.pointer(vectorPlace(writer, thin)).text];
   const [, one, two, three, four] = multiples(writer, step);
-  const count = kernel.number(at(form.axes, k).extent);
+  const count = kernel.integer(at(form.axes, k).extent);
   const element = (offset: string | undefined): string =>
     matrixElement(writer, thin.matrix, offset === undefined ? 's' : `s + ${offset}`);
   const x = (offset: string): string => `${vectors}[v${offset}]`;
@@ -110,7 +110,7 @@ function writeAcross(writer: ContractWriter, thin: Thin, vectors: string): void 
   const outer = nest.innermost;
   const inner = nest.branch(outer, matrixLoops(writer, [thin.thin]));
   const { linear, step } = withoutK(writer, thin);
-  const wideStep = kernel.number(at(linear.strides, thin.wide));
+  const wideStep = kernel.integer(at(linear.strides, thin.wide));
   const [, one, two, three, four] = multiples(writer, step);
   const element = (offset: string | undefined): string =>
     matrixElement(writer, thin.matrix, offset === undefined ? 's' : `s + ${offset}`);
@@ -124,7 +124,7 @@ function writeAcross(writer: ContractWriter, thin: Thin, vectors: string): void 
   const loop = `for (let c = ${sum}, s = row; c < last; c += 1, s += ${wideStep})`;
   for (const line of [
     `let row = ${first}, v = ${vector};`,
-    `const end = v + ${kernel.number(at(form.axes, k).extent)}, last = ${sum} + ${kernel.number(at(form.axes, thin.wide).extent)};`,
+    `const end = v + ${kernel.integer(at(form.axes, k).extent)}, last = ${sum} + ${kernel.integer(at(form.axes, thin.wide).extent)};`,
     `${sums}.fill(0, ${sum}, last);`,
     `for (; v + 4 <= end; v += 4, row += ${four ?? ''}) {`,
     `  const x0 = ${vectors}[v], x1 = ${vectors}[v + 1], x2 = ${vectors}[v + 2], x3 = ${vectors}[v + 3];`,

@@ -173,6 +173,13 @@ export class Storage {
     return elements;
   }
 
+  /** `read`, for who holds the storage for as long as the array. */
+  readHeld(dtype: DType, offset: number, end: number): ElementArray {
+    if (this.device !== 'cpu') return this.read(dtype, offset, end);
+    const start = Math.min(byteSize(dtype, offset), this.byteLength);
+    return this.#shown(dtype, start, Math.floor((this.byteLength - start) / byteSize(dtype, 1)));
+  }
+
   /** One element as it lies, alone, as a list; no program holds what shows it. */
   element(dtype: DType, offset: number): ElementArray {
     if (this.device !== 'cpu') return this.read(dtype, offset, offset + 1);
@@ -250,11 +257,16 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
     const pool = poolInUse();
     if (pool.memoryStats().inUse + bytes <= limit) return blockStorage(pool, bytes);
   }
+  if (use === 'intermediate' && provider !== undefined && provider.isOpen?.() !== false && bytes >= leastPooled)
+    return allocateResult(bytes);
   return heapStorage(bytes, provider);
 }
 
 /** What a vector reads lies in one line of the cache where its array begins at one. */
 const cacheLine = 64;
+
+/** From here on an intermediate result costs less in the pool, which fresh pages do not. */
+const leastPooled = 1 << 17;
 
 /** Views of more bytes are refused by some versions of V8. */
 const mostViewed = 2 ** 31;

@@ -55,12 +55,12 @@ export class GraphProgram {
     this.#inputs.forEach((id, position) => {
       const tensor = at(inputs, position);
       const { storage, layout } = placeOf(tensor, 'an operator');
-      buffers.set(id, storage.read(tensor.dtype, layout.offset, reach(layout)));
+      buffers.set(id, storage.readHeld(tensor.dtype, layout.offset, reach(layout)));
     });
     const places = this.#outputs.map(({ buffer, dtype, shape }) => {
       const extents = shape.map((size) => (size.kind === 'int' ? size.value : evaluateIndex(size, { sizes })));
       const storage = allocate(byteSize(dtype, elementsOf(extents)), 'intermediate');
-      buffers.set(buffer, storage.elements(dtype));
+      buffers.set(buffer, storage.readHeld(dtype, 0, elementsOf(extents)));
       return { dtype, storage, layout: rowMajorLayout(extents) };
     });
     this.#interpreter.run({ buffers, sizes });
