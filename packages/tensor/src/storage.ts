@@ -266,7 +266,7 @@ export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storag
 const cacheLine = 64;
 
 /** From here on an intermediate result costs less in the pool, which fresh pages do not. */
-const leastPooled = 1 << 17;
+const leastPooled = 1 << 13;
 
 /** Views of more bytes are refused by some versions of V8. */
 const mostViewed = 2 ** 31;
