@@ -154,7 +154,7 @@ export class Session implements Disposable {
   /** On a machine where native code does not run. */
   #generateHere(job: CompileJob, { code, reason }: InterpretingMachine): Executable {
     this.warnOnce(code, `compiled functions run as generated JavaScript: ${reason}`);
-    const executable = generatedExecutable(job.traced, job.config, { runsOn: `generated JavaScript: ${reason}` });
+    const executable = generatedExecutable(job.traced, { runsOn: `generated JavaScript: ${reason}` });
     return withStages(executable, job);
   }
 

@@ -14,7 +14,7 @@ export { badOpMeta } from './custom-op/op-errors.ts';
 export { dispatch, dispatchInPlace } from './dispatch.ts';
 export { EagerExecutor } from './eager/executor.ts';
 export { GraphProgram } from './eager/graph-program.ts';
-export { TemporaryPool } from './eager/temporary-pool.ts';
+export { LoopTier } from './eager/loop-tier.ts';
 export { convertElement } from './element-array.ts';
 export type { ElementArray, ElementValue } from './element-array.ts';
 export { reachOf } from './layout.ts';

@@ -5,12 +5,10 @@
 // native code, so a chain of operations on elements is one loop. `interpretedExecutable` is exact and slow: the backend `aot_eager`, and
 // what runs where making code has failed.
 import { at, dtypeInfo } from '@tsinductor/base';
-import type { Config } from '@tsinductor/config';
 import { optimize, printGraph } from '@tsinductor/graph';
 import { evaluateIndex, ProgramInterpreter } from '@tsinductor/ir';
 import type { BufferDecl, BufferId, Decision, LoopExecutor, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
-import { inlineValues } from '@tsinductor/scheduler';
 import { allocate, defaultExecutor, placedTensor, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
@@ -34,10 +32,11 @@ export const interpretedExecutable = (traced: TracedGraph, running: Running): Ex
   executableOf(traced, { program: lowered(traced), decisions: [] }, running);
 
 /** By generated JavaScript; what is too small to pay for it is interpreted. */
-export function generatedExecutable(traced: TracedGraph, config: Config, running: Running): Executable {
+export function generatedExecutable(traced: TracedGraph, running: Running): Executable {
   const program = lowered(traced);
-  const inlined = inlineValues(program, { config });
-  const executable = executableOf(traced, { ...inlined, executor: defaultExecutor().loops }, running);
+  const executor = defaultExecutor().loops;
+  const inlined = executor?.prepare(program) ?? { program, decisions: [] };
+  const executable = executableOf(traced, { ...inlined, executor }, running);
   const kernels = kernelsOf(inlined.program);
   return { ...executable, report: { ...executable.report, loopNodes: program.nodes.length, kernels } };
 }

@@ -8,9 +8,6 @@ import { at } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
-import type { LoopExecutor } from '@tsinductor/ir';
-import { LoopCompiler } from '@tsinductor/codegen-js';
-import type { Generated } from '@tsinductor/codegen-js';
 import { LRUCache } from 'lru-cache';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
@@ -21,7 +18,7 @@ import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { transferred } from '../transfer.ts';
 import { GraphProgram } from './graph-program.ts';
-import { TemporaryPool } from './temporary-pool.ts';
+import { LoopTier } from './loop-tier.ts';
 
 /** How one result comes about. */
 type PlannedResult =
@@ -44,9 +41,6 @@ interface Program {
 /** What plans may keep in memory, in elements: about a hundred megabytes at worst. */
 const defaultWeight = 4_000_000;
 
-/** Generated functions that are kept. */
-const mostFunctions = 2000;
-
 interface EagerOptions {
   readonly maximumWeight?: number;
   /** Loops run as generated JavaScript, unless they are to be interpreted: the definition that tests compare with. */
@@ -56,14 +50,13 @@ interface EagerOptions {
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
   /** How loops run; undefined where they are interpreted. */
-  readonly loops: LoopExecutor | undefined;
+  readonly loops: LoopTier | undefined;
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
     this.#plans = new LRUCache({ maxSize, sizeCalculation: ({ program }) => Math.min(program?.weight ?? 64, maxSize) });
     if (options.loops === 'interpreted') return;
-    const functions = new LRUCache<string, Generated>({ max: mostFunctions });
-    this.loops = { compileNode: new LoopCompiler(functions).compile, memory: new TemporaryPool() };
+    this.loops = new LoopTier();
   }
 
   run(call: BoundCall): readonly Tensor[] {
@@ -106,7 +99,7 @@ export const metaOf = ({ dtype, shape, strides }: Tensor): Meta => ({
   strides: strides.map(int),
 });
 
-function makePlan(call: BoundCall, loops: LoopExecutor | undefined): Plan {
+function makePlan(call: BoundCall, loops: LoopTier | undefined): Plan {
   const sizes = new SizeEnvironment();
   const graph = expandCall(call, call.tensors.map(metaOf), sizes);
   const aliases = mayAlias(call.operator) ? findAliases(graph, sizes) : [];
@@ -122,7 +115,7 @@ function makePlan(call: BoundCall, loops: LoopExecutor | undefined): Plan {
 }
 
 /** On a device, an operator is a compiled graph of its own. */
-function programFor(graph: Graph, { operator, tensors }: BoundCall, loops: LoopExecutor | undefined): Program {
+function programFor(graph: Graph, { operator, tensors }: BoundCall, loops: LoopTier | undefined): Program {
   const device = tensors.length === 0 ? 'cpu' : deviceOf(operator.name, tensors);
   if (device === 'cpu') return new GraphProgram(graph, loops);
   return { weight: 64, run: openDevice(device).compile(graph, operator.name) };
