@@ -47,7 +47,9 @@ export function pointOf<Node extends LoopNode>(
   const place = (index: Index): Place => {
     const { linear } = placeOf(substitute(index, first), form.axes);
     const own = placeOf(substitute(index, fixed), form.axes);
-    return { linear, rest: own.rest, offset: own.linear.base - linear.base };
+    // A quotient may be linear at one point and not at another.
+    const isParallel = linear.strides.every((stride, axis) => stride === own.linear.strides[axis]);
+    return isParallel ? { linear, rest: own.rest, offset: own.linear.base - linear.base } : own;
   };
   return { ...form, place };
 }
