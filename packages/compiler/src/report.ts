@@ -20,7 +20,7 @@ export interface KernelReport {
 }
 
 export interface GraphReport {
-  /** How it runs: native code, or the interpreter with the reason. */
+  /** How it runs: native code, or generated JavaScript or the interpreter with the reason. */
   readonly runsOn: string;
   readonly guards: readonly string[];
   /** The traced graph as text. */
@@ -31,7 +31,7 @@ export interface GraphReport {
   readonly decisions: readonly Decision[];
   /** Custom ops without a lowering, which run between native parts: name, place and reason. */
   readonly hosts?: readonly string[];
-  /** Gives the generated C++; undefined when it runs on the interpreter. */
+  /** Gives the generated C++; undefined where there is none. */
   readonly source?: () => string;
   readonly cacheKey?: string;
   /** Where the native code came from, and how long that took. */

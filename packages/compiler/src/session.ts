@@ -24,7 +24,7 @@ import { sumTemporaries } from './report.ts';
 import type { PrepareRequest, TracedGraph } from './request.ts';
 import { customExecutable } from './run/custom-executable.ts';
 import type { Executable } from './run/executable.ts';
-import { interpretedExecutable } from './run/interpreted-executable.ts';
+import { generatedExecutable, interpretedExecutable } from './run/loop-executable.ts';
 
 /** Compiled graphs that are remembered beside the functions that use them. */
 const keptExecutables = 256;
@@ -133,12 +133,12 @@ export class Session implements Disposable {
     const { traced, placement, config } = job;
     if (typeof backend === 'function') return customExecutable(traced.graph, backend, request);
     if (backend !== 'inductor')
-      return interpretedExecutable(traced, `the interpreter, as backend '${backend}' asks`, placement);
+      return interpretedExecutable(traced, { runsOn: `the interpreter, as backend '${backend}' asks`, placement });
     if (placement.device !== 'cpu') return wayThrough(this.#cuda, () => this.#cuda.jobFor(job));
     const native = this.machine(config);
     if (native.kind === 'interpreter') {
       this.#keepPlan(job);
-      return this.#interpretHere(job, native);
+      return this.#generateHere(job, native);
     }
     return wayThrough(this.#native, () => this.#native.jobFor(job, native));
   }
@@ -152,16 +152,17 @@ export class Session implements Disposable {
   }
 
   /** On a machine where native code does not run. */
-  #interpretHere(job: CompileJob, { code, reason }: InterpretingMachine): Executable {
-    this.warnOnce(code, `compiled functions run on the interpreter: ${reason}`);
-    return interpreted(job, `the interpreter: ${reason}`, undefined);
+  #generateHere(job: CompileJob, { code, reason }: InterpretingMachine): Executable {
+    this.warnOnce(code, `compiled functions run as generated JavaScript: ${reason}`);
+    const executable = generatedExecutable(job.traced, { runsOn: `generated JavaScript: ${reason}` });
+    return withStages(executable, job);
   }
 
   /** What happens where building fails: the error, or the interpreter with a report; also where nothing native can be called. */
   #interpretInstead(job: CompileJob, error: unknown): Executable {
     const { config, placement } = job;
     const machine = this.machine(config);
-    if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#interpretHere(job, machine);
+    if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#generateHere(job, machine);
     if (isFutile(error)) return interpreted(job, `the interpreter: ${error.message}`, placement);
     if (!config.suppressErrors) throw error;
     const message = messageOf(error);
@@ -184,14 +185,15 @@ const wayThrough = <Job, Generated, Built>(
   later: () => compileAsync(target, job()),
 });
 
+/** By the interpreter, since making code failed. */
+const interpreted = (job: CompileJob, runsOn: string, placement: Placement | undefined): Executable =>
+  withStages(interpretedExecutable(job.traced, { runsOn, placement }), job);
+
 /** Its stages can be shown down to the schedule. */
-function interpreted({ traced, config }: CompileJob, runsOn: string, placement: Placement | undefined): Executable {
-  const executable = interpretedExecutable(traced, runsOn, placement);
-  return {
-    ...executable,
-    report: {
-      ...executable.report,
-      showStage: (name) => showStage(planPipeline(), { traced, context: { config } }, name),
-    },
-  };
-}
+const withStages = (executable: Executable, { traced, config }: CompileJob): Executable => ({
+  ...executable,
+  report: {
+    ...executable.report,
+    showStage: (name) => showStage(planPipeline(), { traced, context: { config } }, name),
+  },
+});

@@ -33,7 +33,7 @@ export { withoutCopies } from './verify/without-copies.ts';
 export { verifySchedule } from './verify/verify-schedule.ts';
 export { interpretSchedule } from './interpret/interpret-schedule.ts';
 export { laneCount } from './interpret/run-reduce.ts';
-export { interpretProgram, ProgramInterpreter, type ProgramMemory } from './interpret/interpret-program.ts';
+export * from './interpret/interpret-program.ts';
 export { type CompileNode, type Execution, interpretNode, type RunNode } from './interpret/run-node.ts';
 export { allocateElements, type ElementArray } from './interpret/element-array.ts';
 export type * from './kernel/kernel.ts';

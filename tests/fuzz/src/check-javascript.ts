@@ -71,7 +71,10 @@ function differingNode(form: LoopProgram, run: Run): string | undefined {
       });
     };
   };
-  new ProgramInterpreter(form, compileNode).run({ buffers, sizes: run.sizes });
+  new ProgramInterpreter(form, { compileNode, memory: { take: allocateElements, give: () => undefined } }).run({
+    buffers,
+    sizes: run.sizes,
+  });
   return found;
 }
 
