@@ -7,13 +7,16 @@ import type { Placement } from '@tsinductor/tensor/internal';
 import { Announcer, messageOf } from './build/announcer.ts';
 import type { Voice } from './build/announcer.ts';
 import type { Artifacts } from './build/artifacts.ts';
+import { beginNative } from './build/begin-native.ts';
 import { Builder } from './build/builder.ts';
 import type { InterpretingMachine, Machine, NativeMachine } from './build/machine.ts';
 import { NativeCompiler } from './build/native-compiler.ts';
+import { rethrown, then } from './build/pending.ts';
+import type { Pending } from './build/pending.ts';
 import { planPipeline, showStage } from './build/pipeline.ts';
 import { StageLog, watchingFor } from './build/stage-log.ts';
-import { compileAsync, compileNow } from './build/target-compiler.ts';
-import type { CompileJob, TargetCompiler } from './build/target-compiler.ts';
+import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
+import type { BesideCompiler, CompileJob } from './build/target-compiler.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
 import { isFutile } from './errors.ts';
 import { hostedExecutable } from './hosted/hosted-executable.ts';
@@ -25,6 +28,9 @@ import type { PrepareRequest, TracedGraph } from './request.ts';
 import { customExecutable } from './run/custom-executable.ts';
 import type { Executable } from './run/executable.ts';
 import { interpretedExecutable } from './run/interpreted-executable.ts';
+import { lowerTier, lowerTierName } from './run/lower-tier.ts';
+import { TieredExecutable } from './run/tiered-executable.ts';
+import type { BuildOutcome } from './run/tiered-executable.ts';
 
 /** Compiled graphs that are remembered beside the functions that use them. */
 const keptExecutables = 256;
@@ -47,13 +53,14 @@ export class Session implements Disposable {
     this.#cuda = new CudaCompiler(this.builder, this.#log);
   }
 
-  /** Makes an executable of a traced graph, blocking until it is built. */
+  /** Makes an executable of a traced graph, blocking until it is built, unless that happens in the background. */
   prepare(traced: TracedProgram, request: PrepareRequest): Executable {
     if ('parts' in traced) {
       const parts = graphParts(traced, request, this.config).map((part) => this.prepare(part.traced, part.request));
       return this.#mark(hostedExecutable(traced, parts), request);
     }
     const job = this.#jobOf(traced, request);
+    if (request.isBackground === true) return this.#mark(this.#inBackground(job, request), request);
     const way = this.#wayOf(job, request);
     if ('run' in way) return this.#mark(way, request);
     try {
@@ -88,6 +95,11 @@ export class Session implements Disposable {
   /** The machine, where it has a compiler; throws a ToolchainError that says what is missing. */
   requireNative(): NativeMachine {
     return this.builder.requireNative();
+  }
+
+  /** Whether the machine was found to be known, so that its memory is had without waiting. */
+  get isMachineKnown(): boolean {
+    return this.builder.wasMachineKnown();
   }
 
   /** Where the settings keep what is built. */
@@ -143,6 +155,44 @@ export class Session implements Disposable {
     return wayThrough(this.#native, () => this.#native.jobFor(job, native));
   }
 
+  /** What answers at once: code that is there, or else the lower tier until it is. */
+  #inBackground(job: CompileJob, request: PrepareRequest): Executable {
+    const { placement, config } = job;
+    const isNative = request.backend === 'inductor' && placement.device === 'cpu';
+    if (!isNative || this.builder.isMachineKnown(config)) {
+      const way = this.#wayOf(job, request);
+      const known = 'run' in way ? way : way.known();
+      if (known !== undefined) return known;
+    }
+    const pending = isNative ? beginNative(job, { builder: this.builder, native: this.#native }) : this.#beginCuda(job);
+    const building = then(
+      pending,
+      (made): BuildOutcome =>
+        'run' in made
+          ? { executable: made, tier: 'native' }
+          : { executable: this.#interpretHere(job, made), tier: 'lower' },
+      (error) => this.#lowerInstead(job, error),
+    );
+    const lower = interpreted(job, `${lowerTierName}, while native code is built`, placement);
+    return new TieredExecutable(lower, building);
+  }
+
+  #beginCuda(job: CompileJob): Pending<Executable> {
+    return compileBeside(this.#cuda, this.#cuda.jobFor(job));
+  }
+
+  /** The lower tier for good, with a report. */
+  #lowerInstead(job: CompileJob, error: unknown): BuildOutcome {
+    const message = messageOf(error);
+    const executable = interpreted(job, `${lowerTierName}: ${message}`, job.placement);
+    if (isFutile(error)) return { executable, tier: 'lower' };
+    this.warnOnce(
+      `BACKGROUND_BUILD ${message}`,
+      `a graph of ${job.name} goes on running on ${lowerTierName}: its native code was not built: ${message}`,
+    );
+    return { executable, tier: 'lower', ...(job.config.suppressErrors ? {} : { fail: () => rethrown(error) }) };
+  }
+
   /** The folder of a graph for which no code is made. */
   #keepPlan({ name, traced, config }: CompileJob): void {
     if (!config.trace.enabled) return;
@@ -152,9 +202,9 @@ export class Session implements Disposable {
   }
 
   /** On a machine where native code does not run. */
-  #interpretHere(job: CompileJob, { code, reason }: InterpretingMachine): Executable {
-    this.warnOnce(code, `compiled functions run on the interpreter: ${reason}`);
-    return interpreted(job, `the interpreter: ${reason}`, undefined);
+  #interpretHere(job: CompileJob, { code, reason }: Pick<InterpretingMachine, 'code' | 'reason'>): Executable {
+    this.warnOnce(code, `compiled functions run on ${lowerTierName}: ${reason}`);
+    return interpreted(job, `${lowerTierName}: ${reason}`, undefined);
   }
 
   /** What happens where building fails: the error, or the interpreter with a report; also where nothing native can be called. */
@@ -162,31 +212,34 @@ export class Session implements Disposable {
     const { config, placement } = job;
     const machine = this.machine(config);
     if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#interpretHere(job, machine);
-    if (isFutile(error)) return interpreted(job, `the interpreter: ${error.message}`, placement);
+    if (isFutile(error)) return interpreted(job, `${lowerTierName}: ${error.message}`, placement);
     if (!config.suppressErrors) throw error;
     const message = messageOf(error);
-    this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
-    return interpreted(job, `the interpreter: ${message}`, placement);
+    this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on ${lowerTierName}, as suppressErrors asks: ${message}`);
+    return interpreted(job, `${lowerTierName}: ${message}`, placement);
   }
 }
 
 /** Who compiles a job, of whatever target. */
 interface Way {
+  /** What was compiled before, and is found without building. */
+  known(): Executable | undefined;
   now(): Executable;
   later(): Promise<Executable>;
 }
 
 const wayThrough = <Job, Generated, Built>(
-  target: TargetCompiler<Job, Generated, Built, Executable>,
+  target: BesideCompiler<Job, Generated, Built, Executable>,
   job: () => Job,
 ): Way => ({
+  known: () => target.find?.(job()),
   now: () => compileNow(target, job()),
   later: () => compileAsync(target, job()),
 });
 
 /** Its stages can be shown down to the schedule. */
 function interpreted({ traced, config }: CompileJob, runsOn: string, placement: Placement | undefined): Executable {
-  const executable = interpretedExecutable(traced, runsOn, placement);
+  const executable = lowerTier(traced, runsOn, placement);
   return {
     ...executable,
     report: {
