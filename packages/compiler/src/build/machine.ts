@@ -86,15 +86,14 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
   }
 }
 
-/** Whether all that `openMachine` finds out is on disk, and the bridge with it: then it starts no process. */
-export function isMachineKnown(config: Config, directory: string): boolean {
+/** Whether all that `openMachine` finds out is on disk, and the bridge with it, if it is not open: then no process is started. */
+export function isMachineKnown(config: Config, directory: string, bridge: Bridge | undefined): boolean {
   const search = searchOf(config, directory);
   if (!isToolchainKnown(search)) return false;
   const { toolchain } = findToolchain(search);
   if (toolchain === undefined) return true;
-  return (
-    (config.cpp.vecIsaOk !== null || isIsaKnown(toolchain, { directory })) && isBridgeBuilt({ toolchain, directory })
-  );
+  const knowsIsa = config.cpp.vecIsaOk !== null || isIsaKnown(toolchain, { directory });
+  return knowsIsa && (bridge !== undefined || isBridgeBuilt({ toolchain, directory }));
 }
 
 const searchOf = ({ cpp }: Config, directory: string): Parameters<typeof findToolchain>[0] => ({

@@ -44,7 +44,7 @@ export class Machines {
   areKnown(config: Config, directory: () => string): boolean {
     const key = this.#keyOf(config);
     if (this.#known.has(key)) return true;
-    if (!isMachineKnown(config, directory())) return false;
+    if (!isMachineKnown(config, directory(), this.#bridge)) return false;
     this.#known.add(key);
     return true;
   }
