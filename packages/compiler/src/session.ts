@@ -11,8 +11,7 @@ import { beginNative } from './build/begin-native.ts';
 import { Builder } from './build/builder.ts';
 import type { InterpretingMachine, Machine, NativeMachine } from './build/machine.ts';
 import { NativeCompiler } from './build/native-compiler.ts';
-import { rethrown, then } from './build/pending.ts';
-import type { Pending } from './build/pending.ts';
+import { failed, rethrown, then } from './build/pending.ts';
 import { planPipeline, showStage } from './build/pipeline.ts';
 import { StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
@@ -60,14 +59,8 @@ export class Session implements Disposable {
       return this.#mark(hostedExecutable(traced, parts), request);
     }
     const job = this.#jobOf(traced, request);
-    if (request.isBackground === true) return this.#mark(this.#inBackground(job, request), request);
-    const way = this.#wayOf(job, request);
-    if ('run' in way) return this.#mark(way, request);
-    try {
-      return this.#mark(way.now(), request);
-    } catch (error) {
-      return this.#mark(this.#interpretInstead(job, error), request);
-    }
+    const isBackground = request.isBackground === true;
+    return this.#mark(isBackground ? this.#inBackground(job, request) : this.#now(job, request), request);
   }
 
   /** The same without blocking while compilers run. */
@@ -155,30 +148,48 @@ export class Session implements Disposable {
     return wayThrough(this.#native, () => this.#native.jobFor(job, native));
   }
 
+  #now(job: CompileJob, request: PrepareRequest): Executable {
+    const way = this.#wayOf(job, request);
+    if ('run' in way) return way;
+    try {
+      return way.now();
+    } catch (error) {
+      return this.#interpretInstead(job, error);
+    }
+  }
+
   /** What answers at once: code that is there, or else the lower tier until it is. */
   #inBackground(job: CompileJob, request: PrepareRequest): Executable {
-    const { placement, config } = job;
-    const isNative = request.backend === 'inductor' && placement.device === 'cpu';
-    if (!isNative || this.builder.isMachineKnown(config)) {
-      const way = this.#wayOf(job, request);
-      const known = 'run' in way ? way : way.known();
-      if (known !== undefined) return known;
-    }
-    const pending = isNative ? beginNative(job, { builder: this.builder, native: this.#native }) : this.#beginCuda(job);
+    if (request.backend !== 'inductor') return this.#now(job, request);
+    const begun = this.#begin(job, request);
+    if ('run' in begun) return begun;
     const building = then(
-      pending,
+      begun,
       (made): BuildOutcome =>
         'run' in made
           ? { executable: made, tier: 'native' }
           : { executable: this.#interpretHere(job, made), tier: 'lower' },
       (error) => this.#lowerInstead(job, error),
     );
-    const lower = interpreted(job, `${lowerTierName}, while native code is built`, placement);
+    const lower = interpreted(job, `${lowerTierName}, while native code is built`, job.placement);
     return new TieredExecutable(lower, building);
   }
 
-  #beginCuda(job: CompileJob): Pending<Executable> {
-    return compileBeside(this.#cuda, this.#cuda.jobFor(job));
+  /** Code that is there, or code that is on its way. */
+  #begin(job: CompileJob, request: PrepareRequest): Executable | ReturnType<typeof beginNative> {
+    const { placement, config } = job;
+    const isNative = placement.device === 'cpu';
+    try {
+      if (!isNative || this.builder.isMachineKnown(config)) {
+        const way = this.#wayOf(job, request);
+        const known = 'run' in way ? way : way.known();
+        if (known !== undefined) return known;
+      }
+      if (isNative) return beginNative(job, { builder: this.builder, native: this.#native });
+      return compileBeside(this.#cuda, this.#cuda.jobFor(job));
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   /** The lower tier for good, with a report. */

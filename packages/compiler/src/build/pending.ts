@@ -66,3 +66,10 @@ export const done = <T>(value: T): Pending<T> => ({
   wait: () => value,
   settled: () => Promise.resolve(),
 });
+
+/** What could not even be begun. */
+export const failed = (error: unknown): Pending<never> => ({
+  poll: () => rethrown(error),
+  wait: () => rethrown(error),
+  settled: () => Promise.resolve(),
+});
