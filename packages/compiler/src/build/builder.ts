@@ -74,9 +74,9 @@ export class Builder implements Disposable {
     });
   }
 
-  /** Starts what compiles, so that it comes up while code is generated. */
-  client(config: Config): Compiling {
-    return this.#clients.of(config);
+  /** Starts what compiles several units beside each other, so that it comes up while code is generated. */
+  startWorkers(config: Config): void {
+    this.#clients.of(config, Infinity);
   }
 
   /** What compiles beside this thread, also where `compileThreads` is 1. */
@@ -86,11 +86,12 @@ export class Builder implements Disposable {
 
   /** A graph's library with its plan, built while this thread waits. */
   graphNow(request: GraphRequest, config: Config): Artifact {
-    return this.artifacts(config).build(this.client(config), { ...request, ...limitsOf(config) });
+    const client = this.#clients.of(config, request.units.length);
+    return this.artifacts(config).build(client, { ...request, ...limitsOf(config) });
   }
 
   graph(request: GraphRequest, config: Config): Promise<Artifact> {
-    return this.artifacts(config).buildAsync(this.client(config), { ...request, ...limitsOf(config) });
+    return this.artifacts(config).buildAsync(this.#beside(config), { ...request, ...limitsOf(config) });
   }
 
   /** The same beside this thread, which looks whether it is done. */
@@ -111,22 +112,23 @@ export class Builder implements Disposable {
 
   /** A library that is no single graph's, built or found while this thread waits; gives its path. */
   libraryNow(request: LibraryRequest): string {
-    return this.artifacts().buildLibraryNow(this.client(this.config), { ...request, ...limitsOf(this.config) });
+    const client = this.#clients.of(this.config, request.units.length);
+    return this.artifacts().buildLibraryNow(client, { ...request, ...limitsOf(this.config) });
   }
 
   library(request: LibraryRequest): Promise<string> {
-    return this.artifacts().buildLibrary(this.client(this.config), { ...request, ...limitsOf(this.config) });
+    return this.artifacts().buildLibrary(this.#beside(this.config), { ...request, ...limitsOf(this.config) });
   }
 
   /** CUDA source, compiled or found while this thread waits. Throws ToolchainError CUDA_COMPILER_FAILED and its kin. */
   cudaNow(request: CudaCodeRequest, config: Config = this.config): CudaArtifact {
     const { seconds } = limitsOf(config);
-    return this.artifacts(config).buildCudaNow(this.client(config), { ...request, seconds });
+    return this.artifacts(config).buildCudaNow(this.#beside(config), { ...request, seconds });
   }
 
   cuda(request: CudaCodeRequest, config: Config = this.config): Promise<CudaArtifact> {
     const { seconds } = limitsOf(config);
-    return this.artifacts(config).buildCuda(this.client(config), { ...request, seconds });
+    return this.artifacts(config).buildCuda(this.#beside(config), { ...request, seconds });
   }
 
   /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */
@@ -153,6 +155,11 @@ export class Builder implements Disposable {
         installed: installed.split(delimiter),
       }),
     );
+  }
+
+  /** What does not block this thread, but for one that is all there is. */
+  #beside(config: Config): Compiling {
+    return this.#clients.of(config, Infinity);
   }
 
   [Symbol.dispose](): void {

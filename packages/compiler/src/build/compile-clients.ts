@@ -18,9 +18,12 @@ export class CompileClients implements Disposable {
     this.#place = place;
   }
 
-  /** Where at most `compileThreads` compilers run at once. */
-  of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
-    if (this.#isHere(compileThreads)) return compileHere;
+  /**
+   * Where at most `compileThreads` compilers run at once, for so many units: a single one is built in this thread, which waits for it
+   * anyway, so that no worker has to be started.
+   */
+  of({ compileThreads }: Pick<Config, 'compileThreads'>, units: number): Compiling {
+    if (this.#isHere(compileThreads) || units === 1) return compileHere;
     return this.#start(compileThreads);
   }
 

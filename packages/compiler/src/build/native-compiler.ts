@@ -59,6 +59,9 @@ interface Origin {
   readonly times?: readonly StageTime[] | undefined;
 }
 
+/** A graph of no more nodes is likely one kernel, for which no workers are started. */
+const fewNodes = 12;
+
 export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
   readonly #builder: Builder;
   readonly #log: StageLog;
@@ -101,7 +104,7 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
   }
 
   generate(job: NativeJob): GeneratedNative {
-    this.#builder.client(job.config); // starts, while this thread generates
+    if (job.traced.primitives.nodes.length > fewNodes) this.#builder.startWorkers(job.config);
     const watching = watchingFor(job.config);
     const printed = this.#printed(job, watching);
     this.#log.tell({ ...toldOf(job, printed), source: sourceText(printed.program.units) }, watching);
