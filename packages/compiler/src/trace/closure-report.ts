@@ -4,14 +4,13 @@ import { captureRemedy } from '../errors.ts';
 import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
-import { closureOf } from './inspected.ts';
 
 interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
   readonly watch: CaptureWatch | undefined;
 }
 
-interface Inspected {
+export interface Inspected {
   readonly name: string;
   readonly fn: (...args: never[]) => unknown;
   /** The file where it was compiled. */
@@ -20,12 +19,15 @@ interface Inspected {
   readonly captured: readonly string[];
 }
 
-export function reportClosure({ name, fn, file, captured }: Inspected): ClosureReport {
+/** `closure`: what the function closed over when it was traced; undefined where the engine does not tell. */
+export function reportClosure(
+  { name, fn, file, captured }: Inspected,
+  closure: ReadonlyMap<string, unknown> | undefined,
+): ClosureReport {
   const writes = findOuterWrites(fn).map(({ name: variable, line }) => ({
     topic: `CLOSURE_WRITE ${name} ${variable}`,
     text: `line ${String(line)} of ${name} writes to ${variable}, which is outside the function: this happens once, when it is traced; return the value instead`,
   }));
-  const closure = closureOf(fn);
   if (closure === undefined) return { notes: writes, watch: undefined };
   const reads = findClosureReads(fn, { file, closure }).filter(
     ({ name: variable }) => !captured.includes(variable.replace(/^.*\./, '')),

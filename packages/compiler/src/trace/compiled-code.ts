@@ -11,9 +11,8 @@ import { isRecording, userLocation } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
-import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
-import { reportClosure } from './closure-report.ts';
+import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
@@ -64,8 +63,7 @@ export class CompiledCode {
   readonly #recompiles: string[] = [];
   readonly #breaks = new BreakLog();
   readonly #notes: string[] = [];
-  #inspected = false;
-  #watch: CaptureWatch | undefined;
+  #inspection: ClosureInspection | undefined;
   readonly #file: string | undefined = userLocation()?.file;
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
@@ -82,7 +80,7 @@ export class CompiledCode {
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
-      this.#watch?.called(this.name);
+      this.#inspection?.called(this.name);
       return this.#run(entry, thisArg, args);
     }
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
@@ -131,8 +129,8 @@ export class CompiledCode {
     this.#recompiles.length = 0;
     this.#breaks.clear();
     this.#notes.length = 0;
-    this.#inspected = false;
-    this.#watch = undefined;
+    this.#inspection?.cancel();
+    this.#inspection = undefined;
   }
 
   cacheInfo(): CacheInfo {
@@ -153,6 +151,7 @@ export class CompiledCode {
   }
 
   explain(): Explanation {
+    this.#inspection?.finish();
     return makeExplanation({
       name: this.name,
       calls: this.#calls,
@@ -383,16 +382,15 @@ export class CompiledCode {
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
   #inspectSource({ captures }: CallScope): void {
-    this.#watch?.look(this.name);
-    if (this.#inspected) return;
-    this.#inspected = true;
-    const captured = Object.keys(captures ?? {});
-    const { notes, watch } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured });
-    for (const { topic, text } of notes) {
-      this.#notes.push(text);
-      this.#session().warnOnce(topic, text);
-    }
-    if (this.#config().verifyCaptures) this.#watch = watch;
+    this.#inspection?.look(this.name);
+    const inspected = { name: this.name, fn: this.#fn, file: this.#file, captured: Object.keys(captures ?? {}) };
+    this.#inspection ??= new ClosureInspection(inspected, {
+      tell: (topic, text) => {
+        this.#notes.push(text);
+        this.#session().warnOnce(topic, text);
+      },
+      isWatching: () => this.#config().verifyCaptures,
+    });
   }
 }
 
