@@ -4,6 +4,7 @@
 //
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { SourceLocation } from '@tsinductor/base';
 import type { StoragePool } from '@tsinductor/runtime';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
@@ -31,6 +32,8 @@ interface ProcessState {
   randomState: Tensor | undefined;
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
+  /** The user's lines of the places where operators were traced, and which files are this project's. */
+  places: { readonly locations: Map<string, SourceLocation>; readonly ownFiles: Map<string, boolean> } | undefined;
 }
 
 export const processState: ProcessState = {
@@ -44,6 +47,7 @@ export const processState: ProcessState = {
   scopes: undefined,
   randomState: undefined,
   customOps: undefined,
+  places: undefined,
 };
 
 /** Who records what is called now. */

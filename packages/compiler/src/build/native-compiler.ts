@@ -5,6 +5,7 @@
 import { invariant, stableHash } from '@tsinductor/base';
 import type { StageTime } from '@tsinductor/base';
 import type { CppProgram } from '@tsinductor/codegen-cpp';
+import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
 import { openMachineLimits } from '../profile/machine-limits.ts';
 import type { MachineLimits } from '../profile/machine-limits.ts';
@@ -165,7 +166,10 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
     const profile = openProfile(plan, config, this.#surroundingsOf(job));
     const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts: config.sizeAsserts, profile };
     const executable = new NativeExecutable(plan, code, {
-      ...reportOfPlan(plan, traced.graph),
+      ...reportOfPlan(plan),
+      get graph() {
+        return printGraph(traced.graph);
+      },
       runsOn: `native code for ${native.isa}, ${String(threads)} threads`,
       source,
       cacheKey: key,

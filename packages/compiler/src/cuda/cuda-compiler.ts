@@ -8,6 +8,7 @@ import { stableHash } from '@tsinductor/base';
 import type { StageTime } from '@tsinductor/base';
 import type { CudaProgram } from '@tsinductor/codegen-cuda';
 import { fingerprint } from '@tsinductor/config';
+import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
 import type { CudaArtifact } from '../build/artifacts.ts';
 import type { Builder, CudaCodeRequest } from '../build/builder.ts';
@@ -104,7 +105,10 @@ export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCud
     const { sizeAsserts } = config;
     const code = { device, module, kernels, placement, siteOf: siteFinder(traced), sizeAsserts };
     const executable = new CudaExecutable(plan, code, {
-      ...reportOfPlan(plan, traced.graph),
+      ...reportOfPlan(plan),
+      get graph() {
+        return printGraph(traced.graph);
+      },
       runsOn: describeCode(choice, device),
       source: () => program.source,
       cacheKey: key,
