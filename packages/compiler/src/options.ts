@@ -28,8 +28,9 @@ export interface CompileOptions {
   /** A label for logs and `explain`. */
   readonly name?: string;
   /**
-   * No call waits for a compiler: a lower tier answers with the same bits, while worker threads generate and build native code,
-   * and the first call that finds it done goes to it. `warmup` waits until it is. A build that fails is a warning.
+   * No call waits for a compiler: a lower tier, which computes as eager mode does, answers while worker threads generate and build
+   * native code, and the first call that finds it done goes to it. `warmup` waits until it is. A build that fails is a warning.
+   * Kernels of the program's own that the function launches are compiled when they are launched.
    */
   readonly background?: boolean;
   /** Leave the function as it is: for bisecting. */

@@ -1,5 +1,5 @@
 // The lower tier: what runs a graph when no native code does, or none does yet. In: a traced graph, and what `explain` says of it. Out: an
-// executable that is there at once, and gives the same bits.
+// executable that is there at once, and computes as eager mode does.
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { TracedGraph } from '../request.ts';
 import type { Executable } from './executable.ts';
