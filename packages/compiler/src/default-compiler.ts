@@ -17,7 +17,8 @@ interface DefaultCompiler {
   session: Session | undefined;
   /** One pool for the life of the process: blocks outlive sessions. */
   memory: OpenedMemory | undefined;
-  providesMemory: boolean;
+  /** Which tensors get native memory: large ones, all, or all as soon as nothing has to be waited for. */
+  nativeMemory: 'large' | 'whenKnown' | 'all';
   readonly devices: CudaDevices;
   stance: CurrentStance;
 }
@@ -27,7 +28,7 @@ const defaultCompiler: DefaultCompiler = {
   program: {},
   session: undefined,
   memory: undefined,
-  providesMemory: false,
+  nativeMemory: 'large',
   devices: new CudaDevices(defaultSession),
   stance: defaultStance,
 };
@@ -69,33 +70,43 @@ export const openDevices = (): CudaDevices => defaultCompiler.devices;
  */
 const hugePageBytes = 4 << 20;
 
-/** From now on tensors are allocated in native memory, which is looked for when the first one is. */
-export function useNativeMemory(): void {
-  if (defaultCompiler.providesMemory) return;
-  defaultCompiler.providesMemory = true;
-  provideMemory(0);
+/**
+ * From now on tensors are allocated in native memory, which is looked for when the first one is; for functions that are compiled
+ * in the background, when they have found out that nothing has to be waited for.
+ */
+export function useNativeMemory(use: 'whenKnown' | 'all' = 'all'): void {
+  if (defaultCompiler.nativeMemory !== 'all') defaultCompiler.nativeMemory = use;
 }
 
-function provideMemory(least: number): void {
-  const opened = (): OpenedMemory => (defaultCompiler.memory ??= openMemory(defaultSession().machine()));
-  setStorageProvider({
-    get pool() {
-      return opened().pool;
-    },
-    get watcher() {
-      return opened().watcher;
-    },
-    isOpen: () => defaultCompiler.memory !== undefined,
-    least,
-    addressOf: (array) => opened().addressOf(array),
-    preferHugePages: (bytes) => {
-      opened().preferHugePages(bytes);
-    },
-    temporaries: () => defaultCompiler.session?.plannedTemporaries(),
-  });
+/** Tensors of so many bytes and more get native memory. */
+function leastNative(): number {
+  const { memory, nativeMemory } = defaultCompiler;
+  if (nativeMemory === 'large') return hugePageBytes;
+  if (memory !== undefined || (nativeMemory === 'all' && !defaultSession().config.background)) return 0;
+  return defaultSession().isMachineKnown ? 0 : Infinity;
 }
 
-provideMemory(hugePageBytes);
+setStorageProvider({
+  get pool() {
+    return opened().pool;
+  },
+  get watcher() {
+    return opened().watcher;
+  },
+  isOpen: () => defaultCompiler.memory !== undefined,
+  get least() {
+    return leastNative();
+  },
+  addressOf: (array) => opened().addressOf(array),
+  preferHugePages: (bytes) => {
+    opened().preferHugePages(bytes);
+  },
+  temporaries: () => defaultCompiler.session?.plannedTemporaries(),
+});
+
+function opened(): OpenedMemory {
+  return (defaultCompiler.memory ??= openMemory(defaultSession().machine()));
+}
 
 interface OpenedMemory {
   readonly pool: StoragePool;
@@ -149,7 +160,8 @@ export const currentStance = (): CurrentStance => defaultCompiler.stance;
  * - `eager_on_recompile`: what was compiled is used where it fits; other calls run as they are, first ones as well.
  * - `fail_on_recompile`: what was compiled is used where it fits; any other call is an error.
  * - `eager_then_compile`: the first call of a function runs as it is, the second is compiled, and sizes of arguments that differ
- *   between them are symbolic at once, so that no code is made for the first size alone.
+ *   between them are symbolic at once, so that no code is made for the first size alone. No call waits for a compiler, as with the
+ *   option `background`, unless a function says `background: false`.
  * - `aot_eager_then_compile`: the same, with the backend `aot_eager` for the first call.
  *
  * `explain` and `warmup` compile under every stance but `force_eager`.

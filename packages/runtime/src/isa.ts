@@ -89,15 +89,29 @@ const scalarProbe: Probe = {
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
   const facts = cpuFacts();
-  const { cpu } = facts;
-  const key = stableHash({ format: 3, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
-  const place = { directory: options.directory, name: `isa-${key.slice(0, 16)}.json` };
+  const { place, key } = recordOf(toolchain, options, facts);
   const known = readRecord(place, key, isIsaReport);
   if (known !== undefined) return known;
   const { isa, probed } = probeAll(toolchain, options.milliseconds ?? 30_000);
   const report = { isa, ...facts, probed };
   writeRecord(place, key, report);
   return report;
+}
+
+/** Whether the answer is on disk, so that `probeIsa` runs nothing. */
+export function isIsaKnown(toolchain: Toolchain, options: ProbeOptions): boolean {
+  const { place, key } = recordOf(toolchain, options, cpuFacts());
+  return readRecord(place, key, isIsaReport) !== undefined;
+}
+
+/** Where the answer is kept, and under what. */
+function recordOf(
+  { family, fingerprint }: Toolchain,
+  { directory }: ProbeOptions,
+  { cpu }: Pick<IsaReport, 'cpu'>,
+): { readonly place: { readonly directory: string | undefined; readonly name: string }; readonly key: string } {
+  const key = stableHash({ format: 3, compiler: fingerprint, flags: codeFlags(family), cpu });
+  return { place: { directory, name: `isa-${key.slice(0, 16)}.json` }, key };
 }
 
 /**

@@ -58,21 +58,40 @@ const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
 
 /** Looks for a compiler, or recalls what the last look found. */
 export function findToolchain(options: ToolchainOptions): ToolchainReport {
-  const settings = {
-    environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
-    milliseconds: options.milliseconds ?? 10_000,
-    directory: options.directory,
-  };
+  const settings = settingsOf(options);
   const plain = recall('toolchain.json', locateCompilers(options), settings);
   if (plain.toolchain !== undefined) return plain;
   const versioned = recall('toolchain-versioned.json', locateVersioned(options), settings);
   return { toolchain: versioned.toolchain, searched: [...plain.searched, ...versioned.searched] };
 }
 
-function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
-  const { directory, environment } = settings;
+/** Whether what the last look found is on disk, so that `findToolchain` starts no process. */
+export function isToolchainKnown(options: ToolchainOptions): boolean {
+  const settings = settingsOf(options);
+  const plain = recorded('toolchain.json', locateCompilers(options), settings).known;
+  if (plain === undefined || plain.toolchain !== undefined) return plain !== undefined;
+  return recorded('toolchain-versioned.json', locateVersioned(options), settings).known !== undefined;
+}
+
+const settingsOf = (options: ToolchainOptions): ProbeSettings => ({
+  environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
+  milliseconds: options.milliseconds ?? 10_000,
+  directory: options.directory,
+});
+
+/** What is on disk of a look at these candidates, and under which key. */
+function recorded(
+  name: string,
+  candidates: readonly Candidate[],
+  { directory, environment }: ProbeSettings,
+): { readonly key: string; readonly known: ToolchainReport | undefined } {
   const key = stableHash({ format: 1, candidates, environment, platform: process.platform, arch: process.arch });
-  const known = readRecord({ directory, name }, key, isReport);
+  return { key, known: readRecord({ directory, name }, key, isReport) };
+}
+
+function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
+  const { directory } = settings;
+  const { key, known } = recorded(name, candidates, settings);
   if (known !== undefined) return known;
   const report = search(candidates, settings);
   if (!report.searched.some(({ outcome }) => outcome === 'hangs')) writeRecord({ directory, name }, key, report);

@@ -85,7 +85,8 @@ function findUserFrame(stack: string): SourceLocation | undefined {
   return undefined;
 }
 
-function isOwn(file: string): boolean {
+/** Whether a file, with `/` between its folders, is this project's, or of what its tests run under. */
+export function isOwn(file: string): boolean {
   const inside = [home, publicPackage].some(
     (root) => file.startsWith(root) && /^[\w-]+\/(src|dist)\//.test(file.slice(root.length)),
   );

@@ -4,6 +4,7 @@
 //
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { SourceLocation } from '@tsinductor/base';
 import type { StoragePool } from '@tsinductor/runtime';
 import type { GradientMode } from './autograd/gradient-state.ts';
 import type { Device, DeviceProvider } from './device.ts';
@@ -33,6 +34,8 @@ interface ProcessState {
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
   gradients: GradientMode;
+  /** The user's lines of the places where operators were traced, and which files are this project's. */
+  places: { readonly locations: Map<string, SourceLocation>; readonly ownFiles: Map<string, boolean> } | undefined;
 }
 
 export const processState: ProcessState = {
@@ -47,6 +50,7 @@ export const processState: ProcessState = {
   randomState: undefined,
   customOps: undefined,
   gradients: { isUsed: false, isEnabled: true, nodes: 0 },
+  places: undefined,
 };
 
 /** Who records what is called now. */

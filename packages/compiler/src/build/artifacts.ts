@@ -14,8 +14,10 @@ import type { CompileUnit, CudaSource, CudaToolkit, KernelFacts, Toolchain } fro
 import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
 import { isPlan } from '../run/plan.ts';
 import type { Plan } from '../run/plan.ts';
-import type { Compiling } from './compile-client.ts';
-import type { BuildJob, CudaJob } from './workers/protocol.ts';
+import type { CompileClient, Compiling } from './compile-client.ts';
+import { done, then } from './pending.ts';
+import type { Pending } from './pending.ts';
+import type { BuildJob, CudaJob, GraphJob, Response } from './workers/protocol.ts';
 
 export interface Artifact {
   /** The path of the shared object, whose bytes were just verified. */
@@ -35,6 +37,9 @@ export interface BuildRequest {
   readonly seconds: number;
   readonly concurrency: number;
 }
+
+/** A graph that is to be generated, too. */
+type WholeRequest = Omit<GraphJob, 'cacheRoot' | 'timeoutMs' | 'deadlineMs'> & Pick<BuildRequest, 'seconds'>;
 
 /** Several graphs in one library; their plans stay with the caller. */
 export interface BatchRequest extends Omit<BuildRequest, 'plan'> {
@@ -80,13 +85,14 @@ export class Artifacts implements Disposable {
   /** Keys of everything that was found or built. */
   readonly #used = new Set<string>();
 
-  constructor(config: Config, warn: (code: string, message: string) => void) {
+  /** `root`: where they lie, if that is not as the settings say. */
+  constructor(config: Config, warn: (code: string, message: string) => void, root?: string) {
     this.#warn = warn;
     this.#config = config;
-    const cached = config.fxGraphCache && !config.forceDisableCaches;
+    const cached = root !== undefined || (config.fxGraphCache && !config.forceDisableCaches);
     this.#private = cached ? undefined : mkdtempSync(join(tmpdir(), 'tsinductor-'));
     this.#store = openStore({
-      root: this.#private ?? config.cacheDir,
+      root: root ?? this.#private ?? config.cacheDir,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
       report: ({ kind, message }) => {
@@ -120,6 +126,24 @@ export class Artifacts implements Disposable {
     return this.#built(request.key);
   }
 
+  /** The same beside this thread, which looks whether it is done. */
+  begin(client: CompileClient, request: BuildRequest): Pending<Artifact> {
+    return then(client.begin(this.#job(request)), ({ events }) => {
+      this.#tell(events);
+      return this.#built(request.key);
+    });
+  }
+
+  /** Generates as well as builds a graph beside this thread. */
+  beginWhole(client: CompileClient, request: WholeRequest): Pending<Response> {
+    const { seconds, ...job } = request;
+    const limits = { timeoutMs: seconds * 1000, deadlineMs: seconds * 1000 };
+    return then(client.begin({ ...job, ...limits, cacheRoot: this.#store.root }), (response) => {
+      this.#tell(response.events);
+      return response;
+    });
+  }
+
   /** Builds a library, or finds it; gives the path of the verified shared object. */
   async buildLibrary(client: Compiling, request: BatchRequest): Promise<string> {
     const known = this.#get(request.key);
@@ -150,6 +174,16 @@ export class Artifacts implements Disposable {
     const job = this.#cudaJob(request);
     if (this.#get(job.key) === undefined) this.#tell(client.run(job));
     return this.#builtCuda(job.key);
+  }
+
+  beginCuda(client: CompileClient, request: CudaRequest): Pending<CudaArtifact> {
+    const job = this.#cudaJob(request);
+    const built = (): CudaArtifact => this.#builtCuda(job.key);
+    if (this.#get(job.key) !== undefined) return done(built());
+    return then(client.begin(job), ({ events }) => {
+      this.#tell(events);
+      return built();
+    });
   }
 
   #cudaJob({ name, source, toolkit, seconds }: CudaRequest): CudaJob {

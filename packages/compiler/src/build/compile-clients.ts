@@ -6,15 +6,34 @@ import { isBridgeBuilt, openBridge } from '@tsinductor/runtime';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
 import { CompileClient } from './compile-client.ts';
 import type { Compiling } from './compile-client.ts';
+import type { Pending } from './pending.ts';
 import { build, buildNow } from './workers/build-task.ts';
 
 export class CompileClients implements Disposable {
+  readonly #place: 'workers' | 'here';
   #client: CompileClient | undefined;
 
-  /** Where at most `compileThreads` compilers run at once. */
-  of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
-    if (compileThreads === 1) return compileHere;
+  /** `here`: in this thread, whatever the settings say. */
+  constructor(place: 'workers' | 'here' = 'workers') {
+    this.#place = place;
+  }
+
+  /**
+   * Where at most `compileThreads` compilers run at once, for so many units: a single one is built in this thread, which waits for it
+   * anyway, so that no worker has to be started.
+   */
+  of({ compileThreads }: Pick<Config, 'compileThreads'>, units: number): Compiling {
+    if (this.#isHere(compileThreads) || units === 1) return compileHere;
     return this.#start(compileThreads);
+  }
+
+  /** The same where this thread must not wait, also if one thread is all. */
+  beside({ compileThreads }: Pick<Config, 'compileThreads'>): CompileClient {
+    return this.#start(compileThreads);
+  }
+
+  #isHere(compileThreads: number): boolean {
+    return compileThreads === 1 || this.#place === 'here';
   }
 
   /**
@@ -22,12 +41,12 @@ export class CompileClients implements Disposable {
    * ToolchainError where it cannot be built.
    */
   bridge(options: BridgeBuildOptions, { compileThreads, compileTimeout }: Config): () => Bridge {
-    if (compileThreads === 1 || isBridgeBuilt(options)) {
+    if (this.#isHere(compileThreads) || isBridgeBuilt(options)) {
       const bridge = openBridge(options);
       return () => bridge;
     }
     const milliseconds = compileTimeout * 1000;
-    const built = this.#start(compileThreads).start({
+    const built = this.#start(compileThreads).begin({
       bridge: { ...options, milliseconds },
       name: 'the native bridge',
       timeoutMs: milliseconds,
@@ -43,14 +62,14 @@ export class CompileClients implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#client?.[Symbol.dispose]();
+    this.#client?.endWhenDone();
     this.#client = undefined;
   }
 }
 
-function openedAfter(built: () => unknown, options: BridgeBuildOptions): Bridge {
+function openedAfter(built: Pick<Pending<unknown>, 'wait'>, options: BridgeBuildOptions): Bridge {
   try {
-    built();
+    built.wait();
   } catch {
     // Then it is built here, or that fails with the reason.
   }

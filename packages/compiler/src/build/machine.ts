@@ -10,6 +10,9 @@ import {
   cpuCaches,
   cpuCount,
   findToolchain,
+  isBridgeBuilt,
+  isIsaKnown,
+  isToolchainKnown,
   probeIsa,
   requireToolchain,
   scalarIsa,
@@ -62,7 +65,7 @@ const mostThreads = 256;
 export function openMachine(config: Config, directory: string, bridges: BridgeSource): Machine {
   let report: ToolchainReport | undefined;
   try {
-    report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, directory });
+    report = findToolchain(searchOf(config, directory));
     const plain = requireToolchain(report);
     const toolchain = withFlags(plain, compilerFlags(config));
     // It is built beside, so it is begun before anything else is waited for.
@@ -82,6 +85,22 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
     return interpreting(error, report);
   }
 }
+
+/** Whether all that `openMachine` finds out is on disk, and the bridge with it, if it is not open: then no process is started. */
+export function isMachineKnown(config: Config, directory: string, bridge: Bridge | undefined): boolean {
+  const search = searchOf(config, directory);
+  if (!isToolchainKnown(search)) return false;
+  const { toolchain } = findToolchain(search);
+  if (toolchain === undefined) return true;
+  const knowsIsa = config.cpp.vecIsaOk !== null || isIsaKnown(toolchain, { directory });
+  return knowsIsa && (bridge !== undefined || isBridgeBuilt({ toolchain, directory }));
+}
+
+const searchOf = ({ cpp }: Config, directory: string): Parameters<typeof findToolchain>[0] => ({
+  compilers: cpp.cxx,
+  path: cpp.searchPath,
+  directory,
+});
 
 /** The family of a processor by what it says of itself. */
 export function familyOf({ vendor, features }: Pick<IsaReport, 'vendor' | 'features'>): Family {

@@ -3,7 +3,7 @@
 import type { Config } from '@tsinductor/config';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
 import type { CompileClients } from './compile-clients.ts';
-import { compilerFlags, interpreting, openMachine } from './machine.ts';
+import { compilerFlags, interpreting, isMachineKnown, openMachine } from './machine.ts';
 import type { Machine } from './machine.ts';
 
 export class Machines {
@@ -11,6 +11,8 @@ export class Machines {
   readonly #opened = new Map<string, Machine>();
   /** The key of each configuration: every launch of a kernel asks for its machine. */
   readonly #keys = new WeakMap<Config, string>();
+  /** Of those that wait for nothing. */
+  readonly #known = new Set<string>();
   #bridge: Bridge | undefined;
 
   /** `clients` build bridges. */
@@ -36,6 +38,20 @@ export class Machines {
     });
     this.#opened.set(key, machine);
     return machine;
+  }
+
+  /** Whether asking for the machine starts no process and waits for none. */
+  areKnown(config: Config, directory: () => string): boolean {
+    const key = this.#keyOf(config);
+    if (this.#known.has(key)) return true;
+    if (!isMachineKnown(config, directory(), this.#bridge)) return false;
+    this.#known.add(key);
+    return true;
+  }
+
+  /** Whether that was found before. */
+  wereKnown(config: Config): boolean {
+    return this.#known.has(this.#keyOf(config));
   }
 
   #keyOf(config: Config): string {

@@ -4,7 +4,6 @@ import { Buffer } from 'node:buffer';
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
-import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { add, constantValue, printIndex } from '@tsinductor/ir';
 import type {
@@ -87,12 +86,10 @@ export function kernelDecisions(
   );
 }
 
-/** What every report of code that runs by this plan says. */
+/** What every report of code that runs by this plan says, beside the graph's text. */
 export const reportOfPlan = (
   plan: Plan,
-  graph: Graph,
-): Pick<GraphReport, 'graph' | 'loopNodes' | 'kernels' | 'decisions' | 'workspaceBytes' | 'temporaries'> => ({
-  graph: printGraph(graph),
+): Pick<GraphReport, 'loopNodes' | 'kernels' | 'decisions' | 'workspaceBytes' | 'temporaries'> => ({
   loopNodes: plan.loopNodes,
   kernels: plan.kernels,
   decisions: plan.decisions,

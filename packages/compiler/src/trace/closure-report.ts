@@ -5,14 +5,13 @@ import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
 import { helpersOf } from './called-helpers.ts';
-import { closureOf } from './inspected.ts';
 
 interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
   readonly watches: readonly CaptureWatch[];
 }
 
-interface Inspected {
+export interface Inspected {
   readonly name: string;
   readonly fn: object;
   /** The file where it was compiled. */
@@ -23,10 +22,12 @@ interface Inspected {
   readonly given: readonly unknown[];
 }
 
-/** Of the function, and of those of the program that it names or is given. */
-export function reportClosure(inspected: Inspected): ClosureReport {
+/**
+ * Of the function, and of those of the program that it names or is given. `closure`: what the function closed over when it was
+ * traced; undefined where the engine does not tell.
+ */
+export function reportClosure(inspected: Inspected, closure: ReadonlyMap<string, unknown> | undefined): ClosureReport {
   const { name, fn } = inspected;
-  const closure = closureOf(fn);
   const own = reportOne(inspected, closure);
   if (closure === undefined) return own;
   const ofHelpers = helpersOf({ fn, closure }, inspected.given).map((helper) => {

@@ -10,10 +10,10 @@ import type { Config } from '@tsinductor/config';
 import type { Tensor } from '@tsinductor/tensor';
 import { isRecording, isTracking, requiresGrad, userLocation, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
+import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
-import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
-import { reportClosure } from './closure-report.ts';
+import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { gradientCompiler } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
@@ -21,13 +21,14 @@ import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
-import type { Break, Explanation, GraphReport } from '../report.ts';
+import type { Explanation, GraphReport } from '../report.ts';
 import { orAgain, runAgain, withoutRunning } from './run-again.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { PrepareRequest } from '../request.ts';
+import { countTiers } from '../run/tiered-executable.ts';
 import { Specialisation } from './specialisation.ts';
-import type { Mismatch } from './specialisation.ts';
 import type { Preparing, Surroundings } from './surroundings.ts';
+import type { Mismatch } from './specialisation.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -40,6 +41,9 @@ export interface CacheInfo {
   readonly hits: number;
   readonly misses: number;
   readonly recompiles: number;
+  /** Graphs that a lower tier answers while native code is built in the background, and those that went over to native code. */
+  readonly building: number;
+  readonly swaps: number;
 }
 
 export class CompiledCode {
@@ -60,10 +64,9 @@ export class CompiledCode {
   #lastMissed = -1;
   readonly #changing = new ChangingInputs();
   readonly #recompiles: string[] = [];
-  readonly #breaks: Break[] = [];
+  readonly #breaks = new BreakLog();
   readonly #notes: string[] = [];
-  #inspected = false;
-  #watches: readonly CaptureWatch[] = [];
+  #inspection: ClosureInspection | undefined;
   readonly #file: string | undefined = userLocation()?.file;
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
@@ -80,7 +83,7 @@ export class CompiledCode {
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
-      for (const watch of this.#watches) watch.called(this.name);
+      this.#inspection?.called(this.name);
       return this.#run(entry, thisArg, args);
     }
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
@@ -99,18 +102,28 @@ export class CompiledCode {
     return isRefused ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
-  /** Compiles for these arguments, without running. */
+  /** Compiles for these arguments, without running, and waits for what is built in the background. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) withoutRunning(() => this.#specialise(this.#scopeOf(thisArg, args)));
+    const scope = this.#scopeOf(thisArg, args);
+    if (!this.#isPrepared(thisArg, args)) withoutRunning(() => this.#specialise(scope));
+    this.#find(scope)?.executable.tiers?.wait();
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
-    if (this.#isPrepared(thisArg, args)) return;
+    if (!this.#isPrepared(thisArg, args)) await this.#compileFor(thisArg, args);
+    await this.#find(this.#scopeOf(thisArg, args))?.executable.tiers?.settled();
+  }
+
+  async #compileFor(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     const traced = withoutRunning(() => this.#trace(this.#scopeOf(thisArg, args)));
     if (traced === undefined) return;
     const backend = this.#backend();
-    const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
+    const [session, request] = [this.#session(), this.#request(traced, backend)];
+    const executable =
+      request.isBackground === true
+        ? session.prepare(traced.program, request)
+        : await session.prepareAsync(traced.program, request);
     this.#entries.unshift(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
   }
 
@@ -123,14 +136,16 @@ export class CompiledCode {
     this.#first = undefined;
     this.#changing.clear();
     this.#recompiles.length = 0;
-    this.#breaks.length = 0;
+    this.#breaks.clear();
     this.#notes.length = 0;
-    this.#inspected = false;
-    this.#watches = [];
+    this.#inspection?.cancel();
+    this.#inspection = undefined;
   }
 
   cacheInfo(): CacheInfo {
+    const executables = [...this.#entries, ...(this.#segments?.segments() ?? [])].map(({ executable }) => executable);
     return {
+      ...countTiers(executables),
       entries: this.#entries.length,
       calls: this.#calls,
       hits: this.#calls - this.#misses,
@@ -145,12 +160,13 @@ export class CompiledCode {
   }
 
   explain(): Explanation {
+    this.#inspection?.finish();
     return makeExplanation({
       name: this.name,
       calls: this.#calls,
       graphs: this.graphs(),
       recompiles: [...this.#recompiles],
-      breaks: [...this.#breaks],
+      breaks: this.#breaks.list(),
       notes: [...this.#notes],
     });
   }
@@ -309,7 +325,16 @@ export class CompiledCode {
       placement,
       ...(options === undefined ? {} : { patch: options }),
       ...(mode === undefined ? {} : { mode }),
+      isBackground: this.#isInBackground(),
     };
+  }
+
+  /** Whether calls never wait for a compiler: as the function's own options say, or else the settings or the stance. */
+  #isInBackground(): boolean {
+    const { background } = this.#options;
+    if (background !== undefined) return background;
+    const { stance } = this.#surroundings.stance();
+    return this.#config().background || stance === 'eager_then_compile' || stance === 'aot_eager_then_compile';
   }
 
   /** Says which guard of the newest entry failed and makes changing sizes symbolic, unless there are forms enough. */
@@ -389,27 +414,25 @@ export class CompiledCode {
   }
 
   #noteBreak(reason: string, location: SourceLocation | undefined): void {
-    const place = location === undefined ? {} : { file: location.file, line: location.line };
-    const isKnown = (known: Break): boolean =>
-      known.file === place.file && known.line === place.line && (place.file !== undefined || known.reason === reason);
-    if (this.#breaks.some(isKnown)) return;
-    this.#breaks.push({ reason, ...place });
+    if (!this.#breaks.note(reason, location)) return;
     const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
     this.#session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#config());
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
   #inspectSource({ captures, arguments: given }: CallScope): void {
-    for (const watch of this.#watches) watch.look(this.name);
-    if (this.#inspected) return;
-    this.#inspected = true;
+    this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
-    const { notes, watches } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured, given });
-    for (const { topic, text } of notes) {
-      this.#notes.push(text);
-      this.#session().warnOnce(topic, text);
-    }
-    if (this.#config().verifyCaptures) this.#watches = watches;
+    this.#inspection ??= new ClosureInspection(
+      { name: this.name, fn: this.#fn, file: this.#file, captured, given },
+      {
+        tell: (topic, text) => {
+          this.#notes.push(text);
+          this.#session().warnOnce(topic, text);
+        },
+        isWatching: () => this.#config().verifyCaptures,
+      },
+    );
   }
 }
 

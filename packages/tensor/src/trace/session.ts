@@ -26,6 +26,7 @@ import {
   repeatedMutation,
   writeOverlap,
 } from '../errors.ts';
+import { knownLocation } from '../known-locations.ts';
 import { userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
@@ -74,7 +75,7 @@ export class TraceSession implements Recorder {
     this.#options = options;
     this.#recorder = owner?.recorder ?? this;
     this.sizes = owner?.sizes ?? new SizeEnvironment();
-    this.#locate = owner === undefined ? userLocation : () => owner.locate();
+    this.#locate = owner === undefined ? knownLocation : () => owner.locate();
     this.#builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
   }
 

@@ -7,22 +7,25 @@ import { buildBridge } from '@tsinductor/runtime';
 import { buildTimedOut } from '../../errors.ts';
 import { buildFiles, buildFilesNow } from './build-files.ts';
 import { describeFailure } from './failure.ts';
-import type { EntryJob, Job, Response } from './protocol.ts';
+import type { EntryJob, PoolTask, Response } from './protocol.ts';
+import { whileRunning } from './running-threads.ts';
 
 /**
  * Builds `job` and stores it; events of the cache (damage, a fallback directory) and a compiler's warnings are returned as texts,
  * and so is what failed: an error that crosses threads by itself forgets what kind it is.
  */
-export async function buildTask(job: Job): Promise<Omit<Response, 'id'>> {
-  const events: string[] = [];
-  try {
-    if ('bridge' in job) buildBridge(job.bridge);
-    else await build(job, events);
-    return { events };
-  } catch (error) {
-    return { events, failure: describeFailure(error) };
-  }
-}
+export const buildTask = ({ job, running }: PoolTask): Promise<Omit<Response, 'id'>> =>
+  whileRunning(running, async () => {
+    const events: string[] = [];
+    try {
+      if ('graph' in job) return await (await import('./graph-task.ts')).buildGraph(job, events);
+      if ('bridge' in job) buildBridge(job.bridge);
+      else await build(job, events);
+      return { events };
+    } catch (error) {
+      return { events, failure: describeFailure(error) };
+    }
+  });
 
 /** Builds `job` and stores it. Throws what failed. */
 export async function build(job: EntryJob, events: string[]): Promise<void> {
