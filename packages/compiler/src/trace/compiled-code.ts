@@ -5,8 +5,6 @@
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
-import { withConfig } from '@tsinductor/config';
-import type { Config } from '@tsinductor/config';
 import type { Tensor } from '@tsinductor/tensor';
 import { isRecording, isTracking, requiresGrad, userLocation, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
@@ -17,17 +15,17 @@ import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { gradientCompiler } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
+import { FunctionSettings } from './function-settings.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
-import type { Backend, CompileOptions } from '../options.ts';
+import type { CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Explanation, GraphReport } from '../report.ts';
 import { orAgain, runAgain, withoutRunning } from './run-again.ts';
 import { SegmentedCode } from './segmented-code.ts';
-import type { PrepareRequest } from '../request.ts';
 import { countTiers } from '../run/tiered-executable.ts';
 import { Specialisation } from './specialisation.ts';
-import type { Preparing, Surroundings } from './surroundings.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { Mismatch } from './specialisation.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
@@ -50,7 +48,7 @@ export class CompiledCode {
   readonly name: string;
   readonly #fn: Callable;
   readonly #options: CompileOptions;
-  readonly #surroundings: Surroundings;
+  readonly #settings: FunctionSettings;
   #entries: Specialisation[] = [];
   readonly #limit = new FormLimit();
   /** It cannot be one graph. */
@@ -72,14 +70,14 @@ export class CompiledCode {
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
     this.#fn = fn as unknown as Callable;
     this.#options = options;
-    this.#surroundings = surroundings;
     this.name = options.name ?? (fn.name === '' ? 'anonymous function' : fn.name);
+    this.#settings = new FunctionSettings(this.name, options, surroundings);
   }
 
   call(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#calls += 1;
     // Inside another function's trace, this one is part of that graph.
-    if (isRecording() || this.#isEager()) return this.#fn.apply(thisArg, args as unknown[]);
+    if (isRecording() || this.#settings.isEager()) return this.#fn.apply(thisArg, args as unknown[]);
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
@@ -118,8 +116,8 @@ export class CompiledCode {
   async #compileFor(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     const traced = withoutRunning(() => this.#trace(this.#scopeOf(thisArg, args)));
     if (traced === undefined) return;
-    const backend = this.#backend();
-    const [session, request] = [this.#session(), this.#request(traced, backend)];
+    const backend = this.#settings.backend();
+    const [session, request] = [this.#settings.session(), this.#settings.request(traced, backend)];
     const executable =
       request.isBackground === true
         ? session.prepare(traced.program, request)
@@ -171,20 +169,6 @@ export class CompiledCode {
     });
   }
 
-  #session(): Preparing {
-    return this.#surroundings.session();
-  }
-
-  #backend(): Backend {
-    return this.#surroundings.stance().forceBackend ?? this.#options.backend ?? 'inductor';
-  }
-
-  /** Whether every call is the function itself. */
-  #isEager(): boolean {
-    if (this.#options.disable === true) return true;
-    return this.#surroundings.stance().stance === 'force_eager' || this.#backend() === 'eager';
-  }
-
   /** What guards read: the arguments, and what `captures` gives now. */
   #scopeOf(thisArg: unknown, args: readonly unknown[]): CallScope {
     const { captures } = this.#options;
@@ -192,14 +176,14 @@ export class CompiledCode {
   }
 
   #find(scope: CallScope): Specialisation | undefined {
-    const backend = this.#backend();
+    const backend = this.#settings.backend();
     for (const entry of this.#entries) if (entry.backend === backend && entry.fits(scope)) return entry;
     return undefined;
   }
 
   /** Whether the stance lets a call that nothing fits be compiled. Throws UserError STANCE_RECOMPILE where it must not come. */
   #mayCompile(reason: () => string): boolean {
-    const { stance } = this.#surroundings.stance();
+    const stance = this.#settings.stance();
     if (stance === 'fail_on_recompile') throw stanceForbids(this.name, reason());
     return stance !== 'eager_on_recompile';
   }
@@ -226,7 +210,9 @@ export class CompiledCode {
 
   /** As a step that is recorded for gradients; what cannot be one step is recorded operator by operator. */
   #runTracked(entry: Specialisation, inputs: readonly Tensor[], asItIs: () => unknown): unknown {
-    const compile = gradientCompiler(this.#session(), (call) => this.#request(call, this.#backend()));
+    const compile = gradientCompiler(this.#settings.session(), (call) =>
+      this.#settings.request(call, this.#settings.backend()),
+    );
     const tracked = entry.runTracked(inputs, { name: this.name, compile, why: (reason) => this.#noteEager(reason) });
     return tracked === undefined ? asItIs() : tracked.result;
   }
@@ -239,25 +225,26 @@ export class CompiledCode {
 
   /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
   #isFirst(scope: CallScope): boolean {
-    const { stance } = this.#surroundings.stance();
+    const stance = this.#settings.stance();
     if (stance !== 'eager_then_compile' && stance !== 'aot_eager_then_compile') return false;
     if (this.#entries.length > 0) return false;
     if (this.#first === undefined) {
       this.#first = new FirstCall(scope);
       return true;
     }
-    if (this.#dynamic() === undefined) for (const change of this.#first.changes(scope)) this.#changing.note(change);
+    if (this.#settings.dynamic() === undefined)
+      for (const change of this.#first.changes(scope)) this.#changing.note(change);
     return false;
   }
 
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
-    const { stance } = this.#surroundings.stance();
+    const stance = this.#settings.stance();
     const scope = this.#scopeOf(thisArg, args);
     const traced = stance === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
-    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
+    const executable = this.#settings.session().prepare(traced.program, this.#settings.request(traced, backend));
     const entry = new Specialisation(traced, { executable, backend, owner: undefined });
     entry.fits(scope);
     return this.#run(entry, thisArg, args);
@@ -269,8 +256,8 @@ export class CompiledCode {
     if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayRecompile(scope)) return undefined;
     const traced = this.#trace(scope);
     if (traced === undefined) return undefined;
-    const backend = this.#backend();
-    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
+    const backend = this.#settings.backend();
+    const executable = this.#settings.session().prepare(traced.program, this.#settings.request(traced, backend));
     const entry = new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) });
     this.#entries.unshift(entry);
     entry.fits(scope);
@@ -285,7 +272,7 @@ export class CompiledCode {
 
   /** Whether nothing would be compiled for these arguments before they are called with. */
   #isPrepared(thisArg: unknown, args: readonly unknown[]): boolean {
-    return this.#isEager() || this.#isBroken || this.#find(this.#scopeOf(thisArg, args)) !== undefined;
+    return this.#settings.isEager() || this.#isBroken || this.#find(this.#scopeOf(thisArg, args)) !== undefined;
   }
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
@@ -296,16 +283,18 @@ export class CompiledCode {
     const segments = (this.#segments ??= new SegmentedCode({
       name: this.name,
       fn: this.#fn,
-      config: () => this.#config(),
-      dynamic: () => this.#dynamic(),
+      config: () => this.#settings.config(),
+      dynamic: () => this.#settings.dynamic(),
       prepare: (traced, { examples, placement }) =>
-        this.#session().prepare(traced, this.#request({ inputs: examples, placement }, this.#backend())),
+        this.#settings
+          .session()
+          .prepare(traced, this.#settings.request({ inputs: examples, placement }, this.#settings.backend())),
       mayCompile: () => this.#mayCompile(() => 'it is run in segments, and meets one that was not compiled before'),
       noteBreak: ({ reason, location: { file, line } }) => {
         this.#noteBreak(reason, { file, line });
       },
       warn: (topic, message) => {
-        this.#session().warnOnce(topic, message);
+        this.#settings.session().warnOnce(topic, message);
       },
     }));
     const known = segments.size;
@@ -316,27 +305,6 @@ export class CompiledCode {
     }
   }
 
-  #request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
-    const { mode, options } = this.#options;
-    return {
-      name: this.name,
-      backend,
-      examples: inputs,
-      placement,
-      ...(options === undefined ? {} : { patch: options }),
-      ...(mode === undefined ? {} : { mode }),
-      isBackground: this.#isInBackground(),
-    };
-  }
-
-  /** Whether calls never wait for a compiler: as the function's own options say, or else the settings or the stance. */
-  #isInBackground(): boolean {
-    const { background } = this.#options;
-    if (background !== undefined) return background;
-    const { stance } = this.#surroundings.stance();
-    return this.#config().background || stance === 'eager_then_compile' || stance === 'aot_eager_then_compile';
-  }
-
   /** Says which guard of the newest entry failed and makes changing sizes symbolic, unless there are forms enough. */
   #mayRecompile(scope: CallScope): boolean {
     const [newest] = this.#entries;
@@ -344,7 +312,7 @@ export class CompiledCode {
     const mismatch = newest.mismatch(scope);
     const owner = ownerOf(scope.this);
     const forms = { ofOwner: this.#entries.filter((entry) => entry.isOf(owner)).length, all: this.#entries.length };
-    const config = this.#config();
+    const config = this.#settings.config();
     const reached = limitReached(forms, config);
     if (reached !== undefined) {
       this.#refuse(reached.limit, mismatch);
@@ -352,9 +320,9 @@ export class CompiledCode {
       return false;
     }
     const { reason } = mismatch;
-    if (this.#dynamic() === undefined) this.#noteChanges(scope);
+    if (this.#settings.dynamic() === undefined) this.#noteChanges(scope);
     this.#recompiles.push(reason);
-    this.#session().log('recompiles', `${this.name}: ${reason}`, config);
+    this.#settings.session().log('recompiles', `${this.name}: ${reason}`, config);
     return true;
   }
 
@@ -363,15 +331,8 @@ export class CompiledCode {
     const error = recompileLimit(this.name, limit, mismatch);
     if (this.#options.fullgraph === true) throw error;
     if (this.#notes.some((note) => note.startsWith(error.code))) return;
-    this.#session().warnOnce(`${error.code} ${error.message}`, error.message);
+    this.#settings.session().warnOnce(`${error.code} ${error.message}`, error.message);
     this.#notes.push(`${error.code}: ${error.message}`);
-  }
-
-  /** The session's settings, with those of this function's own options. */
-  #config(): Config {
-    const { config } = this.#session();
-    const { options } = this.#options;
-    return options === undefined ? config : withConfig(config, options, 'options');
   }
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
@@ -379,16 +340,12 @@ export class CompiledCode {
     for (const entry of this.#entries) for (const change of entry.changes(scope)) this.#changing.note(change);
   }
 
-  #dynamic(): boolean | undefined {
-    return this.#options.dynamic ?? this.#config().dynamic ?? undefined;
-  }
-
   #trace(scope: CallScope): TracedCall | undefined {
     const call = { fn: this.#fn, scope };
-    const dynamic = this.#dynamic();
+    const dynamic = this.#settings.dynamic();
     const isDynamic = (path: string, axis: number): boolean => dynamic ?? this.#changing.hasAxis(path, axis);
     try {
-      const keepScalars = this.#config().alwaysKeepTensorConstants;
+      const keepScalars = this.#settings.config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
       const { traced, notes } = withoutGradients(() => traceCall(call, { isDynamic, keepScalars, isVariable }));
@@ -416,7 +373,7 @@ export class CompiledCode {
   #noteBreak(reason: string, location: SourceLocation | undefined): void {
     if (!this.#breaks.note(reason, location)) return;
     const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
-    this.#session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#config());
+    this.#settings.session().log('graph_breaks', `${this.name}: ${reason}${where}`, this.#settings.config());
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
@@ -428,9 +385,9 @@ export class CompiledCode {
       {
         tell: (topic, text) => {
           this.#notes.push(text);
-          this.#session().warnOnce(topic, text);
+          this.#settings.session().warnOnce(topic, text);
         },
-        isWatching: () => this.#config().verifyCaptures,
+        isWatching: () => this.#settings.config().verifyCaptures,
       },
     );
   }
