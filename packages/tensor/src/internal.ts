@@ -17,7 +17,7 @@ export { GraphProgram } from './eager/graph-program.ts';
 export { convertElement } from './element-array.ts';
 export type { ElementArray, ElementValue } from './element-array.ts';
 export { reachOf } from './layout.ts';
-export { callerOf, userLocation } from './location.ts';
+export { callerOf, userLocation, userScript } from './location.ts';
 export { dynamicAxesOf, printRange } from './mark-dynamic.ts';
 export type { SizeRange } from './mark-dynamic.ts';
 export { isRecording, recorderInUse, unrecorded } from './process-state.ts';

@@ -7,7 +7,7 @@
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
-import { isRecording, userLocation } from '@tsinductor/tensor/internal';
+import { isRecording, userScript } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { breaksGraph } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
@@ -78,7 +78,7 @@ export class CompiledCode {
   readonly #notes: string[] = [];
   #inspected = false;
   #watch: CaptureWatch | undefined;
-  readonly #file: string | undefined = userLocation()?.file;
+  readonly #file: string | undefined = userScript();
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
     this.#fn = fn as unknown as Callable;
