@@ -100,7 +100,7 @@ provideMemory(hugePageBytes);
 interface OpenedMemory {
   readonly pool: StoragePool;
   readonly watcher: Watcher;
-  addressOf(array: NodeJS.TypedArray): number;
+  addressOf(array: ArrayBufferView): number;
   preferHugePages(bytes: Uint8Array): void;
 }
 
