@@ -2,7 +2,7 @@
 // `npm run build` made. Out: the path of the archive, and how large it is unpacked.
 //
 //   lib/                what users run, as `bundle.mjs` wrote it
-//   lib/<entry>.d.cts   the types of an entry, with all that they name of the workspaces; `shared.d.cts` has what several name
+//   lib/<entry>.d.cts   the types of an entry, of those in `declarations.d.cts`, which has all that they name of the workspaces
 //   lib/<entry>.d.ts    the same types for `import`: there is one declaration of each, as there is one instance of each value
 //   package.json        made of the workspace's: what other people wrote is all it depends on
 import { execFileSync } from 'node:child_process';
@@ -59,7 +59,9 @@ async function writeTypes() {
   const { output } = await bundle.write({
     dir: join(stage, 'lib'),
     entryFileNames: '[name].d.cts',
-    chunkFileNames: 'shared.d.cts',
+    chunkFileNames: '[name].d.cts',
+    // All in one: what a namespace of another chunk's declarations holds, the plugin takes for values.
+    manualChunks: (id) => (Object.values(input).includes(id) ? undefined : 'declarations'),
   });
   for (const { fileName, code } of output) writeFileSync(join(stage, 'lib', fileName), header + forAnyCompiler(code));
   for (const { name } of entries)
@@ -69,14 +71,14 @@ async function writeTypes() {
 /** Rollup writes a namespace of modules that import each other with getters, which the plugin for types does not read. */
 const propertiesOfNamespaces = {
   name: 'properties-of-namespaces',
-  renderChunk: (code) => ({ code: code.replace(/\bget (\w+) \(\) \{ return (\w+); \}/g, '$1: $2'), map: null }),
+  renderChunk: (code) => ({ code: code.replace(/\bget (\w+) \(\) \{ return ([\w$]+); \}/g, '$1: $2'), map: null }),
 };
 
 /** Compilers before 5.7 know typed arrays without a parameter; later ones give it its default. */
 const forAnyCompiler = (code) =>
   code.replace(/\b((?:Float64|Float32|Uint32|Uint16|Uint8|BigInt64|Int32|Int16|Int8)Array)<\w+>/g, '$1');
 
-/** What entries name of each other is in `shared.d.cts`, where who looks for a declaration finds it. All else is a mistake. */
+/** What types name and no entry exports is in `declarations.d.cts`, where compilers find it. All else is a mistake. */
 function refuse({ message }) {
   if (!message.includes('still references private shared type exports')) throw new Error(message);
 }
