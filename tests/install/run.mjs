@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { bundlerRows } from './bundlers.mjs';
+import { readmeRows } from './readme.mjs';
 import { runnerRows } from './runners.mjs';
 import { layoutRows } from './layouts.mjs';
 import { typeRows } from './compilers.mjs';
@@ -24,7 +25,9 @@ if (archive === undefined) throw new Error('npm run pack makes the archive');
 
 const home = mkdtempSync(join(tmpdir(), 'strangers of (tsinductor) '));
 const place = { home, archive, tools: join(home, 'tools') };
-const groups = [packageRows, layoutRows, typeRows, runnerRows, bundlerRows].flatMap((rowsOf) => rowsOf(place));
+const groups = [packageRows, readmeRows, layoutRows, typeRows, runnerRows, bundlerRows].flatMap((rowsOf) =>
+  rowsOf(place),
+);
 const rows = groups.filter(({ name }) => name.includes(values.only));
 
 const table = new Table({ head: ['', 'result', 's'], style: { head: [], border: [] } });
