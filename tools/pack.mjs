@@ -1,5 +1,5 @@
-// Makes the package that is published, and packs it: `publish/tsinductor`, and the archive of it beside. In: what
-// `npm run build` made. Out: the path of the archive, and how large it is unpacked.
+// Makes the package that is published, and packs it: `publish/tsinductor`, and the archive of it beside; or in another folder, if
+// one is given. In: what `npm run build` made. Out: the path of the archive, and how large it is unpacked.
 //
 //   lib/                what users run, as `bundle.mjs` wrote it
 //   lib/<entry>.d.cts   the types of an entry, of those in `declarations.d.cts`, which has all that they name of the workspaces
@@ -7,14 +7,14 @@
 //   package.json        made of the workspace's: what other people wrote is all it depends on
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workspace = join(root, 'packages/tsinductor');
-const published = join(root, 'publish');
+const published = resolve(process.argv[2] ?? join(root, 'publish'));
 const stage = join(published, 'tsinductor');
 const mostBytes = 4_000_000;
 

@@ -1,5 +1,5 @@
 // What a stranger looks at. Each check takes a project's folder, and throws where something is not as it should be.
-import { readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { run, withNode } from './projects.mjs';
@@ -87,12 +87,21 @@ const strict = {
   exactOptionalPropertyTypes: true,
 };
 
-/** Type-checks the programs of right and of wrong uses. */
-export function checkTypes(folder, { node = process.execPath, options, compiler = 'typescript' }) {
+const typed = ['right.ts', 'wrong.ts', 'model.ts'];
+
+/** Type-checks the programs of right and of wrong uses, by the project's compiler or another. */
+export function checkTypes(
+  folder,
+  { options, files = typed, compiler = join(folder, 'node_modules/typescript/bin/tsc') },
+) {
   const name = `tsconfig.${Object.values(options).join('-').toLowerCase()}.json`;
+  const types = existsSync(join(folder, 'node_modules/@types/node')) ? ['node'] : [];
   writeFileSync(
     join(folder, name),
-    JSON.stringify({ compilerOptions: { ...strict, ...options }, files: ['right.ts', 'wrong.ts', 'model.ts'] }),
+    JSON.stringify({
+      compilerOptions: { ...strict, ...options, types },
+      files,
+    }),
   );
-  run([node, join(folder, `node_modules/${compiler}/bin/tsc`), '-p', name], { cwd: folder });
+  run([process.execPath, compiler, '-p', name], { cwd: folder });
 }
