@@ -8,9 +8,10 @@ import { sourcePlace } from './source-place.ts';
 const source = `interface Unused { readonly x: number }
 type AlsoUnused = Unused;
 
-export const f = (x: number): number => {
+const f = (x: number): number => {
   return x.toFixed(2).length;
 };
+f(1);
 `;
 
 let directory: string;

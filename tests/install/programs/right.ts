@@ -31,7 +31,10 @@ export const bytes: number = memoryStats().live;
 export const warmed: Promise<void> = step.warmup(randn([3, 4]), 3);
 
 class Model {
-  constructor(readonly weight: Tensor) {}
+  readonly weight: Tensor;
+  constructor(weight: Tensor) {
+    this.weight = weight;
+  }
   @compile({ fullgraph: true })
   forward(x: Tensor): Tensor {
     return x.linear(this.weight).relu();

@@ -19,7 +19,7 @@ compile((input: Tensor) => input, { fullGraph: true });
 // @ts-expect-error only functions are compiled
 compile(42);
 // @ts-expect-error there is no such operator
-x.softmaxx(-1);
+x.softmaxx(-1); // eslint-disable-line @typescript-eslint/no-unsafe-call -- that there is none is what is tested
 // @ts-expect-error a dimension is a number
 x.softmax('rows');
 // @ts-expect-error there is no such dtype
