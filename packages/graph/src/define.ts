@@ -4,6 +4,7 @@
 import type { DType } from '@tsinductor/base';
 import { ArgumentReader } from './argument-reader.ts';
 import { Composer } from './composer.ts';
+import type { GradientRule } from './gradient/rule.ts';
 import type { ForwardBound } from './forward-bound.ts';
 import type { Meta, ValueRef, ViewLayout } from './graph.ts';
 import { asList } from './meta-builder.ts';
@@ -37,6 +38,7 @@ export interface Description extends Performances {
   readonly overloads?: readonly string[];
   readonly accepts?: readonly DType[];
   readonly accuracy?: readonly ForwardBound[];
+  readonly gradient?: GradientRule;
 }
 
 export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
@@ -49,7 +51,7 @@ type Base = Omit<Entry, 'kind' | 'levels'>;
 /** What a description says of an operator in the operator's own words. */
 const facts = [
   'inPlace', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'refusesNegative', 'results', 'overloads', 'accepts',
-  'accuracy',
+  'accuracy', 'gradient',
 ] as const; // prettier-ignore
 
 function base(name: string, description: Description): Base {

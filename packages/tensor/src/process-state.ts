@@ -6,6 +6,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { StoragePool } from '@tsinductor/runtime';
 import type { LRUCache } from 'lru-cache';
+import type { GradientMode } from './autograd/gradient-state.ts';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
@@ -35,6 +36,7 @@ interface ProcessState {
   sourceMaps: LRUCache<string, FileMap | 'none'> | undefined;
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
+  gradients: GradientMode;
 }
 
 export const processState: ProcessState = {
@@ -49,6 +51,7 @@ export const processState: ProcessState = {
   randomState: undefined,
   sourceMaps: undefined,
   customOps: undefined,
+  gradients: { isUsed: false, isEnabled: true, nodes: 0 },
 };
 
 /** Who records what is called now. */

@@ -7,26 +7,26 @@
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { withConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
-import { isRecording, userScript } from '@tsinductor/tensor/internal';
+import type { Tensor } from '@tsinductor/tensor';
+import { isRecording, isTracking, requiresGrad, userScript, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { breaksGraph } from './breaks.ts';
 import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { reportClosure } from './closure-report.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
+import { gradientCompiler } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Break, Explanation, GraphReport } from '../report.ts';
+import type { Surroundings, Preparing } from './surroundings.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import type { PrepareRequest } from '../request.ts';
-import type { TracedProgram } from '../hosted/hosted-graph.ts';
-import type { Executable } from '../run/executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Mismatch } from './specialisation.ts';
-import type { CurrentStance } from './stance.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -39,21 +39,6 @@ export interface CacheInfo {
   readonly hits: number;
   readonly misses: number;
   readonly recompiles: number;
-}
-
-/** What a compiled function asks of its session. */
-interface Preparing {
-  readonly config: Config;
-  prepare(traced: TracedProgram, request: PrepareRequest): Executable;
-  prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
-  warnOnce(topic: string, message: string): void;
-  log(topic: string, message: string, config: Config): void;
-}
-
-/** What it asks of the process that it runs in. */
-interface Surroundings {
-  session(): Preparing;
-  stance(): CurrentStance;
 }
 
 export class CompiledCode {
@@ -202,9 +187,24 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
+    if (isTracking() && inputs.some(requiresGrad))
+      return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
     if (!entry.writesShared(inputs)) return entry.run(inputs);
     this.#breakGraph(sharedWrite());
     return this.#runSegments(thisArg, args);
+  }
+
+  /** As a step that is recorded for gradients; what cannot be one step is recorded operator by operator. */
+  #runTracked(entry: Specialisation, inputs: readonly Tensor[], asItIs: () => unknown): unknown {
+    const compile = gradientCompiler(this.#session(), (call) => this.#request(call, this.#backend()));
+    const tracked = entry.runTracked(inputs, { name: this.name, compile, why: (reason) => this.#noteEager(reason) });
+    return tracked === undefined ? asItIs() : tracked.result;
+  }
+
+  /** Notes, once for each reason, that calls of which gradients are wanted run operator by operator. */
+  #noteEager(reason: string): void {
+    const note = `calls of which gradients are wanted run operator by operator: ${reason}`;
+    if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 
   /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
@@ -255,6 +255,10 @@ export class CompiledCode {
   }
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
+    if (isTracking()) {
+      this.#noteEager('the function is no single graph');
+      return this.#fn.apply(thisArg, args as unknown[]);
+    }
     const segments = (this.#segments ??= new SegmentedCode({
       name: this.name,
       fn: this.#fn,
@@ -344,7 +348,7 @@ export class CompiledCode {
       const keepScalars = this.#config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const { traced, notes } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      const { traced, notes } = withoutGradients(() => traceCall(call, { isDynamic, keepScalars, isVariable }));
       for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope);

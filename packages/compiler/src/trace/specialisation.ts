@@ -2,9 +2,13 @@
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
+import { evaluateIndex } from '@tsinductor/ir';
 import { writesAreShared } from '@tsinductor/tensor/internal';
+import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
+import { DifferentiableCall, whyNotDifferentiable } from './differentiable-call.ts';
+import type { Compile } from './differentiable-call.ts';
 import {
   changedInputs,
   checkGuards,
@@ -45,6 +49,7 @@ export class Specialisation {
   readonly #areInputs: boolean;
   /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
   readonly #areOutputs: boolean;
+  #differentiable: DifferentiableCall | undefined;
 
   constructor(traced: TracedCall, how: { executable: Executable; backend: Backend; owner: object | undefined }) {
     this.executable = how.executable;
@@ -148,8 +153,36 @@ export class Specialisation {
   }
 
   run(inputs: readonly Tensor[]): unknown {
+    return this.#put(inputs, this.executable.run(inputs));
+  }
+
+  /**
+   * The same as a step that is recorded for gradients. `compile` is asked for the graph of these when they are first needed.
+   * Undefined where the call has to run as it is: `why` is told the reason.
+   */
+  runTracked(
+    inputs: readonly Tensor[],
+    { name, compile, why }: { name: string; compile: Compile; why: (reason: string) => void },
+  ): { readonly result: unknown } | undefined {
+    const reason = whyNotDifferentiable(this.#traced);
+    if (reason !== undefined) {
+      why(reason);
+      return undefined;
+    }
+    const { executable } = this;
+    this.#differentiable ??= new DifferentiableCall(name, this.#traced, { executable, compile });
+    const outputs = this.#differentiable.outputs(inputs);
     const { results, template } = this.#traced;
-    const outputs = this.executable.run(inputs);
+    const made = results.map((source) => {
+      if (source.kind === 'input') return at(inputs, source.placeholder);
+      const output = at(outputs, source.output);
+      return source.kind === 'computed' ? output : recordedView(output, source.alias);
+    });
+    return { result: putTogether(template, made) };
+  }
+
+  #put(inputs: readonly Tensor[], outputs: readonly Tensor[]): unknown {
+    const { results, template } = this.#traced;
     const areResults = this.#areOutputs && outputs.length === results.length;
     return putTogether(template, areResults ? outputs : this.#resultsOf(inputs, this.#inRows(outputs)));
   }
@@ -190,6 +223,13 @@ export class Specialisation {
       ...this.#traced.conditions.map(({ text }) => text),
     ];
   }
+}
+
+/** A view of an output, as an operator makes it. */
+function recordedView(output: Tensor, { layout }: OutputAlias): Tensor {
+  const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes: new Map() });
+  const [size, stride] = [layout.shape.map(evaluate), layout.strides.map(evaluate)];
+  return output.contiguous().asStrided(size, stride, evaluate(layout.offset));
 }
 
 const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;

@@ -40,7 +40,7 @@ function alignmentOf(c: Composer, a: ArgumentReader): Alignment {
     throw shapeMismatch('ctcLoss: the targets are not padded', 'give a row of classes for each sample');
   const batch = (v: ValueRef, axis: number): ValueRef => (isBatched ? v : c.unsqueeze(v, axis));
   const alignment = {
-    logs: c.widen(batch(logs, 1)),
+    logs: c.call('logProbabilities', [c.widen(batch(logs, 1))]),
     targets: c.cast(batch(targets, 0), 'i64'),
     steps: lengths('inputLengths'),
     lengths: lengths('targetLengths'),
@@ -73,22 +73,17 @@ function shifted(c: Composer, values: ValueRef, count: number): ValueRef {
   );
 }
 
-/** The logarithm of a sum of exponentials, also of none that is possible. */
+/** The logarithm of a sum of exponentials. Where none of the terms is possible, it is not, and no gradient flows there. */
 function logSum(c: Composer, terms: readonly ValueRef[]): ValueRef {
-  const largest = c.fold('maximum', terms);
-  const zero = c.full(float(0), [], c.dtype(largest));
-  const pivot = c.where(c.op('eq', largest, impossible), zero, largest);
-  return c.op(
+  const largest = c.detach(c.fold('maximum', terms));
+  const isNone = c.op('eq', largest, impossible);
+  const pivot = c.where(isNone, c.full(float(0), [], c.dtype(largest)), largest);
+  const total = c.fold(
     'add',
-    c.op(
-      'log',
-      c.fold(
-        'add',
-        terms.map((term) => c.op('exp', c.op('sub', term, pivot))),
-      ),
-    ),
-    pivot,
+    terms.map((term) => c.op('exp', c.op('sub', term, pivot))),
   );
+  const some = c.where(isNone, c.full(float(1), [], c.dtype(total)), total);
+  return c.where(isNone, largest, c.op('add', c.op('log', some), pivot));
 }
 
 /** The forward variables after each sample's last step: [samples, 2 length + 1]. */

@@ -7,8 +7,13 @@ import { GraphBuilder } from '../graph-builder.ts';
 import type { SizeEnvironment } from '../size-environment.ts';
 import { renameArgs } from './rebuild.ts';
 
-export function decompose(graph: Graph, sizes?: SizeEnvironment): Graph {
-  const builder = new GraphBuilder({ expand: true, ...(sizes === undefined ? {} : { sizes }) });
+export const decompose = (graph: Graph, sizes?: SizeEnvironment): Graph => decomposeBut(noComposites, graph, sizes);
+
+const noComposites: ReadonlySet<string> = new Set();
+
+/** The same, but composites of the names `keep` stay. */
+export function decomposeBut(keep: ReadonlySet<string>, graph: Graph, sizes?: SizeEnvironment): Graph {
+  const builder = new GraphBuilder({ expand: true, keep, ...(sizes === undefined ? {} : { sizes }) });
   const renamed = new Map<string, ValueRef>();
   const rename = (value: ValueRef): ValueRef => get(renamed, key(value));
   for (const node of graph.nodes) {

@@ -12,6 +12,7 @@ import type { CompileNode } from '@tsinductor/ir';
 import { LoopCompiler } from '@tsinductor/codegen-js';
 import type { Generated } from '@tsinductor/codegen-js';
 import { LRUCache } from 'lru-cache';
+import type { CallGradient } from '../autograd/call-gradient.ts';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { deviceOf, openDevice } from '../device.ts';
@@ -55,6 +56,8 @@ interface EagerOptions {
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
   readonly #compileNode: CompileNode | undefined;
+  /** Gradients of calls that were differentiated, by a key of the call. */
+  readonly gradients: LRUCache<string, CallGradient> = new LRUCache({ max: 1000 });
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
@@ -65,7 +68,7 @@ export class EagerExecutor {
   }
 
   run(call: BoundCall): readonly Tensor[] {
-    const key = keyOf(call);
+    const key = callKey(call);
     let plan = this.#plans.get(key);
     if (plan === undefined) {
       plan = makePlan(call, this.#compileNode);
@@ -73,6 +76,17 @@ export class EagerExecutor {
     }
     const results = execute(plan, call.tensors);
     return results.map((result) => (result.device === call.device ? result : moved(result, call.device)));
+  }
+
+  /** Runs a graph of primitives that has a key: what it takes to run is kept. */
+  runKept(key: string, graph: Graph, inputs: readonly Tensor[]): readonly Tensor[] {
+    let plan = this.#plans.get(key);
+    if (plan === undefined) {
+      const results = graph.outputs.map((_, output): PlannedResult => ({ kind: 'computed', output }));
+      plan = { results, program: new GraphProgram(graph, this.#compileNode) };
+      this.#plans.set(key, plan);
+    }
+    return execute(plan, inputs);
   }
 
   /**
@@ -91,7 +105,7 @@ function moved(result: Tensor, device: Device): Tensor {
   return there;
 }
 
-function keyOf({ operator, args, attrs, tensors }: BoundCall): string {
+export function callKey({ operator, args, attrs, tensors }: BoundCall): string {
   let key = `${operator.name} ${JSON.stringify(args)} ${JSON.stringify(attrs)}`;
   for (const { dtype, shape, strides, device } of tensors)
     key += ` ${dtype}[${shape.join()}][${strides.join()}]${device}`;

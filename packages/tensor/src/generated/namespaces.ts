@@ -893,6 +893,8 @@ export interface TopLevelFunctions {
   deg2rad(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Determinants. */
   det(A: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The same elements, as a constant: no gradient flows through. */
+  detach(input: Tensor): Tensor;
   /** The diagonal of a matrix, or a matrix with a diagonal. */
   diag(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
   diag(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
