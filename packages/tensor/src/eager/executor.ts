@@ -57,9 +57,10 @@ export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
   readonly #compileNode: CompileNode | undefined;
   /** Gradients of calls that were differentiated, by a key of the call. */
-  readonly gradients: LRUCache<string, CallGradient> = new LRUCache({ max: 1000 });
+  readonly gradients: LRUCache<string, CallGradient>;
 
   constructor(options: EagerOptions = {}) {
+    this.gradients = new LRUCache({ max: 1000 });
     const maxSize = options.maximumWeight ?? defaultWeight;
     this.#plans = new LRUCache({ maxSize, sizeCalculation: ({ program }) => Math.min(program?.weight ?? 64, maxSize) });
     if (options.loops === 'interpreted') return;
