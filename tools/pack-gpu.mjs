@@ -93,7 +93,7 @@ try {
   mkdirSync(join(stage, 'node_modules/@tsinductor'), { recursive: true });
   cpSync(process.execPath, join(stage, 'node'), { dereference: true });
   for (const { name, manifest } of manifests) {
-    for (const part of ['package.json', 'dist', 'native', 'data'])
+    for (const part of ['package.json', 'dist', 'lib', 'native', 'data'])
       if (existsSync(join(root, 'packages', name, part))) copy(join('packages', name, part));
     symlinkSync(
       join(manifest.name.startsWith('@') ? '../..' : '..', 'packages', name),
@@ -104,7 +104,7 @@ try {
   for (const part of ['package.json', 'tests/gpu', 'tests/conformance', 'benchmarks/dist', 'benchmarks/peers'])
     copyWithout(part);
   if (options.golden !== undefined) cpSync(resolve(options.golden), join(stage, 'golden'), { recursive: true });
-  writeScript('tsinductor', 'packages/cli/dist/bin.js');
+  writeScript('tsinductor', 'packages/tsinductor/lib/cli/tsinductor.js');
   writeScript('test-gpu', 'tests/gpu/run.mjs');
   writeScript('bench', 'benchmarks/dist/main.js');
   const archive = resolve(options.out);

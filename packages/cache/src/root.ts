@@ -6,10 +6,11 @@
 // system's root, and is writable to nobody else, unless sticky (as /tmp is).
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { noPlaceForCache } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
+import { nodeFileSystem } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 
 interface RootOptions {
@@ -52,6 +53,10 @@ export function openRoot(options: RootOptions): OpenedRoot {
   }
 }
 
+/** Makes a directory in the cache's root and checks both; says why they cannot be trusted, if so. */
+export const checkedDirectory = (directory: string): string | undefined =>
+  prepare({ fs: nodeFileSystem(), below: [basename(directory)] }, dirname(directory));
+
 function attempt(action: () => string | undefined): string | undefined {
   try {
     return action();
@@ -61,7 +66,7 @@ function attempt(action: () => string | undefined): string | undefined {
 }
 
 /** Makes the root and what is wanted below it, or says why they cannot be trusted. */
-function prepare({ fs, below }: RootOptions, root: string): string | undefined {
+function prepare({ fs, below }: Pick<RootOptions, 'fs' | 'below'>, root: string): string | undefined {
   if (!isAbsolute(root) || root.includes('\0')) return `${JSON.stringify(root)} is not an absolute path`;
   const above = checkAncestors(fs, dirname(resolve(root)));
   if (above !== undefined) return above;

@@ -111,7 +111,7 @@ function opened(): OpenedMemory {
 interface OpenedMemory {
   readonly pool: StoragePool;
   readonly watcher: Watcher;
-  addressOf(array: NodeJS.TypedArray): number;
+  addressOf(array: ArrayBufferView): number;
   preferHugePages(bytes: Uint8Array): void;
 }
 

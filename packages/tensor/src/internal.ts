@@ -18,7 +18,7 @@ export { LoopTier } from './eager/loop-tier.ts';
 export { convertElement } from './element-array.ts';
 export type { ElementArray, ElementValue } from './element-array.ts';
 export { reachOf } from './layout.ts';
-export { callerOf, userLocation } from './location.ts';
+export { callerOf, userLocation, userScript } from './location.ts';
 export { dynamicAxesOf, printRange } from './mark-dynamic.ts';
 export type { SizeRange } from './mark-dynamic.ts';
 export { defaultExecutor } from './perform.ts';

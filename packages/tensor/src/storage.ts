@@ -29,7 +29,7 @@ export interface StorageProvider {
   /** Storage below this many bytes is left to the collector; none is by default. */
   readonly least?: number;
   /** Where an array of the JavaScript heap lies, for native code. */
-  addressOf?(array: NodeJS.TypedArray): number;
+  addressOf?(array: ArrayBufferView): number;
   /** Asks for huge pages under an array of the JavaScript heap that nobody has touched, if it is large enough for them. */
   preferHugePages?(bytes: Uint8Array): void;
   /** Bytes in use beyond which new storage is left to the collector; half the memory by default. */

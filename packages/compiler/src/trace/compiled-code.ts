@@ -6,7 +6,7 @@
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
-import { isRecording, isTracking, requiresGrad, userLocation, withoutGradients } from '@tsinductor/tensor/internal';
+import { isRecording, isTracking, requiresGrad, userScript, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
@@ -65,7 +65,7 @@ export class CompiledCode {
   readonly #breaks = new BreakLog();
   readonly #notes: string[] = [];
   #inspection: ClosureInspection | undefined;
-  readonly #file: string | undefined = userLocation()?.file;
+  readonly #file: string | undefined = userScript();
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
     this.#fn = fn as unknown as Callable;
