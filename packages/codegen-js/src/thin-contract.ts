@@ -8,6 +8,7 @@ import type { ContractNode, ContractOperand } from '@tsinductor/ir';
 import { elementValue } from './body-writer.ts';
 import { axesOfMatrix, denseArray, denseLinear, matrixLoops, writeOut, writePacked } from './contract-writer.ts';
 import type { ContractWriter } from './contract-writer.ts';
+import { rowsPerBlock } from './multiply.ts';
 import type { Linear } from './linear.ts';
 import type { LoopForm } from './loop-form.ts';
 import { storeLines } from './write-values.ts';
@@ -84,15 +85,23 @@ function writeAlong(writer: ContractWriter, thin: Thin, vectors: string): void {
     `${element(two)} * ${x(' + 2')} + ${element(three)} * ${x(' + 3')}`,
   ];
   for (const line of [
-    `let sum = 0, s = ${first}, v = ${vector};`,
-    `const end = v + ${count};`,
-    `for (; v + 4 <= end; v += 4, s += ${four ?? ''}) sum = sum + (${low} + (${high}));`,
-    `for (; v < end; v += 1, s += ${one ?? ''}) sum = sum + ${element(undefined)} * ${x('')};`,
+    `let total = 0, lost = 0, s = ${first}, v = ${vector};`,
+    `const begin = v, end = v + ${count};`,
+    'while (v < end) {',
+    `  const stop = Math.min(end, v + ${String(rowsPerBlock)});`,
+    '  let sum = 0;',
+    `  for (; v + 4 <= stop; v += 4, s += ${four ?? ''}) sum = sum + (${low} + (${high}));`,
+    `  for (; v < stop; v += 1, s += ${one ?? ''}) sum = sum + ${element(undefined)} * ${x('')};`,
+    '  const next = total + sum, added = next - total;',
+    '  lost = lost + (total - (next - added) + (sum - added));',
+    '  total = next;',
+    '}',
+    `if (end - begin > ${String(rowsPerBlock)} && Number.isFinite(lost)) total = total + lost;`,
   ])
     inner.line(level, line);
   const buffer = at(node.outs, 0);
   const target = { buffer, dtype: printing.dtypeOf(buffer), place: inner.pointer(place(at(node.writes, 0)).linear) };
-  for (const line of storeLines(kernel, { kind: 'number', text: 'sum', level }, target)) inner.line(level, line);
+  for (const line of storeLines(kernel, { kind: 'number', text: 'total', level }, target)) inner.line(level, line);
   for (const line of inner.printFrom(outer)) nest.line(outer, line);
 }
 
@@ -106,7 +115,11 @@ const vectorPlace = ({ form }: ContractWriter, { thin }: Thin): Linear => {
 function writeAcross(writer: ContractWriter, thin: Thin, vectors: string): void {
   const { form, kernel, nest } = writer;
   const { k } = axesOfMatrix(form);
-  const sums = denseArray(writer, 'Float64Array', [thin.thin, thin.wide]);
+  const [sums, block, lost] = [0, 1, 2].map(() => denseArray(writer, 'Float64Array', [thin.thin, thin.wide])) as [
+    string,
+    string,
+    string,
+  ];
   const outer = nest.innermost;
   const inner = nest.branch(outer, matrixLoops(writer, [thin.thin]));
   const { linear, step } = withoutK(writer, thin);
@@ -124,16 +137,27 @@ function writeAcross(writer: ContractWriter, thin: Thin, vectors: string): void 
   const loop = `for (let c = ${sum}, s = row; c < last; c += 1, s += ${wideStep})`;
   for (const line of [
     `let row = ${first}, v = ${vector};`,
-    `const end = v + ${kernel.integer(at(form.axes, k).extent)}, last = ${sum} + ${kernel.integer(at(form.axes, thin.wide).extent)};`,
-    `${sums}.fill(0, ${sum}, last);`,
-    `for (; v + 4 <= end; v += 4, row += ${four ?? ''}) {`,
-    `  const x0 = ${vectors}[v], x1 = ${vectors}[v + 1], x2 = ${vectors}[v + 2], x3 = ${vectors}[v + 3];`,
-    `  ${loop} ${sums}[c] = ${sums}[c] + (x0 * ${element(undefined)} + x1 * ${element(one)} + (x2 * ${element(two)} + x3 * ${element(three)}));`,
+    `const begin = v, end = v + ${kernel.integer(at(form.axes, k).extent)}, last = ${sum} + ${kernel.integer(at(form.axes, thin.wide).extent)};`,
+    `for (const each of [${sums}, ${block}, ${lost}]) each.fill(0, ${sum}, last);`,
+    'while (v < end) {',
+    `  const stop = Math.min(end, v + ${String(rowsPerBlock)});`,
+    `  for (; v + 4 <= stop; v += 4, row += ${four ?? ''}) {`,
+    `    const x0 = ${vectors}[v], x1 = ${vectors}[v + 1], x2 = ${vectors}[v + 2], x3 = ${vectors}[v + 3];`,
+    `    ${loop} ${block}[c] = ${block}[c] + (x0 * ${element(undefined)} + x1 * ${element(one)} + (x2 * ${element(two)} + x3 * ${element(three)}));`,
+    '  }',
+    `  for (; v < stop; v += 1, row += ${one ?? ''}) {`,
+    `    const x = ${vectors}[v];`,
+    `    ${loop} ${block}[c] = ${block}[c] + x * ${element(undefined)};`,
+    '  }',
+    `  for (let c = ${sum}; c < last; c += 1) {`,
+    `    const total = ${sums}[c], more = ${block}[c], next = total + more, added = next - total;`,
+    `    ${lost}[c] = ${lost}[c] + (total - (next - added) + (more - added));`,
+    `    ${sums}[c] = next;`,
+    `    ${block}[c] = 0;`,
+    '  }',
     '}',
-    `for (; v < end; v += 1, row += ${one ?? ''}) {`,
-    `  const x = ${vectors}[v];`,
-    `  ${loop} ${sums}[c] = ${sums}[c] + x * ${element(undefined)};`,
-    '}',
+    `if (end - begin > ${String(rowsPerBlock)})`,
+    `  for (let c = ${sum}; c < last; c += 1) if (Number.isFinite(${lost}[c])) ${sums}[c] = ${sums}[c] + ${lost}[c];`,
   ])
     inner.line(inner.innermost, line);
   for (const line of inner.printFrom(outer)) nest.line(outer, line);

@@ -342,7 +342,7 @@ ring('a CUDA device', () => {
       expect(memoryStats().device).toBe(held);
     });
 
-    test('no nvcc: every place that was searched, and the interpreter where that is asked for', () => {
+    test('no nvcc: every place that was searched, and the lower tier where that is asked for', () => {
       const x = ones([3]).cuda();
       const { driver } = emulated;
       const other = {
@@ -362,7 +362,7 @@ ring('a CUDA device', () => {
       const suppressed = compile((y: Tensor) => y.mul(3).add(2), { options: { ...other, suppressErrors: true } });
       const result = suppressed(x);
       expect([result.device, result.toArray()]).toEqual(['cuda:0', [5, 5, 5]]);
-      expect(suppressed.graphs()[0]?.runsOn).toContain('the interpreter');
+      expect(suppressed.graphs()[0]?.runsOn).toContain('generated JavaScript');
       const waiting = compile((y: Tensor) => y.mul(3).add(2), { background: true, options: other });
       expect(waiting(x).toArray()).toEqual([5, 5, 5]);
       expect(codeOf(() => waiting.explain(x))).toMatch(/^CUDA_TOOLKIT_NOT_FOUND/);
