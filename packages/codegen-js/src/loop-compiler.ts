@@ -15,8 +15,8 @@ import { formOf } from './loop-form.ts';
 import { printMap, printScatter } from './map-text.ts';
 import type { Printed } from './map-text.ts';
 import { printReduce } from './reduce-text.ts';
-import { printScan } from './scan-text.ts';
 import { isShort, printShortReduce } from './short-reduce.ts';
+import { printScan } from './scan-text.ts';
 
 /**
  * What makes functions of texts, which are printed from loop IR alone: names are made by the printer, numbers are literals. It is that of
