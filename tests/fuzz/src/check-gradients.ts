@@ -161,7 +161,7 @@ function judge(point: Point, { seed, index, label, isWhole }: Judging): Gradient
   if (!isNear(found, slope)) return failed(`gradient ${String(found)}, differences ${String(slope.value)}`);
 
   const [, forward] = jvp(loss, at0, along as never);
-  const pushed = Number((forward).item());
+  const pushed = Number(forward.item());
   if (!isNear(pushed, { value: found, error: 1e-9 * (1 + Math.abs(found)) }))
     return failed(`forward mode gives ${String(pushed)}, reverse mode ${String(found)}`);
   if (!isWhole) return { status: 'passed', label };

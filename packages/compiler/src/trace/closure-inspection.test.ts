@@ -8,7 +8,10 @@ import { ClosureInspection } from './closure-inspection.ts';
 function inspect(fn: () => unknown): { readonly inspection: ClosureInspection; readonly told: readonly string[] } {
   const told: string[] = [];
   const listener = { tell: (topic: string) => told.push(topic), isWatching: () => true };
-  return { inspection: new ClosureInspection({ name: 'f', fn, file: undefined, captured: [] }, listener), told };
+  return {
+    inspection: new ClosureInspection({ name: 'f', fn, file: undefined, captured: [], given: [] }, listener),
+    told,
+  };
 }
 
 test('a variable that changes is told of when the task has ended', async () => {
