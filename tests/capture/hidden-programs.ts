@@ -140,7 +140,7 @@ export const hiddenPrograms: Programs = {
       }
       return [first, message, x, f(x, false)];
     },
-    graphs: 2,
+    graphs: 1,
     recompiles: 1,
   }),
   'a result that is what was passed': program({

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { forGraphs, freshDirectory, wrappedCompiler } from '../settings/effect.ts';
 
@@ -39,7 +40,7 @@ whereCompiled('a process ends while in the background', () => {
     ['a graph is built, by an error', forGraphs, `throw new RangeError('the end');`],
     ['the machine is looked at', (command: string) => command, ''],
     ['the machine is looked at, by process.exit', (command: string) => command, 'process.exit(0);'],
-  ])('%s', (_, when, end) => {
+  ])('%s', async (_, when, end) => {
     const told = join(freshDirectory(), 'told');
     const waiting = when(`echo $$ > ${told}.part; mv ${told}.part ${told}; exec sleep 3600`);
     const program = programOf(wrappedCompiler(waiting), told, end);
@@ -48,6 +49,8 @@ whereCompiled('a process ends while in the background', () => {
     });
     expect([stdout, status]).toEqual(['answered\n', end.startsWith('throw') ? 1 : 0]);
     if (status === 0) expect(stderr).toBe('');
-    expect(isThere(Number(readFileSync(told, 'utf8')))).toBe(false);
+    // It was killed before the program ended; how soon it is gone is the system's affair.
+    const compiler = Number(readFileSync(told, 'utf8'));
+    while (isThere(compiler)) await setTimeout(20);
   });
 });

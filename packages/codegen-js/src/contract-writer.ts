@@ -24,7 +24,7 @@ export interface ContractWriter {
 }
 
 /** A loop, and the axes that it is over. */
-export interface AxesLoop {
+interface AxesLoop {
   readonly axes: LoopAxes;
   readonly loop: Loop;
 }

@@ -5,13 +5,13 @@
 // of it. Which elements are computed beside each other does not matter.
 
 /** out[m, n] = a[m, k] times b[k, n], all row-major. */
-export interface Matrices<Elements> {
+interface Matrices<Elements> {
   readonly a: Elements;
   readonly b: Elements;
   readonly out: Elements;
 }
 
-export interface Extents {
+interface Extents {
   readonly m: number;
   readonly n: number;
   readonly k: number;

@@ -257,8 +257,9 @@ export class CompileClient implements Compiling, Disposable {
   }
 
   readonly #stop = (): void => {
-    void this.#worker.terminate();
-    stopCommands(this.#running);
+    stopCommands(this.#running, () => {
+      void this.#worker.terminate();
+    });
   };
 }
 

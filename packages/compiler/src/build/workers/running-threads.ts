@@ -25,14 +25,20 @@ export async function whileRunning<T>(running: Int32Array, work: () => Promise<T
 const patience = 1000;
 
 /**
- * Kills what the noted threads have started, until they have ended: whoever stops them has said so before. Blocks meanwhile. A
+ * Kills what the noted threads have started, until they have ended. `tellThreads` tells them that they are stopped: a thread that does
+ * not wait for its command is gone at once, and nobody knows its commands any more, so these are looked for before. Blocks meanwhile. A
  * worker may begin one more command before it hears that it is stopped.
  */
-export function stopCommands(running: Int32Array): void {
+export function stopCommands(running: Int32Array, tellThreads: () => void): void {
   const never = new Int32Array(new SharedArrayBuffer(4));
   const end = performance.now() + patience;
+  const threadsNow = (): readonly number[] =>
+    [...running].filter((thread) => thread !== 0 && existsSync(taskOf(thread)));
+  const before = threadsNow().flatMap(startedBy);
+  tellThreads();
+  for (const command of before) kill(command);
   for (;;) {
-    const threads = [...running].filter((thread) => thread !== 0 && existsSync(taskOf(thread)));
+    const threads = threadsNow();
     for (const command of threads.flatMap(startedBy)) kill(command);
     if (threads.length === 0 || performance.now() > end) return;
     Atomics.wait(never, 0, 0, 2);
