@@ -129,19 +129,19 @@ function requireFit(archive) {
   process.exitCode = 1;
 }
 
-/** Unpacks into an empty directory and runs doctor there, without this machine's PATH and settings. */
+/** Unpacks into an empty directory and runs doctor and the benchmarks' help there, without this machine's PATH and settings. */
 function requireStart(archive) {
   const empty = join(temporary, 'elsewhere');
   mkdirSync(empty);
   execFileSync('tar', ['-C', empty, '-xf', archive]);
   const environment = { HOME: empty, PATH: join(empty, 'nothing') };
-  const { stdout, stderr, error } = spawnSync(join(empty, 'tsinductor/tsinductor'), ['doctor', '--json'], {
-    env: environment,
-    cwd: empty,
-    encoding: 'utf8',
-  });
-  const findings = error === undefined && stdout !== '' ? JSON.parse(stdout).findings : undefined;
-  if (findings?.some(({ subject }) => subject === 'CUDA toolkit')) return;
-  console.error(`what was packed does not start: ${error?.message ?? stderr}`);
+  const run = (script, ...args) =>
+    spawnSync(join(empty, 'tsinductor', script), args, { env: environment, cwd: empty, encoding: 'utf8' });
+  const doctor = run('tsinductor', 'doctor', '--json');
+  const findings = doctor.error === undefined && doctor.stdout !== '' ? JSON.parse(doctor.stdout).findings : undefined;
+  const bench = run('bench', '--help');
+  if (findings?.some(({ subject }) => subject === 'CUDA toolkit') && bench.status === 0) return;
+  for (const { error, stderr } of [doctor, bench])
+    console.error(`what was packed does not start: ${error?.message ?? stderr}`);
   process.exitCode = 1;
 }

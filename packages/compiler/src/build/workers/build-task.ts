@@ -1,6 +1,7 @@
 // What a worker of the piscina pool does: builds one job into the cache, under the key's lock, so that many processes build it
 // once. Runs in a worker thread, or in the caller's own where only one thread may compile; everything it needs comes with the
 // job.
+import { setMaxListeners } from 'node:events';
 import { openStore } from '@tsinductor/cache';
 import type { ArtifactStore, StoreOptions } from '@tsinductor/cache';
 import { buildBridge } from '@tsinductor/runtime';
@@ -31,6 +32,8 @@ export const buildTask = ({ job, running }: PoolTask): Promise<Omit<Response, 'i
 export async function build(job: EntryJob, events: string[]): Promise<void> {
   using store = storeOf(job, events);
   const signal = AbortSignal.timeout(job.deadlineMs);
+  // Each of the job's commands listens while it runs, and a machine of many cores runs more at once than Node's warning expects.
+  setMaxListeners(0, signal);
   await store.withBuildLock(job.key, async (directory) => {
     try {
       const { draft, warnings } = await buildFiles(job, directory, signal);
