@@ -77,6 +77,15 @@ export const executionEffects = {
     expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
     expect(performance.now() - started).toBeLessThan(20_000);
   },
+  background: async () => {
+    const options = { cacheDir: freshDirectory() };
+    const places = (background: boolean): string => reportOf(addOne, [one], { ...options, background }).runsOn;
+    expect(places(true)).toContain('while native code is built');
+    const compiled = compiledWith(addOne, { ...options, background: true });
+    await compiled.warmup(one);
+    expect(compiled.graphs()[0]?.runsOn).toContain('native code for');
+    expect(places(false)).toContain('native code for');
+  },
   dynamic: () => {
     const entries = (dynamic: boolean | null): number => {
       const compiled = compiledWith(addOne, { dynamic });

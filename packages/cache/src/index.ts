@@ -5,5 +5,6 @@ export type { Artifact } from './entry.ts';
 export { graphNamespace } from './key.ts';
 export { openRecords } from './records.ts';
 export type { RecordStore } from './records.ts';
+export { checkedDirectory } from './root.ts';
 export { openStore } from './store.ts';
 export type { ArtifactStore, EntryDraft, EntrySummary, StoreOptions } from './store.ts';

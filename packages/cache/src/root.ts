@@ -7,12 +7,12 @@
 // system's root can have written, is read beside the temporary one: an image that was warmed up, a mount that is read-only.
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isAbandoned, processTag } from '@tsinductor/base';
 import { noPlaceForCache } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
-import { removeQuietly } from './file-system.ts';
+import { nodeFileSystem, removeQuietly } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import { namesIn } from './leftovers.ts';
 
@@ -96,6 +96,10 @@ function whyNotReadable({ fs, below }: RootOptions, root: string): string | unde
   return undefined;
 }
 
+/** Makes a directory in the cache's root and checks both; says why they cannot be trusted, if so. */
+export const checkedDirectory = (directory: string): string | undefined =>
+  prepare({ fs: nodeFileSystem(), below: [basename(directory)] }, dirname(directory));
+
 function attempt(action: () => string | undefined): string | undefined {
   try {
     return action();
@@ -105,7 +109,7 @@ function attempt(action: () => string | undefined): string | undefined {
 }
 
 /** Makes the root and what is wanted below it, or says why they cannot be trusted. */
-function prepare({ fs, below }: RootOptions, root: string): string | undefined {
+function prepare({ fs, below }: Pick<RootOptions, 'fs' | 'below'>, root: string): string | undefined {
   if (!isAbsolute(root) || root.includes('\0')) return `${JSON.stringify(root)} is not an absolute path`;
   const above = checkAncestors(fs, dirname(resolve(root)));
   if (above !== undefined) return above;

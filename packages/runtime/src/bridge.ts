@@ -32,16 +32,13 @@ export interface NativeBlock {
   readonly bytes: number;
 }
 
-/** A typed array or a view whose address native code may use. */
-type AddressableArray = NodeJS.TypedArray;
-
 export interface Bridge {
   /** 64-byte aligned memory of any content; from 4 MB up 2 MB aligned, on huge pages where the system has them. */
   allocate(bytes: number): NativeBlock;
   /** Gives the memory back now. The block's buffer is detached: views of it become empty. */
   free(block: NativeBlock): void;
   /** The address of the first element. It stays until the array's buffer is transferred, resized or collected. */
-  addressOf(array: AddressableArray): number;
+  addressOf(array: ArrayBufferView): number;
   /** Asks for huge pages under an array of the JavaScript heap that nobody has touched, if it has 4 MB. */
   preferHugePages(bytes: Uint8Array): void;
   /** Loads a library, whose bytes the caller has verified, and finds a function with the entry's C ABI in it. */
@@ -75,7 +72,7 @@ interface TableCounts {
 interface NativeBridge {
   allocate(bytes: number, out: Float64Array): ArrayBuffer;
   release(buffer: ArrayBuffer, record: number): boolean;
-  addressOf(array: AddressableArray): number;
+  addressOf(array: ArrayBufferView): number;
   preferHugePages(bytes: Uint8Array): void;
   load(path: string, symbol: string): number;
   bind(entry: number, table: Float64Array, buffers: number, sizes: number): () => number;

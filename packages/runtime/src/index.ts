@@ -20,7 +20,7 @@ export { limitEntries, machineLimitsUnit } from './machine-limits.ts';
 export { cpuCaches } from './cpu-caches.ts';
 export type { CpuCaches } from './cpu-caches.ts';
 export { cpuCount, hostResources } from './host.ts';
-export { assertedIsa, probeIsa, scalarIsa } from './isa.ts';
+export { assertedIsa, isIsaKnown, probeIsa, scalarIsa } from './isa.ts';
 export type { Isa, IsaReport } from './isa.ts';
 export { createStoragePool, sizeClassOf } from './storage-pool.ts';
 export type { Block, StoragePool } from './storage-pool.ts';

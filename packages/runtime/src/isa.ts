@@ -13,6 +13,7 @@ import { isaProbeFailed } from './errors.ts';
 import { codeFlags, sourceOnInput } from './flags.ts';
 import { readText } from './host.ts';
 import { readRecord, writeRecord } from './json-record.ts';
+import type { RecordPlace } from './json-record.ts';
 import { runCommandSync } from './run-command.ts';
 import type { CommandOutcome } from './run-command.ts';
 import { makeStage, removeQuietly } from './staging.ts';
@@ -106,11 +107,8 @@ const probeAtOnce: NonNullable<ProbeOptions['alone']> = (_name, _known, probe) =
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
   const facts = cpuFacts();
-  const { cpu } = facts;
-  const { directory, readable, alone = probeAtOnce } = options;
-  const key = stableHash({ format: 4, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
-  const name = `isa-${key.slice(0, 16)}`;
-  const place = { directory, readable, name: `${name}.json` };
+  const { alone = probeAtOnce } = options;
+  const { name, place, key } = recordOf(toolchain, options, facts);
   const known = (): IsaReport | undefined => readRecord(place, key, isIsaReport);
   return (
     known() ??
@@ -121,6 +119,23 @@ export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaR
       return report;
     })
   );
+}
+
+/** Whether the answer is on disk, so that `probeIsa` runs nothing. */
+export function isIsaKnown(toolchain: Toolchain, options: Pick<ProbeOptions, 'directory' | 'readable'>): boolean {
+  const { place, key } = recordOf(toolchain, options, cpuFacts());
+  return readRecord(place, key, isIsaReport) !== undefined;
+}
+
+/** Where the answer is kept, and under what. */
+function recordOf(
+  { family, fingerprint }: Toolchain,
+  { directory, readable }: Pick<ProbeOptions, 'directory' | 'readable'>,
+  { cpu }: Pick<IsaReport, 'cpu'>,
+): { readonly name: string; readonly place: RecordPlace; readonly key: string } {
+  const key = stableHash({ format: 4, compiler: fingerprint, flags: codeFlags(family), cpu });
+  const name = `isa-${key.slice(0, 16)}`;
+  return { name, place: { directory, readable, name: `${name}.json` }, key };
 }
 
 /**

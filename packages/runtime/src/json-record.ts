@@ -8,7 +8,7 @@ import { readSmallFile } from './small-file.ts';
 import { removeQuietly } from './staging.ts';
 
 /** Where a record is: in the directory, or in the one that is only read; nowhere without either. */
-interface RecordPlace {
+export interface RecordPlace {
   readonly directory: string | undefined;
   readonly readable?: string | undefined;
   readonly name: string;

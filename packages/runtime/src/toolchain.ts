@@ -7,6 +7,7 @@
 import { stableHash } from '@tsinductor/base';
 import { compilerNotFound } from './errors.ts';
 import { readRecord, writeRecord } from './json-record.ts';
+import type { RecordPlace } from './json-record.ts';
 import { locateCompilers, locateVersioned } from './locate-compilers.ts';
 import type { Candidate, CandidateOrigin, LocateOptions } from './locate-compilers.ts';
 import { runCommandSync } from './run-command.ts';
@@ -70,42 +71,47 @@ const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
 
 /** Looks for a compiler, or recalls what the last look found. */
 export function findToolchain(options: ToolchainOptions): ToolchainReport {
-  const settings = {
-    environment: environmentOf(options),
-    milliseconds: options.milliseconds ?? versionMilliseconds,
-    deadline: performance.now() + (options.totalMilliseconds ?? searchMilliseconds),
-    directory: options.directory,
-    readable: options.readable,
-  };
+  const settings = settingsOf(options);
   const plain = recall(plainRecord, locateCompilers(options), settings);
   if (plain.toolchain !== undefined) return plain;
-  const versioned = recall('toolchain-versioned.json', locateVersioned(options), settings);
+  const versioned = recall(versionedRecord, locateVersioned(options), settings);
   return { toolchain: versioned.toolchain, searched: [...plain.searched, ...versioned.searched] };
 }
 
-/** What an earlier look found and is known still to hold; nothing is started. */
+/** What `findToolchain` would find without starting anything: an earlier look is on disk, or there is no file to look at. */
 export function knownToolchain(options: ToolchainOptions): ToolchainReport | undefined {
-  const { directory, readable } = options;
-  const candidates = locateCompilers(options);
-  return readRecord({ directory, readable, name: plainRecord }, keyOf(candidates, environmentOf(options)), isReport);
+  const settings = settingsOf(options);
+  const plain = recorded(plainRecord, locateCompilers(options), settings).known;
+  if (plain === undefined || plain.toolchain !== undefined) return plain;
+  return recorded(versionedRecord, locateVersioned(options), settings).known;
 }
 
 const plainRecord = 'toolchain.json';
+const versionedRecord = 'toolchain-versioned.json';
 
-const environmentOf = ({ path, environment }: ToolchainOptions): ProbeSettings['environment'] => ({
-  LC_ALL: 'C',
-  PATH: path,
-  ...environment,
+const settingsOf = (options: ToolchainOptions): ProbeSettings => ({
+  environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
+  milliseconds: options.milliseconds ?? versionMilliseconds,
+  deadline: performance.now() + (options.totalMilliseconds ?? searchMilliseconds),
+  directory: options.directory,
+  readable: options.readable,
 });
 
-const keyOf = (candidates: readonly Candidate[], environment: ProbeSettings['environment']): string =>
-  stableHash({ format: 2, candidates, environment, platform: process.platform, arch: process.arch });
+/** What is known of a look at these candidates, and where and under which key it is kept. */
+function recorded(
+  name: string,
+  candidates: readonly Candidate[],
+  { directory, readable, environment }: ProbeSettings,
+): { readonly place: RecordPlace; readonly key: string; readonly known: ToolchainReport | undefined } {
+  const place = { directory, readable, name };
+  const key = stableHash({ format: 2, candidates, environment, platform: process.platform, arch: process.arch });
+  const isNone = candidates.every(({ file }) => file === undefined);
+  const none = { toolchain: undefined, searched: candidates.map(missingPlace) };
+  return { place, key, known: isNone ? none : readRecord(place, key, isReport) };
+}
 
 function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
-  const { directory, readable, environment } = settings;
-  const key = keyOf(candidates, environment);
-  const place = { directory, readable, name };
-  const known = readRecord(place, key, isReport);
+  const { place, key, known } = recorded(name, candidates, settings);
   if (known !== undefined) return known;
   const report = search(candidates, settings);
   if (report.toolchain !== undefined && report.searched.every(isLasting)) writeRecord(place, key, report);
@@ -162,7 +168,7 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
     outcome,
     detail,
   });
-  if (file === undefined) return { place: place('missing', candidate.missing) };
+  if (file === undefined) return { place: missingPlace(candidate) };
   const command = [file.path, ...parameters];
   const milliseconds = Math.min(
     settings.milliseconds,
@@ -192,6 +198,14 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
     },
   };
 }
+
+const missingPlace = ({ origin, name, missing }: Candidate): SearchedPlace => ({
+  origin,
+  name,
+  path: undefined,
+  outcome: 'missing',
+  detail: missing,
+});
 
 function failure(end: CommandEnd, milliseconds: number): [CandidateOutcome, string] {
   switch (end.kind) {

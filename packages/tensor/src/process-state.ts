@@ -4,11 +4,15 @@
 //
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { SourceLocation } from '@tsinductor/base';
 import type { StoragePool } from '@tsinductor/runtime';
+import type { LRUCache } from 'lru-cache';
+import type { GradientMode } from './autograd/gradient-state.ts';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
 import type { Scope } from './scope.ts';
+import type { FileMap } from './source-place.ts';
 import type { StorageProvider } from './storage.ts';
 import type { StorageRegistry } from './storage-registry.ts';
 import type { Tensor } from './tensor.ts';
@@ -31,8 +35,13 @@ interface ProcessState {
   scopes: AsyncLocalStorage<Scope> | undefined;
   /** Seed and number of calls so far of the default random generator. */
   randomState: Tensor | undefined;
+  /** Source maps of the program's files; `none` for a file that names none. */
+  sourceMaps: LRUCache<string, FileMap | 'none'> | undefined;
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
+  gradients: GradientMode;
+  /** The user's lines of the places where operators were traced, and which files are this project's. */
+  places: { readonly locations: Map<string, SourceLocation>; readonly ownFiles: Map<string, boolean> } | undefined;
 }
 
 export const processState: ProcessState = {
@@ -46,7 +55,10 @@ export const processState: ProcessState = {
   executor: undefined,
   scopes: undefined,
   randomState: undefined,
+  sourceMaps: undefined,
   customOps: undefined,
+  gradients: { isUsed: false, isEnabled: true, nodes: 0 },
+  places: undefined,
 };
 
 /** Who records what is called now. */

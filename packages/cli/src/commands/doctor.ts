@@ -64,7 +64,7 @@ function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
 const conclusion = (native: boolean): string =>
   native
     ? 'compiled functions run as native code here'
-    : 'compiled functions run on the interpreter here: the results are the same, and it is slow';
+    : 'compiled functions run as generated JavaScript here: the results are the same, and it is slower';
 
 function renderFinding({ subject, verdict, detail, remedy }: Finding, colors: Colors): string {
   const marks = { ok: colors.green('✓'), note: colors.yellow('!'), missing: colors.red('✗') };

@@ -16,9 +16,12 @@ import { messageOf } from './announcer.ts';
 import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
 import { isPlan } from '../run/plan.ts';
 import type { Plan } from '../run/plan.ts';
-import type { Compiling } from './compile-client.ts';
+import { compileHere } from './compile-here.ts';
+import type { CompileClient, Compiling } from './compile-client.ts';
 import type { MachinePlace } from './machine.ts';
-import type { BuildJob, CudaJob, EntryJob } from './workers/protocol.ts';
+import { done, then } from './pending.ts';
+import type { Pending } from './pending.ts';
+import type { BuildJob, CudaJob, EntryJob, GraphJob, Response } from './workers/protocol.ts';
 
 export interface Artifact {
   /** The path of the shared object, whose bytes were just verified. */
@@ -38,6 +41,9 @@ export interface BuildRequest {
   readonly seconds: number;
   readonly concurrency: number;
 }
+
+/** A graph that is to be generated, too. */
+type WholeRequest = Omit<GraphJob, 'cacheRoot' | 'timeoutMs' | 'deadlineMs'> & Pick<BuildRequest, 'seconds'>;
 
 /** Several graphs in one library; their plans stay with the caller. */
 export interface BatchRequest extends Omit<BuildRequest, 'plan'> {
@@ -90,11 +96,12 @@ export class Artifacts implements Disposable {
   /** Keys of everything that was found or built. */
   readonly #used = new Set<string>();
 
-  constructor(config: Config, warn: (code: string, message: string) => void) {
+  /** `root`: where they lie, if that is not as the settings say. */
+  constructor(config: Config, warn: (code: string, message: string) => void, root?: string) {
     this.#warn = warn;
     this.#config = config;
-    this.#store =
-      config.fxGraphCache && !config.forceDisableCaches ? this.#open(config.cacheDir, warn) : this.#open(noRoot);
+    const isCached = root !== undefined || (config.fxGraphCache && !config.forceDisableCaches);
+    this.#store = isCached ? this.#open(root ?? config.cacheDir, warn) : this.#open(noRoot);
     process.once('exit', this.#dispose);
   }
 
@@ -135,6 +142,29 @@ export class Artifacts implements Disposable {
 
   async buildAsync(client: Compiling, request: BuildRequest): Promise<Artifact> {
     return this.#readBuilt(await this.#made(client, this.#job(request)));
+  }
+
+  /** The same beside this thread, which looks whether it is done. */
+  begin(client: CompileClient, request: BuildRequest): Pending<Artifact> {
+    return then(this.#begun(client, this.#job(request)), (stored) => this.#readBuilt(stored));
+  }
+
+  /** Generates as well as builds a graph beside this thread. */
+  beginWhole(client: CompileClient, request: WholeRequest): Pending<Response> {
+    const { seconds, ...job } = request;
+    const limits = { timeoutMs: seconds * 1000, deadlineMs: seconds * 1000 };
+    const begun = client.begin({ ...job, ...limits, cacheRoot: (this.#refuge ?? this.#store).root });
+    return then(
+      begun,
+      (response) => {
+        this.#tell(response.events);
+        return response;
+      },
+      (error) => {
+        this.#takeRefuge(error);
+        throw error;
+      },
+    );
   }
 
   /** Builds a library, or finds it; gives the path of the verified shared object. */
@@ -198,6 +228,28 @@ export class Artifacts implements Disposable {
     if (!isTsInductorError(error) || error.code !== 'CACHE_WRITE_FAILED' || this.#refuge !== undefined) throw error;
     this.#refuge = this.#open(noRoot);
     this.#warn('CACHE_WRITE_FAILED', `${error.message}; using ${this.#refuge.root} for this process`);
+  }
+
+  /** The entry of a job that is built beside this thread; where it cannot be kept there, it is built here, which waits for it. */
+  #begun(client: CompileClient, job: EntryJob): Pending<StoredArtifact> {
+    return then(
+      client.begin(this.#placed(job, 0)),
+      ({ events }) => {
+        this.#tell(events);
+        return this.#get(job.key) ?? this.#madeNow(compileHere, job);
+      },
+      (error) => {
+        this.#takeRefuge(error);
+        return this.#madeNow(compileHere, job);
+      },
+    );
+  }
+
+  /** Compiles CUDA beside this thread, or finds it. */
+  beginCuda(client: CompileClient, request: CudaRequest): Pending<CudaArtifact> {
+    const job = this.#cudaJob(request);
+    const known = this.#get(job.key);
+    return known === undefined ? then(this.#begun(client, job), readCuda) : done(readCuda(known));
   }
 
   #cudaJob({ name, source, toolkit, seconds }: CudaRequest): CudaJob {

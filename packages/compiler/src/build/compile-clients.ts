@@ -6,24 +6,45 @@ import { aloneNow } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import { bridgeName, buildBridge, findBridge, loadBridge } from '@tsinductor/runtime';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
-import { isWorkerFailure } from '../errors.ts';
+import { isWorkerFailure, workerFailed } from '../errors.ts';
 import { CompileClient } from './compile-client.ts';
 import type { Compiling } from './compile-client.ts';
-import { build, buildNow } from './workers/build-task.ts';
+import { compileHere } from './compile-here.ts';
+import type { Pending } from './pending.ts';
 
 /** How long the bridge may take, which needs half a second, in milliseconds. */
 const bridgePatience = 30_000;
 
 export class CompileClients implements Disposable {
+  readonly #place: 'workers' | 'here';
   #client: CompileClient | undefined;
   /** With the client. */
   #compiling: Compiling | undefined;
 
-  /** Where at most `compileThreads` compilers run at once. */
-  of({ compileThreads }: Pick<Config, 'compileThreads'>): Compiling {
-    const client = compileThreads === 1 ? undefined : this.#start(compileThreads);
+  /** `here`: in this thread, whatever the settings say. */
+  constructor(place: 'workers' | 'here' = 'workers') {
+    this.#place = place;
+  }
+
+  /**
+   * Where at most `compileThreads` compilers run at once, for so many units: a single one is built in this thread, which waits for it
+   * anyway, so that no worker has to be started.
+   */
+  of({ compileThreads }: Pick<Config, 'compileThreads'>, units: number): Compiling {
+    const client = this.#isHere(compileThreads) || units === 1 ? undefined : this.#start(compileThreads);
     if (client === undefined) return compileHere;
     return (this.#compiling ??= orHere(client));
+  }
+
+  /** The same where this thread must not wait, also if one thread is all. Throws COMPILE_WORKER where there are no threads to be had. */
+  beside({ compileThreads }: Pick<Config, 'compileThreads'>): CompileClient {
+    const client = this.#start(compileThreads);
+    if (client === undefined) throw workerFailed('the system gives this process no threads');
+    return client;
+  }
+
+  #isHere(compileThreads: number): boolean {
+    return compileThreads === 1 || this.#place === 'here';
   }
 
   /**
@@ -38,12 +59,12 @@ export class CompileClients implements Disposable {
     }
     const milliseconds = Math.min(bridgePatience, compileTimeout * 1000);
     const building = { ...options, milliseconds };
-    const client = compileThreads === 1 ? undefined : this.#start(compileThreads);
+    const client = this.#isHere(compileThreads) ? undefined : this.#start(compileThreads);
     if (client === undefined) {
       const bridge = builtHere(building);
       return () => bridge;
     }
-    const built = client.start({
+    const built = client.begin({
       bridge: building,
       name: 'the native bridge',
       timeoutMs: milliseconds,
@@ -64,7 +85,7 @@ export class CompileClients implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#client?.[Symbol.dispose]();
+    this.#client?.endWhenDone();
     this.#forget();
   }
 
@@ -74,9 +95,9 @@ export class CompileClients implements Disposable {
   }
 }
 
-function openedAfter(built: () => unknown, options: BridgeBuildOptions): Bridge {
+function openedAfter(built: Pick<Pending<unknown>, 'wait'>, options: BridgeBuildOptions): Bridge {
   try {
-    built();
+    built.wait();
   } catch (error) {
     if (!isWorkerFailure(error)) throw error;
   }
@@ -119,16 +140,3 @@ const orHere = (client: CompileClient): Compiling => ({
     }
   },
 });
-
-const compileHere: Compiling = {
-  run: (job) => {
-    const events: string[] = [];
-    buildNow(job, events);
-    return events;
-  },
-  submit: async (job) => {
-    const events: string[] = [];
-    await build(job, events);
-    return events;
-  },
-};

@@ -10,7 +10,10 @@ import {
   assertedIsa,
   cpuCaches,
   cpuCount,
+  findBridge,
   findToolchain,
+  isIsaKnown,
+  knownToolchain,
   probeIsa,
   requireToolchain,
   scalarIsa,
@@ -73,7 +76,7 @@ export function openMachine(config: Config, placeOf: () => MachinePlace, bridges
   let report: ToolchainReport | undefined;
   try {
     const place = placeOf();
-    report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, ...place });
+    report = findToolchain(searchOf(config, place));
     const plain = requireToolchain(report);
     const toolchain = withFlags(plain, compilerFlags(config));
     // It is built beside, so it is begun before anything else is waited for.
@@ -93,6 +96,23 @@ export function openMachine(config: Config, placeOf: () => MachinePlace, bridges
     return interpreting(error, report);
   }
 }
+
+/** Whether all that `openMachine` finds out is on disk, and the bridge with it, if it is not open: then no process is started. */
+export function isMachineKnown(config: Config, place: MachinePlace, bridge: Bridge | undefined): boolean {
+  const report = knownToolchain(searchOf(config, place));
+  if (report === undefined) return false;
+  const { toolchain } = report;
+  if (toolchain === undefined) return true;
+  const knowsIsa = config.cpp.vecIsaOk !== null || isIsaKnown(toolchain, place);
+  return knowsIsa && (bridge !== undefined || findBridge({ toolchain, ...place }) !== undefined);
+}
+
+/** How a compiler is looked for under these settings. */
+export const searchOf = ({ cpp }: Config, place: MachinePlace): Parameters<typeof findToolchain>[0] => ({
+  compilers: cpp.cxx,
+  path: cpp.searchPath,
+  ...place,
+});
 
 /** The family of a processor by what it says of itself. */
 export function familyOf({ vendor, features }: Pick<IsaReport, 'vendor' | 'features'>): Family {

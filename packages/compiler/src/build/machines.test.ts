@@ -58,7 +58,7 @@ whereCompiled('the bridge', () => {
   });
 
   test.each([1, 2])(
-    'where it does not build, one warning, and the interpreter (%i compile threads)',
+    'where it does not build, one warning, and generated JavaScript (%i compile threads)',
     (compileThreads) => {
       const compiler = join(directory, `broken-${String(compileThreads)}`);
       writeFileSync(
@@ -71,7 +71,7 @@ whereCompiled('the bridge', () => {
       using session = new Session(config, { warn: (code) => warnings.push(code), log: () => undefined });
       for (let call = 0; call < 2; call++) {
         const executable = prepareIn(session);
-        expect(executable.report.runsOn).toContain('interpreter');
+        expect(executable.report.runsOn).toContain('generated JavaScript');
         expect(executable.run([x])[0]?.toArray()).toEqual([3, 5, 7]);
       }
       expect(warnings).toEqual(['COMPILER_FAILED']);

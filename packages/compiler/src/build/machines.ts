@@ -4,7 +4,7 @@ import type { Config } from '@tsinductor/config';
 import { findBridge, knownToolchain, loadBridge } from '@tsinductor/runtime';
 import type { Bridge, BridgeBuildOptions } from '@tsinductor/runtime';
 import type { CompileClients } from './compile-clients.ts';
-import { compilerFlags, interpreting, openMachine } from './machine.ts';
+import { compilerFlags, interpreting, isMachineKnown, openMachine, searchOf } from './machine.ts';
 import type { Machine, MachinePlace } from './machine.ts';
 
 export class Machines {
@@ -12,6 +12,8 @@ export class Machines {
   readonly #opened = new Map<string, Machine>();
   /** The key of each configuration: every launch of a kernel asks for its machine. */
   readonly #keys = new WeakMap<Config, string>();
+  /** Of those that wait for nothing. */
+  readonly #known = new Set<string>();
   #bridge: Bridge | undefined;
 
   /** `clients` build bridges. */
@@ -26,7 +28,7 @@ export class Machines {
 
   /** The bridge as it lies in `place`, if that is known without starting a compiler. */
   built(config: Config, place: MachinePlace): Bridge | undefined {
-    const toolchain = knownToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, ...place })?.toolchain;
+    const toolchain = knownToolchain(searchOf(config, place))?.toolchain;
     const path = toolchain === undefined ? undefined : findBridge({ toolchain, ...place });
     return path === undefined ? undefined : (this.#bridge ??= loadBridge(path));
   }
@@ -49,6 +51,20 @@ export class Machines {
     });
     this.#opened.set(key, machine);
     return machine;
+  }
+
+  /** Whether asking for the machine starts no process and waits for none. */
+  areKnown(config: Config, place: () => MachinePlace): boolean {
+    const key = this.#keyOf(config);
+    if (this.#known.has(key)) return true;
+    if (!isMachineKnown(config, place(), this.#bridge)) return false;
+    this.#known.add(key);
+    return true;
+  }
+
+  /** Whether that was found before. */
+  wereKnown(config: Config): boolean {
+    return this.#known.has(this.#keyOf(config));
   }
 
   #keyOf(config: Config): string {

@@ -5,27 +5,30 @@
 import { stableHash } from '@tsinductor/base';
 import type { StageTime } from '@tsinductor/base';
 import type { CppProgram } from '@tsinductor/codegen-cpp';
+import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
-import { isLoadFailure } from '../errors.ts';
+import { isLoadFailure, notKept } from '../errors.ts';
 import { openMachineLimits } from '../profile/machine-limits.ts';
 import type { MachineLimits } from '../profile/machine-limits.ts';
 import { openProfile, reported } from '../profile/open-profile.ts';
 import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
-import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
+import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
 import type { Artifact } from './artifacts.ts';
+import { buildFingerprint } from './build-fingerprint.ts';
 import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';
 import { graphKey } from './graph-key.ts';
 import type { NativeMachine } from './machine.ts';
 import { cppContextOf } from './measure-schedule.ts';
 import { cppPipeline, showStage, sourceText } from './pipeline.ts';
+import type { Pending } from './pending.ts';
 import type { CppContext, Printed } from './pipeline.ts';
 import { watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
-import type { CompileJob, TargetCompiler } from './target-compiler.ts';
+import type { BesideCompiler, CompileJob } from './target-compiler.ts';
 
 /** A graph for this machine, under its key. */
 interface NativeJob extends CompileJob {
@@ -35,6 +38,14 @@ interface NativeJob extends CompileJob {
   readonly slot: string;
   /** When it was asked for, by `performance.now`. */
   readonly started: number;
+}
+
+/** What the key of a graph has beside what decides its code. */
+interface Naming {
+  /** A part of the key where caches are off: no other graph has it. */
+  readonly unique: string;
+  /** Of the compiler that generates the code, as whoever looks for it knows it. */
+  readonly build: string;
 }
 
 /** A job with its C++. */
@@ -50,7 +61,10 @@ interface Origin {
   readonly times?: readonly StageTime[] | undefined;
 }
 
-export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
+/** A graph of no more nodes is likely one kernel, for which no workers are started. */
+const fewNodes = 12;
+
+export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
   readonly #builder: Builder;
   readonly #log: StageLog;
   /** So that two functions with the same graph share its code. */
@@ -65,11 +79,21 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     this.#executables = new LRUCache({ max: kept });
   }
 
-  jobFor(job: CompileJob, native: NativeMachine): NativeJob {
+  jobFor(job: CompileJob, native: NativeMachine, { unique, build }: Naming = this.naming()): NativeJob {
     const { config, traced } = job;
-    const key = graphKey(traced.graph, { native, config });
-    const slot = config.forceDisableCaches ? stableHash([key, this.#uncached++]) : key;
+    const key = graphKey(traced.graph, { native, config, build });
+    const slot = config.forceDisableCaches ? stableHash([key, unique]) : key;
     return { ...job, native, key, slot, started: performance.now() };
+  }
+
+  /** How the next graph is named: as no other one, where caches are off. */
+  naming(): Naming {
+    return { unique: String(this.#uncached++), build: buildFingerprint };
+  }
+
+  /** Whether it is on disk. */
+  isStored(job: NativeJob): boolean {
+    return this.#builder.artifacts(job.config).find(job.slot) !== undefined;
   }
 
   find(job: NativeJob): Executable | undefined {
@@ -90,7 +114,7 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
   }
 
   generate(job: NativeJob): GeneratedNative {
-    this.#builder.client(job.config); // starts, while this thread generates
+    if (job.traced.primitives.nodes.length > fewNodes) this.#builder.startWorkers(job.config);
     const watching = watchingFor(job.config);
     const printed = this.#printed(job, watching);
     this.#log.tell({ ...toldOf(job, printed), source: sourceText(printed.program.units) }, watching);
@@ -105,6 +129,10 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     return this.#builder.graph(requestOf(generated), generated.job.config);
   }
 
+  begin(generated: GeneratedNative): Pending<Artifact> {
+    return this.#builder.beginGraph(requestOf(generated), generated.job.config);
+  }
+
   load(generated: GeneratedNative, artifact: Artifact): Executable {
     const { job, times } = generated;
     const origin = { origin: 'built', times } as const;
@@ -116,6 +144,13 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
       this.#builder.artifacts(job.config).discard(job.slot, error.message);
       return this.#open(job, this.build(generated), origin);
     }
+  }
+
+  /** What a worker has built of the whole job, and is kept under `slot`; how long its stages took. */
+  loadBuilt(job: NativeJob, slot: string, times: readonly StageTime[] | undefined): Executable {
+    const artifact = this.#builder.artifacts(job.config).find(slot);
+    if (artifact === undefined) throw notKept(slot);
+    return this.#open({ ...job, slot }, artifact, { origin: 'built', times });
   }
 
   /** What was loaded and is kept. */
@@ -149,7 +184,10 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     const profile = openProfile(plan, config, this.#surroundingsOf(job));
     const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts: config.sizeAsserts, profile };
     const executable = new NativeExecutable(plan, code, {
-      ...reportOfPlan(plan, traced.graph),
+      ...reportOfPlan(plan),
+      get graph() {
+        return printGraph(traced.graph);
+      },
       runsOn: `native code for ${native.isa}, ${String(threads)} threads`,
       source,
       cacheKey: key,
@@ -195,7 +233,7 @@ function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph
   const { scheduled, program } = printed;
   const plan = makePlan(traced.graph, scheduled, program);
   // Where no call is at hand, the first one asks.
-  if (examples.length > 0) checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
+  if (examples.length > 0) checkIndexLimits(plan, examples);
   return { key: slot, name, units: program.units, plan, toolchain: native.toolchain };
 }
 

@@ -30,6 +30,13 @@ export const execution = {
     affects: 'runtime',
     doc: 'Seconds that building one graph may take in all, compilers, locks and queues included, before it is an error.',
   },
+  background: {
+    type: 'bool',
+    default: false,
+    env: ['TSINDUCTOR_BACKGROUND'],
+    affects: 'runtime',
+    doc: 'Let no call of a compiled function wait for a compiler: a lower tier answers until worker threads have built the native code. A build that fails is a warning there, and an error where it is waited for (warmup), unless suppressErrors is on.',
+  },
   dynamic: {
     type: 'bool',
     default: null,
