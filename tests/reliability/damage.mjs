@@ -16,8 +16,8 @@ const kinds = {
   },
   'a cut': (path, random) => truncateSync(path, random(statSync(path).size)),
   'another file': (path, random, others) => {
-    const other = others[random(others.length)];
-    cpSync(other, path);
+    const rest = others.filter((other) => other !== path);
+    cpSync(rest[random(rest.length)], path);
   },
   nothing: (path) => truncateSync(path, 0),
   'a FIFO': (path) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-const built = existsSync(join(import.meta.dirname, '../../packages/cli/dist/bin.js'));
+const built = existsSync(join(import.meta.dirname, '../../packages/tsinductor/lib/cli/tsinductor.js'));
 const testBuilt = built && existsSync('/usr/bin/g++') && process.platform === 'linux' ? test : test.skip;
 if (!built) console.warn('reliability skipped: npm run build makes what these programs import');
 

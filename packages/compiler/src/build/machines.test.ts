@@ -16,6 +16,7 @@ import type { Executable } from '../run/executable.ts';
 import { countedCaches, familyOf } from './machine.ts';
 import { targetOf } from './stage-options.ts';
 import { reset, setConfig, useNativeMemory } from '../default-compiler.ts';
+import { lowerTierName } from '../run/lower-tier.ts';
 import { Session } from '../session.ts';
 
 let directory: string;
@@ -94,7 +95,7 @@ whereCompiled('a compiler that fails where a graph is built', () => {
     ['exit 1', 'COMPILER_FAILED'],
     ['kill -KILL $$', 'COMPILER_CRASHED'],
     [cut, 'OUTPUT_DAMAGED'],
-  ])('`%s`: the interpreter answers, with one warning %s; the next session is native', (fault, code) => {
+  ])('`%s`: the lower tier answers, with one warning %s; the next session is native', (fault, code) => {
     const warnings: string[] = [];
     const voice = { warn: (told: string) => warnings.push(told), log: () => undefined };
     const config = configOf({
@@ -105,7 +106,7 @@ whereCompiled('a compiler that fails where a graph is built', () => {
     {
       using session = new Session(config, voice);
       for (let call = 0; call < 2; call++) expect(prepareIn(session).run([x])[0]?.toArray()).toEqual([3, 5, 7]);
-      expect(prepareIn(session).report.runsOn).toContain('interpreter');
+      expect(prepareIn(session).report.runsOn).toContain(lowerTierName);
       expect(warnings).toEqual([code]);
     }
     writeFileSync(join(directory, 'well'), '');

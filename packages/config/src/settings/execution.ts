@@ -20,7 +20,7 @@ export const execution = {
     nullable: true,
     env: ['TORCHDYNAMO_SUPPRESS_ERRORS'],
     affects: 'runtime',
-    doc: 'What happens where compiling fails: the interpreter runs the graph, with a warning (true), it is an error (false), or the former where the C++ compiler of this machine failed, and the latter otherwise (null).',
+    doc: 'What happens where compiling fails: the lower tier runs the graph, with a warning (true), it is an error (false), or the former where the C++ compiler of this machine failed, and the latter otherwise (null).',
   },
   compileTimeout: {
     type: 'int',
